@@ -1,0 +1,1 @@
+//! Placeholder text, replaced with the first content of this crate.

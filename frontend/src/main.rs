@@ -1,0 +1,2 @@
+//! hprof-rs.
+fn main() {}
