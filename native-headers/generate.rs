@@ -58,7 +58,10 @@ pub fn bindings(include: &Path) -> String {
     for name in FROM_JNI_SYS {
         builder = builder.blocklist_type(name);
     }
-    let body = builder.generate().expect("jvmti.h is readable C").to_string();
+    let body = builder
+        .generate()
+        .expect("jvmti.h is readable C")
+        .to_string();
     format!(
         "// Made by bindgen from the JDK's jvmti.h and jvmticmlr.h. Do not edit: run\n\
          // scripts/generate-bindings.\n\n{body}"

@@ -13,7 +13,9 @@ pub struct LocalTime {
 impl LocalTime {
     /// The present moment.
     pub fn now() -> Self {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since_epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let seconds = since_epoch.as_secs() as libc::time_t;
         let mut time = MaybeUninit::<libc::tm>::zeroed();
         // SAFETY: both pointers are to locals; a tm of zero bytes is valid if the
@@ -34,10 +36,14 @@ impl LocalTime {
     /// The form of C's `ctime`, without its line feed: `Fri Feb  6 13:13:42 2004`.
     pub fn ctime(self) -> String {
         const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-        const MONTHS: [&str; 12] =
-            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        const MONTHS: [&str; 12] = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ];
         let name = |names: &[&'static str], index: i32| {
-            usize::try_from(index).ok().and_then(|i| names.get(i).copied()).unwrap_or("???")
+            usize::try_from(index)
+                .ok()
+                .and_then(|i| names.get(i).copied())
+                .unwrap_or("???")
         };
         let t = &self.time;
         format!(
@@ -51,21 +57,11 @@ impl LocalTime {
             1900 + t.tm_year
         )
     }
-
-    /// `YYYYMMDD-HHMMSS`, for file names.
-    pub fn stamp(self) -> String {
-        let t = &self.time;
-        format!(
-            "{:04}{:02}{:02}-{:02}{:02}{:02}",
-            1900 + t.tm_year,
-            t.tm_mon + 1,
-            t.tm_mday,
-            t.tm_hour,
-            t.tm_min,
-            t.tm_sec
-        )
-    }
 }
+
+// SAFETY: the only pointer in a tm is to the name of its time zone, which is
+// never read here.
+unsafe impl Send for LocalTime {}
 
 #[cfg(test)]
 mod tests {
@@ -79,6 +75,5 @@ mod tests {
         (time.tm_hour, time.tm_min, time.tm_sec) = (13, 13, 42);
         let moment = LocalTime { time, millis: 0 };
         assert_eq!(moment.ctime(), "Fri Feb  6 13:13:42 2004");
-        assert_eq!(moment.stamp(), "20040206-131342");
     }
 }

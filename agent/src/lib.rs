@@ -41,7 +41,9 @@ pub unsafe extern "C" fn Agent_OnLoad(
             String::new()
         } else {
             // SAFETY: the VM passes a NUL-terminated string.
-            unsafe { CStr::from_ptr(options) }.to_string_lossy().into_owned()
+            unsafe { CStr::from_ptr(options) }
+                .to_string_lossy()
+                .into_owned()
         };
         // SAFETY: the VM passes itself.
         match unsafe { profile::load(vm, &options) } {

@@ -9,7 +9,10 @@ use std::path::Path;
 #[track_caller]
 pub fn error(text: &str) {
     let place = Location::caller();
-    let file = Path::new(place.file()).file_name().unwrap_or_default().to_string_lossy();
+    let file = Path::new(place.file())
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
     raw(&format!("HPROF ERROR: {text} [{file}:{}]\n", place.line()));
 }
 

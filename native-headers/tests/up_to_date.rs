@@ -10,12 +10,16 @@ fn include_dir() -> PathBuf {
     if let Some(dir) = std::env::var_os("HPROF_RS_JVMTI_INCLUDE") {
         return dir.into();
     }
-    let cache = std::env::var_os("HPROF_RS_CACHE").map(PathBuf::from).unwrap_or_else(|| {
-        let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).unwrap_or_else(|| {
-            PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")
+    let cache = std::env::var_os("HPROF_RS_CACHE")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| {
+            let base = std::env::var_os("XDG_CACHE_HOME")
+                .map(PathBuf::from)
+                .unwrap_or_else(|| {
+                    PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache")
+                });
+            base.join("hprof-rs")
         });
-        base.join("hprof-rs")
-    });
     cache.join("jdks/25.0.2.1/include")
 }
 

@@ -64,13 +64,20 @@ impl Samples {
         (TraceSerial::BASE..)
             .zip(&self.counts)
             .filter(|&(_, &count)| count > 0)
-            .map(|(serial, &count)| CpuRow { cost: count, count, trace: TraceSerial::new(serial) })
+            .map(|(serial, &count)| CpuRow {
+                cost: count,
+                count,
+                trace: TraceSerial::new(serial),
+            })
             .collect()
     }
 
     /// Forgets all counts, as after each dump.
     pub fn clear(&mut self) {
-        *self = Self { counts: std::mem::take(&mut self.counts), ..Self::default() };
+        *self = Self {
+            counts: std::mem::take(&mut self.counts),
+            ..Self::default()
+        };
         self.counts.fill(0);
     }
 }
@@ -102,10 +109,21 @@ mod tests {
         samples.add(TraceSerial::new(300_002), 1);
         samples.add_failure(TraceSerial::SYSTEM, WalkFailure::GcActive, 2);
         assert_eq!((samples.total(), samples.stacks()), (6, 3));
-        let rows: Vec<_> = samples.rows().iter().map(|r| (r.trace.get(), r.cost)).collect();
+        let rows: Vec<_> = samples
+            .rows()
+            .iter()
+            .map(|r| (r.trace.get(), r.cost))
+            .collect();
         assert_eq!(rows, [(300_000, 2), (300_002, 4)]);
         assert_eq!(samples.failures()[&WalkFailure::GcActive], 2);
         samples.clear();
-        assert_eq!((samples.total(), samples.rows().len(), samples.failures().len()), (0, 0, 0));
+        assert_eq!(
+            (
+                samples.total(),
+                samples.rows().len(),
+                samples.failures().len()
+            ),
+            (0, 0, 0)
+        );
     }
 }

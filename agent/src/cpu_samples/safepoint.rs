@@ -40,7 +40,12 @@ struct Clock {
 impl SafepointSampler {
     /// A sampler whose first round is one interval from now.
     pub fn new(interval: Duration, depth: u32) -> Self {
-        Self { interval, depth, next: Instant::now() + interval, clocks: HashMap::new() }
+        Self {
+            interval,
+            depth,
+            next: Instant::now() + interval,
+            clocks: HashMap::new(),
+        }
     }
 
     /// How long until the next round.
@@ -76,12 +81,16 @@ impl SafepointSampler {
         let mut found = Vec::new();
         for &thread in threads.iter() {
             let thread = jni.own(thread);
-            let Some(serial) = serial_of(thread.as_raw()) else { continue };
-            let Ok(cpu) = jvmti.thread_cpu_nanos(thread.as_raw()) else { continue };
-            let clock = self
-                .clocks
-                .entry(serial)
-                .or_insert(Clock { counted_nanos: cpu, round: now });
+            let Some(serial) = serial_of(thread.as_raw()) else {
+                continue;
+            };
+            let Ok(cpu) = jvmti.thread_cpu_nanos(thread.as_raw()) else {
+                continue;
+            };
+            let clock = self.clocks.entry(serial).or_insert(Clock {
+                counted_nanos: cpu,
+                round: now,
+            });
             clock.round = now;
             let weight = cpu.saturating_sub(clock.counted_nanos) / interval;
             let state = jvmti.thread_state(thread.as_raw());

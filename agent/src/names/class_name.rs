@@ -16,7 +16,10 @@ pub fn java_class_name(signature: &str) -> String {
         "S" => "short".to_owned(),
         "V" => "void".to_owned(),
         "Z" => "boolean".to_owned(),
-        class => match class.strip_prefix('L').and_then(|rest| rest.strip_suffix(';')) {
+        class => match class
+            .strip_prefix('L')
+            .and_then(|rest| rest.strip_suffix(';'))
+        {
             Some(inner) => inner.replace('/', "."),
             None => "Unknown_class".to_owned(),
         },
@@ -39,7 +42,10 @@ mod tests {
             ("[[I", "int[][]"),
             ("Z", "boolean"),
             ("La$b;", "a$b"),
-            ("LSpin$$Lambda$1.0x00007f29d8000a08;", "Spin$$Lambda$1.0x00007f29d8000a08"),
+            (
+                "LSpin$$Lambda$1.0x00007f29d8000a08;",
+                "Spin$$Lambda$1.0x00007f29d8000a08",
+            ),
             ("", "Unknown_class"),
             ("Lx", "Unknown_class"),
             ("[", "Unknown_class[]"),

@@ -52,7 +52,9 @@ impl MethodTable {
         }
         let id = MethodId(u32::try_from(self.methods.len()).unwrap_or(u32::MAX));
         let class_number = u32::try_from(self.classes.len()).unwrap_or(u32::MAX);
-        self.classes.entry(method.class_name.clone()).or_insert(class_number);
+        self.classes
+            .entry(method.class_name.clone())
+            .or_insert(class_number);
         let text = method.class_name.len() + method.name.len() + method.descriptor.len();
         self.bytes += 2 * text + 2 * size_of::<Method>() + ENTRY_OVERHEAD;
         self.methods.push(method.clone());
@@ -74,8 +76,12 @@ impl MethodTable {
     /// A frame as the format crate wants it.
     pub fn describe(&self, frame: FrameId) -> Frame<'_> {
         let (method, line) = self.frames[frame.0 as usize];
-        let Method { class_name, name, descriptor, source_file } =
-            &self.methods[method.0 as usize];
+        let Method {
+            class_name,
+            name,
+            descriptor,
+            source_file,
+        } = &self.methods[method.0 as usize];
         Frame {
             class_name,
             class_id: self.class_id(class_name),
@@ -88,13 +94,17 @@ impl MethodTable {
 
     /// Class and method of a frame.
     pub fn name(&self, frame: FrameId) -> MethodName<'_> {
-        let Frame { class_name, method, .. } = self.describe(frame);
+        let Frame {
+            class_name, method, ..
+        } = self.describe(frame);
         MethodName { class_name, method }
     }
 
     /// Whether the frame is in the native part of a method.
     pub fn is_continuation_entry(&self, frame: FrameId) -> bool {
-        let Frame { class_name, method, .. } = self.describe(frame);
+        let Frame {
+            class_name, method, ..
+        } = self.describe(frame);
         class_name == "jdk.internal.vm.Continuation" && method.starts_with("enter")
     }
 

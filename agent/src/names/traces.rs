@@ -29,7 +29,11 @@ const TRACE_OVERHEAD: usize = size_of::<Entry>() + 24;
 impl TraceTable {
     /// A table that, together with the methods, takes about `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        let system = Entry { thread: None, first_frame: 0, frame_count: 0 };
+        let system = Entry {
+            thread: None,
+            first_frame: 0,
+            frame_count: 0,
+        };
         Self {
             traces: vec![system],
             frames: Vec::new(),
@@ -73,9 +77,19 @@ impl TraceTable {
         let number = u32::try_from(self.traces.len()).unwrap_or(u32::MAX);
         let first_frame = self.frames.len();
         self.frames.extend_from_slice(frames);
-        self.traces.push(Entry { thread, first_frame, frame_count: frames.len() });
+        self.traces.push(Entry {
+            thread,
+            first_frame,
+            frame_count: frames.len(),
+        });
         let hash = self.hasher.hash_one((thread, frames));
-        let Self { index, traces, frames, hasher, .. } = self;
+        let Self {
+            index,
+            traces,
+            frames,
+            hasher,
+            ..
+        } = self;
         index.insert_unique(hash, number, |&other| {
             let entry = &traces[other as usize];
             hasher.hash_one((entry.thread, entry.frames(frames)))
@@ -144,7 +158,9 @@ mod tests {
             descriptor: "()V".into(),
             source_file: None,
         });
-        (1..=count).map(|line| table.frame(method, Line::Number(line))).collect()
+        (1..=count)
+            .map(|line| table.frame(method, Line::Number(line)))
+            .collect()
     }
 
     #[test]
@@ -169,8 +185,9 @@ mod tests {
         let f = frames(&mut methods, 2000);
         let mut traces = TraceTable::new(methods.bytes() + 4096);
         let known = traces.intern(&methods, None, &f[..100]);
-        let serials: Vec<_> =
-            (0..1800).map(|n| traces.intern(&methods, None, &f[n..n + 100])).collect();
+        let serials: Vec<_> = (0..1800)
+            .map(|n| traces.intern(&methods, None, &f[n..n + 100]))
+            .collect();
         assert!(traces.cut() > 0);
         assert_eq!(traces.intern(&methods, None, &f[..100]), known);
         assert_eq!(traces.get(serials[1000]).1, &f[1000..1001]);

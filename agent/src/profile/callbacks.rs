@@ -56,28 +56,44 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
     guard((), || {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        let Some(profile) = Profile::get() else { return };
+        let Some(profile) = Profile::get() else {
+            return;
+        };
         if profile.phase() != Phase::Live {
             return;
         }
-        if profile.own_threads.lock().iter().any(|&own| jni.is_same(thread, own)) {
+        if profile
+            .own_threads
+            .lock()
+            .iter()
+            .any(|&own| jni.is_same(thread, own))
+        {
             return;
         }
-        let native = profile.java_threads.get().map(|threads| threads.current(&jni));
+        let native = profile
+            .java_threads
+            .get()
+            .map(|threads| threads.current(&jni));
         register(profile, &jni, thread, native);
     });
 }
 
 unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, _thread: jobject) {
     guard((), || {
-        let Some(profile) = Profile::get() else { return };
+        let Some(profile) = Profile::get() else {
+            return;
+        };
         // SAFETY: the call takes nothing and cannot fail.
-        let Some(ended) = profile.registry.end(unsafe { libc::gettid() }) else { return };
+        let Some(ended) = profile.registry.end(unsafe { libc::gettid() }) else {
+            return;
+        };
         if let (Engine::Signal(engine, _), Some(slot)) = (profile.engine, ended.slot) {
             profile.registry.add_ended_cpu(engine.cpu_time(slot));
             engine.end_thread(slot);
         }
-        profile.send(Message::ThreadEnd { serial: ended.serial });
+        profile.send(Message::ThreadEnd {
+            serial: ended.serial,
+        });
     });
 }
 
@@ -117,11 +133,23 @@ pub(super) fn register(
         // SAFETY: the call takes nothing and cannot fail.
         None => unsafe { libc::gettid() },
     };
-    let Some(serial) = profile.registry.begin(tid) else { return };
+    let Some(serial) = profile.registry.begin(tid) else {
+        return;
+    };
     match profile.engine {
         Engine::Signal(engine, installed) => {
-            if let Some(NativeThread { tid, env, stack_end }) = native {
-                let slot = ThreadSlot { tid, env, serial: serial.get(), stack_end };
+            if let Some(NativeThread {
+                tid,
+                env,
+                stack_end,
+            }) = native
+            {
+                let slot = ThreadSlot {
+                    tid,
+                    env,
+                    serial: serial.get(),
+                    stack_end,
+                };
                 match engine.start_thread(slot, installed) {
                     Ok(token) => profile.registry.set_slot(tid, token),
                     Err(error) => no_timer(profile, &error),
@@ -129,7 +157,9 @@ pub(super) fn register(
             }
         }
         Engine::Safepoint => {
-            let _ = profile.jvmti.set_thread_local(thread, serial.get() as usize);
+            let _ = profile
+                .jvmti
+                .set_thread_local(thread, serial.get() as usize);
         }
         Engine::None => {}
     }

@@ -79,15 +79,18 @@ impl Collector {
     pub(super) fn run(mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         self.begin(profile);
         let mut safepoint = match profile.engine {
-            Engine::Safepoint => {
-                Some(SafepointSampler::new(profile.settings.interval, profile.settings.depth))
-            }
+            Engine::Safepoint => Some(SafepointSampler::new(
+                profile.settings.interval,
+                profile.settings.depth,
+            )),
             Engine::Signal(..) | Engine::None => None,
         };
         let mut drained = Instant::now();
         let mut pause = DRAIN_EVERY;
         loop {
-            let wait = safepoint.as_ref().map_or(pause, |sampler| sampler.wait().min(pause));
+            let wait = safepoint
+                .as_ref()
+                .map_or(pause, |sampler| sampler.wait().min(pause));
             match self.receiver.recv_timeout(wait) {
                 Ok(Message::ThreadStart { serial, info }) => self.thread_start(serial, &info),
                 Ok(Message::ThreadEnd { serial }) => {
@@ -153,7 +156,9 @@ impl Collector {
 
     /// Takes the samples out of the signal engine's ring.
     fn drain(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> usize {
-        let Engine::Signal(engine, _) = profile.engine else { return 0 };
+        let Engine::Signal(engine, _) = profile.engine else {
+            return 0;
+        };
         let tables = &mut self.tables;
         engine.drain(|sample| tables.add_signal_sample(jvmti, jni, &sample))
     }
@@ -208,25 +213,41 @@ impl Collector {
 
     fn dump_samples(&mut self, profile: &Profile) {
         let rows = self.tables.samples.rows();
-        let table =
-            CpuTable { kind: CpuKind::Samples, total: self.tables.samples.total(), rows: &rows };
+        let table = CpuTable {
+            kind: CpuKind::Samples,
+            total: self.tables.samples.total(),
+            rows: &rows,
+        };
         let table = RankedCpuTable::new(&table, profile.settings.cutoff);
-        let Tables { methods, traces, .. } = &self.tables;
+        let Tables {
+            methods, traces, ..
+        } = &self.tables;
         self.output.write(|writer| {
             for serial in table.traces() {
                 if !writer.has_trace(serial) {
                     let (thread, frames) = traces.get(serial);
-                    let frames: Vec<Frame<'_>> =
-                        frames.iter().map(|&frame| methods.describe(frame)).collect();
-                    writer.trace(&Trace { serial, thread, frames: &frames })?;
+                    let frames: Vec<Frame<'_>> = frames
+                        .iter()
+                        .map(|&frame| methods.describe(frame))
+                        .collect();
+                    writer.trace(&Trace {
+                        serial,
+                        thread,
+                        frames: &frames,
+                    })?;
                 }
             }
             writer.cpu_table(&table, &LocalTime::now().ctime(), &|serial| {
-                traces.get(serial).1.first().map(|&frame| methods.name(frame))
+                traces
+                    .get(serial)
+                    .1
+                    .first()
+                    .map(|&frame| methods.name(frame))
             })
         });
         let remarks = self.remarks(profile);
-        self.output.write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
+        self.output
+            .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
         self.tables.samples.clear();
     }
 
@@ -311,7 +332,8 @@ impl Tables {
             }
             Err(code) => {
                 let trace = self.traces.intern(&self.methods, thread, &[]);
-                self.samples.add_failure(trace, WalkFailure::from_code(code), weight);
+                self.samples
+                    .add_failure(trace, WalkFailure::from_code(code), weight);
             }
         }
     }
@@ -320,7 +342,8 @@ impl Tables {
         let thread = self.per_thread.then(|| ThreadSerial::new(sample.thread));
         if sample.frames.is_empty() {
             let trace = self.traces.intern(&self.methods, thread, &[]);
-            self.samples.add_failure(trace, WalkFailure::NoJavaFrame, sample.weight);
+            self.samples
+                .add_failure(trace, WalkFailure::NoJavaFrame, sample.weight);
         } else {
             let trace = self.intern(jvmti, jni, thread, sample.frames.iter().copied());
             self.samples.add(trace, sample.weight);
@@ -334,7 +357,13 @@ impl Tables {
         thread: Option<ThreadSerial>,
         stack: impl Iterator<Item = Location>,
     ) -> TraceSerial {
-        let Self { methods, resolver, traces, scratch, .. } = self;
+        let Self {
+            methods,
+            resolver,
+            traces,
+            scratch,
+            ..
+        } = self;
         scratch.clear();
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
@@ -346,5 +375,8 @@ fn location(frame: &AsgctFrame) -> Location {
         NATIVE_LOCATION => None,
         index => Some(u32::try_from(index).unwrap_or(0)),
     };
-    Location { method: frame.method, bytecode }
+    Location {
+        method: frame.method,
+        bytecode,
+    }
 }

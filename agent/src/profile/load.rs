@@ -57,10 +57,14 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
     }
     // SAFETY: by the caller's promise.
     let jvmti = unsafe { Jvmti::from_vm(vm) }.map_err(|code| {
-        set_up_error(&format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))
+        set_up_error(&format!(
+            "this VM has no JVMTI of version 11 or later (GetEnv: {code})"
+        ))
     })?;
-    let process =
-        Process { pid: std::process::id(), start: StartTime::local(SystemTime::now()) };
+    let process = Process {
+        pid: std::process::id(),
+        start: StartTime::local(SystemTime::now()),
+    };
     let environment = std::env::var_os(parse::ENVIRONMENT_VARIABLE);
     let environment = environment.as_ref().map(|value| value.to_string_lossy());
     let settings = match options::load(command_line, environment.as_deref(), &process)? {
@@ -82,21 +86,18 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
 
 fn create_sink(settings: &Settings) -> Result<FileSink, Refusal> {
     let Destination::File(path) = &settings.destination else {
-        return Err(set_up_error("net= is not available in this version yet; use file="));
+        return Err(set_up_error(
+            "net= is not available in this version yet; use file=",
+        ));
     };
     let format = settings.format;
-    let another = move |path: &std::path::Path| -> PathBuf {
-        unique_name(path, std::process::id(), format)
-    };
+    let another =
+        move |path: &std::path::Path| -> PathBuf { unique_name(path, std::process::id(), format) };
     FileSink::create(path, !settings.force, another).map_err(|e| set_up_error(&e.to_string()))
 }
 
 /// What can fail once there is an output, which must then be removed.
-fn prepare(
-    jvmti: Jvmti,
-    settings: Settings,
-    output: Output,
-) -> Result<(), (Output, Refusal)> {
+fn prepare(jvmti: Jvmti, settings: Settings, output: Output) -> Result<(), (Output, Refusal)> {
     let engine = match choose_engine(jvmti, &settings) {
         Ok(engine) => engine,
         Err(refusal) => return Err((output, refusal)),
@@ -132,14 +133,17 @@ fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
     if settings.engine == options::Engine::Safepoint {
         return Ok(Engine::Safepoint);
     }
-    let started = SignalEngine::new(jvmti, settings.depth, settings.interval)
-        .and_then(|engine| {
-            engine.install(settings.signal.map(SignalNumber)).map_err(EngineError::from)
-        });
+    let started = SignalEngine::new(jvmti, settings.depth, settings.interval).and_then(|engine| {
+        engine
+            .install(settings.signal.map(SignalNumber))
+            .map_err(EngineError::from)
+    });
     match started {
         Ok((engine, installed)) => Ok(Engine::Signal(engine, installed)),
         Err(error) if settings.engine == options::Engine::Auto && settings.signal.is_none() => {
-            report::note(&format!("{error}: cpu=samples uses the safepoint engine, which is biased"));
+            report::note(&format!(
+                "{error}: cpu=samples uses the safepoint engine, which is biased"
+            ));
             Ok(Engine::Safepoint)
         }
         Err(error) => Err(set_up_error(&format!(
@@ -183,7 +187,9 @@ fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resul
 /// event that implies it makes the VM describe every compiled method to us, and
 /// had races with method unloading (JDK-8173361). A value the user gave stays.
 fn debug_non_safepoints(jvmti: Jvmti) -> bool {
-    let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else { return false };
+    let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else {
+        return false;
+    };
     let Some(flag) = structs.default_bool_flag(c"DebugNonSafepoints") else {
         // Set by the user, or unknown here: in the latter case the event helps.
         return structs.type_size(c"JVMFlag").is_some();
@@ -206,12 +212,18 @@ fn pause() {
 #[track_caller]
 fn set_up_error(text: &str) -> Refusal {
     let line = options::error::error_line(text, std::panic::Location::caller());
-    Refusal::Failure(Failure { lines: vec![line], exit: ExitKind::Status(1) })
+    Refusal::Failure(Failure {
+        lines: vec![line],
+        exit: ExitKind::Status(1),
+    })
 }
 
 #[track_caller]
 fn fatal(text: &str) -> Refusal {
     let line = options::error::error_line(text, std::panic::Location::caller());
     let lines = vec![line, "HPROF TERMINATED PROCESS".to_owned()];
-    Refusal::Failure(Failure { lines, exit: ExitKind::Status(9) })
+    Refusal::Failure(Failure {
+        lines,
+        exit: ExitKind::Status(9),
+    })
 }

@@ -106,7 +106,10 @@ impl Profile {
             return;
         }
         let (done, wait) = bounded(1);
-        if self.sender.send_timeout(Message::Dump { done }, DUMP_WAIT).is_err()
+        if self
+            .sender
+            .send_timeout(Message::Dump { done }, DUMP_WAIT)
+            .is_err()
             || wait.recv_timeout(DUMP_WAIT).is_err()
         {
             report::error("the dump takes longer than 5 minutes; it goes on by itself");
@@ -132,7 +135,10 @@ impl Profile {
             return;
         }
         let (done, wait) = bounded(1);
-        if self.sender.send_timeout(Message::Finish { done }, DUMP_WAIT).is_err()
+        if self
+            .sender
+            .send_timeout(Message::Finish { done }, DUMP_WAIT)
+            .is_err()
             || wait.recv_timeout(DUMP_WAIT).is_err()
         {
             report::error(

@@ -37,7 +37,13 @@ impl Output {
             Format::Binary => Box::new(BinaryWriter::new(buffered)),
         };
         let now = Instant::now();
-        Self { writer, sink, created: now, failed: false, flushed: now }
+        Self {
+            writer,
+            sink,
+            created: now,
+            failed: false,
+            flushed: now,
+        }
     }
 
     /// Writes something, unless writing has failed before.
@@ -45,7 +51,8 @@ impl Output {
         if self.failed {
             return;
         }
-        self.writer.set_time(u64::try_from(self.created.elapsed().as_micros()).unwrap_or(0));
+        self.writer
+            .set_time(u64::try_from(self.created.elapsed().as_micros()).unwrap_or(0));
         if let Err(error) = body(&mut *self.writer) {
             self.fail(&error);
         }

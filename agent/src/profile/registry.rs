@@ -29,7 +29,10 @@ pub(super) struct Registry {
 impl Registry {
     /// A serial for a new thread; the first is that of the main thread.
     pub(super) fn new_serial(&self) -> ThreadSerial {
-        let number = self.last_serial.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        let number = self
+            .last_serial
+            .fetch_add(1, Ordering::Relaxed)
+            .saturating_add(1);
         ThreadSerial::new(ThreadSerial::BASE.saturating_add(number))
     }
 

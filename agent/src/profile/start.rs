@@ -11,7 +11,9 @@ use crate::vm::{JavaThreads, Jni, Result, VmLibrary, VmStructs};
 /// Switches everything on. What fails is reported and left out; the program runs.
 pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if let Err(error) = start_profile_thread(profile, jni) {
-        report::error(&format!("cannot start the profile thread, nothing is profiled ({error})"));
+        report::error(&format!(
+            "cannot start the profile thread, nothing is profiled ({error})"
+        ));
         return;
     }
     profile.set_phase(Phase::Live);
@@ -25,7 +27,12 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
             report::error("this VM hides its threads from the signal engine: use engine=safepoint");
         }
     }
-    let native_of = |thread| profile.java_threads.get().and_then(|t| t.native(jni, thread));
+    let native_of = |thread| {
+        profile
+            .java_threads
+            .get()
+            .and_then(|t| t.native(jni, thread))
+    };
     register(profile, jni, main, native_of(main));
     for event in [
         raw::JVMTI_EVENT_THREAD_START,
@@ -40,10 +47,16 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         virtual_threads::enable(profile.jvmti);
     }
     // The threads that started before this event would never be seen otherwise.
-    let Ok(threads) = profile.jvmti.all_threads() else { return };
+    let Ok(threads) = profile.jvmti.all_threads() else {
+        return;
+    };
     for &thread in threads.iter() {
         let thread = jni.own(thread);
-        let own = profile.own_threads.lock().iter().any(|&t| jni.is_same(thread.as_raw(), t));
+        let own = profile
+            .own_threads
+            .lock()
+            .iter()
+            .any(|&t| jni.is_same(thread.as_raw(), t));
         if own {
             continue;
         }
@@ -58,10 +71,14 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
 fn make_method_ids(profile: &Profile, jni: &Jni) {
     for event in [raw::JVMTI_EVENT_CLASS_LOAD, raw::JVMTI_EVENT_CLASS_PREPARE] {
         if let Err(error) = profile.jvmti.set_event(event, true) {
-            report::error(&format!("cannot enable event {event}; samples will fail ({error})"));
+            report::error(&format!(
+                "cannot enable event {event}; samples will fail ({error})"
+            ));
         }
     }
-    let Ok(classes) = profile.jvmti.loaded_classes() else { return };
+    let Ok(classes) = profile.jvmti.loaded_classes() else {
+        return;
+    };
     for &class in classes.iter() {
         let class = jni.own(class);
         // Classes that are not prepared yet have their event later.
@@ -70,7 +87,9 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
 }
 
 fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
-    let Some(collector) = profile.collector.lock().take() else { return Ok(()) };
+    let Some(collector) = profile.collector.lock().take() else {
+        return Ok(());
+    };
     let class = jni.find_class(c"java/lang/Thread")?;
     let constructor = jni.method_id(
         class.as_raw(),

@@ -39,8 +39,12 @@ type MountEvent = unsafe extern "C" fn(*mut raw::jvmtiEnv, *mut JNIEnv, jobject)
 
 unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: jobject) {
     guard((), || {
-        let Some(profile) = Profile::get() else { return };
-        let Ok(mut word) = profile.jvmti.thread_local(thread) else { return };
+        let Some(profile) = Profile::get() else {
+            return;
+        };
+        let Ok(mut word) = profile.jvmti.thread_local(thread) else {
+            return;
+        };
         if word == 0 {
             word = profile.registry.new_serial().get() as usize;
             let _ = profile.jvmti.set_thread_local(thread, word);
@@ -51,26 +55,35 @@ unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: 
 
 unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
     guard((), || {
-        let Some(profile) = Profile::get() else { return };
+        let Some(profile) = Profile::get() else {
+            return;
+        };
         let sampled = note(profile, 0);
         if sampled == 0 {
             return;
         }
-        let Ok(word) = profile.jvmti.thread_local(thread) else { return };
+        let Ok(word) = profile.jvmti.thread_local(thread) else {
+            return;
+        };
         if word & NAMED != 0 || word as u32 != sampled {
             return;
         }
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
         let info = profile.jvmti.thread_info(&jni, thread).unwrap_or_default();
-        profile.send(Message::ThreadStart { serial: ThreadSerial::new(sampled), info });
+        profile.send(Message::ThreadStart {
+            serial: ThreadSerial::new(sampled),
+            info,
+        });
         let _ = profile.jvmti.set_thread_local(thread, word | NAMED);
     });
 }
 
 /// Tells the signal engine which virtual thread the current carrier runs.
 fn note(profile: &Profile, serial: u32) -> u32 {
-    let Engine::Signal(engine, _) = profile.engine else { return 0 };
+    let Engine::Signal(engine, _) = profile.engine else {
+        return 0;
+    };
     // SAFETY: the call takes nothing and cannot fail.
     let carrier = profile.registry.get(unsafe { libc::gettid() });
     match carrier.and_then(|thread| thread.slot) {

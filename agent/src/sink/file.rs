@@ -53,16 +53,31 @@ impl FileSink {
             }
             // A pipe or device cannot be renamed over; it is written to as it is.
             Ok(found) if !found.is_file() => {
-                let file = OpenOptions::new().write(true).open(&path).map_err(|e| fail(hint(&e)))?;
+                let file = OpenOptions::new()
+                    .write(true)
+                    .open(&path)
+                    .map_err(|e| fail(hint(&e)))?;
                 let kind = found.file_type();
                 debug_assert!(kind.is_char_device() || kind.is_fifo() || kind.is_block_device());
-                return Ok(Self { file, path, temporary: None, keep_existing, rename_to });
+                return Ok(Self {
+                    file,
+                    path,
+                    temporary: None,
+                    keep_existing,
+                    rename_to,
+                });
             }
             Ok(_) if keep_existing => path = rename_to(&path),
             _ => {}
         }
         let (file, temporary) = create_temporary(&path).map_err(|e| fail(hint(&e)))?;
-        Ok(Self { file, path, temporary: Some(temporary), keep_existing, rename_to })
+        Ok(Self {
+            file,
+            path,
+            temporary: Some(temporary),
+            keep_existing,
+            rename_to,
+        })
     }
 
     /// The name that the finished file has.
@@ -80,7 +95,9 @@ impl FileSink {
     /// # Errors
     /// What the file system says; the bytes then stay under [`Self::current_path`].
     pub fn commit(&mut self) -> io::Result<()> {
-        let Some(temporary) = &self.temporary else { return Ok(()) };
+        let Some(temporary) = &self.temporary else {
+            return Ok(());
+        };
         if self.keep_existing {
             match fs::hard_link(temporary, &self.path) {
                 Ok(()) => {
@@ -125,9 +142,21 @@ fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
     let mut last = None;
     for attempt in 0..100 {
         let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{pid}{}.tmp", if attempt == 0 { String::new() } else { format!("-{attempt}") }));
+        name.push(format!(
+            ".{pid}{}.tmp",
+            if attempt == 0 {
+                String::new()
+            } else {
+                format!("-{attempt}")
+            }
+        ));
         let temporary = PathBuf::from(name);
-        match OpenOptions::new().write(true).create_new(true).mode(0o644).open(&temporary) {
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o644)
+            .open(&temporary)
+        {
             Ok(file) => return Ok((file, temporary)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
             Err(error) => return Err(error),
@@ -180,7 +209,10 @@ mod tests {
         sink.write_all(b"new").unwrap();
         sink.commit().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
-        assert_eq!(fs::read_to_string(dir.path().join("p.other")).unwrap(), "new");
+        assert_eq!(
+            fs::read_to_string(dir.path().join("p.other")).unwrap(),
+            "new"
+        );
     }
 
     #[test]
@@ -192,16 +224,27 @@ mod tests {
         sink.write_all(b"new").unwrap();
         sink.commit().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "someone else's");
-        assert_eq!(fs::read_to_string(dir.path().join("p.other")).unwrap(), "new");
+        assert_eq!(
+            fs::read_to_string(dir.path().join("p.other")).unwrap(),
+            "new"
+        );
     }
 
     #[test]
     fn a_folder_or_a_missing_one_is_an_error_that_says_so() {
         let dir = tempfile::tempdir().unwrap();
-        let text = |path: &Path| FileSink::create(path, false, same).err().unwrap().to_string();
+        let text = |path: &Path| {
+            FileSink::create(path, false, same)
+                .err()
+                .unwrap()
+                .to_string()
+        };
         assert!(text(dir.path()).contains("it is a folder"));
         let missing = dir.path().join("no/such/p.txt");
-        assert!(text(&missing).starts_with(&format!("can't create profile file: {}", missing.display())));
+        assert!(
+            text(&missing)
+                .starts_with(&format!("can't create profile file: {}", missing.display()))
+        );
         assert!(text(&missing).contains("no such folder"));
     }
 

@@ -63,7 +63,13 @@ impl Jvmti {
     /// What `GetClassSignature` says.
     pub fn class_signature(self, class: jclass) -> Result<String> {
         let mut signature: *mut c_char = ptr::null_mut();
-        call!(self, GetClassSignature, class, &mut signature, ptr::null_mut())?;
+        call!(
+            self,
+            GetClassSignature,
+            class,
+            &mut signature,
+            ptr::null_mut()
+        )?;
         // SAFETY: the VM allocated the string for us.
         Ok(unsafe { take_string(self, signature) }.unwrap_or_default())
     }
@@ -93,7 +99,14 @@ impl Jvmti {
     pub fn method_name(self, method: jmethodID) -> Result<MethodName> {
         let mut name: *mut c_char = ptr::null_mut();
         let mut descriptor: *mut c_char = ptr::null_mut();
-        call!(self, GetMethodName, method, &mut name, &mut descriptor, ptr::null_mut())?;
+        call!(
+            self,
+            GetMethodName,
+            method,
+            &mut name,
+            &mut descriptor,
+            ptr::null_mut()
+        )?;
         // SAFETY: the VM allocated both strings for us.
         let (name, descriptor) =
             unsafe { (take_string(self, name), take_string(self, descriptor)) };

@@ -107,7 +107,11 @@ impl Jvmti {
     /// # Errors
     /// What `SetEventNotificationMode` says.
     pub fn set_event(self, event: raw::jvmtiEvent, on: bool) -> Result<()> {
-        let mode = if on { raw::JVMTI_ENABLE } else { raw::JVMTI_DISABLE };
+        let mode = if on {
+            raw::JVMTI_ENABLE
+        } else {
+            raw::JVMTI_DISABLE
+        };
         call!(self, SetEventNotificationMode, mode, event, ptr::null_mut())
     }
 

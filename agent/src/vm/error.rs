@@ -14,22 +14,36 @@ pub type Result<T> = std::result::Result<T, JvmtiError>;
 
 impl JvmtiError {
     /// The function is missing from the table of this VM.
-    pub const NOT_AVAILABLE: Self = Self { code: raw::JVMTI_ERROR_NOT_AVAILABLE };
+    pub const NOT_AVAILABLE: Self = Self {
+        code: raw::JVMTI_ERROR_NOT_AVAILABLE,
+    };
     /// The thread is not, or no longer, alive.
-    pub const THREAD_NOT_ALIVE: Self = Self { code: raw::JVMTI_ERROR_THREAD_NOT_ALIVE };
+    pub const THREAD_NOT_ALIVE: Self = Self {
+        code: raw::JVMTI_ERROR_THREAD_NOT_ALIVE,
+    };
     /// The method has gone, with its class.
-    pub const INVALID_METHODID: Self = Self { code: raw::JVMTI_ERROR_INVALID_METHODID };
+    pub const INVALID_METHODID: Self = Self {
+        code: raw::JVMTI_ERROR_INVALID_METHODID,
+    };
     /// The call is not allowed in this phase of the VM.
-    pub const WRONG_PHASE: Self = Self { code: raw::JVMTI_ERROR_WRONG_PHASE };
+    pub const WRONG_PHASE: Self = Self {
+        code: raw::JVMTI_ERROR_WRONG_PHASE,
+    };
     /// A JNI call failed or left an exception.
-    pub const INTERNAL: Self = Self { code: raw::JVMTI_ERROR_INTERNAL };
+    pub const INTERNAL: Self = Self {
+        code: raw::JVMTI_ERROR_INTERNAL,
+    };
 
     /// `Ok` for `JVMTI_ERROR_NONE`.
     ///
     /// # Errors
     /// Every other code.
     pub fn check(code: u32) -> Result<()> {
-        if code == raw::JVMTI_ERROR_NONE { Ok(()) } else { Err(Self { code }) }
+        if code == raw::JVMTI_ERROR_NONE {
+            Ok(())
+        } else {
+            Err(Self { code })
+        }
     }
 
     /// The number of the error in the JVMTI specification.

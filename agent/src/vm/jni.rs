@@ -57,7 +57,11 @@ impl Jni {
 
     /// Takes over a local reference that a JVMTI function returned.
     pub fn own<'a>(&'a self, object: jobject) -> LocalRef<'a> {
-        LocalRef { jni: *self, object, scope: PhantomData }
+        LocalRef {
+            jni: *self,
+            object,
+            scope: PhantomData,
+        }
     }
 
     /// `FindClass`, through the loader of the current frame.
@@ -86,7 +90,13 @@ impl Jni {
         constructor: jmethodID,
         arguments: &[jvalue],
     ) -> Result<LocalRef<'_>> {
-        self.checked(jni!(self, v1_2.NewObjectA, class, constructor, arguments.as_ptr()))
+        self.checked(jni!(
+            self,
+            v1_2.NewObjectA,
+            class,
+            constructor,
+            arguments.as_ptr()
+        ))
     }
 
     /// `GetMethodID`.
@@ -94,9 +104,19 @@ impl Jni {
     /// # Errors
     /// `INTERNAL`; the Java exception is cleared.
     pub fn method_id(&self, class: jclass, name: &CStr, signature: &CStr) -> Result<jmethodID> {
-        let id = jni!(self, v1_2.GetMethodID, class, name.as_ptr(), signature.as_ptr());
+        let id = jni!(
+            self,
+            v1_2.GetMethodID,
+            class,
+            name.as_ptr(),
+            signature.as_ptr()
+        );
         self.clear_exception();
-        if id.is_null() { Err(JvmtiError::INTERNAL) } else { Ok(id) }
+        if id.is_null() {
+            Err(JvmtiError::INTERNAL)
+        } else {
+            Ok(id)
+        }
     }
 
     /// `GetFieldID`.
@@ -104,9 +124,19 @@ impl Jni {
     /// # Errors
     /// `INTERNAL`; the Java exception is cleared.
     pub fn field_id(&self, class: jclass, name: &CStr, signature: &CStr) -> Result<jfieldID> {
-        let id = jni!(self, v1_2.GetFieldID, class, name.as_ptr(), signature.as_ptr());
+        let id = jni!(
+            self,
+            v1_2.GetFieldID,
+            class,
+            name.as_ptr(),
+            signature.as_ptr()
+        );
         self.clear_exception();
-        if id.is_null() { Err(JvmtiError::INTERNAL) } else { Ok(id) }
+        if id.is_null() {
+            Err(JvmtiError::INTERNAL)
+        } else {
+            Ok(id)
+        }
     }
 
     /// `GetLongField`.
@@ -141,7 +171,11 @@ impl Jni {
 
     fn checked(&self, object: jobject) -> Result<LocalRef<'_>> {
         self.clear_exception();
-        if object.is_null() { Err(JvmtiError::INTERNAL) } else { Ok(self.own(object)) }
+        if object.is_null() {
+            Err(JvmtiError::INTERNAL)
+        } else {
+            Ok(self.own(object))
+        }
     }
 
     fn clear_exception(&self) {

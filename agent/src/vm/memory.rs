@@ -73,9 +73,10 @@ fn decode(bytes: &[u8]) -> String {
             (0xc0..=0xdf, [b, after @ ..]) => {
                 (push(units, u16::from(first & 0x1f) << 6 | low(b)), after)
             }
-            (0xe0..=0xef, [b, c, after @ ..]) => {
-                (push(units, u16::from(first & 0x0f) << 12 | low(b) << 6 | low(c)), after)
-            }
+            (0xe0..=0xef, [b, c, after @ ..]) => (
+                push(units, u16::from(first & 0x0f) << 12 | low(b) << 6 | low(c)),
+                after,
+            ),
             _ => (push(units, 0xfffd), tail),
         };
     }

@@ -44,7 +44,14 @@ impl Jvmti {
         let mut stacks: *mut raw::jvmtiStackInfo = ptr::null_mut();
         let count = i32::try_from(threads.len()).unwrap_or(i32::MAX);
         let depth = i32::try_from(depth).unwrap_or(i32::MAX);
-        call!(self, GetThreadListStackTraces, count, threads.as_ptr(), depth, &mut stacks)?;
+        call!(
+            self,
+            GetThreadListStackTraces,
+            count,
+            threads.as_ptr(),
+            depth,
+            &mut stacks
+        )?;
         // SAFETY: the VM allocated one entry for each thread, in one block that
         // also holds the frames the entries point to.
         let stacks = unsafe { VmMemory::new(self, stacks, count as usize) };
@@ -63,7 +70,10 @@ impl Jvmti {
                 ThreadStack {
                     frames: frames
                         .iter()
-                        .map(|f| StackFrame { method: f.method, location: f.location })
+                        .map(|f| StackFrame {
+                            method: f.method,
+                            location: f.location,
+                        })
                         .collect(),
                 }
             })

@@ -46,7 +46,10 @@ impl VmStructs {
             let type_name = unsafe { read_name(entry + type_name_at) }?;
             // SAFETY: as above; every entry but the last has a field name.
             let field_name = unsafe { read_name(entry + field_name_at) };
-            if names.iter().any(|(t, f)| *t == type_name && Some(*f) == field_name) {
+            if names
+                .iter()
+                .any(|(t, f)| *t == type_name && Some(*f) == field_name)
+            {
                 // SAFETY: as above; the entry's members lie where the VM says.
                 return Some(unsafe {
                     if *((entry + is_static_at) as *const i32) != 0 {
@@ -115,12 +118,17 @@ impl VmStructs {
         for index in 0..count.saturating_sub(1) {
             let entry = flags + index * size;
             // SAFETY: `index` is below the length of the array.
-            let Some(flag_name) = (unsafe { read_name(entry + name_at) }) else { break };
+            let Some(flag_name) = (unsafe { read_name(entry + name_at) }) else {
+                break;
+            };
             if flag_name == name {
                 // SAFETY: as above. The low four bits are the origin (JVMFlagOrigin,
                 // 0 is the default).
                 let (address, bits) = unsafe {
-                    (*((entry + address_at) as *const usize), *((entry + bits_at) as *const i32))
+                    (
+                        *((entry + address_at) as *const usize),
+                        *((entry + bits_at) as *const i32),
+                    )
                 };
                 return (bits & 0xf == 0 && address != 0).then_some(address);
             }

@@ -70,7 +70,11 @@ impl Jvmti {
         // SAFETY: the VM allocated the name for us.
         let name = unsafe { take_string(self, info.name) }.unwrap_or_default();
         let (group, parent) = self.group_names(jni, group.as_raw());
-        Ok(ThreadInfo { name, group, parent_group: parent })
+        Ok(ThreadInfo {
+            name,
+            group,
+            parent_group: parent,
+        })
     }
 
     /// The top thread group.

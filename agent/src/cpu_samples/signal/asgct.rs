@@ -37,7 +37,9 @@ impl AsyncGetCallTrace {
         let address = library.symbol(c"AsyncGetCallTrace")?;
         // SAFETY: the symbol is a function of this type (forte.cpp), in every
         // release from 11 to 25.
-        Some(Self(unsafe { std::mem::transmute::<*mut c_void, Function>(address) }))
+        Some(Self(unsafe {
+            std::mem::transmute::<*mut c_void, Function>(address)
+        }))
     }
 
     /// Walks the stack of the current thread as of `context`. Returns the number
@@ -53,7 +55,11 @@ impl AsyncGetCallTrace {
         depth: i32,
         context: *mut c_void,
     ) -> i32 {
-        let mut trace = CallTrace { env, frame_count: 0, frames };
+        let mut trace = CallTrace {
+            env,
+            frame_count: 0,
+            frames,
+        };
         // SAFETY: by the caller's promise; `trace` is a local.
         unsafe { (self.0)(&mut trace, depth, context) };
         trace.frame_count

@@ -20,7 +20,9 @@ impl CodeCache {
 
     /// Whether `address` lies in the cache. Safe in a signal handler.
     pub(super) fn contains(&self, address: usize) -> bool {
-        let (Some(low), Some(high)) = (self.low, self.high) else { return false };
+        let (Some(low), Some(high)) = (self.low, self.high) else {
+            return false;
+        };
         // SAFETY: both are addresses of static words of the VM (vmStructs.cpp),
         // mapped as long as it runs.
         let (low, high) = unsafe { (*(low as *const usize), *(high as *const usize)) };

@@ -57,7 +57,9 @@ fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
     if !engine.sampling.load(Ordering::Acquire) {
         return;
     }
-    let Some(thread) = engine.slots.current(info.value) else { return };
+    let Some(thread) = engine.slots.current(info.value) else {
+        return;
+    };
     let weight = (info.overrun.max(0) as u32).saturating_add(1);
     let Some(claim) = engine.ring.claim() else {
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
@@ -71,14 +73,24 @@ fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
     if count == UNKNOWN_JAVA || count == NOT_WALKABLE_JAVA {
         // SAFETY: the context is the kernel's.
         let top = unsafe { unwind::registers(context) };
-        let again = unwind::retry(top, thread.stack_end(), &engine.code_cache, |r: Registers| {
-            // SAFETY: as above; the old registers are put back below.
-            unsafe { unwind::set_registers(context, r) };
-            walk()
-        });
+        let again = unwind::retry(
+            top,
+            thread.stack_end(),
+            &engine.code_cache,
+            |r: Registers| {
+                // SAFETY: as above; the old registers are put back below.
+                unsafe { unwind::set_registers(context, r) };
+                walk()
+            },
+        );
         // SAFETY: as above.
         unsafe { unwind::set_registers(context, top) };
         count = again.unwrap_or(count);
     }
-    claim.publish(weight, thread.serial(), thread.sample_virtual_thread(), count);
+    claim.publish(
+        weight,
+        thread.serial(),
+        thread.sample_virtual_thread(),
+        count,
+    );
 }

@@ -37,7 +37,8 @@ impl Installed {
 
     /// Whether the handler is still ours: another library may have replaced it.
     pub fn is_ours(self) -> bool {
-        handler_of(self.signal).is_ok_and(|handler| handler == super::handler::on_signal as Handler as usize)
+        handler_of(self.signal)
+            .is_ok_and(|handler| handler == super::handler::on_signal as Handler as usize)
     }
 }
 
@@ -48,7 +49,11 @@ pub(super) fn install(
     handler: Handler,
 ) -> Result<Installed, SignalError> {
     if let Some(SignalNumber(signal)) = wanted {
-        return if is_free(signal)? { set(signal, handler) } else { Err(SignalError::Taken(signal)) };
+        return if is_free(signal)? {
+            set(signal, handler)
+        } else {
+            Err(SignalError::Taken(signal))
+        };
     }
     let last = libc::SIGRTMIN() + 12;
     for signal in [libc::SIGPROF, libc::SIGSTKFLT, libc::SIGPWR, last] {
@@ -68,7 +73,10 @@ fn set(signal: i32, handler: Handler) -> Result<Installed, SignalError> {
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
     // SAFETY: the action is valid, and the handler keeps the rules for handlers.
     if unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) } != 0 {
-        return Err(SignalError::Refused(signal, std::io::Error::last_os_error()));
+        return Err(SignalError::Refused(
+            signal,
+            std::io::Error::last_os_error(),
+        ));
     }
     Ok(Installed { signal })
 }
@@ -83,7 +91,10 @@ fn handler_of(signal: i32) -> Result<usize, SignalError> {
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: only reads the current action into the local.
     if unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } != 0 {
-        return Err(SignalError::Refused(signal, std::io::Error::last_os_error()));
+        return Err(SignalError::Refused(
+            signal,
+            std::io::Error::last_os_error(),
+        ));
     }
     Ok(action.sa_sigaction)
 }

@@ -74,10 +74,9 @@ impl SignalEngine {
     /// [`EngineError`] when this VM or kernel cannot carry the engine.
     pub fn new(jvmti: Jvmti, depth: u32, interval: Duration) -> Result<Self, EngineError> {
         let library = VmLibrary::of(jvmti).ok_or(EngineError::Missing("a library"))?;
-        let walk = AsyncGetCallTrace::find(library)
-            .ok_or(EngineError::Missing("AsyncGetCallTrace"))?;
-        let structs =
-            VmStructs::of(library).ok_or(EngineError::Missing("its vmStructs tables"))?;
+        let walk =
+            AsyncGetCallTrace::find(library).ok_or(EngineError::Missing("AsyncGetCallTrace"))?;
+        let structs = VmStructs::of(library).ok_or(EngineError::Missing("its vmStructs tables"))?;
         timer::probe().map_err(EngineError::Timer)?;
         Ok(Self {
             walk,
@@ -115,7 +114,10 @@ impl SignalEngine {
         thread: ThreadSlot,
         installed: Installed,
     ) -> std::io::Result<SlotToken> {
-        let token = self.slots.acquire(thread).ok_or(std::io::ErrorKind::OutOfMemory)?;
+        let token = self
+            .slots
+            .acquire(thread)
+            .ok_or(std::io::ErrorKind::OutOfMemory)?;
         match timer::create(thread.tid, token.as_signal_value(), installed.signal)
             .and_then(|id| timer::start(id, self.interval).map(|()| id))
         {

@@ -63,7 +63,11 @@ impl Ring {
     pub(super) fn new(depth: u32) -> Self {
         let cell_size = size_of::<CellHeader>() + depth as usize * size_of::<AsgctFrame>();
         let most = (MEMORY / cell_size).clamp(FEWEST_CELLS, MOST_CELLS);
-        let cells = if most.is_power_of_two() { most } else { most.next_power_of_two() / 2 };
+        let cells = if most.is_power_of_two() {
+            most
+        } else {
+            most.next_power_of_two() / 2
+        };
         let layout = Self::layout(cells * cell_size);
         // SAFETY: the layout has a size that is not zero.
         let memory = unsafe { alloc_zeroed(layout) };
@@ -117,7 +121,13 @@ impl Ring {
                     Ordering::Relaxed,
                     Ordering::Relaxed,
                 ) {
-                    Ok(_) => return Some(Claim { ring: self, header, position }),
+                    Ok(_) => {
+                        return Some(Claim {
+                            ring: self,
+                            header,
+                            position,
+                        });
+                    }
                     Err(now) => position = now,
                 }
             } else if lead < 0 {
@@ -175,20 +185,15 @@ impl Claim<'_> {
     }
 
     /// Hands the cell to the consumer.
-    pub(super) fn publish(
-        self,
-        weight: u32,
-        thread: u32,
-        virtual_thread: u32,
-        frame_count: i32,
-    ) {
+    pub(super) fn publish(self, weight: u32, thread: u32, virtual_thread: u32, frame_count: i32) {
         // SAFETY: the claim owns the cell until the sequence below is stored.
         let cell = unsafe { &mut *self.header };
         cell.weight = weight;
         cell.thread = thread;
         cell.virtual_thread = virtual_thread;
         cell.frame_count = frame_count;
-        cell.sequence.store(self.position.wrapping_add(1), Ordering::Release);
+        cell.sequence
+            .store(self.position.wrapping_add(1), Ordering::Release);
     }
 }
 
@@ -209,7 +214,10 @@ mod tests {
         let cells = ring.mask + 1;
         for weight in 0..cells as u32 {
             let claim = ring.claim().unwrap();
-            let frame = AsgctFrame { location: weight as i32, method: std::ptr::null_mut() };
+            let frame = AsgctFrame {
+                location: weight as i32,
+                method: std::ptr::null_mut(),
+            };
             // SAFETY: the claim has room for two frames.
             unsafe { *claim.frames() = frame };
             claim.publish(weight, 1, 2, 1);

@@ -44,7 +44,10 @@ impl SlotToken {
     }
 
     fn from_signal_value(value: usize) -> Self {
-        Self { index: value as u32, generation: (value >> 32) as u32 }
+        Self {
+            index: value as u32,
+            generation: (value >> 32) as u32,
+        }
     }
 }
 
@@ -84,7 +87,9 @@ impl Current<'_> {
     pub(super) fn sample_virtual_thread(&self) -> u32 {
         let serial = self.slot.virtual_thread.load(Ordering::Relaxed);
         if serial != 0 {
-            self.slot.sampled_virtual_thread.store(serial, Ordering::Relaxed);
+            self.slot
+                .sampled_virtual_thread
+                .store(serial, Ordering::Relaxed);
         }
         serial
     }
@@ -104,8 +109,13 @@ struct Free {
 
 impl Slots {
     pub(super) fn new() -> Self {
-        let chunks = (0..CHUNKS).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
-        Self { chunks, free: Mutex::new(Free::default()) }
+        let chunks = (0..CHUNKS)
+            .map(|_| AtomicPtr::new(ptr::null_mut()))
+            .collect();
+        Self {
+            chunks,
+            free: Mutex::new(Free::default()),
+        }
     }
 
     /// The slot a signal was sent for; `None` when its thread has ended. Safe in
@@ -113,8 +123,8 @@ impl Slots {
     pub(super) fn current(&self, signal_value: usize) -> Option<Current<'_>> {
         let token = SlotToken::from_signal_value(signal_value);
         let slot = self.slot(token.index)?;
-        let live = token.generation != 0
-            && slot.generation.load(Ordering::Acquire) == token.generation;
+        let live =
+            token.generation != 0 && slot.generation.load(Ordering::Acquire) == token.generation;
         live.then_some(Current { slot })
     }
 
@@ -136,7 +146,8 @@ impl Slots {
         slot.virtual_thread.store(0, Ordering::Relaxed);
         slot.sampled_virtual_thread.store(0, Ordering::Relaxed);
         slot.stack_end.store(thread.stack_end, Ordering::Relaxed);
-        slot.cpu_start_nanos.store(timer::thread_cpu_nanos(thread.tid), Ordering::Relaxed);
+        slot.cpu_start_nanos
+            .store(timer::thread_cpu_nanos(thread.tid), Ordering::Relaxed);
         slot.generation.store(generation, Ordering::Release);
         Some(SlotToken { index, generation })
     }
@@ -148,13 +159,17 @@ impl Slots {
     }
 
     pub(super) fn set_virtual_thread(&self, token: SlotToken, serial: u32) -> u32 {
-        let Some(slot) = self.live(token) else { return 0 };
+        let Some(slot) = self.live(token) else {
+            return 0;
+        };
         slot.virtual_thread.store(serial, Ordering::Relaxed);
         slot.sampled_virtual_thread.swap(0, Ordering::Relaxed)
     }
 
     pub(super) fn cpu_time(&self, token: SlotToken) -> Duration {
-        let Some(slot) = self.live(token) else { return Duration::ZERO };
+        let Some(slot) = self.live(token) else {
+            return Duration::ZERO;
+        };
         let now = timer::thread_cpu_nanos(slot.tid.load(Ordering::Relaxed));
         let start = slot.cpu_start_nanos.load(Ordering::Relaxed);
         Duration::from_nanos(now.saturating_sub(start))
@@ -205,7 +220,12 @@ mod tests {
     use super::*;
 
     fn thread(serial: u32) -> ThreadSlot {
-        ThreadSlot { tid: 1, env: ptr::null_mut(), serial, stack_end: 0 }
+        ThreadSlot {
+            tid: 1,
+            env: ptr::null_mut(),
+            serial,
+            stack_end: 0,
+        }
     }
 
     #[test]
@@ -218,14 +238,19 @@ mod tests {
         assert!(slots.current(late).is_none());
         let second = slots.acquire(thread(8)).unwrap();
         assert_eq!(second.index, first.index, "the slot is used again");
-        assert!(slots.current(late).is_none(), "but the late signal does not fit");
+        assert!(
+            slots.current(late).is_none(),
+            "but the late signal does not fit"
+        );
         assert_eq!(slots.current(second.as_signal_value()).unwrap().serial(), 8);
     }
 
     #[test]
     fn ten_thousand_threads_have_ten_thousand_slots() {
         let slots = Slots::new();
-        let tokens: Vec<_> = (0..10_000).map(|n| slots.acquire(thread(n)).unwrap()).collect();
+        let tokens: Vec<_> = (0..10_000)
+            .map(|n| slots.acquire(thread(n)).unwrap())
+            .collect();
         for (serial, token) in tokens.iter().enumerate() {
             let current = slots.current(token.as_signal_value()).unwrap();
             assert_eq!(current.serial() as usize, serial);

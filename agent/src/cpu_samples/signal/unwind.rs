@@ -29,7 +29,10 @@ pub(super) fn retry(
     code: &CodeCache,
     mut walk: impl FnMut(Registers) -> i32,
 ) -> Option<i32> {
-    let stack = Stack { low: top.sp, end: stack_end };
+    let stack = Stack {
+        low: top.sp,
+        end: stack_end,
+    };
     if code.contains(top.pc) {
         // A stub without a frame, or a method at its very first instruction.
         if let Some(caller) = stack.leaf_caller(top) {
@@ -72,7 +75,11 @@ impl Stack {
     #[cfg(target_arch = "x86_64")]
     fn leaf_caller(&self, top: Registers) -> Option<Registers> {
         let pc = self.read(top.sp)?;
-        Some(Registers { pc, sp: top.sp.checked_add(size_of::<usize>())?, fp: top.fp })
+        Some(Registers {
+            pc,
+            sp: top.sp.checked_add(size_of::<usize>())?,
+            fp: top.fp,
+        })
     }
 
     /// On AArch64 the return address is in a register, which the VM looks at itself.
@@ -104,7 +111,11 @@ pub(super) unsafe fn registers(context: *mut c_void) -> Registers {
     unsafe {
         let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let [_, _, _, _, _, _, _, _, _, _, rbp, _, _, _, _, rsp, rip, ..] = *registers;
-        Registers { pc: rip as usize, sp: rsp as usize, fp: rbp as usize }
+        Registers {
+            pc: rip as usize,
+            sp: rsp as usize,
+            fp: rbp as usize,
+        }
     }
 }
 
@@ -133,7 +144,11 @@ pub(super) unsafe fn registers(context: *mut c_void) -> Registers {
     unsafe {
         let machine = &(*context.cast::<libc::ucontext_t>()).uc_mcontext;
         let fp = machine.regs.get(29).copied().unwrap_or(0);
-        Registers { pc: machine.pc as usize, sp: machine.sp as usize, fp: fp as usize }
+        Registers {
+            pc: machine.pc as usize,
+            sp: machine.sp as usize,
+            fp: fp as usize,
+        }
     }
 }
 
@@ -162,7 +177,10 @@ mod tests {
     fn words_outside_the_stack_are_not_read() {
         let words = [1usize, 2, 3, 4];
         let low = words.as_ptr() as usize;
-        let stack = Stack { low, end: low + size_of_val(&words) };
+        let stack = Stack {
+            low,
+            end: low + size_of_val(&words),
+        };
         assert_eq!(stack.read(low), Some(1));
         assert_eq!(stack.read(low + 3 * size_of::<usize>()), Some(4));
         assert_eq!(stack.read(low + 4 * size_of::<usize>()), None);
@@ -178,9 +196,25 @@ mod tests {
         let at = |index: usize| base + index * size_of::<usize>();
         (words[2], words[3]) = (at(4), 0x1000);
         (words[4], words[5]) = (at(2), 0x2000);
-        let stack = Stack { low: base, end: at(8) };
-        let first = stack.caller(Registers { pc: 1, sp: at(0), fp: at(2) }).unwrap();
-        assert_eq!(first, Registers { pc: 0x1000, sp: at(4), fp: at(4) });
+        let stack = Stack {
+            low: base,
+            end: at(8),
+        };
+        let first = stack
+            .caller(Registers {
+                pc: 1,
+                sp: at(0),
+                fp: at(2),
+            })
+            .unwrap();
+        assert_eq!(
+            first,
+            Registers {
+                pc: 0x1000,
+                sp: at(4),
+                fp: at(4)
+            }
+        );
         let second = stack.caller(first).unwrap();
         assert_eq!(second.pc, 0x2000);
         assert_eq!(stack.caller(second), None);
