@@ -307,7 +307,7 @@ impl Collector {
         lines.push(format!(
             "hprof-rs: traces={} traces_cut={} unknown_methods={} lost_thread_records={} \
              internal_errors={}",
-            self.tables.traces.len(),
+            self.tables.traces.count(),
             self.tables.traces.cut(),
             self.tables.resolver.unknown_methods(),
             registry.lost_records(),

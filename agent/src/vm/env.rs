@@ -1,6 +1,6 @@
 //! The JVMTI environment: capabilities, events, callbacks, memory.
 
-use std::os::raw::{c_char, c_void};
+use std::os::raw::c_void;
 use std::ptr;
 
 use hprof_native_headers as raw;
@@ -113,14 +113,6 @@ impl Jvmti {
             raw::JVMTI_DISABLE
         };
         call!(self, SetEventNotificationMode, mode, event, ptr::null_mut())
-    }
-
-    /// A system property as of the start of the VM, such as `java.vm.name`.
-    pub fn system_property(self, name: &std::ffi::CStr) -> Option<String> {
-        let mut value: *mut c_char = ptr::null_mut();
-        call!(self, GetSystemProperty, name.as_ptr(), &mut value).ok()?;
-        // SAFETY: the VM allocated the string with this environment's allocator.
-        unsafe { take_string(self, value) }
     }
 
     /// Finds HotSpot's extension event `id` and sets its callback.
