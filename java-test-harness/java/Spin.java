@@ -1,6 +1,3 @@
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
-
 /**
  * Burns CPU: three quarters of the time in hot(), one quarter in warm(), on each of the threads
  * "spinner-0", "spinner-1", ....
@@ -9,12 +6,10 @@ import java.lang.management.ThreadMXBean;
  *
  * What is exact: per spinner its CPU time as the JVM's own clock says it, and how much of it went
  * into each method, since the clock is read where they begin and end. Printed in seconds:
- * "spinner-0.hot=...", "spinner-0.warm=...", and the sums over all Java threads, the main thread
- * included: "hot=...", "warm=...", "cpu=...".
+ * "spinner-0.hot=...", "spinner-0.warm=...", their sums "hot=..." and "warm=...", and "cpu=...", all
+ * CPU time of the spinners and of the main thread since main() began.
  */
 public class Spin {
-    private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
-
     static volatile double sink;
 
     static void hot(long end) {
@@ -38,23 +33,24 @@ public class Spin {
 
         @Override
         public void run() {
-            long before = CLOCK.getCurrentThreadCpuTime();
+            long before = Cpu.now();
             for (int i = 0; i < rounds; i++) {
                 hot(System.nanoTime() + 75_000_000L);
-                long between = CLOCK.getCurrentThreadCpuTime();
+                long between = Cpu.now();
                 warm(System.nanoTime() + 25_000_000L);
-                long after = CLOCK.getCurrentThreadCpuTime();
+                long after = Cpu.now();
                 hotNanos += between - before;
                 warmNanos += after - between;
                 before = after;
             }
-            allNanos = CLOCK.getCurrentThreadCpuTime();
+            allNanos = Cpu.now();
         }
     }
 
     public static void main(String[] args) throws Exception {
         int seconds = args.length > 0 ? Integer.parseInt(args[0]) : 2;
         Spinner[] spinners = new Spinner[args.length > 1 ? Integer.parseInt(args[1]) : 1];
+        long before = Cpu.now();
         for (int i = 0; i < spinners.length; i++) {
             spinners[i] = new Spinner(i, seconds * 10);
             spinners[i].start();
@@ -64,18 +60,14 @@ public class Spin {
         long all = 0;
         for (Spinner spinner : spinners) {
             spinner.join();
-            print(spinner.getName() + ".hot", spinner.hotNanos);
-            print(spinner.getName() + ".warm", spinner.warmNanos);
+            Cpu.print(spinner.getName() + ".hot", spinner.hotNanos);
+            Cpu.print(spinner.getName() + ".warm", spinner.warmNanos);
             hot += spinner.hotNanos;
             warm += spinner.warmNanos;
             all += spinner.allNanos;
         }
-        print("hot", hot);
-        print("warm", warm);
-        print("cpu", all + CLOCK.getCurrentThreadCpuTime());
-    }
-
-    private static void print(String name, long nanos) {
-        System.out.println(name + "=" + nanos / 1e9);
+        Cpu.print("hot", hot);
+        Cpu.print("warm", warm);
+        Cpu.print("cpu", all + Cpu.now() - before);
     }
 }

@@ -28,6 +28,7 @@
 //! * `HPROF_RS_CACHE`: where `scripts/setup` keeps the JDKs.
 
 mod agent;
+mod binary_profile;
 mod collector;
 mod compile;
 mod jdk;
@@ -38,6 +39,7 @@ mod run;
 mod text_profile;
 
 pub use agent::agent_library;
+pub use binary_profile::{BinaryFrame, BinaryProfile, BinaryTable, BinaryTrace};
 pub use collector::Collector;
 pub use compile::{classes, java_sources};
 pub use jdk::Jdk;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::TextProfile;
+use crate::{BinaryProfile, TextProfile};
 
 /// Resources a process used, from the kernel's accounting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,6 +89,16 @@ impl Outcome {
     pub fn text_profile(&self, name: &str) -> TextProfile {
         let text = String::from_utf8(self.bytes(name)).unwrap_or_else(|error| panic!("{error}"));
         TextProfile::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// A binary profile, by file name.
+    ///
+    /// # Panics
+    ///
+    /// When it is not there, is not well-formed, or refers to something it does not hold.
+    pub fn binary_profile(&self, name: &str) -> BinaryProfile {
+        let parsed = BinaryProfile::parse(&self.bytes(name));
+        parsed.unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// The profile under its default name, `java.hprof.txt`.

@@ -71,7 +71,10 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts the command with empty standard input.
-    #[expect(clippy::zombie_processes, reason = "`reap` waits, for it also wants the usage")]
+    #[expect(
+        clippy::zombie_processes,
+        reason = "`reap` waits, for it also wants the usage"
+    )]
     pub(crate) fn start(command: &mut Command) -> Process {
         command
             .process_group(0)
