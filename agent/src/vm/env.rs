@@ -115,7 +115,7 @@ impl Jvmti {
         call!(self, SetEventNotificationMode, mode, event, ptr::null_mut())
     }
 
-    /// Finds HotSpot's extension event `id` and sets its callback.
+    /// Finds HotSpot's extension event `id`, sets its callback and enables it.
     ///
     /// # Errors
     /// `NOT_AVAILABLE` when this VM has no such event; else what
@@ -147,7 +147,10 @@ impl Jvmti {
             }
         }
         let index = found.ok_or(JvmtiError::NOT_AVAILABLE)?;
-        call!(self, SetExtensionEventCallback, index, callback)
+        call!(self, SetExtensionEventCallback, index, callback)?;
+        // HotSpot takes the index for an event number, and wants these events
+        // enabled like any other.
+        self.set_event(index as raw::jvmtiEvent, true)
     }
 
     pub(super) fn deallocate(self, memory: *mut u8) {
