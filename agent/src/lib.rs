@@ -1,1 +1,108 @@
-//! Agent.
+//! hprof-rs: the HPROF profiler as a JVMTI agent, `libhprof_rs.so`.
+//!
+//! The VM enters through the functions here; what they start is in
+//! `profile`. A byte's way: a VM event or signal, the profile thread, the
+//! format crate's writer, the sink.
+//!
+//! The library unwinds on panics and stops them at the boundary to the VM
+//! (`vm::guard`): `panic = "abort"` would end the program under profile.
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
+mod clock;
+mod cpu_samples;
+mod names;
+pub mod options;
+mod profile;
+mod report;
+mod sink;
+mod vm;
+
+use std::ffi::{CStr, c_char, c_void};
+use std::io::Write;
+
+use jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};
+
+use options::ExitKind;
+use profile::Refusal;
+
+/// Start-up with `-agentpath`, `-agentlib` or `-Xrun`.
+///
+/// # Safety
+/// Called by the VM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    vm::guard(JNI_ERR, || {
+        let options = if options.is_null() {
+            String::new()
+        } else {
+            // SAFETY: the VM passes a NUL-terminated string.
+            unsafe { CStr::from_ptr(options) }
+                .to_string_lossy()
+                .into_owned()
+        };
+        // SAFETY: the VM passes itself.
+        match unsafe { profile::load(vm, &options) } {
+            Ok(()) => JNI_OK,
+            Err(refusal) => end_process(&refusal),
+        }
+    })
+}
+
+/// Loading into a running VM.
+///
+/// # Safety
+/// Called by the VM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Agent_OnAttach(
+    _vm: *mut JavaVM,
+    _options: *const c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    vm::guard(JNI_ERR, || {
+        report::error(
+            "this version cannot be loaded into a running VM; start the program with \
+             -agentpath:libhprof_rs.so=cpu=samples",
+        );
+        JNI_ERR
+    })
+}
+
+/// The VM has gone; all was written at its death.
+///
+/// # Safety
+/// Called by the VM.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn Agent_OnUnload(_vm: *mut JavaVM) {}
+
+/// Ends the process as the original does on `help` and on errors at start-up,
+/// without a word from the VM.
+fn end_process(refusal: &Refusal) -> ! {
+    let status = match refusal {
+        Refusal::Help(text) => {
+            let mut stdout = std::io::stdout();
+            let _ = stdout.write_all(text.as_bytes());
+            let _ = stdout.flush();
+            0
+        }
+        Refusal::Failure(failure) => {
+            for line in &failure.lines {
+                report::raw(&format!("{line}\n"));
+            }
+            match failure.exit {
+                ExitKind::Status(status) => status,
+                ExitKind::Abort => {
+                    // SAFETY: restores the default action, so that abort leaves a core.
+                    unsafe { libc::signal(libc::SIGABRT, libc::SIG_DFL) };
+                    std::process::abort()
+                }
+            }
+        }
+    };
+    // SAFETY: ends the process at once; exit handlers of a half-made VM must not run.
+    unsafe { libc::_exit(status) }
+}

@@ -1,1 +1,21 @@
-//! Placeholder text, replaced with the first content of this crate.
+//! The HPROF text and binary profile formats: record types, writers, readers.
+//!
+//! HPROF is the file format of the profiling agent that shipped with the JDK
+//! up to version 8, and of the heap dumps the HotSpot, GraalVM and Android
+//! virtual machines write to this day. This crate knows nothing about a
+//! running JVM, starts no thread, and opens no file: it turns descriptions into
+//! bytes on any [`std::io::Write`], and bytes into records.
+//!
+//! * [`model`] holds the neutral descriptions a profiler hands over;
+//! * [`writer::ProfileWriter`] is the interface both formats implement;
+//! * [`text::TextWriter`] writes `format=a`, [`binary::BinaryWriter`] `format=b`;
+//! * [`rank`] orders a table and applies its cutoff, as a pure function;
+//! * [`ids`] has one newtype per kind of serial number and identifier.
+
+pub mod binary;
+pub mod ids;
+pub mod model;
+pub mod rank;
+pub mod serial_set;
+pub mod text;
+pub mod writer;

@@ -1,0 +1,79 @@
+//! The wall clock, in the forms that HPROF prints.
+
+use std::mem::MaybeUninit;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A moment, broken down into local time.
+#[derive(Clone, Copy)]
+pub struct LocalTime {
+    time: libc::tm,
+    millis: u64,
+}
+
+impl LocalTime {
+    /// The present moment.
+    pub fn now() -> Self {
+        let since_epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let seconds = since_epoch.as_secs() as libc::time_t;
+        let mut time = MaybeUninit::<libc::tm>::zeroed();
+        // SAFETY: both pointers are to locals; a tm of zero bytes is valid if the
+        // call fails.
+        let time = unsafe {
+            libc::localtime_r(&seconds, time.as_mut_ptr());
+            time.assume_init()
+        };
+        let millis = u64::try_from(since_epoch.as_millis()).unwrap_or(0);
+        Self { time, millis }
+    }
+
+    /// Milliseconds since 1970 UTC.
+    pub fn unix_millis(self) -> u64 {
+        self.millis
+    }
+
+    /// The form of C's `ctime`, without its line feed: `Fri Feb  6 13:13:42 2004`.
+    pub fn ctime(self) -> String {
+        const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+        const MONTHS: [&str; 12] = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ];
+        let name = |names: &[&'static str], index: i32| {
+            usize::try_from(index)
+                .ok()
+                .and_then(|i| names.get(i).copied())
+                .unwrap_or("???")
+        };
+        let t = &self.time;
+        format!(
+            "{} {} {:2} {:02}:{:02}:{:02} {}",
+            name(&DAYS, t.tm_wday),
+            name(&MONTHS, t.tm_mon),
+            t.tm_mday,
+            t.tm_hour,
+            t.tm_min,
+            t.tm_sec,
+            1900 + t.tm_year
+        )
+    }
+}
+
+// SAFETY: the only pointer in a tm is to the name of its time zone, which is
+// never read here.
+unsafe impl Send for LocalTime {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_have_the_form_of_ctime() {
+        // SAFETY: a tm of zero bytes is valid.
+        let mut time: libc::tm = unsafe { MaybeUninit::zeroed().assume_init() };
+        (time.tm_year, time.tm_mon, time.tm_mday, time.tm_wday) = (104, 1, 6, 5);
+        (time.tm_hour, time.tm_min, time.tm_sec) = (13, 13, 42);
+        let moment = LocalTime { time, millis: 0 };
+        assert_eq!(moment.ctime(), "Fri Feb  6 13:13:42 2004");
+    }
+}

@@ -1,0 +1,123 @@
+//! The safepoint engine: the stacks of all running threads at once, by the VM.
+//!
+//! It works on every VM and cannot crash, but a thread is only seen at a
+//! safepoint poll, so loops without one are charged to the code after them. A
+//! thread counts by the advance of its CPU clock, not by its state: RUNNABLE
+//! includes threads that block in native code.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use jni_sys::jobject;
+
+use crate::names::Location;
+use crate::vm::{Jni, Jvmti, Result};
+
+/// A stack as the VM gave it.
+pub struct SafepointSample {
+    /// What the thread's local storage holds: its serial, 0 when it has none.
+    pub thread: u32,
+    /// Intervals of CPU time that the thread burnt since it was last counted.
+    pub weight: u64,
+    /// The frames, innermost first.
+    pub frames: Vec<Location>,
+}
+
+/// Takes samples at absolute deadlines.
+pub struct SafepointSampler {
+    interval: Duration,
+    depth: u32,
+    next: Instant,
+    clocks: HashMap<u32, Clock>,
+}
+
+/// A thread's CPU clock: how far it was counted, and when it was last seen.
+struct Clock {
+    counted_nanos: u64,
+    round: Instant,
+}
+
+impl SafepointSampler {
+    /// A sampler whose first round is one interval from now.
+    pub fn new(interval: Duration, depth: u32) -> Self {
+        Self {
+            interval,
+            depth,
+            next: Instant::now() + interval,
+            clocks: HashMap::new(),
+        }
+    }
+
+    /// How long until the next round.
+    pub fn wait(&self) -> Duration {
+        self.next.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether a round is due.
+    pub fn is_due(&self) -> bool {
+        Instant::now() >= self.next
+    }
+
+    /// Takes the stacks of the threads whose CPU clocks moved by an interval or
+    /// more. `serial_of` names a thread, or tells that it must not be sampled.
+    ///
+    /// # Errors
+    /// What the VM says; the next round may work again.
+    pub fn round(
+        &mut self,
+        jvmti: Jvmti,
+        jni: &Jni,
+        mut serial_of: impl FnMut(jobject) -> Option<u32>,
+    ) -> Result<Vec<SafepointSample>> {
+        let now = Instant::now();
+        // Rounds that were missed are skipped: what the threads did meanwhile is
+        // in their clocks.
+        while self.next <= now {
+            self.next += self.interval;
+        }
+        let threads = jvmti.all_threads()?;
+        let interval = self.interval.as_nanos().max(1) as u64;
+        let mut running = Vec::new();
+        let mut found = Vec::new();
+        for &thread in threads.iter() {
+            let thread = jni.own(thread);
+            let Some(serial) = serial_of(thread.as_raw()) else {
+                continue;
+            };
+            let Ok(cpu) = jvmti.thread_cpu_nanos(thread.as_raw()) else {
+                continue;
+            };
+            let clock = self.clocks.entry(serial).or_insert(Clock {
+                counted_nanos: cpu,
+                round: now,
+            });
+            clock.round = now;
+            let weight = cpu.saturating_sub(clock.counted_nanos) / interval;
+            let state = jvmti.thread_state(thread.as_raw());
+            if weight > 0 && state.is_ok_and(|s| s.is_runnable() && !s.is_suspended()) {
+                clock.counted_nanos += weight * interval;
+                running.push((serial, weight));
+                found.push(thread);
+            }
+        }
+        self.clocks.retain(|_, clock| clock.round == now);
+        let raw: Vec<jobject> = found.iter().map(|thread| thread.as_raw()).collect();
+        let stacks = jvmti.thread_stacks(jni, &raw, self.depth)?;
+        Ok(running
+            .into_iter()
+            .zip(stacks)
+            .map(|((thread, weight), stack)| SafepointSample {
+                thread,
+                weight,
+                frames: stack
+                    .frames
+                    .iter()
+                    .map(|f| Location {
+                        method: f.method,
+                        bytecode: u32::try_from(f.location).ok(),
+                    })
+                    .collect(),
+            })
+            .collect())
+    }
+}

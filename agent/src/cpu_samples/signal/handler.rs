@@ -1,0 +1,96 @@
+//! The signal handler. See the rules in the parent module.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use super::SignalEngine;
+use super::unwind::{self, Registers};
+
+/// `AsyncGetCallTrace`'s codes for a thread in Java code whose top frame it
+/// could not make out: the only failures that a second try can mend.
+const UNKNOWN_JAVA: i32 = -5;
+const NOT_WALKABLE_JAVA: i32 = -6;
+
+static ENGINE: AtomicPtr<SignalEngine> = AtomicPtr::new(ptr::null_mut());
+
+/// Makes the engine known to the handler, for ever.
+pub(super) fn publish(engine: &'static SignalEngine) {
+    ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
+}
+
+/// The members of `siginfo_t` for a timer (`man 2 sigaction`); the libc crate
+/// does not show the overrun count.
+#[repr(C)]
+struct TimerInfo {
+    signal: i32,
+    errno: i32,
+    code: i32,
+    padding: i32,
+    timer: i32,
+    overrun: i32,
+    value: usize,
+}
+
+/// Takes a sample of the current thread.
+pub(super) extern "C" fn on_signal(_signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: __errno_location returns this thread's errno, which is plain memory.
+    let errno_at = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let errno = unsafe { *errno_at };
+    let engine = ENGINE.load(Ordering::Acquire);
+    if !engine.is_null() && !info.is_null() && !context.is_null() {
+        // SAFETY: a published engine is leaked; the kernel filled in `info`, and
+        // siginfo_t is larger than the view of it.
+        let (engine, info) = unsafe { (&*engine, &*info.cast::<TimerInfo>()) };
+        take_sample(engine, info, context);
+    }
+    // SAFETY: as above.
+    unsafe { *errno_at = errno };
+}
+
+fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
+    if info.code != libc::SI_TIMER {
+        engine.foreign.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    if !engine.sampling.load(Ordering::Acquire) {
+        return;
+    }
+    let Some(thread) = engine.slots.current(info.value) else {
+        return;
+    };
+    let weight = (info.overrun.max(0) as u32).saturating_add(1);
+    let Some(claim) = engine.ring.claim() else {
+        engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
+        return;
+    };
+    let (env, frames, depth) = (thread.env(), claim.frames(), claim.depth());
+    // SAFETY: we are in the handler of this thread, whose environment `env` is;
+    // the claim has room for `depth` frames.
+    let walk = || unsafe { engine.walk.walk(env, frames, depth, context) };
+    let mut count = walk();
+    if count == UNKNOWN_JAVA || count == NOT_WALKABLE_JAVA {
+        // SAFETY: the context is the kernel's.
+        let top = unsafe { unwind::registers(context) };
+        let again = unwind::retry(
+            top,
+            thread.stack_end(),
+            &engine.code_cache,
+            |r: Registers| {
+                // SAFETY: as above; the old registers are put back below.
+                unsafe { unwind::set_registers(context, r) };
+                walk()
+            },
+        );
+        // SAFETY: as above.
+        unsafe { unwind::set_registers(context, top) };
+        count = again.unwrap_or(count);
+    }
+    claim.publish(
+        weight,
+        thread.serial(),
+        thread.sample_virtual_thread(),
+        count,
+    );
+}

@@ -1,0 +1,100 @@
+//! Choosing a signal and installing the handler.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+/// The number of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalNumber(pub i32);
+
+/// The handler in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Installed {
+    pub(super) signal: i32,
+}
+
+/// Why no signal could be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SignalError {
+    /// The signal that the user asked for has a handler.
+    #[error("signal {0} already has a handler in this process; choose another with signal=")]
+    Taken(i32),
+    /// Each of the signals that are tried has a handler.
+    #[error("SIGPROF and the signals used in its place all have handlers in this process")]
+    AllTaken,
+    /// The kernel says no.
+    #[error("signal {0} cannot be handled: {1}")]
+    Refused(i32, std::io::Error),
+}
+
+type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
+
+impl Installed {
+    /// The signal's number.
+    pub fn signal(self) -> i32 {
+        self.signal
+    }
+
+    /// Whether the handler is still ours: another library may have replaced it.
+    pub fn is_ours(self) -> bool {
+        handler_of(self.signal)
+            .is_ok_and(|handler| handler == super::handler::on_signal as Handler as usize)
+    }
+}
+
+/// Installs `handler` for the wanted signal, or for the first free one.
+/// Real-time signals come last: they queue, and so outrun a slow handler.
+pub(super) fn install(
+    wanted: Option<SignalNumber>,
+    handler: Handler,
+) -> Result<Installed, SignalError> {
+    if let Some(SignalNumber(signal)) = wanted {
+        return if is_free(signal)? {
+            set(signal, handler)
+        } else {
+            Err(SignalError::Taken(signal))
+        };
+    }
+    let last = libc::SIGRTMIN() + 12;
+    for signal in [libc::SIGPROF, libc::SIGSTKFLT, libc::SIGPWR, last] {
+        if is_free(signal)? {
+            return set(signal, handler);
+        }
+    }
+    Err(SignalError::AllTaken)
+}
+
+fn set(signal: i32, handler: Handler) -> Result<Installed, SignalError> {
+    // SAFETY: a sigaction of zero bytes is valid.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler as usize;
+    // SA_ONSTACK: code such as Go's runs on small stacks and gives the thread an
+    // alternate one for handlers; without such a stack the flag does nothing.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    // SAFETY: the action is valid, and the handler keeps the rules for handlers.
+    if unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) } != 0 {
+        return Err(SignalError::Refused(
+            signal,
+            std::io::Error::last_os_error(),
+        ));
+    }
+    Ok(Installed { signal })
+}
+
+fn is_free(signal: i32) -> Result<bool, SignalError> {
+    let handler = handler_of(signal)?;
+    Ok(handler == libc::SIG_DFL || handler == libc::SIG_IGN)
+}
+
+fn handler_of(signal: i32) -> Result<usize, SignalError> {
+    // SAFETY: a sigaction of zero bytes is valid.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: only reads the current action into the local.
+    if unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } != 0 {
+        return Err(SignalError::Refused(
+            signal,
+            std::io::Error::last_os_error(),
+        ));
+    }
+    Ok(action.sa_sigaction)
+}

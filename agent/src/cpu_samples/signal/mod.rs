@@ -1,0 +1,177 @@
+//! The signal engine: one CPU-time timer for each Java thread, whose signal
+//! walks the stack of the thread it lands on.
+//!
+//! Only a thread that burns CPU gets signals, so there is no safepoint bias and
+//! a thread blocked in native code counts nothing. What happens to a sample:
+//!
+//! ```text
+//! timer expires ─► handler on that thread ─► AsyncGetCallTrace ─► ring ─► profile thread
+//! ```
+//!
+//! # Rules for code that runs in the handler
+//!
+//! `handler`, `walk`, `unwind`, and the parts of `slots` and `ring` they call:
+//! - no allocation, no lock, no thread-local with a destructor, no formatting;
+//! - nothing that can panic: no indexing, no arithmetic that can overflow in a
+//!   checked build, no `unwrap`;
+//! - memory is preallocated and never freed, so a late signal finds it valid;
+//! - `errno` is as it was when the handler returns.
+
+mod asgct;
+mod code_cache;
+mod handler;
+mod install;
+mod ring;
+mod slots;
+mod timer;
+mod unwind;
+
+pub use asgct::{AsgctFrame, NATIVE_LOCATION, WalkFailure};
+pub use install::{Installed, SignalError, SignalNumber};
+pub use ring::Sample;
+pub use slots::{SlotToken, ThreadSlot};
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::vm::{Jvmti, VmLibrary, VmStructs};
+use asgct::AsyncGetCallTrace;
+use code_cache::CodeCache;
+use ring::Ring;
+use slots::Slots;
+
+/// The engine, leaked once it is started: the handler may run at any time.
+pub struct SignalEngine {
+    walk: AsyncGetCallTrace,
+    ring: Ring,
+    slots: Slots,
+    code_cache: CodeCache,
+    sampling: AtomicBool,
+    lost: AtomicU64,
+    foreign: AtomicU64,
+    interval: Duration,
+}
+
+/// Why the signal engine cannot be used here.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The VM does not export what the engine needs.
+    #[error("this VM does not export {0}")]
+    Missing(&'static str),
+    /// No signal can be had.
+    #[error(transparent)]
+    Signal(#[from] SignalError),
+    /// The kernel refuses CPU-time timers.
+    #[error("the kernel refuses thread CPU timers: {0}")]
+    Timer(std::io::Error),
+}
+
+impl SignalEngine {
+    /// Looks up what the VM must export, and checks that the kernel gives timers.
+    /// Nothing is switched on yet.
+    ///
+    /// # Errors
+    /// [`EngineError`] when this VM or kernel cannot carry the engine.
+    pub fn new(jvmti: Jvmti, depth: u32, interval: Duration) -> Result<Self, EngineError> {
+        let library = VmLibrary::of(jvmti).ok_or(EngineError::Missing("a library"))?;
+        let walk =
+            AsyncGetCallTrace::find(library).ok_or(EngineError::Missing("AsyncGetCallTrace"))?;
+        let structs = VmStructs::of(library).ok_or(EngineError::Missing("its vmStructs tables"))?;
+        timer::probe().map_err(EngineError::Timer)?;
+        Ok(Self {
+            walk,
+            ring: Ring::new(depth),
+            slots: Slots::new(),
+            code_cache: CodeCache::of(structs),
+            sampling: AtomicBool::new(true),
+            lost: AtomicU64::new(0),
+            foreign: AtomicU64::new(0),
+            interval,
+        })
+    }
+
+    /// Leaks the engine and installs the handler. `wanted` is the user's choice
+    /// of signal, if any.
+    ///
+    /// # Errors
+    /// [`SignalError`] when the signal, or each of the usual ones, has an owner.
+    pub fn install(
+        self,
+        wanted: Option<SignalNumber>,
+    ) -> Result<(&'static Self, Installed), SignalError> {
+        let engine: &'static Self = Box::leak(Box::new(self));
+        handler::publish(engine);
+        let installed = install::install(wanted, handler::on_signal)?;
+        Ok((engine, installed))
+    }
+
+    /// Registers a thread and starts its timer.
+    ///
+    /// # Errors
+    /// What the kernel says; `EAGAIN` when `ulimit -i` is reached.
+    pub fn start_thread(
+        &'static self,
+        thread: ThreadSlot,
+        installed: Installed,
+    ) -> std::io::Result<SlotToken> {
+        let token = self
+            .slots
+            .acquire(thread)
+            .ok_or(std::io::ErrorKind::OutOfMemory)?;
+        match timer::create(thread.tid, token.as_signal_value(), installed.signal)
+            .and_then(|id| timer::start(id, self.interval).map(|()| id))
+        {
+            Ok(id) => {
+                self.slots.set_timer(token, id);
+                Ok(token)
+            }
+            Err(error) => {
+                self.slots.release(token);
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends a thread's timer. Signals that are still on their way find a slot of
+    /// a later generation and are dropped.
+    pub fn end_thread(&self, token: SlotToken) {
+        if let Some(id) = self.slots.release(token) {
+            timer::delete(id);
+        }
+    }
+
+    /// Notes which virtual thread runs on the thread; 0 for none. Returns the
+    /// serial of the last virtual thread that a sample was taken of since the
+    /// note before.
+    pub fn set_virtual_thread(&self, token: SlotToken, serial: u32) -> u32 {
+        self.slots.set_virtual_thread(token, serial)
+    }
+
+    /// CPU time burnt by the thread since it was registered.
+    pub fn cpu_time(&self, token: SlotToken) -> Duration {
+        self.slots.cpu_time(token)
+    }
+
+    /// Hands all samples taken so far to `consume`. One thread at a time may call it.
+    pub fn drain(&self, consume: impl FnMut(Sample<'_>)) -> usize {
+        self.ring.drain(consume)
+    }
+
+    /// Pauses or resumes sampling; timers go on but their signals count nothing.
+    pub fn set_sampling(&self, on: bool) {
+        self.sampling.store(on, Ordering::Release);
+    }
+
+    /// Samples lost because the ring was full.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Signals of our number that no timer of ours sent.
+    pub fn foreign_signals(&self) -> u64 {
+        self.foreign.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

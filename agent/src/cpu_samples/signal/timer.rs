@@ -1,0 +1,122 @@
+//! POSIX timers on the CPU clock of one thread, by raw system calls: glibc's
+//! wrappers allocate, and live in another library before glibc 2.34.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// The kernel's number of a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TimerId(pub(super) i32);
+
+/// The clock that ticks while thread `tid` runs: the kernel builds the id from
+/// the inverted thread id, bit 2 (one thread) and value 2 (scheduler time); see
+/// `CPUCLOCK_PERTHREAD_MASK` and `CPUCLOCK_SCHED` in the kernel's posix-timers.h.
+fn cpu_clock(tid: i32) -> libc::clockid_t {
+    (!tid << 3) | 6
+}
+
+/// CPU time of a thread of this process; 0 when it has ended.
+pub(super) fn thread_cpu_nanos(tid: i32) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is writable.
+    if unsafe { libc::clock_gettime(cpu_clock(tid), &mut time) } != 0 {
+        return 0;
+    }
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Creates a timer whose signal goes to `tid` and carries `value`.
+pub(super) fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
+    // SAFETY: a sigevent of zero bytes is valid.
+    let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
+    event.sigev_notify = libc::SIGEV_THREAD_ID;
+    event.sigev_notify_thread_id = tid;
+    event.sigev_signo = signal;
+    event.sigev_value = libc::sigval {
+        sival_ptr: value as *mut libc::c_void,
+    };
+    let mut id: i32 = -1;
+    // SAFETY: the kernel reads the event and writes the id, both locals.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_timer_create,
+            cpu_clock(tid),
+            &raw mut event,
+            &raw mut id,
+        )
+    };
+    if result == 0 {
+        Ok(TimerId(id))
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Starts the timer. The first expiry comes at a random point of the first
+/// interval, so that threads which live shorter than an interval are sampled in
+/// proportion to their CPU time.
+pub(super) fn start(id: TimerId, interval: Duration) -> io::Result<()> {
+    let nanos = u64::try_from(interval.as_nanos())
+        .unwrap_or(u64::MAX)
+        .max(1);
+    let first = 1 + random() % nanos;
+    let spec = libc::itimerspec {
+        it_interval: timespec(nanos),
+        it_value: timespec(first),
+    };
+    // SAFETY: the kernel reads the specification, a local.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_timer_settime,
+            id.0,
+            0,
+            &raw const spec,
+            std::ptr::null_mut::<u8>(),
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Deletes a timer; an error can only mean that it is gone already.
+pub(super) fn delete(id: TimerId) {
+    // SAFETY: the call takes a number only.
+    unsafe { libc::syscall(libc::SYS_timer_delete, id.0) };
+}
+
+/// Whether this kernel gives timers on a thread's CPU clock at all.
+pub(super) fn probe() -> io::Result<()> {
+    // SAFETY: the call takes nothing and cannot fail.
+    let tid = unsafe { libc::gettid() };
+    create(tid, 0, libc::SIGPROF).map(delete)
+}
+
+fn timespec(nanos: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (nanos / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
+    }
+}
+
+/// A number that differs from call to call: the clock's low digits, mixed as in
+/// splitmix64.
+fn random() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    let mut x =
+        (time.tv_sec as u64 ^ (time.tv_nsec as u64) << 20).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

@@ -1,0 +1,224 @@
+//! Second tries for a stack that AsyncGetCallTrace could not walk.
+//!
+//! The VM cannot find the caller of a stub (`Math.sin`, array copies) or of a
+//! VM leaf routine that compiled code calls without leaving the Java state.
+//! Those return addresses are easy to find, though: at the stack pointer, or
+//! behind the frame pointer. Each candidate is only a suggestion: the VM checks
+//! it like any other context before it walks.
+
+use std::ffi::c_void;
+
+use super::code_cache::CodeCache;
+
+/// The registers a walk starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Registers {
+    pub(super) pc: usize,
+    pub(super) sp: usize,
+    pub(super) fp: usize,
+}
+
+/// How many native frames are looked through for the compiled caller.
+const MOST_NATIVE_FRAMES: usize = 32;
+
+/// Calls `walk` with each caller that the top frame may have, until one gives
+/// frames. `stack_end` bounds what may be read.
+pub(super) fn retry(
+    top: Registers,
+    stack_end: usize,
+    code: &CodeCache,
+    mut walk: impl FnMut(Registers) -> i32,
+) -> Option<i32> {
+    let stack = Stack {
+        low: top.sp,
+        end: stack_end,
+    };
+    if code.contains(top.pc) {
+        // A stub without a frame, or a method at its very first instruction.
+        if let Some(caller) = stack
+            .leaf_caller(top)
+            .filter(|caller| code.contains(caller.pc))
+        {
+            let frames = walk(caller);
+            if frames > 0 {
+                return Some(frames);
+            }
+        }
+    }
+    let mut registers = top;
+    for _ in 0..MOST_NATIVE_FRAMES {
+        registers = stack.caller(registers)?;
+        if code.contains(registers.pc) {
+            let frames = walk(registers);
+            return (frames > 0).then_some(frames);
+        }
+    }
+    None
+}
+
+struct Stack {
+    low: usize,
+    end: usize,
+}
+
+impl Stack {
+    fn read(&self, address: usize) -> Option<usize> {
+        let last = self.end.checked_sub(size_of::<usize>())?;
+        if address < self.low || address > last || !address.is_multiple_of(align_of::<usize>()) {
+            return None;
+        }
+        // SAFETY: the word lies between the stack pointer and the end of the
+        // current thread's stack, which is mapped.
+        Some(unsafe { *(address as *const usize) })
+    }
+
+    /// The caller of a function that has not pushed anything.
+    #[cfg(target_arch = "x86_64")]
+    fn leaf_caller(&self, top: Registers) -> Option<Registers> {
+        let pc = self.read(top.sp)?;
+        Some(Registers {
+            pc,
+            sp: top.sp.checked_add(size_of::<usize>())?,
+            fp: top.fp,
+        })
+    }
+
+    /// On AArch64 the return address is in a register, which the VM looks at itself.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn leaf_caller(&self, _top: Registers) -> Option<Registers> {
+        None
+    }
+
+    /// The caller by the chain of frame pointers: saved frame pointer, then
+    /// return address, on x86-64 and AArch64 alike.
+    fn caller(&self, callee: Registers) -> Option<Registers> {
+        let word = size_of::<usize>();
+        let return_at = callee.fp.checked_add(word)?;
+        let (fp, pc) = (self.read(callee.fp)?, self.read(return_at)?);
+        let sp = return_at.checked_add(word)?;
+        // Frames only ever lie further up.
+        (sp > callee.sp && pc != 0).then_some(Registers { pc, sp, fp })
+    }
+}
+
+/// The registers of a signal's context.
+///
+/// # Safety
+/// `context` is what the kernel passed to a handler.
+#[cfg(target_arch = "x86_64")]
+pub(super) unsafe fn registers(context: *mut c_void) -> Registers {
+    // SAFETY: by the caller's promise; the register numbers are constants below
+    // the length of the array.
+    unsafe {
+        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let [_, _, _, _, _, _, _, _, _, _, rbp, _, _, _, _, rsp, rip, ..] = *registers;
+        Registers {
+            pc: rip as usize,
+            sp: rsp as usize,
+            fp: rbp as usize,
+        }
+    }
+}
+
+/// Writes registers into a signal's context. The handler must put the old ones
+/// back before it returns.
+///
+/// # Safety
+/// As [`registers`].
+#[cfg(target_arch = "x86_64")]
+pub(super) unsafe fn set_registers(context: *mut c_void, new: Registers) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let [_, _, _, _, _, _, _, _, _, _, rbp, _, _, _, _, rsp, rip, ..] = registers;
+        (*rip, *rsp, *rbp) = (new.pc as i64, new.sp as i64, new.fp as i64);
+    }
+}
+
+/// The registers of a signal's context.
+///
+/// # Safety
+/// `context` is what the kernel passed to a handler.
+#[cfg(target_arch = "aarch64")]
+pub(super) unsafe fn registers(context: *mut c_void) -> Registers {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let machine = &(*context.cast::<libc::ucontext_t>()).uc_mcontext;
+        let fp = machine.regs.get(29).copied().unwrap_or(0);
+        Registers {
+            pc: machine.pc as usize,
+            sp: machine.sp as usize,
+            fp: fp as usize,
+        }
+    }
+}
+
+/// Writes registers into a signal's context. The handler must put the old ones
+/// back before it returns.
+///
+/// # Safety
+/// As [`registers`].
+#[cfg(target_arch = "aarch64")]
+pub(super) unsafe fn set_registers(context: *mut c_void, new: Registers) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let machine = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
+        if let Some(fp) = machine.regs.get_mut(29) {
+            *fp = new.fp as u64;
+        }
+        (machine.pc, machine.sp) = (new.pc as u64, new.sp as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_outside_the_stack_are_not_read() {
+        let words = [1usize, 2, 3, 4];
+        let low = words.as_ptr() as usize;
+        let stack = Stack {
+            low,
+            end: low + size_of_val(&words),
+        };
+        assert_eq!(stack.read(low), Some(1));
+        assert_eq!(stack.read(low + 3 * size_of::<usize>()), Some(4));
+        assert_eq!(stack.read(low + 4 * size_of::<usize>()), None);
+        assert_eq!(stack.read(low + 1), None);
+        assert_eq!(stack.read(low - 8), None);
+        assert_eq!(Stack { low: 0, end: 0 }.read(0), None);
+    }
+
+    #[test]
+    fn the_chain_of_frame_pointers_ends_where_it_turns_back() {
+        let words: [std::sync::atomic::AtomicUsize; 8] = Default::default();
+        let base = words.as_ptr() as usize;
+        let at = |index: usize| base + index * size_of::<usize>();
+        for (index, word) in [(2, at(4)), (3, 0x1000), (4, at(2)), (5, 0x2000)] {
+            words[index].store(word, std::sync::atomic::Ordering::Relaxed);
+        }
+        let stack = Stack {
+            low: base,
+            end: at(8),
+        };
+        let first = stack
+            .caller(Registers {
+                pc: 1,
+                sp: at(0),
+                fp: at(2),
+            })
+            .unwrap();
+        assert_eq!(
+            first,
+            Registers {
+                pc: 0x1000,
+                sp: at(4),
+                fp: at(4)
+            }
+        );
+        let second = stack.caller(first).unwrap();
+        assert_eq!(second.pc, 0x2000);
+        assert_eq!(stack.caller(second), None);
+    }
+}

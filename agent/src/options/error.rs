@@ -1,0 +1,307 @@
+//! What is wrong with the options, how it is said, and how the process ends.
+//!
+//! The lines have the shape of the JDK's agent, which scripts look for:
+//! `HPROF ERROR: hprof option error: <detail> (<all options>) [<file>:<line>]`.
+//! Each detail starts with that agent's text; what follows a semicolon is ours
+//! and says what to change.
+
+use std::fmt;
+use std::panic::Location;
+
+use thiserror::Error;
+
+/// A piece of advice behind the text of an error, or nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hint(Option<String>);
+
+impl Hint {
+    /// No advice.
+    pub const NONE: Hint = Hint(None);
+
+    /// Advice that follows the text after a semicolon.
+    pub fn new(text: impl Into<String>) -> Self {
+        Hint(Some(text.into()))
+    }
+}
+
+impl From<Option<String>> for Hint {
+    fn from(text: Option<String>) -> Self {
+        Hint(text)
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(text) => write!(f, "; {text}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Cause {
+    /// There is no option of this name.
+    #[error("Unknown option: {name}{hint}")]
+    UnknownOption {
+        /// The name as written.
+        name: String,
+        /// What was probably meant.
+        hint: Hint,
+    },
+    /// The name of an option is empty or longer than 15 bytes.
+    #[error("general syntax error parsing options{hint}")]
+    GeneralSyntax {
+        /// What to look for.
+        hint: Hint,
+    },
+    /// A second `file` or `net`.
+    #[error("file or net options should only appear once{hint}")]
+    DestinationTwice {
+        /// What to change.
+        hint: Hint,
+    },
+    /// The value is missing, empty or too long.
+    #[error("syntax error parsing {name}={expected}{hint}")]
+    ValueSyntax {
+        /// The option.
+        name: &'static str,
+        /// Its values.
+        expected: String,
+        /// What to change.
+        hint: Hint,
+    },
+    /// `net` without a host.
+    #[error("net option missing ':'{hint}")]
+    NetWithoutHost {
+        /// What to change.
+        hint: Hint,
+    },
+    /// `net` without a port.
+    #[error("net option missing port{hint}")]
+    NetWithoutPort {
+        /// What to change.
+        hint: Hint,
+    },
+    /// The value is not one the option takes.
+    #[error("{name} option value must be {rule}{hint}")]
+    BadValue {
+        /// The option.
+        name: &'static str,
+        /// What a value has to be.
+        rule: String,
+        /// What was probably meant.
+        hint: Hint,
+    },
+    /// An option that the JDK's agent had in the past.
+    #[error("The {name} option was removed, use {instead}")]
+    Removed {
+        /// The option.
+        name: &'static str,
+        /// What to use instead.
+        instead: &'static str,
+    },
+    /// A mode that has no binary output.
+    #[error("{mode} is not supported with format=b; leave out format=b, or {mode}")]
+    NotInBinary {
+        /// The mode.
+        mode: &'static str,
+    },
+    /// Samples and call times in one run.
+    #[error(
+        "cpu=samples and cpu={times} cannot be combined: \
+         run the program once with each of them"
+    )]
+    SamplesWithTimes {
+        /// `times` or `old`.
+        times: &'static str,
+    },
+    /// More frames than a trace can have.
+    #[error("depth option value must be at most {max}; {given} frames per trace are too many")]
+    DepthTooLarge {
+        /// The value.
+        given: i32,
+        /// The limit.
+        max: u32,
+    },
+    /// A port that cannot exist. This is a set-up error, not an option error.
+    #[error("invalid port number: {port} in {net}; a port is 1 to 65535{hint}")]
+    InvalidPort {
+        /// The port as written.
+        port: String,
+        /// The whole option.
+        net: String,
+        /// What else to change.
+        hint: Hint,
+    },
+    /// A mode that this version lacks.
+    #[error("{what} is not available in this version yet; {instead}")]
+    NotBuilt {
+        /// The option and its value.
+        what: String,
+        /// What is available.
+        instead: &'static str,
+    },
+    /// The default mode, which this version lacks.
+    #[error(
+        "{what} (the default when no mode is given) is not available in this version yet; \
+         add cpu=samples"
+    )]
+    DefaultNotBuilt {
+        /// The option and its value.
+        what: String,
+    },
+}
+
+impl Cause {
+    /// Whether the JDK's agent would call this an option error; otherwise it is
+    /// an error in setting up, whose line does not quote the options.
+    fn is_option_error(&self) -> bool {
+        !matches!(self, Cause::InvalidPort { .. })
+    }
+}
+
+/// A [`Cause`] and the place in this agent's source that found it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{cause}")]
+pub struct OptionError {
+    /// What is wrong.
+    pub cause: Cause,
+    location: &'static Location<'static>,
+}
+
+impl From<Cause> for OptionError {
+    #[track_caller]
+    fn from(cause: Cause) -> Self {
+        OptionError {
+            cause,
+            location: Location::caller(),
+        }
+    }
+}
+
+/// What the options say about errors, at the place in the option string where
+/// the error happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ErrorPolicy {
+    /// Every error is fatal (`errorexit=y`).
+    pub fatal: bool,
+    /// A fatal error aborts (`coredump=y` or `debug=y`).
+    pub abort: bool,
+}
+
+/// How the process has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitKind {
+    /// Exit with this status, without running exit handlers of the JVM.
+    Status(i32),
+    /// Restore the default action of SIGABRT and abort.
+    Abort,
+}
+
+/// The agent cannot start: lines for standard error and the end of the process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Lines without line ends.
+    pub lines: Vec<String>,
+    /// What follows them.
+    pub exit: ExitKind,
+}
+
+impl Failure {
+    /// The failure for `error`; `options` are all options including those of
+    /// the environment.
+    #[must_use]
+    pub fn new(error: &OptionError, options: &str, policy: ErrorPolicy) -> Self {
+        let text = if error.cause.is_option_error() {
+            format!("hprof option error: {error} ({options})")
+        } else {
+            error.to_string()
+        };
+        let mut lines = vec![error_line(&text, error.location)];
+        if !policy.fatal {
+            return Failure {
+                lines,
+                exit: ExitKind::Status(1),
+            };
+        }
+        lines.push("HPROF TERMINATED PROCESS".to_owned());
+        if !policy.abort {
+            return Failure {
+                lines,
+                exit: ExitKind::Status(9),
+            };
+        }
+        lines.push("HPROF DUMPING CORE".to_owned());
+        Failure {
+            lines,
+            exit: ExitKind::Abort,
+        }
+    }
+}
+
+/// The line `HPROF ERROR: <text> [<file>:<line>]` without its line end.
+///
+/// Control characters are escaped, so that it is one line whatever the text
+/// quotes.
+#[must_use]
+pub fn error_line(text: &str, location: &Location<'_>) -> String {
+    let file = location
+        .file()
+        .rsplit(['/', '\\'])
+        .next()
+        .unwrap_or_default();
+    let mut line = String::from("HPROF ERROR: ");
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line + &format!(" [{file}:{}]", location.line())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(fatal: bool, abort: bool) -> Failure {
+        let error = OptionError::from(Cause::GeneralSyntax { hint: Hint::NONE });
+        Failure::new(&error, "=x", ErrorPolicy { fatal, abort })
+    }
+
+    #[test]
+    fn the_line_has_the_shape_of_the_jdk_agent() {
+        let Failure { lines, exit } = failure(false, true);
+        let [line] = lines.as_slice() else {
+            panic!("{lines:?}")
+        };
+        let start = "HPROF ERROR: hprof option error: general syntax error parsing options (=x) \
+                     [error.rs:";
+        assert!(line.starts_with(start), "{line}");
+        assert!(line.ends_with(']'), "{line}");
+        assert_eq!(exit, ExitKind::Status(1));
+    }
+
+    #[test]
+    fn errorexit_makes_it_fatal_and_coredump_aborts() {
+        let fatal = failure(true, false);
+        assert_eq!(fatal.lines[1..], ["HPROF TERMINATED PROCESS"]);
+        assert_eq!(fatal.exit, ExitKind::Status(9));
+        let abort = failure(true, true);
+        assert_eq!(
+            abort.lines[1..],
+            ["HPROF TERMINATED PROCESS", "HPROF DUMPING CORE"]
+        );
+        assert_eq!(abort.exit, ExitKind::Abort);
+    }
+
+    #[test]
+    fn a_line_stays_one_line() {
+        let line = error_line("a\nb\u{1b}", Location::caller());
+        assert!(line.starts_with("HPROF ERROR: a\\nb\\u{1b} ["), "{line}");
+    }
+}

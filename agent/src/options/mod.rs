@@ -1,0 +1,89 @@
+//! The agent's options: one table, three stages.
+//!
+//! Every option is a row of [`table::TABLE`]. From that table come
+//!
+//! * the parser ([`mod@parse`]): the option string to [`Raw`], what was written;
+//! * the resolver ([`mod@resolve`]): [`Raw`] to [`Settings`], what it means after
+//!   defaults and cross checks;
+//! * the `help` text ([`help`]), the README table ([`table::markdown_table`])
+//!   and the names for shell completion ([`table::names`]).
+//!
+//! [`load`] goes through all of it. Nothing here prints, exits or reads the
+//! process environment: a refusal is a [`Failure`], which the caller prints and
+//! obeys.
+//!
+//! Names, values, quirks and error texts are those of the HPROF agent of JDK 8,
+//! with these departures: `%p`, `%t` and `%%` in `file` are replaced; `net`
+//! takes IPv6 addresses in brackets and refuses ports outside 1 to 65535;
+//! `depth` has an upper limit; `cpu=samples` and `cpu=times|old` exclude each
+//! other, because that agent added samples and milliseconds into one counter.
+
+pub mod availability;
+pub mod error;
+pub mod file_name;
+pub mod help;
+mod hints;
+mod numbers;
+pub mod parse;
+pub mod raw;
+pub mod resolve;
+mod signals;
+pub mod table;
+
+pub use availability::unbuilt_modes;
+pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
+pub use file_name::{StartTime, expand_file_name, unique_name};
+pub use help::help_text;
+pub use parse::{Request, parse};
+pub use raw::{Raw, RawDestination, Timing};
+pub use resolve::{Destination, Engine, Format, Modes, Process, Settings, resolve};
+
+/// What the agent has to do according to its options.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// Print this text on standard output and end the process with status 0.
+    Help(String),
+    /// Profile.
+    Profile(Box<Settings>),
+}
+
+/// Parses, resolves and checks the options, including whether this version has
+/// the modes they ask for.
+///
+/// `command_line` is the text behind `-agentlib:hprof=`, empty if there is
+/// none; `environment` is the value of the variable `_JAVA_HPROF_OPTIONS`
+/// ([`parse::ENVIRONMENT_VARIABLE`]), `None` if it is not set.
+///
+/// # Errors
+///
+/// A [`Failure`] holding the lines for standard error and the way to end the
+/// process.
+///
+/// ```
+/// use hprof_rs::options::{Process, Start, StartTime, load};
+///
+/// let process = Process { pid: 42, start: StartTime::default() };
+/// let Ok(Start::Profile(settings)) = load("cpu=samples,depth=8", None, &process) else {
+///     unreachable!("these options are good");
+/// };
+/// assert!(settings.modes.cpu_samples);
+/// assert_eq!(settings.depth, 8);
+/// ```
+pub fn load(
+    command_line: &str,
+    environment: Option<&str>,
+    process: &Process,
+) -> Result<Start, Failure> {
+    let raw = match parse(command_line, environment)? {
+        Request::Help => return Ok(Start::Help(help_text())),
+        Request::Options(raw) => raw,
+    };
+    let settings = resolve(&raw, process)?;
+    match unbuilt_modes(&settings) {
+        Some(error) => Err(Failure::new(&error, &raw.text, raw.error_policy())),
+        None => Ok(Start::Profile(Box::new(settings))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! The options as they were written, before defaults and cross checks.
+
+use std::fmt;
+
+use super::error::ErrorPolicy;
+use super::resolve::{Engine, Format};
+
+/// How `cpu=times` shows its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// As a table of traces.
+    Times,
+    /// As caller-callee pairs in the format of the old `prof`.
+    Old,
+}
+
+/// `file` or `net` as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RawDestination {
+    /// `file=`.
+    File(String),
+    /// `net=`; the host without the brackets of an IPv6 address.
+    Net {
+        /// The host.
+        host: String,
+        /// The port, not checked.
+        port: String,
+    },
+}
+
+impl fmt::Display for RawDestination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RawDestination::File(file) => write!(f, "file={file}"),
+            RawDestination::Net { host, port } if host.contains(':') => {
+                write!(f, "net=[{host}]:{port}")
+            }
+            RawDestination::Net { host, port } => write!(f, "net={host}:{port}"),
+        }
+    }
+}
+
+/// The options as written, one field each, defaults where nothing was.
+///
+/// Fields have the meaning of the option of the same name; see
+/// [`TABLE`](super::table::TABLE).
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
+pub struct Raw {
+    /// All options, those of the environment included.
+    pub text: String,
+    pub heap_dump: bool,
+    pub heap_sites: bool,
+    pub cpu_samples: bool,
+    /// The last of `cpu=times` and `cpu=old`.
+    pub cpu_timing: Option<Timing>,
+    pub monitor: bool,
+    pub format: Format,
+    pub destination: Option<RawDestination>,
+    /// Not negative.
+    pub depth: i32,
+    /// Milliseconds; positive.
+    pub interval: i32,
+    /// Not negative, but possibly infinite or not a number.
+    pub cutoff: f64,
+    pub lineno: bool,
+    pub thread: bool,
+    pub doe: bool,
+    pub msa: bool,
+    pub force: bool,
+    pub verbose: bool,
+    pub gc_okay: bool,
+    pub engine: Engine,
+    pub signal: Option<String>,
+    pub primfields: bool,
+    pub primarrays: bool,
+    pub logflags: i32,
+    pub debugflags: i32,
+    pub coredump: bool,
+    pub errorexit: bool,
+    pub pause: bool,
+    pub debug: bool,
+    /// The option `X`.
+    pub x: i32,
+}
+
+impl Default for Raw {
+    fn default() -> Self {
+        Raw {
+            text: String::new(),
+            heap_dump: false,
+            heap_sites: false,
+            cpu_samples: false,
+            cpu_timing: None,
+            monitor: false,
+            format: Format::Text,
+            destination: None,
+            depth: 4,
+            interval: 10,
+            cutoff: 0.0001,
+            lineno: true,
+            thread: false,
+            doe: true,
+            msa: false,
+            force: true,
+            verbose: true,
+            gc_okay: false,
+            engine: Engine::Auto,
+            signal: None,
+            primfields: true,
+            primarrays: true,
+            logflags: 0,
+            debugflags: 0,
+            coredump: false,
+            errorexit: false,
+            pause: false,
+            debug: false,
+            x: 0,
+        }
+    }
+}
+
+impl Raw {
+    /// What these options say about errors.
+    #[must_use]
+    pub fn error_policy(&self) -> ErrorPolicy {
+        ErrorPolicy {
+            fatal: self.errorexit,
+            abort: self.coredump || self.debug,
+        }
+    }
+}

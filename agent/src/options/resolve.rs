@@ -1,0 +1,312 @@
+//! From what was written to what it means: defaults and cross checks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
+use super::file_name::{StartTime, expand_file_name};
+use super::parse::BRACKETS;
+use super::raw::{Raw, RawDestination, Timing};
+use super::signals;
+
+/// The largest accepted `depth`. JVMTI fills a buffer of this many frames per
+/// stack trace, and nobody reads longer ones.
+pub const MAX_DEPTH: u32 = 2048;
+
+/// `format=`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `a`.
+    Text,
+    /// `b`.
+    Binary,
+}
+
+impl Format {
+    /// The output file when neither `file` nor `net` is given.
+    #[must_use]
+    pub fn default_file_name(self) -> &'static str {
+        match self {
+            Format::Text => "java.hprof.txt",
+            Format::Binary => "java.hprof",
+        }
+    }
+}
+
+/// `engine=`: how `cpu=samples` takes its samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// The best that works.
+    Auto,
+    /// Timer signals.
+    Signal,
+    /// Stack traces at safepoints.
+    Safepoint,
+}
+
+/// Where the profile goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// A file, with `%p` and `%t` replaced. If `force` is off, the file may
+    /// still have to get another name, see
+    /// [`unique_name`](super::unique_name).
+    File(PathBuf),
+    /// A front-end that listens there.
+    Net {
+        /// Name or address, without brackets.
+        host: String,
+        /// The TCP port, not 0.
+        port: u16,
+    },
+}
+
+/// Which profiles are taken. At least one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Modes {
+    /// All objects and their references (`heap=dump|all`).
+    pub heap_dump: bool,
+    /// Allocation sites (`heap=sites|all`).
+    pub heap_sites: bool,
+    /// CPU use by sampling (`cpu=samples`).
+    pub cpu_samples: bool,
+    /// CPU use by counting calls (`cpu=times`). Not together with `cpu_old`.
+    pub cpu_times: bool,
+    /// The same in the format of the old `prof` (`cpu=old`).
+    pub cpu_old: bool,
+    /// Locks (`monitor=y`).
+    pub monitor: bool,
+    /// Nothing was asked for, and `heap=all` is the default.
+    pub by_default: bool,
+}
+
+impl Modes {
+    /// Whether objects have to be known individually.
+    #[must_use]
+    pub fn tracks_objects(&self) -> bool {
+        self.heap_dump || self.heap_sites
+    }
+
+    /// Whether every method call is counted.
+    #[must_use]
+    pub fn counts_calls(&self) -> bool {
+        self.cpu_times || self.cpu_old
+    }
+}
+
+/// The process under profile, as far as file names need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// When it started.
+    pub start: StartTime,
+}
+
+/// The checked options.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// All options as written, those of the environment included.
+    pub text: String,
+    /// Which profiles are taken.
+    pub modes: Modes,
+    /// Text or binary output. Binary only without `cpu_times`, `cpu_old` and
+    /// `monitor`.
+    pub format: Format,
+    /// Where it goes.
+    pub destination: Destination,
+    /// Frames kept per trace: 0 to [`MAX_DEPTH`].
+    pub depth: u32,
+    /// Time between two samples; at least a millisecond.
+    pub interval: Duration,
+    /// Rows below this fraction of the total are left out of tables. Not
+    /// negative. If it is not a number, no row is below it.
+    pub cutoff: f64,
+    /// Line numbers in traces.
+    pub lineno: bool,
+    /// The thread is part of a trace's identity.
+    pub thread: bool,
+    /// Dump on exit.
+    pub doe: bool,
+    /// Micro state accounting, an option of Solaris without effect.
+    pub msa: bool,
+    /// Overwrite an existing file.
+    pub force: bool,
+    /// Messages about dumps on standard error.
+    pub verbose: bool,
+    /// Values of primitive fields in heap dumps.
+    pub primfields: bool,
+    /// Contents of primitive arrays in heap dumps.
+    pub primarrays: bool,
+    /// Bits of `logflags`: 1 trace calls, 2 print internal tables, 4 check the
+    /// finished file.
+    pub logflags: i32,
+    /// Bits of `debugflags`: 1 report references of unprepared classes.
+    pub debugflags: i32,
+    /// Abort on a fatal error.
+    pub coredump: bool,
+    /// Every error is fatal.
+    pub errorexit: bool,
+    /// Wait for a native debugger while loading.
+    pub pause: bool,
+    /// As `coredump`, and check the finished file.
+    pub debug: bool,
+    /// The number of the sampling signal, `None` to leave it to the engine.
+    pub signal: Option<i32>,
+    /// How `cpu=samples` takes its samples.
+    pub engine: Engine,
+}
+
+impl Settings {
+    /// What the options say about errors.
+    #[must_use]
+    pub fn error_policy(&self) -> ErrorPolicy {
+        ErrorPolicy {
+            fatal: self.errorexit,
+            abort: self.coredump || self.debug,
+        }
+    }
+
+    /// Whether the finished file is to be read back and checked.
+    #[must_use]
+    pub fn checks_output(&self) -> bool {
+        self.debug || self.logflags & 4 != 0
+    }
+
+    /// How many methods of a thread's stack the call counters follow: the pair
+    /// of caller and callee for `cpu=old`, otherwise `depth`.
+    #[must_use]
+    pub fn call_depth(&self) -> u32 {
+        if self.modes.cpu_old { 2 } else { self.depth }
+    }
+}
+
+/// Applies defaults and checks what only all options together can show.
+///
+/// # Errors
+///
+/// A [`Failure`] if options contradict each other or a value makes no sense.
+pub fn resolve(raw: &Raw, process: &Process) -> Result<Settings, Failure> {
+    check(raw, process).map_err(|error| Failure::new(&error, &raw.text, raw.error_policy()))
+}
+
+/// The order of the checks decides which of several errors is reported: those
+/// of the JDK's agent come first, in its order.
+fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
+    if raw.format == Format::Binary {
+        if raw.cpu_timing.is_some() {
+            return Err(Cause::NotInBinary {
+                mode: "cpu=times|old",
+            }
+            .into());
+        }
+        if raw.monitor {
+            return Err(Cause::NotInBinary { mode: "monitor=y" }.into());
+        }
+    }
+    if let (true, Some(timing)) = (raw.cpu_samples, raw.cpu_timing) {
+        let times = match timing {
+            Timing::Times => "times",
+            Timing::Old => "old",
+        };
+        return Err(Cause::SamplesWithTimes { times }.into());
+    }
+    let depth = u32::try_from(raw.depth).unwrap_or_default();
+    if depth > MAX_DEPTH {
+        return Err(Cause::DepthTooLarge {
+            given: raw.depth,
+            max: MAX_DEPTH,
+        }
+        .into());
+    }
+    let signal = signal(raw.signal.as_deref())?;
+    let destination = destination(raw, process)?;
+    Ok(Settings {
+        text: raw.text.clone(),
+        modes: modes(raw),
+        format: raw.format,
+        destination,
+        depth,
+        interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
+        cutoff: raw.cutoff,
+        lineno: raw.lineno,
+        thread: raw.thread,
+        doe: raw.doe,
+        msa: raw.msa,
+        force: raw.force,
+        verbose: raw.verbose,
+        primfields: raw.primfields,
+        primarrays: raw.primarrays,
+        logflags: raw.logflags,
+        debugflags: raw.debugflags,
+        coredump: raw.coredump,
+        errorexit: raw.errorexit,
+        pause: raw.pause,
+        debug: raw.debug,
+        signal,
+        engine: raw.engine,
+    })
+}
+
+fn modes(raw: &Raw) -> Modes {
+    let asked = Modes {
+        heap_dump: raw.heap_dump,
+        heap_sites: raw.heap_sites,
+        cpu_samples: raw.cpu_samples,
+        cpu_times: raw.cpu_timing == Some(Timing::Times),
+        cpu_old: raw.cpu_timing == Some(Timing::Old),
+        monitor: raw.monitor,
+        by_default: false,
+    };
+    if asked == Modes::default() {
+        return Modes {
+            heap_dump: true,
+            heap_sites: true,
+            by_default: true,
+            ..asked
+        };
+    }
+    asked
+}
+
+fn signal(given: Option<&str>) -> Result<Option<i32>, OptionError> {
+    match given {
+        None | Some("auto") => Ok(None),
+        Some(text) => match signals::number(text) {
+            Ok(number) => Ok(Some(number)),
+            Err(reason) => Err(Cause::BadValue {
+                name: "signal",
+                rule: "auto, or the name or number of a signal".to_owned(),
+                hint: Hint::new(reason),
+            }
+            .into()),
+        },
+    }
+}
+
+fn destination(raw: &Raw, process: &Process) -> Result<Destination, OptionError> {
+    match &raw.destination {
+        None => Ok(Destination::File(raw.format.default_file_name().into())),
+        Some(RawDestination::File(pattern)) => Ok(Destination::File(
+            expand_file_name(pattern, process.pid, process.start).into(),
+        )),
+        Some(net @ RawDestination::Net { host, port }) => match port.parse::<u16>() {
+            Ok(number) if number > 0 => Ok(Destination::Net {
+                host: host.clone(),
+                port: number,
+            }),
+            _ => {
+                let hint = if port.contains(':') {
+                    Hint::new(BRACKETS)
+                } else {
+                    Hint::NONE
+                };
+                Err(Cause::InvalidPort {
+                    port: port.clone(),
+                    net: net.to_string(),
+                    hint,
+                }
+                .into())
+            }
+        },
+    }
+}

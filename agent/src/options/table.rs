@@ -1,0 +1,598 @@
+//! The one table that declares every option.
+//!
+//! A new option is one row here and one field in [`Raw`] (and, if it means
+//! something to the profilers, one in [`Settings`](super::Settings)). The order
+//! of the rows is the order of the help text.
+
+use std::fmt::Write as _;
+
+use super::availability::{Availability, availability};
+use super::raw::{Raw, Timing};
+use super::resolve::{Engine, Format};
+
+/// Where an option is listed, and with it where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// In the help text of the JDK's agent.
+    Standard,
+    /// In the JDK's help text under its own heading: accepted, without effect.
+    Obsolete,
+    /// Not in the JDK's agent.
+    New,
+    /// For debugging the agent: parsed by every build, not listed in `help`.
+    Debug,
+    /// Taken out of the JDK's agent: always an option error.
+    Removed,
+}
+
+/// Which agent an option comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// The HPROF agent shipped with the JDK up to version 8.
+    Jdk,
+    /// This agent.
+    HprofRs,
+}
+
+/// One accepted word of an enumerated option, and its effect.
+#[derive(Debug)]
+pub struct Choice {
+    /// The word, case-sensitive.
+    pub word: &'static str,
+    /// Records it.
+    pub set: fn(&mut Raw),
+}
+
+/// How the value of an option is written, and which field takes it.
+///
+/// Except for [`Kind::Removed`] a value is at most 4096 bytes long (79 for a
+/// switch), and ends at the next comma.
+#[derive(Debug)]
+pub enum Kind {
+    /// `y` or `n`.
+    Switch(fn(&mut Raw) -> &mut bool),
+    /// One of a list of words.
+    Choice(&'static [Choice]),
+    /// A whole number as `strtol` reads it in base 10, cut to 32 bits.
+    Decimal {
+        /// The smallest accepted value.
+        min: i32,
+        /// The rule as an error message states it.
+        rule: &'static str,
+        /// The field.
+        field: fn(&mut Raw) -> &mut i32,
+    },
+    /// A floating-point number that is not below zero, as `strtod` reads it.
+    Fraction(fn(&mut Raw) -> &mut f64),
+    /// A bit mask as `strtol` reads it in base 0, without further checks.
+    Mask(fn(&mut Raw) -> &mut i32),
+    /// Any text; checked when the options are resolved.
+    Text(fn(&mut Raw) -> &mut Option<String>),
+    /// The output file; once in total together with [`Kind::Net`].
+    File,
+    /// `host:port`; once in total together with [`Kind::File`].
+    Net,
+    /// Always an error.
+    Removed {
+        /// What to use instead.
+        instead: &'static str,
+    },
+}
+
+/// One row: everything there is to know about an option.
+#[derive(Debug)]
+pub struct OptionSpec {
+    /// The name, at most 15 bytes long.
+    pub name: &'static str,
+    /// The values as shown to the user.
+    pub value: &'static str,
+    /// The default as shown to the user.
+    pub default: &'static str,
+    /// The description in the help text: at most 30 columns wide.
+    pub summary: &'static str,
+    /// The description in the README.
+    pub details: &'static str,
+    /// Where it is listed.
+    pub section: Section,
+    /// Its values.
+    pub kind: Kind,
+}
+
+impl OptionSpec {
+    /// Which agent the option comes from.
+    pub fn since(&self) -> Since {
+        match self.section {
+            Section::New => Since::HprofRs,
+            Section::Standard | Section::Obsolete | Section::Debug | Section::Removed => Since::Jdk,
+        }
+    }
+
+    /// Whether `help` shows it.
+    pub fn is_listed(&self) -> bool {
+        !matches!(self.section, Section::Debug | Section::Removed)
+    }
+
+    /// Whether it serves only to debug the agent.
+    pub fn is_debug(&self) -> bool {
+        self.section == Section::Debug
+    }
+
+    /// The description in the help text, with a remark about what is not built.
+    pub fn summary(&self) -> String {
+        self.remark(self.summary, availability(self))
+    }
+
+    /// The description in the README, with a remark about what is not built.
+    pub fn details(&self) -> String {
+        self.remark(self.details, availability(self))
+    }
+
+    fn remark(&self, text: &str, availability: Availability) -> String {
+        match availability {
+            Availability::Full => text.to_owned(),
+            Availability::None => format!("{text} (not yet built)"),
+            Availability::Without(words) => format!("{text} (not yet: {})", words.join(", ")),
+        }
+    }
+}
+
+/// Looks an option up by its exact name.
+pub fn find(name: &str) -> Option<&'static OptionSpec> {
+    TABLE.iter().find(|spec| spec.name == name)
+}
+
+/// The names of all options that can be used, for shell completion.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE
+        .iter()
+        .filter(|spec| spec.section != Section::Removed)
+        .map(|spec| spec.name)
+}
+
+/// The table of all options for the README, in Markdown, with a line end
+/// behind its last row.
+pub fn markdown_table() -> String {
+    let mut text = String::from("| Option | Default | Since | Meaning |\n|---|---|---|---|\n");
+    for spec in TABLE {
+        let since = match spec.since() {
+            Since::Jdk => "JDK",
+            Since::HprofRs => "hprof-rs",
+        };
+        let default = match spec.default {
+            "" => String::new(),
+            default => format!("`{default}`"),
+        };
+        let debugging = if spec.is_debug() { "Debugging: " } else { "" };
+        // A bar ends a cell even inside a code span.
+        let value = spec.value.replace('|', "\\|");
+        let details = spec.details().replace('|', "\\|");
+        let name = spec.name;
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "| `{name}={value}` | {default} | {since} | {debugging}{details} |"
+        );
+    }
+    text
+}
+
+/// Every option.
+pub static TABLE: &[OptionSpec] = &[
+    OptionSpec {
+        name: "heap",
+        value: "dump|sites|all",
+        default: "all",
+        summary: "heap profiling",
+        details: "heap dump, allocation sites, or both; repeating it adds up. \
+                  On by default only if no other mode is asked for.",
+        section: Section::Standard,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "dump",
+                set: |raw| raw.heap_dump = true,
+            },
+            Choice {
+                word: "sites",
+                set: |raw| raw.heap_sites = true,
+            },
+            Choice {
+                word: "all",
+                set: |raw| {
+                    raw.heap_dump = true;
+                    raw.heap_sites = true;
+                },
+            },
+        ]),
+    },
+    OptionSpec {
+        name: "cpu",
+        value: "samples|times|old",
+        default: "off",
+        summary: "CPU use",
+        details: "CPU profile by sampling (`y` means `samples` as well), by counting every call, \
+                  or the latter in the format of the old `prof`",
+        section: Section::Standard,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "y",
+                set: |raw| raw.cpu_samples = true,
+            },
+            Choice {
+                word: "samples",
+                set: |raw| raw.cpu_samples = true,
+            },
+            Choice {
+                word: "times",
+                set: |raw| raw.cpu_timing = Some(Timing::Times),
+            },
+            Choice {
+                word: "old",
+                set: |raw| raw.cpu_timing = Some(Timing::Old),
+            },
+        ]),
+    },
+    OptionSpec {
+        name: "monitor",
+        value: "y|n",
+        default: "n",
+        summary: "locks",
+        details: "monitor contention, waits, and who owns what",
+        section: Section::Standard,
+        kind: Kind::Switch(|raw| &mut raw.monitor),
+    },
+    OptionSpec {
+        name: "format",
+        value: "a|b",
+        default: "a",
+        summary: "text or binary output",
+        details: "text (`a`) or binary (`b`) output",
+        section: Section::Standard,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "a",
+                set: |raw| raw.format = Format::Text,
+            },
+            Choice {
+                word: "b",
+                set: |raw| raw.format = Format::Binary,
+            },
+        ]),
+    },
+    OptionSpec {
+        name: "file",
+        value: "<file>",
+        default: "java.hprof[{.txt}]",
+        summary: "where the profile is written",
+        details: "output file, relative to the current directory. New: `%p` stands for the \
+                  process id, `%t` for the start time (`YYYYMMDD-HHMMSS`), `%%` for a percent \
+                  sign. The default is `java.hprof.txt`, with `format=b` `java.hprof`.",
+        section: Section::Standard,
+        kind: Kind::File,
+    },
+    OptionSpec {
+        name: "net",
+        value: "<host>:<port>",
+        default: "off",
+        summary: "to a socket",
+        details: "connect to a front-end and send the profile there instead of to a file; \
+                  an IPv6 address goes in brackets, as in `net=[::1]:8000`",
+        section: Section::Standard,
+        kind: Kind::Net,
+    },
+    OptionSpec {
+        name: "depth",
+        value: "<size>",
+        default: "4",
+        summary: "frames per stack trace",
+        details: "frames kept per stack trace, 0 to 2048",
+        section: Section::Standard,
+        kind: Kind::Decimal {
+            min: 0,
+            rule: "decimal and >= 0",
+            field: |raw| &mut raw.depth,
+        },
+    },
+    OptionSpec {
+        name: "interval",
+        value: "<ms>",
+        default: "10",
+        summary: "milliseconds between samples",
+        details: "`cpu=samples`: milliseconds between two samples of a thread",
+        section: Section::Standard,
+        kind: Kind::Decimal {
+            min: 1,
+            rule: "decimal and > 0",
+            field: |raw| &mut raw.interval,
+        },
+    },
+    OptionSpec {
+        name: "cutoff",
+        value: "<value>",
+        default: "0.0001",
+        summary: "leave out rows below this",
+        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %)",
+        section: Section::Standard,
+        kind: Kind::Fraction(|raw| &mut raw.cutoff),
+    },
+    OptionSpec {
+        name: "lineno",
+        value: "y|n",
+        default: "y",
+        summary: "line numbers in traces",
+        details: "line numbers in stack traces",
+        section: Section::Standard,
+        kind: Kind::Switch(|raw| &mut raw.lineno),
+    },
+    OptionSpec {
+        name: "thread",
+        value: "y|n",
+        default: "n",
+        summary: "threads in traces",
+        details: "traces of different threads are kept apart and show their thread",
+        section: Section::Standard,
+        kind: Kind::Switch(|raw| &mut raw.thread),
+    },
+    OptionSpec {
+        name: "doe",
+        value: "y|n",
+        default: "y",
+        summary: "dump on exit",
+        details: "write the profile when the JVM exits",
+        section: Section::Standard,
+        kind: Kind::Switch(|raw| &mut raw.doe),
+    },
+    OptionSpec {
+        name: "msa",
+        value: "y|n",
+        default: "n",
+        summary: "Solaris only, no effect here",
+        details: "micro state accounting of Solaris; accepted, without effect",
+        section: Section::Standard,
+        kind: Kind::Switch(|raw| &mut raw.msa),
+    },
+    OptionSpec {
+        name: "force",
+        value: "y|n",
+        default: "y",
+        summary: "overwrite an existing file",
+        details: "overwrite an existing output file; with `n` the process id is worked into the \
+                  new file's name instead",
+        section: Section::Standard,
+        kind: Kind::Switch(|raw| &mut raw.force),
+    },
+    OptionSpec {
+        name: "verbose",
+        value: "y|n",
+        default: "y",
+        summary: "messages about dumps",
+        details: "say on standard error when a dump is written; errors are shown in any case",
+        section: Section::Standard,
+        kind: Kind::Switch(|raw| &mut raw.verbose),
+    },
+    OptionSpec {
+        name: "gc_okay",
+        value: "y|n",
+        default: "n",
+        summary: "no effect",
+        details: "obsolete: accepted, without effect",
+        section: Section::Obsolete,
+        kind: Kind::Switch(|raw| &mut raw.gc_okay),
+    },
+    OptionSpec {
+        name: "engine",
+        value: "auto|signal|safepoint",
+        default: "auto",
+        summary: "how cpu=samples samples",
+        details: "`cpu=samples`: `signal` samples running threads by timer signals, wherever they \
+                  are; `safepoint` stops threads at safepoints, as the JDK's agent did; `auto` \
+                  takes the best one that works here",
+        section: Section::New,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "auto",
+                set: |raw| raw.engine = Engine::Auto,
+            },
+            Choice {
+                word: "signal",
+                set: |raw| raw.engine = Engine::Signal,
+            },
+            Choice {
+                word: "safepoint",
+                set: |raw| raw.engine = Engine::Safepoint,
+            },
+        ]),
+    },
+    OptionSpec {
+        name: "signal",
+        value: "<name|number>",
+        default: "auto",
+        summary: "signal of the signal engine",
+        details: "`cpu=samples`: the signal of `engine=signal`, such as `SIGPROF`, `PROF` or `27`; \
+                  only needed if the program uses the same one",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.signal),
+    },
+    OptionSpec {
+        name: "primfields",
+        value: "y|n",
+        default: "y",
+        summary: "primitive fields in dumps",
+        details: "values of primitive fields in binary heap dumps",
+        section: Section::Debug,
+        kind: Kind::Switch(|raw| &mut raw.primfields),
+    },
+    OptionSpec {
+        name: "primarrays",
+        value: "y|n",
+        default: "y",
+        summary: "primitive arrays in dumps",
+        details: "contents of primitive arrays in heap dumps",
+        section: Section::Debug,
+        kind: Kind::Switch(|raw| &mut raw.primarrays),
+    },
+    OptionSpec {
+        name: "logflags",
+        value: "<mask>",
+        default: "0",
+        summary: "what to log",
+        details: "1: trace calls; 2: internal tables; 4: read the finished file back and check it",
+        section: Section::Debug,
+        kind: Kind::Mask(|raw| &mut raw.logflags),
+    },
+    OptionSpec {
+        name: "debugflags",
+        value: "<mask>",
+        default: "0",
+        summary: "what to report",
+        details: "1: report references of unprepared classes",
+        section: Section::Debug,
+        kind: Kind::Mask(|raw| &mut raw.debugflags),
+    },
+    OptionSpec {
+        name: "coredump",
+        value: "y|n",
+        default: "n",
+        summary: "abort on fatal errors",
+        details: "on a fatal error abort with a core dump instead of exit status 9",
+        section: Section::Debug,
+        kind: Kind::Switch(|raw| &mut raw.coredump),
+    },
+    OptionSpec {
+        name: "errorexit",
+        value: "y|n",
+        default: "n",
+        summary: "every error is fatal",
+        details: "treat every reported error as fatal, from this option's place on",
+        section: Section::Debug,
+        kind: Kind::Switch(|raw| &mut raw.errorexit),
+    },
+    OptionSpec {
+        name: "pause",
+        value: "y|n",
+        default: "n",
+        summary: "wait for a debugger",
+        details: "wait for a native debugger while loading",
+        section: Section::Debug,
+        kind: Kind::Switch(|raw| &mut raw.pause),
+    },
+    OptionSpec {
+        name: "debug",
+        value: "y|n",
+        default: "n",
+        summary: "coredump and checks",
+        details: "as `coredump=y`, and check the finished file",
+        section: Section::Debug,
+        kind: Kind::Switch(|raw| &mut raw.debug),
+    },
+    OptionSpec {
+        name: "X",
+        value: "<number>",
+        default: "0",
+        summary: "no effect",
+        details: "accepted, without effect",
+        section: Section::Debug,
+        kind: Kind::Mask(|raw| &mut raw.x),
+    },
+    OptionSpec {
+        name: "exitpause",
+        value: "...",
+        default: "",
+        summary: "removed",
+        details: "removed, an option error: use the JVM's `-XX:OnError`",
+        section: Section::Removed,
+        // Both percent signs are part of the text the JDK's agent prints.
+        kind: Kind::Removed {
+            instead: "-XX:OnError='cmd %%p'",
+        },
+    },
+    OptionSpec {
+        name: "precrash",
+        value: "...",
+        default: "",
+        summary: "removed",
+        details: "removed, an option error: use the JVM's `-XX:OnError`",
+        section: Section::Removed,
+        kind: Kind::Removed {
+            instead: "-XX:OnError='precrash -p %%p'",
+        },
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::{Request, parse};
+    use super::super::resolve::MAX_DEPTH;
+    use super::*;
+
+    #[test]
+    fn rows_keep_the_limits_of_the_grammar_and_the_help_layout() {
+        for (index, spec) in TABLE.iter().enumerate() {
+            assert!(
+                !spec.name.is_empty() && spec.name.len() <= 15,
+                "{}",
+                spec.name
+            );
+            assert!(
+                spec.name
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            );
+            let width = spec.summary().chars().count();
+            assert!(width <= 30, "{}: {width} columns", spec.name);
+            assert!(
+                !TABLE[..index].iter().any(|other| other.name == spec.name),
+                "{}",
+                spec.name
+            );
+        }
+    }
+
+    #[test]
+    fn the_shown_default_is_the_one_in_force() {
+        for spec in TABLE {
+            let skipped = match spec.kind {
+                // Off by default, or not a value.
+                Kind::File | Kind::Net | Kind::Text(_) | Kind::Removed { .. } => true,
+                _ => matches!(spec.name, "heap" | "cpu"),
+            };
+            if skipped {
+                continue;
+            }
+            let text = format!("{}={}", spec.name, spec.default);
+            let Ok(Request::Options(raw)) = parse(&text, None) else {
+                panic!("{text}")
+            };
+            assert_eq!(
+                *raw,
+                Raw {
+                    text,
+                    ..Raw::default()
+                }
+            );
+        }
+    }
+
+    #[test]
+    fn the_depth_limit_in_the_details_is_the_one_in_force() {
+        let depth = find("depth").map(OptionSpec::details).unwrap_or_default();
+        assert!(depth.ends_with(&format!("0 to {MAX_DEPTH}")), "{depth}");
+    }
+
+    #[test]
+    fn names_leave_out_what_was_removed() {
+        let names: Vec<_> = names().collect();
+        assert!(names.contains(&"cpu") && names.contains(&"engine") && names.contains(&"X"));
+        assert!(!names.contains(&"exitpause") && !names.contains(&"precrash"));
+    }
+
+    #[test]
+    fn markdown_has_one_row_of_four_cells_per_option() {
+        let table = markdown_table();
+        assert_eq!(table.lines().count(), TABLE.len() + 2);
+        for line in table.lines() {
+            assert_eq!(line.replace("\\|", "").matches('|').count(), 5, "{line}");
+        }
+        assert!(table.contains("| `heap=dump\\|sites\\|all` | `all` | JDK | "));
+        assert!(table.contains("| `engine=auto\\|signal\\|safepoint` | `auto` | hprof-rs | "));
+    }
+}

@@ -1,0 +1,352 @@
+//! From option string to settings.
+
+use std::path::Path;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const PROCESS: Process = Process {
+    pid: 9128,
+    start: StartTime {
+        year: 2026,
+        month: 2,
+        day: 6,
+        hour: 13,
+        minute: 13,
+        second: 42,
+    },
+};
+
+fn settings(text: &str) -> Settings {
+    match parse(text, None) {
+        Ok(Request::Options(raw)) => resolve(&raw, &PROCESS).expect(text),
+        other => panic!("{text:?}: {other:?}"),
+    }
+}
+
+fn failure(text: &str) -> Failure {
+    load(text, None, &PROCESS).expect_err(text)
+}
+
+/// Checks the error line up to the line number in the brackets.
+#[track_caller]
+fn assert_line(text: &str, expected: &str, module: &str) {
+    let failure = failure(text);
+    let expected = format!("HPROF ERROR: {expected} [{module}.rs:");
+    assert!(
+        failure.lines[0].starts_with(&expected),
+        "{text}: {:?}",
+        failure.lines
+    );
+}
+
+#[test]
+fn defaults() {
+    let all = settings("");
+    let modes = Modes {
+        heap_dump: true,
+        heap_sites: true,
+        by_default: true,
+        ..Modes::default()
+    };
+    let expected = Settings {
+        text: String::new(),
+        modes,
+        format: Format::Text,
+        destination: Destination::File("java.hprof.txt".into()),
+        depth: 4,
+        interval: Duration::from_millis(10),
+        cutoff: 0.0001,
+        lineno: true,
+        thread: false,
+        doe: true,
+        msa: false,
+        force: true,
+        verbose: true,
+        primfields: true,
+        primarrays: true,
+        logflags: 0,
+        debugflags: 0,
+        coredump: false,
+        errorexit: false,
+        pause: false,
+        debug: false,
+        signal: None,
+        engine: Engine::Auto,
+    };
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn written_values_arrive() {
+    let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
+                verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
+                errorexit=y,pause=y,debug=y,signal=VTALRM,engine=safepoint,format=b,file=f";
+    let modes = Modes {
+        cpu_samples: true,
+        ..Modes::default()
+    };
+    let expected = Settings {
+        text: text.into(),
+        modes,
+        format: Format::Binary,
+        destination: Destination::File("f".into()),
+        depth: 8,
+        interval: Duration::from_millis(1),
+        cutoff: 0.0,
+        lineno: false,
+        thread: true,
+        doe: false,
+        msa: true,
+        force: false,
+        verbose: false,
+        primfields: false,
+        primarrays: false,
+        logflags: 4,
+        debugflags: 1,
+        coredump: true,
+        errorexit: true,
+        pause: true,
+        debug: true,
+        signal: Some(libc::SIGVTALRM),
+        engine: Engine::Safepoint,
+    };
+    assert_eq!(settings(text), expected);
+    assert!(settings(text).checks_output());
+    assert_eq!(
+        settings(text).error_policy(),
+        ErrorPolicy {
+            fatal: true,
+            abort: true
+        }
+    );
+}
+
+#[test]
+fn heap_is_on_only_if_no_mode_is() {
+    for text in ["monitor=n", "format=b", "depth=3", "monitor=y,monitor=n"] {
+        let modes = settings(text).modes;
+        assert!(
+            modes.heap_dump && modes.heap_sites && modes.by_default,
+            "{text}"
+        );
+        assert!(modes.tracks_objects() && !modes.counts_calls());
+    }
+    for text in ["monitor=y", "cpu=samples", "cpu=old"] {
+        let modes = settings(text).modes;
+        assert!(
+            !modes.heap_dump && !modes.heap_sites && !modes.by_default,
+            "{text}"
+        );
+    }
+    let dump = settings("heap=dump").modes;
+    assert!(dump.heap_dump && !dump.heap_sites && !dump.by_default);
+}
+
+#[test]
+fn the_last_of_times_and_old_decides() {
+    let times = settings("cpu=old,cpu=times,depth=9");
+    assert!(times.modes.cpu_times && !times.modes.cpu_old && times.modes.counts_calls());
+    assert_eq!(times.call_depth(), 9);
+    let old = settings("cpu=times,cpu=old,depth=9");
+    assert!(old.modes.cpu_old && !old.modes.cpu_times && old.modes.counts_calls());
+    assert_eq!((old.call_depth(), old.depth), (2, 9));
+}
+
+#[test]
+fn the_default_file_goes_by_the_format() {
+    let file = |text: &str| match settings(text).destination {
+        Destination::File(file) => file,
+        net => panic!("{net:?}"),
+    };
+    assert_eq!(file("cpu=samples"), Path::new("java.hprof.txt"));
+    assert_eq!(file("cpu=samples,format=b"), Path::new("java.hprof"));
+    assert_eq!(
+        file("file=x-%p-%t-%%.out"),
+        Path::new("x-9128-20260206-131342-%.out")
+    );
+    assert_eq!(file("file=x.%d"), Path::new("x.%d"));
+}
+
+#[test]
+fn binary_output_excludes_call_times_and_monitors_in_this_order() {
+    let cpu = "hprof option error: cpu=times|old is not supported with format=b; \
+               leave out format=b, or cpu=times|old";
+    let monitor = "hprof option error: monitor=y is not supported with format=b; \
+                   leave out format=b, or monitor=y";
+    for (text, start) in [
+        ("format=b,cpu=times", cpu),
+        ("cpu=old,format=b", cpu),
+        ("format=b,monitor=y,cpu=times,cpu=samples", cpu),
+        ("format=b,monitor=y", monitor),
+        ("monitor=y,cpu=samples,format=b", monitor),
+    ] {
+        assert_line(text, &format!("{start} ({text})"), "resolve");
+    }
+    assert_eq!(settings("format=b,cpu=times,format=a").format, Format::Text);
+}
+
+#[test]
+fn samples_and_call_times_are_run_separately() {
+    assert_line(
+        "cpu=samples,cpu=times",
+        "hprof option error: cpu=samples and cpu=times cannot be combined: \
+         run the program once with each of them (cpu=samples,cpu=times)",
+        "resolve",
+    );
+    assert!(failure("cpu=old,cpu=y").lines[0].contains("cpu=samples and cpu=old cannot"));
+}
+
+#[test]
+fn depth_ends_at_its_limit() {
+    assert_eq!(settings("depth=2048").depth, 2048);
+    assert_eq!(settings("depth=0").depth, 0);
+    assert_eq!(settings("depth=5000,depth=6").depth, 6);
+    assert_line(
+        "depth=2049",
+        "hprof option error: depth option value must be at most 2048; \
+         2049 frames per trace are too many (depth=2049)",
+        "resolve",
+    );
+}
+
+#[test]
+fn ports_are_checked_when_setting_up() {
+    for (text, host) in [
+        ("net=h:1", "h"),
+        ("net=[::1]:1", "::1"),
+        ("net=h:00001", "h"),
+    ] {
+        let expected = Destination::Net {
+            host: host.into(),
+            port: 1,
+        };
+        assert_eq!(settings(text).destination, expected);
+    }
+    for port in [
+        "0",
+        "-1",
+        "x",
+        "65536",
+        "80x",
+        " 80",
+        "70000",
+        "99999999999",
+    ] {
+        let text = format!("net=h:{port}");
+        let expected = format!("invalid port number: {port} in {text}; a port is 1 to 65535");
+        assert_line(&text, &expected, "resolve");
+        assert_eq!(failure(&text).exit, ExitKind::Status(1));
+    }
+    let [line] = failure("net=[::1]:0").lines.try_into().expect("one line");
+    assert!(line.contains("0 in net=[::1]:0; a port"), "{line}");
+    assert!(failure("net=fe80::1:80").lines[0].contains("brackets"));
+}
+
+#[test]
+fn signals_and_engines() {
+    assert_eq!(settings("signal=auto").signal, None);
+    assert_eq!(
+        settings("signal=27,signal=SIGALRM").signal,
+        Some(libc::SIGALRM)
+    );
+    assert_eq!(settings("engine=signal,engine=auto").engine, Engine::Auto);
+    let start = "hprof option error: signal option value must be auto, or the name or number of \
+                 a signal; ";
+    for (text, reason) in [
+        (
+            "signal=SIGSEGV",
+            "SIGSEGV is taken: the JVM handles errors with it",
+        ),
+        ("signal=prof", "did you mean signal=SIGPROF?"),
+    ] {
+        assert_line(text, &format!("{start}{reason} ({text})"), "resolve");
+    }
+}
+
+#[test]
+fn cross_checks_respect_errorexit() {
+    let failure = failure("format=b,monitor=y,errorexit=y");
+    assert_eq!(failure.lines[1..], ["HPROF TERMINATED PROCESS"]);
+    assert_eq!(failure.exit, ExitKind::Status(9));
+}
+
+#[test]
+fn modes_that_are_not_built_refuse_to_start() {
+    let refused = |option: &str, instead: &str| {
+        format!("{option} is not available in this version yet; {instead}")
+    };
+    for (text, detail) in [
+        ("heap=sites", refused("heap=sites", "cpu=samples is")),
+        ("heap=dump", refused("heap=dump", "cpu=samples is")),
+        ("heap=all", refused("heap=all", "cpu=samples is")),
+        (
+            "heap=sites,heap=dump,cpu=samples",
+            refused("heap=all", "cpu=samples is"),
+        ),
+        ("cpu=times", refused("cpu=times", "cpu=samples is")),
+        ("cpu=old", refused("cpu=old", "cpu=samples is")),
+        (
+            "monitor=y,cpu=samples",
+            refused("monitor=y", "cpu=samples is"),
+        ),
+        (
+            "net=h:1,cpu=samples",
+            refused("net=<host>:<port>", "file=<file> is"),
+        ),
+        (
+            "depth=3",
+            refused(
+                "heap=all (the default when no mode is given)",
+                "add cpu=samples",
+            ),
+        ),
+    ] {
+        let expected = format!("hprof option error: {detail} ({text})");
+        assert_line(text, &expected, "availability");
+        assert_eq!(failure(text).exit, ExitKind::Status(1));
+    }
+    assert!(
+        failure("").lines[0].contains("add cpu=samples ()"),
+        "{:?}",
+        failure("")
+    );
+}
+
+#[test]
+fn samples_to_a_file_start() {
+    for text in [
+        "cpu=samples",
+        "cpu=y,format=b,file=x",
+        "cpu=samples,thread=y,interval=1",
+    ] {
+        match load(text, None, &PROCESS) {
+            Ok(Start::Profile(settings)) => assert!(settings.modes.cpu_samples),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+    assert_eq!(
+        load("help", Some("bogus"), &PROCESS),
+        Ok(Start::Help(help_text()))
+    );
+}
+
+proptest! {
+    #[test]
+    fn settings_keep_their_promises(
+        text in "((heap=(dump|sites|all)|cpu=(y|times|old)|monitor=[yn]|format=[ab]|depth=[0-9]{1,5}\
+                 |interval=[1-9]{1,10}|signal=[A-Z0-9]{1,4}|net=[a-z]:[0-9]{1,6}),){0,6}",
+    ) {
+        let Ok(Request::Options(raw)) = parse(&text, None) else { return Ok(()) };
+        let Ok(settings) = resolve(&raw, &PROCESS) else { return Ok(()) };
+        let modes = settings.modes;
+        prop_assert!(settings.depth <= resolve::MAX_DEPTH);
+        prop_assert!(settings.interval >= Duration::from_millis(1));
+        prop_assert!(modes.tracks_objects() || modes.counts_calls() || modes.cpu_samples || modes.monitor);
+        prop_assert!(!(modes.cpu_samples && modes.counts_calls()));
+        let binary = settings.format == Format::Binary;
+        prop_assert!(!(binary && (modes.counts_calls() || modes.monitor)));
+    }
+}

@@ -1,0 +1,175 @@
+//! The VM's events. Each callback is a few lines inside a guard; what takes
+//! longer is a message to the profile thread.
+
+use hprof_native_headers as raw;
+use jni_sys::{JNIEnv, jclass, jobject};
+
+use super::messages::Message;
+use super::{Engine, Phase, Profile, start};
+use crate::cpu_samples::signal::ThreadSlot;
+use crate::report;
+use crate::vm::{Jni, NativeThread, guard};
+
+/// The table of all callbacks.
+pub(super) fn table() -> raw::jvmtiEventCallbacks {
+    raw::jvmtiEventCallbacks {
+        VMInit: Some(vm_init),
+        VMDeath: Some(vm_death),
+        ThreadStart: Some(thread_start),
+        ThreadEnd: Some(thread_end),
+        ClassLoad: Some(class_load),
+        ClassPrepare: Some(class_prepare),
+        DataDumpRequest: Some(data_dump_request),
+        ..Default::default()
+    }
+}
+
+unsafe extern "C" fn vm_init(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
+    guard((), || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        if let Some(profile) = Profile::get() {
+            start::start(profile, &jni, thread);
+        }
+    });
+}
+
+unsafe extern "C" fn vm_death(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv) {
+    guard((), || {
+        if let Some(profile) = Profile::get() {
+            profile.finish();
+        }
+    });
+}
+
+unsafe extern "C" fn data_dump_request(_env: *mut raw::jvmtiEnv) {
+    guard((), || {
+        if let Some(profile) = Profile::get().filter(|p| p.phase() == Phase::Live) {
+            profile.dump();
+        }
+    });
+}
+
+unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
+    guard((), || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        let Some(profile) = Profile::get() else {
+            return;
+        };
+        if profile.phase() != Phase::Live {
+            return;
+        }
+        if profile
+            .own_threads
+            .lock()
+            .iter()
+            .any(|&own| jni.is_same(thread, own))
+        {
+            return;
+        }
+        let native = profile
+            .java_threads
+            .get()
+            .map(|threads| threads.current(&jni));
+        register(profile, &jni, thread, native);
+    });
+}
+
+unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, _thread: jobject) {
+    guard((), || {
+        let Some(profile) = Profile::get() else {
+            return;
+        };
+        // SAFETY: the call takes nothing and cannot fail.
+        let Some(ended) = profile.registry.end(unsafe { libc::gettid() }) else {
+            return;
+        };
+        if let (Engine::Signal(engine, _), Some(slot)) = (profile.engine, ended.slot) {
+            profile.registry.add_ended_cpu(engine.cpu_time(slot));
+            engine.end_thread(slot);
+        }
+        profile.send(Message::ThreadEnd {
+            serial: ended.serial,
+        });
+    });
+}
+
+/// AsyncGetCallTrace wants this event enabled, for its side effect in the VM: it
+/// refuses to work without (`forte.cpp`).
+unsafe extern "C" fn class_load(
+    _env: *mut raw::jvmtiEnv,
+    _jni: *mut JNIEnv,
+    _thread: jobject,
+    _class: jclass,
+) {
+}
+
+unsafe extern "C" fn class_prepare(
+    _env: *mut raw::jvmtiEnv,
+    _jni: *mut JNIEnv,
+    _thread: jobject,
+    class: jclass,
+) {
+    guard((), || {
+        if let Some(profile) = Profile::get() {
+            // A class that fails here only loses its names in samples.
+            let _ = profile.jvmti.create_method_ids(class);
+        }
+    });
+}
+
+/// Registers a thread, current or not, and starts its timer.
+pub(super) fn register(
+    profile: &'static Profile,
+    jni: &Jni,
+    thread: jobject,
+    native: Option<NativeThread>,
+) {
+    let tid = match native {
+        Some(native) => native.tid,
+        // SAFETY: the call takes nothing and cannot fail.
+        None => unsafe { libc::gettid() },
+    };
+    let Some(serial) = profile.registry.begin(tid) else {
+        return;
+    };
+    match profile.engine {
+        Engine::Signal(engine, installed) => {
+            if let Some(NativeThread {
+                tid,
+                env,
+                stack_end,
+            }) = native
+            {
+                let slot = ThreadSlot {
+                    tid,
+                    env,
+                    serial: serial.get(),
+                    stack_end,
+                };
+                match engine.start_thread(slot, installed) {
+                    Ok(token) => profile.registry.set_slot(tid, token),
+                    Err(error) => no_timer(profile, &error),
+                }
+            }
+        }
+        Engine::Safepoint => {
+            let _ = profile
+                .jvmti
+                .set_thread_local(thread, serial.get() as usize);
+        }
+        Engine::None => {}
+    }
+    let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
+    profile.send(Message::ThreadStart { serial, info });
+}
+
+fn no_timer(profile: &Profile, error: &std::io::Error) {
+    if profile.registry.count_without_timer() {
+        report::error(&format!(
+            "a thread got no CPU timer and is not sampled: {error}; \
+             raise the limit of pending signals (ulimit -i) or use engine=safepoint"
+        ));
+    }
+}

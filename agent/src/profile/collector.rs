@@ -1,0 +1,382 @@
+//! The profile thread: it alone owns the tables and the output, takes messages
+//! and samples, and writes the dumps.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
+use hprof_format::model::{CpuKind, CpuTable, Frame, Header, Settings, ThreadStart, Trace};
+use hprof_format::rank::RankedCpuTable;
+
+use super::messages::Message;
+use super::output::Output;
+use super::{Engine, Profile};
+use crate::clock::LocalTime;
+use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
+use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
+use crate::cpu_samples::{Samples, intern_stack};
+use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
+use crate::report;
+use crate::vm::{Jni, Jvmti, ThreadInfo};
+
+/// What the profile thread owns.
+pub(super) struct Collector {
+    receiver: Receiver<Message>,
+    output: Output,
+    tables: Tables,
+    started: LocalTime,
+    last_cpu: Duration,
+    last_lost: u64,
+}
+
+struct Tables {
+    methods: MethodTable,
+    resolver: Resolver,
+    traces: TraceTable,
+    samples: Samples,
+    per_thread: bool,
+    scratch: Vec<FrameId>,
+}
+
+/// How long samples may wait in the ring. Names are looked up afterwards, so it
+/// must be short against the life of a class.
+const DRAIN_EVERY: Duration = Duration::from_millis(20);
+/// The same when the program has been idle.
+const IDLE_DRAIN_EVERY: Duration = Duration::from_millis(100);
+/// Bytes for methods and traces together; see [`TraceTable::intern`].
+const TABLE_MEMORY: usize = 16 << 20;
+
+impl Collector {
+    pub(super) fn new(
+        receiver: Receiver<Message>,
+        output: Output,
+        lineno: bool,
+        per_thread: bool,
+    ) -> Self {
+        Self {
+            receiver,
+            output,
+            tables: Tables {
+                methods: MethodTable::default(),
+                resolver: Resolver::new(lineno),
+                traces: TraceTable::new(TABLE_MEMORY),
+                samples: Samples::default(),
+                per_thread,
+                scratch: Vec::new(),
+            },
+            started: LocalTime::now(),
+            last_cpu: Duration::ZERO,
+            last_lost: 0,
+        }
+    }
+
+    /// Forgets the profile: the VM ended before it was up.
+    pub(super) fn discard(self) {
+        self.output.discard();
+    }
+
+    /// The life of the profile thread.
+    pub(super) fn run(mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
+        self.begin(profile);
+        let mut safepoint = match profile.engine {
+            Engine::Safepoint => Some(SafepointSampler::new(
+                profile.settings.interval,
+                profile.settings.depth,
+            )),
+            Engine::Signal(..) | Engine::None => None,
+        };
+        let mut drained = Instant::now();
+        let mut pause = DRAIN_EVERY;
+        loop {
+            let wait = safepoint
+                .as_ref()
+                .map_or(pause, |sampler| sampler.wait().min(pause));
+            match self.receiver.recv_timeout(wait) {
+                Ok(Message::ThreadStart { serial, info }) => self.thread_start(serial, &info),
+                Ok(Message::ThreadEnd { serial }) => {
+                    self.output.write(|writer| writer.thread_end(serial));
+                }
+                Ok(Message::Dump { done }) => {
+                    self.drain(profile, jvmti, jni);
+                    self.dump(profile);
+                    let _ = done.send(());
+                }
+                Ok(Message::Finish { done }) => {
+                    self.drain(profile, jvmti, jni);
+                    if profile.settings.doe {
+                        self.dump(profile);
+                    } else {
+                        self.output.commit();
+                    }
+                    let _ = done.send(());
+                    return;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if let Some(sampler) = safepoint.as_mut().filter(|sampler| sampler.is_due()) {
+                self.safepoint_round(profile, jvmti, jni, sampler);
+            }
+            if drained.elapsed() >= pause {
+                let busy = self.drain(profile, jvmti, jni) > 0;
+                pause = if busy { DRAIN_EVERY } else { IDLE_DRAIN_EVERY };
+                drained = Instant::now();
+                self.tables.resolver.refresh();
+                self.output.tick();
+            }
+        }
+    }
+
+    fn begin(&mut self, profile: &Profile) {
+        let created_ctime = self.started.ctime();
+        let header = Header {
+            created_millis: self.started.unix_millis(),
+            created_ctime: &created_ctime,
+            settings: Settings {
+                allocation_traces: false,
+                cpu_sampling: profile.settings.modes.cpu_samples,
+                depth: profile.settings.depth,
+            },
+        };
+        self.output.write(|writer| writer.begin(&header));
+    }
+
+    fn thread_start(&mut self, serial: ThreadSerial, info: &ThreadInfo) {
+        let number = u64::from(serial.get() - ThreadSerial::BASE);
+        let record = ThreadStart {
+            object: ObjectId::new(ObjectId::BASE + number),
+            serial,
+            name: &info.name,
+            group: &info.group,
+            parent_group: &info.parent_group,
+            trace: TraceSerial::SYSTEM,
+        };
+        self.output.write(|writer| writer.thread_start(&record));
+    }
+
+    /// Takes the samples out of the signal engine's ring.
+    fn drain(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> usize {
+        let Engine::Signal(engine, _) = profile.engine else {
+            return 0;
+        };
+        let tables = &mut self.tables;
+        engine.drain(|sample| tables.add_signal_sample(jvmti, jni, &sample))
+    }
+
+    fn safepoint_round(
+        &mut self,
+        profile: &Profile,
+        jvmti: Jvmti,
+        jni: &Jni,
+        sampler: &mut SafepointSampler,
+    ) {
+        let own = profile.own_threads.lock().clone();
+        let mut new_threads = Vec::new();
+        let samples = sampler.round(jvmti, jni, |thread| {
+            if own.iter().any(|&own| jni.is_same(thread, own)) {
+                return None;
+            }
+            let serial = jvmti.thread_local(thread).ok()?;
+            if serial != 0 {
+                return u32::try_from(serial).ok();
+            }
+            // A thread from before VMInit on a VM that is not HotSpot.
+            let serial = profile.registry.new_serial();
+            jvmti.set_thread_local(thread, serial.get() as usize).ok()?;
+            new_threads.push((serial, jvmti.thread_info(jni, thread).unwrap_or_default()));
+            Some(serial.get())
+        });
+        for (serial, info) in new_threads {
+            self.thread_start(serial, &info);
+        }
+        for sample in samples.unwrap_or_default() {
+            self.tables.add_safepoint_sample(jvmti, jni, &sample);
+        }
+    }
+
+    /// Writes a dump, and forgets the counts that it holds.
+    fn dump(&mut self, profile: &Profile) {
+        let verbose = profile.settings.verbose;
+        if verbose {
+            report::raw("Dumping");
+        }
+        if profile.settings.modes.cpu_samples {
+            if verbose {
+                report::raw(" CPU usage by sampling running threads ...");
+            }
+            self.dump_samples(profile);
+        }
+        if self.output.commit() && verbose {
+            report::raw(" done.\n");
+        }
+    }
+
+    fn dump_samples(&mut self, profile: &Profile) {
+        let rows = self.tables.samples.rows();
+        let table = CpuTable {
+            kind: CpuKind::Samples,
+            total: self.tables.samples.total(),
+            rows: &rows,
+        };
+        let table = RankedCpuTable::new(&table, profile.settings.cutoff);
+        let Tables {
+            methods, traces, ..
+        } = &self.tables;
+        self.output.write(|writer| {
+            for serial in table.traces() {
+                if !writer.has_trace(serial) {
+                    let (thread, frames) = traces.get(serial);
+                    let frames: Vec<Frame<'_>> = frames
+                        .iter()
+                        .map(|&frame| methods.describe(frame))
+                        .collect();
+                    writer.trace(&Trace {
+                        serial,
+                        thread,
+                        frames: &frames,
+                    })?;
+                }
+            }
+            writer.cpu_table(&table, &LocalTime::now().ctime(), &|serial| {
+                traces
+                    .get(serial)
+                    .1
+                    .first()
+                    .map(|&frame| methods.name(frame))
+            })
+        });
+        let remarks = self.remarks(profile);
+        self.output
+            .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
+        self.tables.samples.clear();
+    }
+
+    /// What the profile does not show in its tables, as comment lines.
+    fn remarks(&mut self, profile: &Profile) -> Vec<String> {
+        let samples = &self.tables.samples;
+        let registry = &profile.registry;
+        let interval = profile.settings.interval.as_millis();
+        let mut lines = Vec::new();
+        let version = env!("CARGO_PKG_VERSION");
+        match profile.engine {
+            Engine::Signal(engine, installed) => {
+                let live: Duration = registry
+                    .live()
+                    .iter()
+                    .filter_map(|thread| thread.slot)
+                    .map(|slot| engine.cpu_time(slot))
+                    .sum();
+                let cpu = live + registry.ended_cpu();
+                let lost = engine.lost();
+                lines.push(format!(
+                    "hprof-rs {version}: engine=signal signal={} interval_ms={interval} \
+                     samples={} stacks={} cpu_ms={} threads={}",
+                    installed.signal(),
+                    samples.total(),
+                    samples.stacks(),
+                    cpu.saturating_sub(self.last_cpu).as_millis(),
+                    registry.threads_seen(),
+                ));
+                lines.push(format!(
+                    "hprof-rs: lost_samples={} foreign_signals={} threads_without_timer={} \
+                     handler_replaced={}",
+                    lost - self.last_lost,
+                    engine.foreign_signals(),
+                    registry.without_timer(),
+                    if installed.is_ours() { "n" } else { "y" },
+                ));
+                self.last_cpu = cpu;
+                self.last_lost = lost;
+            }
+            Engine::Safepoint => lines.push(format!(
+                "hprof-rs {version}: engine=safepoint interval_ms={interval} samples={} \
+                 stacks={} threads={}",
+                samples.total(),
+                samples.stacks(),
+                registry.threads_seen(),
+            )),
+            Engine::None => {}
+        }
+        let failed: u64 = samples.failures().values().sum();
+        let reasons: String = samples
+            .failures()
+            .iter()
+            .map(|(reason, weight)| format!(" {}={weight}", reason.label()))
+            .collect();
+        lines.push(format!("hprof-rs: samples_without_stack={failed}{reasons}"));
+        lines.push(format!(
+            "hprof-rs: traces={} traces_cut={} unknown_methods={} lost_thread_records={} \
+             internal_errors={}",
+            self.tables.traces.count(),
+            self.tables.traces.cut(),
+            self.tables.resolver.unknown_methods(),
+            registry.lost_records(),
+            crate::vm::panics(),
+        ));
+        lines
+    }
+}
+
+impl Tables {
+    fn add_signal_sample(&mut self, jvmti: Jvmti, jni: &Jni, sample: &Sample<'_>) {
+        let thread = match sample.virtual_thread {
+            0 => sample.thread,
+            virtual_thread => virtual_thread,
+        };
+        let thread = self.per_thread.then(|| ThreadSerial::new(thread));
+        let weight = u64::from(sample.weight);
+        match sample.frames {
+            Ok(frames) => {
+                let trace = self.intern(jvmti, jni, thread, frames.iter().map(location));
+                self.samples.add(trace, weight);
+            }
+            Err(code) => {
+                let trace = self.traces.intern(&self.methods, thread, &[]);
+                self.samples
+                    .add_failure(trace, WalkFailure::from_code(code), weight);
+            }
+        }
+    }
+
+    fn add_safepoint_sample(&mut self, jvmti: Jvmti, jni: &Jni, sample: &SafepointSample) {
+        let thread = self.per_thread.then(|| ThreadSerial::new(sample.thread));
+        if sample.frames.is_empty() {
+            let trace = self.traces.intern(&self.methods, thread, &[]);
+            self.samples
+                .add_failure(trace, WalkFailure::NoJavaFrame, sample.weight);
+        } else {
+            let trace = self.intern(jvmti, jni, thread, sample.frames.iter().copied());
+            self.samples.add(trace, sample.weight);
+        }
+    }
+
+    fn intern(
+        &mut self,
+        jvmti: Jvmti,
+        jni: &Jni,
+        thread: Option<ThreadSerial>,
+        stack: impl Iterator<Item = Location>,
+    ) -> TraceSerial {
+        let Self {
+            methods,
+            resolver,
+            traces,
+            scratch,
+            ..
+        } = self;
+        scratch.clear();
+        scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
+        intern_stack(methods, traces, thread, scratch)
+    }
+}
+
+fn location(frame: &AsgctFrame) -> Location {
+    let bytecode = match frame.location {
+        NATIVE_LOCATION => None,
+        index => Some(u32::try_from(index).unwrap_or(0)),
+    };
+    Location {
+        method: frame.method,
+        bytecode,
+    }
+}

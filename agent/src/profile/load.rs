@@ -1,0 +1,229 @@
+//! Agent_OnLoad: options are checked, the output is created, the engine chosen.
+//! Everything that can refuse to start does so here, before any Java code runs.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::SystemTime;
+
+use crossbeam_channel::bounded;
+use hprof_native_headers as raw;
+use jni_sys::JavaVM;
+use parking_lot::Mutex;
+
+use super::collector::Collector;
+use super::output::Output;
+use super::registry::Registry;
+use super::{Engine, PROFILE, Phase, Profile, callbacks};
+use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
+use crate::options::{
+    self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
+};
+use crate::report;
+use crate::sink::FileSink;
+use crate::vm::{Capabilities, Jvmti, VmLibrary, VmStructs};
+
+/// Why the agent does not start, or the text that was asked for instead.
+pub enum Refusal {
+    /// Text for standard output; the process then ends well.
+    Help(String),
+    /// Lines for standard error and the end of the process.
+    Failure(Failure),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+/// Messages that may wait for the profile thread before callbacks drop theirs.
+const CHANNEL: usize = 1 << 15;
+
+static LOADED: AtomicBool = AtomicBool::new(false);
+
+/// Prepares the profile that `command_line` describes.
+///
+/// # Errors
+/// [`Refusal`]: option errors, help, or a set-up that cannot work.
+///
+/// # Safety
+/// `vm` is the pointer that the VM passed to the agent's entry point.
+pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
+    if LOADED.swap(true, Ordering::AcqRel) {
+        return Err(fatal(
+            "Cannot load this JVM TI agent twice, check your java command line for duplicate \
+             hprof options.",
+        ));
+    }
+    // SAFETY: by the caller's promise.
+    let jvmti = unsafe { Jvmti::from_vm(vm) }.map_err(|code| {
+        set_up_error(&format!(
+            "this VM has no JVMTI of version 11 or later (GetEnv: {code})"
+        ))
+    })?;
+    let process = Process {
+        pid: std::process::id(),
+        start: StartTime::local(SystemTime::now()),
+    };
+    let environment = std::env::var_os(parse::ENVIRONMENT_VARIABLE);
+    let environment = environment.as_ref().map(|value| value.to_string_lossy());
+    let settings = match options::load(command_line, environment.as_deref(), &process)? {
+        Start::Help(text) => return Err(Refusal::Help(text)),
+        Start::Profile(settings) => *settings,
+    };
+    let output = Output::new(settings.format, create_sink(&settings)?);
+    if settings.pause {
+        pause();
+    }
+    match prepare(jvmti, settings, output) {
+        Ok(()) => Ok(()),
+        Err((output, refusal)) => {
+            output.discard();
+            Err(refusal)
+        }
+    }
+}
+
+fn create_sink(settings: &Settings) -> Result<FileSink, Refusal> {
+    let Destination::File(path) = &settings.destination else {
+        return Err(set_up_error(
+            "net= is not available in this version yet; use file=",
+        ));
+    };
+    let format = settings.format;
+    let another =
+        move |path: &std::path::Path| -> PathBuf { unique_name(path, std::process::id(), format) };
+    FileSink::create(path, !settings.force, another).map_err(|e| set_up_error(&e.to_string()))
+}
+
+/// What can fail once there is an output, which must then be removed.
+fn prepare(jvmti: Jvmti, settings: Settings, output: Output) -> Result<(), (Output, Refusal)> {
+    let engine = match choose_engine(jvmti, &settings) {
+        Ok(engine) => engine,
+        Err(refusal) => return Err((output, refusal)),
+    };
+    if let Err(error) = enable(jvmti, &settings, engine) {
+        let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
+        return Err((output, set_up_error(&text)));
+    }
+    let (sender, receiver) = bounded(CHANNEL);
+    let collector = Collector::new(receiver, output, settings.lineno, settings.thread);
+    let profile = Profile {
+        jvmti,
+        settings,
+        phase: AtomicU8::new(Phase::Load as u8),
+        registry: Registry::default(),
+        sender,
+        engine,
+        java_threads: std::sync::OnceLock::new(),
+        own_threads: Mutex::new(Vec::new()),
+        collector: Mutex::new(Some(collector)),
+        dumping: AtomicBool::new(false),
+    };
+    // Loaded once, so the cell is empty.
+    let _ = PROFILE.set(profile);
+    Ok(())
+}
+
+fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
+    // Depth 0 records nothing, as in the original.
+    if !settings.modes.cpu_samples || settings.depth == 0 {
+        return Ok(Engine::None);
+    }
+    if settings.engine == options::Engine::Safepoint {
+        return Ok(Engine::Safepoint);
+    }
+    let started = SignalEngine::new(jvmti, settings.depth, settings.interval).and_then(|engine| {
+        engine
+            .install(settings.signal.map(SignalNumber))
+            .map_err(EngineError::from)
+    });
+    match started {
+        Ok((engine, installed)) => Ok(Engine::Signal(engine, installed)),
+        Err(error) if settings.engine == options::Engine::Auto && settings.signal.is_none() => {
+            report::note(&format!(
+                "{error}: cpu=samples uses the safepoint engine, which is biased"
+            ));
+            Ok(Engine::Safepoint)
+        }
+        Err(error) => Err(set_up_error(&format!(
+            "cpu=samples cannot use the signal engine: {error}; engine=safepoint works everywhere"
+        ))),
+    }
+}
+
+fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Result<()> {
+    let mut wanted = Capabilities::default();
+    wanted.set_can_get_source_file_name(1);
+    wanted.set_can_get_line_numbers(1);
+    if let Engine::Safepoint = engine {
+        wanted.set_can_get_thread_cpu_time(1);
+    }
+    if settings.thread {
+        wanted.set_can_support_virtual_threads(1);
+    }
+    let debug_info = match engine {
+        Engine::Signal(..) => debug_non_safepoints(jvmti),
+        Engine::Safepoint | Engine::None => true,
+    };
+    if !debug_info {
+        wanted.set_can_generate_compiled_method_load_events(1);
+    }
+    jvmti.add_capabilities(&wanted)?;
+    jvmti.set_callbacks(&callbacks::table())?;
+    jvmti.set_event(raw::JVMTI_EVENT_VM_INIT, true)?;
+    jvmti.set_event(raw::JVMTI_EVENT_VM_DEATH, true)?;
+    if !debug_info {
+        // The compilers keep debug information for every instruction, not only
+        // for safepoints, while an agent listens to this event.
+        let _ = jvmti.set_event(raw::JVMTI_EVENT_COMPILED_METHOD_LOAD, true);
+    }
+    Ok(())
+}
+
+/// Makes the compilers keep debug information between safepoints, without which
+/// a sample in compiled code is charged to the nearest safepoint. It is the
+/// diagnostic flag -XX:+DebugNonSafepoints. Writing it costs nothing, while the
+/// event that implies it makes the VM describe every compiled method to us, and
+/// had races with method unloading (JDK-8173361). A value the user gave stays.
+fn debug_non_safepoints(jvmti: Jvmti) -> bool {
+    let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else {
+        return false;
+    };
+    let Some(flag) = structs.default_bool_flag(c"DebugNonSafepoints") else {
+        // Set by the user, or unknown here: in the latter case the event helps.
+        return structs.type_size(c"JVMFlag").is_some();
+    };
+    // SAFETY: the VM's own table says that a bool flag lies there; no compiler
+    // runs before the VM is initialised, so nobody reads it now.
+    unsafe { *(flag as *mut u8) = 1 };
+    true
+}
+
+/// `pause=y`: time for a native debugger to attach.
+fn pause() {
+    report::raw(&format!("\nHPROF pause for PID {}\n", std::process::id()));
+    for _ in 0..60 {
+        std::thread::sleep(std::time::Duration::from_secs(10));
+    }
+    report::raw("\n HPROF pause got tired of waiting and gave up.\n");
+}
+
+#[track_caller]
+fn set_up_error(text: &str) -> Refusal {
+    let line = options::error::error_line(text, std::panic::Location::caller());
+    Refusal::Failure(Failure {
+        lines: vec![line],
+        exit: ExitKind::Status(1),
+    })
+}
+
+#[track_caller]
+fn fatal(text: &str) -> Refusal {
+    let line = options::error::error_line(text, std::panic::Location::caller());
+    let lines = vec![line, "HPROF TERMINATED PROCESS".to_owned()];
+    Refusal::Failure(Failure {
+        lines,
+        exit: ExitKind::Status(9),
+    })
+}

@@ -1,0 +1,150 @@
+//! The run: what is profiled, how far the VM is, and who may dump.
+//!
+//! ```text
+//! OnLoad    options checked, output created, engine chosen          (load.rs)
+//! VMInit    threads registered, profile thread and timers started   (start.rs)
+//! live      callbacks and signal handlers send, the profile thread  (callbacks.rs,
+//!           alone owns tables and output                             collector.rs)
+//! VMDeath   the profile thread finishes; the VM waits for it        (callbacks.rs)
+//! ```
+
+mod callbacks;
+mod collector;
+mod load;
+mod messages;
+mod output;
+mod registry;
+mod start;
+mod virtual_threads;
+
+pub use load::{Refusal, load};
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::{Sender, bounded};
+use parking_lot::Mutex;
+
+use crate::cpu_samples::signal::{Installed, SignalEngine};
+use crate::options::Settings;
+use crate::report;
+use crate::vm::{GlobalRef, JavaThreads, Jvmti};
+use collector::Collector;
+use messages::Message;
+use registry::Registry;
+
+/// How far the VM is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+enum Phase {
+    Load = 0,
+    Live = 1,
+    Dead = 2,
+}
+
+/// The one profile of this process.
+struct Profile {
+    jvmti: Jvmti,
+    settings: Settings,
+    phase: AtomicU8,
+    registry: Registry,
+    sender: Sender<Message>,
+    engine: Engine,
+    java_threads: OnceLock<JavaThreads>,
+    /// The threads of the agent itself, which no profile shows.
+    own_threads: Mutex<Vec<GlobalRef>>,
+    /// What the profile thread takes over at VMInit.
+    collector: Mutex<Option<Collector>>,
+    dumping: AtomicBool,
+}
+
+/// How stacks are taken.
+#[derive(Clone, Copy)]
+enum Engine {
+    /// No CPU samples are wanted.
+    None,
+    /// Timers and signals.
+    Signal(&'static SignalEngine, Installed),
+    /// The VM's own stack dump.
+    Safepoint,
+}
+
+static PROFILE: OnceLock<Profile> = OnceLock::new();
+
+/// Longest wait for a dump that somebody asked for while the program runs.
+const DUMP_WAIT: Duration = Duration::from_secs(300);
+
+impl Profile {
+    fn get() -> Option<&'static Self> {
+        PROFILE.get()
+    }
+
+    fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Load,
+            1 => Phase::Live,
+            _ => Phase::Dead,
+        }
+    }
+
+    fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    /// Sends without ever blocking the caller; a full channel loses the message,
+    /// which is counted.
+    fn send(&self, message: Message) {
+        if self.sender.try_send(message).is_err() {
+            self.registry.count_lost_record();
+        }
+    }
+
+    /// Asks the profile thread for a dump and waits for its end. A second request
+    /// while one runs is ignored, as the original does.
+    fn dump(&self) {
+        if self.dumping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (done, wait) = bounded(1);
+        if self
+            .sender
+            .send_timeout(Message::Dump { done }, DUMP_WAIT)
+            .is_err()
+            || wait.recv_timeout(DUMP_WAIT).is_err()
+        {
+            report::error("the dump takes longer than 5 minutes; it goes on by itself");
+        }
+        self.dumping.store(false, Ordering::Release);
+    }
+
+    /// The end: the profile thread writes what it has, and the VM waits for it.
+    fn finish(&self) {
+        if self.phase() == Phase::Dead {
+            return;
+        }
+        let started = self.phase() == Phase::Live;
+        self.set_phase(Phase::Dead);
+        if let Engine::Signal(engine, _) = self.engine {
+            engine.set_sampling(false);
+        }
+        if !started {
+            // The VM ends before it was up: nothing was profiled.
+            if let Some(collector) = self.collector.lock().take() {
+                collector.discard();
+            }
+            return;
+        }
+        let (done, wait) = bounded(1);
+        if self
+            .sender
+            .send_timeout(Message::Finish { done }, DUMP_WAIT)
+            .is_err()
+            || wait.recv_timeout(DUMP_WAIT).is_err()
+        {
+            report::error(
+                "the profile could not be finished within 5 minutes; \
+                 what was written lies beside the output under a name ending in .tmp",
+            );
+        }
+    }
+}

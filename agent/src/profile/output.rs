@@ -1,0 +1,112 @@
+//! The profile's writer over its sink. The first error ends the writing, with
+//! one line that says so; the program runs on.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use std::time::Instant;
+
+use hprof_format::binary::BinaryWriter;
+use hprof_format::text::TextWriter;
+use hprof_format::writer::ProfileWriter;
+use parking_lot::Mutex;
+
+use crate::options::Format;
+use crate::report;
+use crate::sink::FileSink;
+
+/// Where the profile is written.
+pub(super) struct Output {
+    writer: Box<dyn ProfileWriter + Send>,
+    sink: SharedSink,
+    created: Instant,
+    failed: bool,
+    flushed: Instant,
+}
+
+/// How long a record may stay in the buffer while nothing is dumped.
+const FLUSH_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
+const BUFFER: usize = 64 << 10;
+
+impl Output {
+    /// A profile in `format` that goes to `sink`.
+    pub(super) fn new(format: Format, sink: FileSink) -> Self {
+        let sink = SharedSink(Arc::new(Mutex::new(sink)));
+        let buffered = BufWriter::with_capacity(BUFFER, sink.clone());
+        let writer: Box<dyn ProfileWriter + Send> = match format {
+            Format::Text => Box::new(TextWriter::new(buffered)),
+            Format::Binary => Box::new(BinaryWriter::new(buffered)),
+        };
+        let now = Instant::now();
+        Self {
+            writer,
+            sink,
+            created: now,
+            failed: false,
+            flushed: now,
+        }
+    }
+
+    /// Writes something, unless writing has failed before.
+    pub(super) fn write(&mut self, body: impl FnOnce(&mut dyn ProfileWriter) -> io::Result<()>) {
+        if self.failed {
+            return;
+        }
+        self.writer
+            .set_time(u64::try_from(self.created.elapsed().as_micros()).unwrap_or(0));
+        if let Err(error) = body(&mut *self.writer) {
+            self.fail(&error);
+        }
+    }
+
+    /// Flushes what has been waiting for a while.
+    pub(super) fn tick(&mut self) {
+        if self.flushed.elapsed() > FLUSH_EVERY {
+            self.flushed = Instant::now();
+            self.write(|writer| writer.flush());
+        }
+    }
+
+    /// Flushes, and gives the file its final name. True when all went well.
+    pub(super) fn commit(&mut self) -> bool {
+        self.write(|writer| writer.flush());
+        let mut sink = self.sink.0.lock();
+        if let Err(error) = sink.commit() {
+            report::error(&format!(
+                "cannot rename {} to {}: {error}; the profile stays under the first name",
+                sink.current_path().display(),
+                sink.path().display()
+            ));
+            return false;
+        }
+        !self.failed
+    }
+
+    /// Drops the profile before anything was written.
+    pub(super) fn discard(self) {
+        drop(self.writer);
+        if let Some(sink) = Arc::into_inner(self.sink.0) {
+            sink.into_inner().discard();
+        }
+    }
+
+    fn fail(&mut self, error: &io::Error) {
+        self.failed = true;
+        report::error(&format!(
+            "cannot write {}: {error}; it ends before this point and nothing more is written",
+            self.sink.0.lock().path().display()
+        ));
+    }
+}
+
+#[derive(Clone)]
+struct SharedSink(Arc<Mutex<FileSink>>);
+
+impl Write for SharedSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.lock().flush()
+    }
+}

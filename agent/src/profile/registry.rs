@@ -1,0 +1,99 @@
+//! The live threads: their serials, and their places in the signal engine.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use hprof_format::ids::ThreadSerial;
+use parking_lot::Mutex;
+
+use crate::cpu_samples::signal::SlotToken;
+
+/// A registered thread.
+#[derive(Clone, Copy)]
+pub(super) struct LiveThread {
+    pub(super) serial: ThreadSerial,
+    pub(super) slot: Option<SlotToken>,
+}
+
+/// All live threads by kernel thread id, and counts of what happened to threads.
+#[derive(Default)]
+pub(super) struct Registry {
+    threads: Mutex<HashMap<i32, LiveThread>>,
+    last_serial: AtomicU32,
+    ended_cpu_nanos: AtomicU64,
+    without_timer: AtomicU32,
+    lost_records: AtomicU32,
+}
+
+impl Registry {
+    /// A serial for a new thread; the first is that of the main thread.
+    pub(super) fn new_serial(&self) -> ThreadSerial {
+        let number = self
+            .last_serial
+            .fetch_add(1, Ordering::Relaxed)
+            .saturating_add(1);
+        ThreadSerial::new(ThreadSerial::BASE.saturating_add(number))
+    }
+
+    /// How many serials were given out.
+    pub(super) fn threads_seen(&self) -> u32 {
+        self.last_serial.load(Ordering::Relaxed)
+    }
+
+    /// Registers the thread `tid` unless it is registered already: a thread that
+    /// starts while VMInit lists the live ones is seen twice.
+    pub(super) fn begin(&self, tid: i32) -> Option<ThreadSerial> {
+        let mut threads = self.threads.lock();
+        if threads.contains_key(&tid) {
+            return None;
+        }
+        let serial = self.new_serial();
+        threads.insert(tid, LiveThread { serial, slot: None });
+        Some(serial)
+    }
+
+    pub(super) fn set_slot(&self, tid: i32, slot: SlotToken) {
+        if let Some(thread) = self.threads.lock().get_mut(&tid) {
+            thread.slot = Some(slot);
+        }
+    }
+
+    pub(super) fn get(&self, tid: i32) -> Option<LiveThread> {
+        self.threads.lock().get(&tid).copied()
+    }
+
+    pub(super) fn end(&self, tid: i32) -> Option<LiveThread> {
+        self.threads.lock().remove(&tid)
+    }
+
+    pub(super) fn live(&self) -> Vec<LiveThread> {
+        self.threads.lock().values().copied().collect()
+    }
+
+    pub(super) fn add_ended_cpu(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(0);
+        self.ended_cpu_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    pub(super) fn ended_cpu(&self) -> Duration {
+        Duration::from_nanos(self.ended_cpu_nanos.load(Ordering::Relaxed))
+    }
+
+    /// Counts a thread that the kernel gave no timer. True for the first.
+    pub(super) fn count_without_timer(&self) -> bool {
+        self.without_timer.fetch_add(1, Ordering::Relaxed) == 0
+    }
+
+    pub(super) fn without_timer(&self) -> u32 {
+        self.without_timer.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_lost_record(&self) {
+        self.lost_records.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn lost_records(&self) -> u32 {
+        self.lost_records.load(Ordering::Relaxed)
+    }
+}

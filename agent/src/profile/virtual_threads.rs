@@ -1,0 +1,93 @@
+//! Virtual threads (JEP 444), only looked at with `thread=y`: HotSpot's mount
+//! events tell which one runs on a carrier. They cost something at each mount,
+//! so a profile that does not tell threads apart does without.
+//!
+//! A virtual thread gets a serial at its first mount, kept by the VM with the
+//! thread, and a THREAD START record once a sample was taken of it: a program
+//! may have a million of them.
+
+use hprof_format::ids::ThreadSerial;
+use hprof_native_headers as raw;
+use jni_sys::{JNIEnv, jobject};
+
+use super::messages::Message;
+use super::{Engine, Profile};
+use crate::vm::{Jni, Jvmti, guard};
+
+const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
+const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
+
+/// Set in a virtual thread's local storage once it has its THREAD START record.
+const NAMED: usize = 1 << 40;
+
+/// Enables the mount events. Before JDK 21 there are none, and no virtual
+/// threads either.
+pub(super) fn enable(jvmti: Jvmti) {
+    // SAFETY: the VM calls an extension event's callback with the parameters it
+    // declares; these two declare JNIEnv and thread (jvmtiExtensions.cpp).
+    let (mounted, unmounted) = unsafe {
+        (
+            std::mem::transmute::<MountEvent, raw::jvmtiExtensionEvent>(mount),
+            std::mem::transmute::<MountEvent, raw::jvmtiExtensionEvent>(unmount),
+        )
+    };
+    let _ = jvmti.set_extension_event(MOUNT, mounted);
+    let _ = jvmti.set_extension_event(UNMOUNT, unmounted);
+}
+
+type MountEvent = unsafe extern "C" fn(*mut raw::jvmtiEnv, *mut JNIEnv, jobject);
+
+unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: jobject) {
+    guard((), || {
+        let Some(profile) = Profile::get() else {
+            return;
+        };
+        let Ok(mut word) = profile.jvmti.thread_local(thread) else {
+            return;
+        };
+        if word == 0 {
+            word = profile.registry.new_serial().get() as usize;
+            let _ = profile.jvmti.set_thread_local(thread, word);
+        }
+        note(profile, word as u32);
+    });
+}
+
+unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
+    guard((), || {
+        let Some(profile) = Profile::get() else {
+            return;
+        };
+        let sampled = note(profile, 0);
+        if sampled == 0 {
+            return;
+        }
+        let Ok(word) = profile.jvmti.thread_local(thread) else {
+            return;
+        };
+        if word & NAMED != 0 || word as u32 != sampled {
+            return;
+        }
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        let info = profile.jvmti.thread_info(&jni, thread).unwrap_or_default();
+        profile.send(Message::ThreadStart {
+            serial: ThreadSerial::new(sampled),
+            info,
+        });
+        let _ = profile.jvmti.set_thread_local(thread, word | NAMED);
+    });
+}
+
+/// Tells the signal engine which virtual thread the current carrier runs.
+fn note(profile: &Profile, serial: u32) -> u32 {
+    let Engine::Signal(engine, _) = profile.engine else {
+        return 0;
+    };
+    // SAFETY: the call takes nothing and cannot fail.
+    let carrier = profile.registry.get(unsafe { libc::gettid() });
+    match carrier.and_then(|thread| thread.slot) {
+        Some(slot) => engine.set_virtual_thread(slot, serial),
+        None => 0,
+    }
+}

@@ -1,0 +1,5 @@
+//! Where profile bytes go.
+
+mod file;
+
+pub use file::FileSink;

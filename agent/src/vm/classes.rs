@@ -1,0 +1,139 @@
+//! Classes, methods and their lines.
+
+use std::os::raw::c_char;
+use std::ptr;
+
+use hprof_native_headers as raw;
+use jni_sys::{jclass, jmethodID};
+
+use super::env::call;
+use super::jni::{Jni, LocalRef};
+use super::memory::{VmMemory, take_string};
+use super::{Jvmti, Result};
+
+/// Name and descriptor of a method, as in its class file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodName {
+    /// The plain name; `<init>` and `<clinit>` as such.
+    pub name: String,
+    /// The descriptor, such as `(I)V`.
+    pub descriptor: String,
+}
+
+/// One entry of a line number table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineEntry {
+    /// First bytecode index of the line.
+    pub start: u32,
+    /// Line in the source file.
+    pub line: u32,
+}
+
+impl Jvmti {
+    /// All classes that are loaded now, as local references of the caller.
+    ///
+    /// # Errors
+    /// What `GetLoadedClasses` says.
+    pub fn loaded_classes(self) -> Result<VmMemory<jclass>> {
+        let mut count = 0;
+        let mut classes = ptr::null_mut();
+        call!(self, GetLoadedClasses, &mut count, &mut classes)?;
+        // SAFETY: the VM allocated `count` references for us.
+        Ok(unsafe { VmMemory::new(self, classes, count.max(0) as usize) })
+    }
+
+    /// Makes the VM create the ids of all methods of a class, and returns how
+    /// many there are. A stack walk in a signal handler finds ids, it cannot
+    /// make them.
+    ///
+    /// # Errors
+    /// What `GetClassMethods` says, `CLASS_NOT_PREPARED` above all.
+    pub fn create_method_ids(self, class: jclass) -> Result<usize> {
+        let mut count = 0;
+        let mut methods = ptr::null_mut();
+        call!(self, GetClassMethods, class, &mut count, &mut methods)?;
+        // SAFETY: the VM allocated `count` ids for us; dropped at once.
+        drop(unsafe { VmMemory::<jmethodID>::new(self, methods, count.max(0) as usize) });
+        Ok(count.max(0) as usize)
+    }
+
+    /// The signature of a class, such as `Ljava/lang/String;`.
+    ///
+    /// # Errors
+    /// What `GetClassSignature` says.
+    pub fn class_signature(self, class: jclass) -> Result<String> {
+        let mut signature: *mut c_char = ptr::null_mut();
+        call!(
+            self,
+            GetClassSignature,
+            class,
+            &mut signature,
+            ptr::null_mut()
+        )?;
+        // SAFETY: the VM allocated the string for us.
+        Ok(unsafe { take_string(self, signature) }.unwrap_or_default())
+    }
+
+    /// The SourceFile attribute, `None` when the class has none.
+    pub fn source_file(self, class: jclass) -> Option<String> {
+        let mut name: *mut c_char = ptr::null_mut();
+        call!(self, GetSourceFileName, class, &mut name).ok()?;
+        // SAFETY: the VM allocated the string for us.
+        unsafe { take_string(self, name) }
+    }
+
+    /// The class that declares a method.
+    ///
+    /// # Errors
+    /// `INVALID_METHODID` when the class was unloaded.
+    pub fn declaring_class<'a>(self, jni: &'a Jni, method: jmethodID) -> Result<LocalRef<'a>> {
+        let mut class = ptr::null_mut();
+        call!(self, GetMethodDeclaringClass, method, &mut class)?;
+        Ok(jni.own(class))
+    }
+
+    /// Name and descriptor of a method.
+    ///
+    /// # Errors
+    /// `INVALID_METHODID` when the class was unloaded.
+    pub fn method_name(self, method: jmethodID) -> Result<MethodName> {
+        let mut name: *mut c_char = ptr::null_mut();
+        let mut descriptor: *mut c_char = ptr::null_mut();
+        call!(
+            self,
+            GetMethodName,
+            method,
+            &mut name,
+            &mut descriptor,
+            ptr::null_mut()
+        )?;
+        // SAFETY: the VM allocated both strings for us.
+        let (name, descriptor) =
+            unsafe { (take_string(self, name), take_string(self, descriptor)) };
+        Ok(MethodName {
+            name: name.unwrap_or_default(),
+            descriptor: descriptor.unwrap_or_default(),
+        })
+    }
+
+    /// The line number table of a method in ascending bytecode order; empty when
+    /// it has none (natives, stripped classes).
+    pub fn line_numbers(self, method: jmethodID) -> Vec<LineEntry> {
+        let mut count = 0;
+        let mut entries: *mut raw::jvmtiLineNumberEntry = ptr::null_mut();
+        if call!(self, GetLineNumberTable, method, &mut count, &mut entries).is_err() {
+            return Vec::new();
+        }
+        // SAFETY: the VM allocated `count` entries for us.
+        let entries = unsafe { VmMemory::new(self, entries, count.max(0) as usize) };
+        let mut lines: Vec<LineEntry> = entries
+            .iter()
+            .map(|entry| LineEntry {
+                start: u32::try_from(entry.start_location).unwrap_or(0),
+                line: u32::try_from(entry.line_number).unwrap_or(0),
+            })
+            .collect();
+        lines.sort_by_key(|entry| entry.start);
+        lines
+    }
+}

@@ -1,0 +1,102 @@
+//! HotSpot's own view of a Java thread, read at the offsets that the VM exports.
+
+use jni_sys::{JNIEnv, jfieldID, jobject};
+
+use super::{Jni, VmStructs};
+
+/// Finds kernel thread id, JNI environment and stack of a Java thread.
+#[derive(Clone, Copy)]
+pub struct JavaThreads {
+    /// The field of `java.lang.Thread` that holds the VM's thread.
+    thread_pointer: jfieldID,
+    /// Where the JNI environment lies in a VM thread.
+    env_offset: usize,
+    os_thread_offset: usize,
+    thread_id_offset: usize,
+    stack_base_offset: Option<usize>,
+}
+
+// SAFETY: a field id is valid on every thread, the rest are numbers.
+unsafe impl Send for JavaThreads {}
+// SAFETY: as above.
+unsafe impl Sync for JavaThreads {}
+
+/// What HotSpot knows of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NativeThread {
+    /// The kernel's thread id.
+    pub tid: i32,
+    /// The JNI environment.
+    pub env: *mut JNIEnv,
+    /// The highest address of the stack; 0 when the VM does not tell.
+    pub stack_end: usize,
+}
+
+impl JavaThreads {
+    /// Learns the layout from the current thread, `current`. `None` when this VM
+    /// does not export what is needed.
+    pub fn learn(structs: VmStructs, jni: &Jni, current: jobject) -> Option<Self> {
+        let class = jni.find_class(c"java/lang/Thread").ok()?;
+        let thread_pointer = jni.field_id(class.as_raw(), c"eetop", c"J").ok()?;
+        let vm_thread = usize::try_from(jni.long_field(current, thread_pointer)).ok()?;
+        let env_offset = (jni.as_raw() as usize).checked_sub(vm_thread)?;
+        let threads = Self {
+            thread_pointer,
+            // A VM thread is a few kilobytes; anything else is not the layout
+            // we know.
+            env_offset: (vm_thread != 0 && env_offset < 1 << 16).then_some(env_offset)?,
+            os_thread_offset: structs
+                .offset(&[(c"Thread", c"_osthread"), (c"JavaThread", c"_osthread")])?,
+            thread_id_offset: structs.offset(&[(c"OSThread", c"_thread_id")])?,
+            stack_base_offset: structs
+                .offset(&[(c"JavaThread", c"_stack_base"), (c"Thread", c"_stack_base")]),
+        };
+        // SAFETY: the call takes nothing and cannot fail.
+        let tid = unsafe { libc::gettid() };
+        (threads.native(jni, current)?.tid == tid).then_some(threads)
+    }
+
+    /// What the VM knows of a live thread, `None` when it has none (any more).
+    pub fn native(&self, jni: &Jni, thread: jobject) -> Option<NativeThread> {
+        let vm_thread = usize::try_from(jni.long_field(thread, self.thread_pointer)).ok()?;
+        if vm_thread == 0 {
+            return None;
+        }
+        // SAFETY: a thread whose pointer is set is alive, and the offsets are
+        // those of this VM. Callers ask for the current thread, or for threads of
+        // the VM's start that live as long as it does.
+        unsafe {
+            let os_thread = *((vm_thread + self.os_thread_offset) as *const usize);
+            if os_thread == 0 {
+                return None;
+            }
+            Some(NativeThread {
+                tid: *((os_thread + self.thread_id_offset) as *const i32),
+                env: (vm_thread + self.env_offset) as *mut JNIEnv,
+                stack_end: self.stack_end(vm_thread),
+            })
+        }
+    }
+
+    /// What the VM knows of the current thread, by its environment.
+    pub fn current(&self, jni: &Jni) -> NativeThread {
+        let vm_thread = (jni.as_raw() as usize).wrapping_sub(self.env_offset);
+        NativeThread {
+            // SAFETY: the call takes nothing and cannot fail.
+            tid: unsafe { libc::gettid() },
+            env: jni.as_raw(),
+            // SAFETY: the environment is a member of the current VM thread at
+            // this offset, the same for all threads.
+            stack_end: unsafe { self.stack_end(vm_thread) },
+        }
+    }
+
+    /// # Safety
+    /// `vm_thread` is a live thread of this VM.
+    unsafe fn stack_end(&self, vm_thread: usize) -> usize {
+        self.stack_base_offset.map_or(0, |offset| {
+            // SAFETY: by the caller's promise.
+            unsafe { *((vm_thread + offset) as *const usize) }
+        })
+    }
+}

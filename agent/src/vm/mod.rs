@@ -1,0 +1,30 @@
+//! The safe layer over the VM: the only place with raw calls through the JVMTI
+//! and JNI function tables.
+//!
+//! Memory that the VM allocated ([`VmMemory`]) and local references
+//! ([`jni::LocalRef`]) are given back by `Drop`. Every call returns a `Result`; what
+//! an error means for the profile is decided by the caller. Callbacks from the
+//! VM enter through [`guard()`], so that no panic crosses into the VM.
+
+mod classes;
+mod env;
+mod error;
+mod guard;
+mod hotspot;
+mod jni;
+mod memory;
+mod stacks;
+mod structs;
+mod symbols;
+mod threads;
+
+pub use classes::LineEntry;
+pub use env::{Capabilities, Jvmti};
+pub use error::{JvmtiError, Result};
+pub use guard::{guard, panics};
+pub use hotspot::{JavaThreads, NativeThread};
+pub use jni::{GlobalRef, Jni};
+pub use memory::VmMemory;
+pub use structs::VmStructs;
+pub use symbols::VmLibrary;
+pub use threads::ThreadInfo;

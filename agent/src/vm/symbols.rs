@@ -1,0 +1,43 @@
+//! Symbols of the VM's own library.
+
+use std::ffi::{CStr, c_void};
+use std::mem::MaybeUninit;
+
+use super::Jvmti;
+
+/// The library that holds the VM (`libjvm.so`), found by an address in it: an
+/// embedding program may have loaded it without making its symbols global.
+#[derive(Clone, Copy)]
+pub struct VmLibrary {
+    handle: *mut c_void,
+}
+
+// SAFETY: a dlopen handle may be used by every thread, and is never closed.
+unsafe impl Send for VmLibrary {}
+// SAFETY: as above.
+unsafe impl Sync for VmLibrary {}
+
+impl VmLibrary {
+    /// Finds the library that the functions of `jvmti` lie in.
+    pub fn of(jvmti: Jvmti) -> Option<Self> {
+        // SAFETY: the table is valid for the life of the VM.
+        let address = unsafe { (**jvmti.as_raw()).GetPhase }? as *const c_void;
+        let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+        // SAFETY: `info` is writable; dladdr accepts any address.
+        if unsafe { libc::dladdr(address, info.as_mut_ptr()) } == 0 {
+            return None;
+        }
+        // SAFETY: dladdr succeeded, so the structure is filled in.
+        let path = unsafe { info.assume_init() }.dli_fname;
+        // SAFETY: dladdr returned a valid path; RTLD_NOLOAD only looks it up.
+        let handle = unsafe { libc::dlopen(path, libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+        (!handle.is_null()).then_some(Self { handle })
+    }
+
+    /// The address of a symbol, never null.
+    pub fn symbol(self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the handle is valid and the name NUL-terminated.
+        let address = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        (!address.is_null()).then_some(address)
+    }
+}

@@ -1,0 +1,23 @@
+//! The README shows the options as the program has them.
+
+use std::fs;
+use std::path::Path;
+
+use hprof_rs::options::table::markdown_table;
+
+#[test]
+fn readme_contains_the_option_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = fs::read_to_string(&path).expect("README.md at the workspace root");
+    let (_, after) = readme
+        .split_once("<!-- options -->\n")
+        .expect("the mark before the table");
+    let (table, _) = after
+        .split_once("<!-- /options -->")
+        .expect("the mark behind the table");
+    assert_eq!(
+        table.trim_matches('\n'),
+        markdown_table().trim_matches('\n'),
+        "put the output of `cargo run -p hprof-agent --example options-table` between the marks"
+    );
+}

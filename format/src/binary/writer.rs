@@ -1,0 +1,260 @@
+//! Writes the binary format.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use super::body::{Body, IdSize};
+use super::{mutf8, tags};
+use crate::ids::{ClassSerial, FrameId, ObjectId, StringId, ThreadSerial, TraceSerial};
+use crate::model::{CpuKind, Frame, Header, Line, Settings, ThreadStart, Trace};
+use crate::rank::RankedCpuTable;
+use crate::serial_set::SerialSet;
+use crate::text::round_to_millis;
+use crate::writer::{InnermostMethod, ProfileWriter};
+
+/// Writes a profile in version 1.0.2 of the binary format, with identifiers of eight bytes.
+///
+/// Strings, classes, frames and traces are written once each, directly before the first record
+/// that refers to them, so a reader can resolve every reference as it meets it.
+#[derive(Debug)]
+pub struct BinaryWriter<W> {
+    out: W,
+    micros: u32,
+    body: Body,
+    pending: Vec<u8>,
+    traces: SerialSet,
+    strings: HashMap<Box<str>, StringId>,
+    classes: HashMap<(ObjectId, StringId), ClassSerial>,
+    frames: HashMap<FrameKey, FrameId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct FrameKey {
+    class: ClassSerial,
+    method: StringId,
+    signature: StringId,
+    source_file: StringId,
+    line: i32,
+}
+
+impl<W: Write> BinaryWriter<W> {
+    /// Writes to `out`, which should be buffered.
+    pub fn new(out: W) -> Self {
+        Self {
+            out,
+            micros: 0,
+            body: Body::new(IdSize::Eight),
+            pending: Vec::new(),
+            traces: SerialSet::default(),
+            strings: HashMap::new(),
+            classes: HashMap::new(),
+            frames: HashMap::new(),
+        }
+    }
+
+    /// The underlying writer.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    /// Gives the underlying writer back.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    /// Puts one record behind those that wait to be written.
+    fn record(&mut self, tag: u8, fill: impl FnOnce(&mut Body)) -> io::Result<()> {
+        self.body.clear();
+        fill(&mut self.body);
+        self.body.check()?;
+        let length = u32::try_from(self.body.bytes().len())
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "record above 4 GiB"))?;
+        self.pending.push(tag);
+        self.pending.extend_from_slice(&self.micros.to_be_bytes());
+        self.pending.extend_from_slice(&length.to_be_bytes());
+        self.pending.extend_from_slice(self.body.bytes());
+        Ok(())
+    }
+
+    /// Writes the waiting records in one piece.
+    fn write_pending(&mut self) -> io::Result<()> {
+        let result = self.out.write_all(&self.pending);
+        self.pending.clear();
+        result
+    }
+
+    /// The identifier of a string, null for an empty one.
+    fn string(&mut self, text: &str) -> io::Result<StringId> {
+        if text.is_empty() {
+            return Ok(StringId::NULL);
+        }
+        if let Some(&id) = self.strings.get(text) {
+            return Ok(id);
+        }
+        let id = StringId::new(StringId::BASE + self.strings.len() as u64);
+        let mut bytes = Vec::with_capacity(text.len());
+        mutf8::encode(text, &mut bytes);
+        self.record(tags::record::UTF8, |body| {
+            body.string(id).raw(&bytes);
+        })?;
+        self.strings.insert(text.into(), id);
+        Ok(id)
+    }
+
+    fn class(&mut self, object: ObjectId, name: &str) -> io::Result<ClassSerial> {
+        let name = self.string(name)?;
+        if let Some(&serial) = self.classes.get(&(object, name)) {
+            return Ok(serial);
+        }
+        let serial = ClassSerial::new(ClassSerial::BASE.wrapping_add(self.classes.len() as u32));
+        self.record(tags::record::LOAD_CLASS, |body| {
+            body.class(serial)
+                .object(object)
+                .trace(TraceSerial::SYSTEM)
+                .string(name);
+        })?;
+        self.classes.insert((object, name), serial);
+        Ok(serial)
+    }
+
+    fn frame(&mut self, frame: &Frame<'_>) -> io::Result<FrameId> {
+        let key = FrameKey {
+            class: self.class(frame.class_id, frame.class_name)?,
+            method: self.string(frame.method)?,
+            signature: self.string(frame.signature)?,
+            source_file: self.string(frame.source_file.unwrap_or(""))?,
+            line: line_number(frame.line),
+        };
+        if let Some(&id) = self.frames.get(&key) {
+            return Ok(id);
+        }
+        let id = FrameId::new(FrameId::BASE + self.frames.len() as u64);
+        self.record(tags::record::FRAME, |body| {
+            body.frame(id)
+                .string(key.method)
+                .string(key.signature)
+                .string(key.source_file);
+            body.class(key.class).i4(key.line);
+        })?;
+        self.frames.insert(key, id);
+        Ok(id)
+    }
+
+    fn trace_record(&mut self, trace: &Trace<'_>) -> io::Result<()> {
+        let frames = &trace.frames[..trace.frames.len().min(u32::MAX as usize)];
+        let frames = frames
+            .iter()
+            .map(|frame| self.frame(frame))
+            .collect::<io::Result<Vec<FrameId>>>()?;
+        self.record(tags::record::TRACE, |body| {
+            body.trace(trace.serial)
+                .u4(trace.thread.map_or(0, ThreadSerial::get));
+            body.u4(frames.len() as u32);
+            frames.iter().for_each(|&id| {
+                body.frame(id);
+            });
+        })
+    }
+
+    fn control_settings(&mut self, settings: &Settings) -> io::Result<()> {
+        let flag = |on: bool, flag: u32| if on { flag } else { 0 };
+        let flags = flag(settings.allocation_traces, tags::control::ALLOC_TRACES)
+            | flag(settings.cpu_sampling, tags::control::CPU_SAMPLING);
+        let depth = u16::try_from(settings.depth).unwrap_or(u16::MAX);
+        self.record(tags::record::CONTROL_SETTINGS, |body| {
+            body.u4(flags).u2(depth);
+        })
+    }
+}
+
+impl<W: Write> ProfileWriter for BinaryWriter<W> {
+    fn begin(&mut self, header: &Header<'_>) -> io::Result<()> {
+        self.pending.extend_from_slice(tags::MAGIC_1_0_2);
+        self.pending.extend_from_slice(&8u32.to_be_bytes());
+        self.pending
+            .extend_from_slice(&header.created_millis.to_be_bytes());
+        self.control_settings(&header.settings)?;
+        self.trace(&Trace {
+            serial: TraceSerial::SYSTEM,
+            thread: None,
+            frames: &[],
+        })
+    }
+
+    fn set_time(&mut self, micros_since_creation: u64) {
+        self.micros = micros_since_creation as u32;
+    }
+
+    fn thread_start(&mut self, thread: &ThreadStart<'_>) -> io::Result<()> {
+        let name = self.string(thread.name)?;
+        let group = self.string(thread.group)?;
+        let parent_group = self.string(thread.parent_group)?;
+        let trace = if self.has_trace(thread.trace) {
+            thread.trace
+        } else {
+            TraceSerial::SYSTEM
+        };
+        self.record(tags::record::START_THREAD, |body| {
+            body.thread(thread.serial)
+                .object(thread.object)
+                .trace(trace);
+            body.string(name).string(group).string(parent_group);
+        })?;
+        self.write_pending()
+    }
+
+    fn thread_end(&mut self, thread: ThreadSerial) -> io::Result<()> {
+        self.record(tags::record::END_THREAD, |body| {
+            body.thread(thread);
+        })?;
+        self.write_pending()
+    }
+
+    fn trace(&mut self, trace: &Trace<'_>) -> io::Result<()> {
+        if !self.traces.insert(trace.serial.get()) {
+            return Ok(());
+        }
+        self.trace_record(trace)?;
+        self.write_pending()
+    }
+
+    fn has_trace(&self, serial: TraceSerial) -> bool {
+        self.traces.contains(serial.get())
+    }
+
+    fn cpu_table(
+        &mut self,
+        table: &RankedCpuTable,
+        _ctime: &str,
+        _innermost: InnermostMethod<'_>,
+    ) -> io::Result<()> {
+        let cost = |cost: u64| match table.kind() {
+            CpuKind::Samples => cost,
+            CpuKind::Times => round_to_millis(cost),
+        };
+        self.record(tags::record::CPU_SAMPLES, |body| {
+            body.counter(cost(table.total()))
+                .counter(table.rows().len() as u64);
+            for ranked in table.rows() {
+                body.counter(cost(ranked.row.cost)).trace(ranked.row.trace);
+            }
+        })?;
+        self.write_pending()
+    }
+
+    fn comment(&mut self, _text: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn line_number(line: Line) -> i32 {
+    match line {
+        Line::Number(0) | Line::Unknown => tags::line::UNKNOWN,
+        Line::Number(line) => i32::try_from(line).unwrap_or(tags::line::UNKNOWN),
+        Line::Native => tags::line::NATIVE,
+    }
+}

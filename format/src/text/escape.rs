@@ -1,0 +1,95 @@
+//! Keeps names from breaking lines.
+//!
+//! Names come from class files and running programs and may hold anything. The text format has
+//! no escapes of its own, so this crate uses those of Java: `\\`, `\"` within quotes,
+//! and `\uXXXX` for control characters and the line and paragraph separators. Ordinary names
+//! come out unchanged.
+
+use std::fmt::{self, Write};
+
+/// A name within a line.
+pub(crate) struct Name<'a>(pub &'a str);
+
+/// A remark, in which backslashes mean nothing special.
+pub(crate) struct Remark<'a>(pub &'a str);
+
+/// A name within double quotes.
+pub(crate) struct Quoted<'a>(pub &'a str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escape(self.0, f, |c| c == '\\')
+    }
+}
+
+impl fmt::Display for Remark<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escape(self.0, f, |_| false)
+    }
+}
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        escape(self.0, f, |c| matches!(c, '\\' | '"'))
+    }
+}
+
+fn breaks_lines(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+fn escape(text: &str, f: &mut fmt::Formatter<'_>, also: impl Fn(char) -> bool) -> fmt::Result {
+    let needs_escape = |c: char| breaks_lines(c) || also(c);
+    let mut rest = text;
+    while let Some((at, c)) = rest.char_indices().find(|&(_, c)| needs_escape(c)) {
+        f.write_str(&rest[..at])?;
+        if breaks_lines(c) {
+            write!(f, "\\u{:04x}", u32::from(c))?;
+        } else {
+            f.write_char('\\')?;
+            f.write_char(c)?;
+        }
+        rest = &rest[at + c.len_utf8()..];
+    }
+    f.write_str(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ordinary_names_are_unchanged() {
+        for name in [
+            "java.util.Map$Entry",
+            "<init>",
+            "int[]",
+            "größe",
+            "名前",
+            "a \"b\"",
+            "",
+        ] {
+            assert_eq!(Name(name).to_string(), name);
+        }
+    }
+
+    #[test]
+    fn quotes_backslashes_and_controls_are_escaped() {
+        assert_eq!(Quoted("a\"b\\c").to_string(), r#"a\"b\\c"#);
+        assert_eq!(
+            Name("a\nb\tc\r\0\u{7f}\u{85}\u{2028}").to_string(),
+            r"a\u000ab\u0009c\u000d\u0000\u007f\u0085\u2028"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn never_a_control_character(text in any::<String>()) {
+            let shown = Quoted(&text).to_string();
+            prop_assert!(!shown.chars().any(breaks_lines));
+            prop_assert!(!Remark(&text).to_string().chars().any(breaks_lines));
+            prop_assert!(!Name(&text).to_string().chars().any(breaks_lines));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! The text format (`format=a`).
+//!
+//! Line layouts and column widths are those of the JDK 8 agent, as shown in the manual of HPROF
+//! ("HPROF: A Heap/CPU Profiling Tool", Java SE 8 documentation). Text is UTF-8.
+
+mod escape;
+mod prelude;
+mod writer;
+
+pub use prelude::PRELUDE;
+pub use writer::TextWriter;
+pub(crate) use writer::round_to_millis;

@@ -1,0 +1,184 @@
+//! Writes the text format.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::PRELUDE;
+use super::escape::{Name, Quoted, Remark};
+use crate::ids::{ThreadSerial, TraceSerial};
+use crate::model::{CpuKind, Frame, Header, Line, ThreadStart, Trace};
+use crate::rank::RankedCpuTable;
+use crate::serial_set::SerialSet;
+use crate::writer::{InnermostMethod, ProfileWriter};
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// Writes a profile as text. Each call ends in one `write_all` of whole lines.
+#[derive(Debug)]
+pub struct TextWriter<W> {
+    out: W,
+    traces: SerialSet,
+    lines: String,
+}
+
+impl<W: Write> TextWriter<W> {
+    /// Writes to `out`, which should be buffered.
+    pub fn new(out: W) -> Self {
+        Self {
+            out,
+            traces: SerialSet::default(),
+            lines: String::new(),
+        }
+    }
+
+    /// The underlying writer.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    /// Gives the underlying writer back.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    /// Collects lines and writes them in one piece.
+    fn write(&mut self, fill: impl FnOnce(&mut String) -> std::fmt::Result) -> io::Result<()> {
+        self.lines.clear();
+        fill(&mut self.lines).map_err(io::Error::other)?;
+        self.out.write_all(self.lines.as_bytes())
+    }
+}
+
+impl<W: Write> ProfileWriter for TextWriter<W> {
+    fn begin(&mut self, header: &Header<'_>) -> io::Result<()> {
+        self.write(|s| {
+            // The text format never went beyond version 1.0.1, and tools match this line whole.
+            writeln!(
+                s,
+                "JAVA PROFILE 1.0.1, created {}",
+                Name(header.created_ctime.trim_end())
+            )?;
+            write!(s, "\n{PRELUDE}\n--------\n\n")
+        })
+    }
+
+    fn set_time(&mut self, _micros_since_creation: u64) {}
+
+    fn thread_start(&mut self, thread: &ThreadStart<'_>) -> io::Result<()> {
+        self.write(|s| {
+            writeln!(
+                s,
+                "THREAD START (obj={:x}, id = {}, name=\"{}\", group=\"{}\")",
+                thread.object,
+                thread.serial,
+                Quoted(thread.name),
+                Quoted(thread.group)
+            )
+        })
+    }
+
+    fn thread_end(&mut self, thread: ThreadSerial) -> io::Result<()> {
+        self.write(|s| writeln!(s, "THREAD END (id = {thread})"))
+    }
+
+    fn trace(&mut self, trace: &Trace<'_>) -> io::Result<()> {
+        if !self.traces.insert(trace.serial.get()) {
+            return Ok(());
+        }
+        self.write(|s| {
+            write!(s, "TRACE {}:", trace.serial)?;
+            if let Some(thread) = trace.thread {
+                write!(s, " (thread={thread})")?;
+            }
+            s.push('\n');
+            if trace.frames.is_empty() {
+                s.push_str("\t<empty>\n");
+            }
+            trace
+                .frames
+                .iter()
+                .try_for_each(|frame| frame_line(s, frame))
+        })
+    }
+
+    fn has_trace(&self, serial: TraceSerial) -> bool {
+        self.traces.contains(serial.get())
+    }
+
+    fn cpu_table(
+        &mut self,
+        table: &RankedCpuTable,
+        ctime: &str,
+        innermost: InnermostMethod<'_>,
+    ) -> io::Result<()> {
+        let (title, total) = match table.kind() {
+            CpuKind::Samples => ("CPU SAMPLES", table.total()),
+            CpuKind::Times => ("CPU TIME (ms)", round_to_millis(table.total())),
+        };
+        self.write(|s| {
+            writeln!(
+                s,
+                "{title} BEGIN (total = {total}) {}",
+                Name(ctime.trim_end())
+            )?;
+            if !table.rows().is_empty() {
+                s.push_str("rank   self  accum   count trace method\n");
+            }
+            for ranked in table.rows() {
+                write!(
+                    s,
+                    "{:4} {:5.2}% {:5.2}% {:7} {:5} ",
+                    ranked.rank,
+                    ranked.self_percent,
+                    ranked.accum_percent,
+                    ranked.row.count,
+                    ranked.row.trace.get()
+                )?;
+                match innermost(ranked.row.trace) {
+                    Some(name) => writeln!(s, "{}.{}", Name(name.class_name), Name(name.method))?,
+                    None => s.push_str("<empty trace>\n"),
+                }
+            }
+            writeln!(s, "{title} END")
+        })
+    }
+
+    fn comment(&mut self, text: &str) -> io::Result<()> {
+        self.write(|s| {
+            text.lines()
+                .try_for_each(|line| writeln!(s, "# {}", Remark(line)))
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn frame_line(s: &mut String, frame: &Frame<'_>) -> std::fmt::Result {
+    let source = frame
+        .source_file
+        .filter(|name| !name.is_empty())
+        .unwrap_or("<Unknown Source>");
+    let method = if frame.method.is_empty() {
+        "<Unknown Method>"
+    } else {
+        frame.method
+    };
+    write!(
+        s,
+        "\t{}.{}({}:",
+        Name(frame.class_name),
+        Name(method),
+        Name(source)
+    )?;
+    match frame.line {
+        Line::Number(line @ 1..) => writeln!(s, "{line})"),
+        Line::Number(0) | Line::Unknown => writeln!(s, "Unknown line)"),
+        Line::Native => writeln!(s, "Native method)"),
+    }
+}
+
+pub(crate) fn round_to_millis(nanos: u64) -> u64 {
+    nanos.saturating_add(NANOS_PER_MILLI / 2) / NANOS_PER_MILLI
+}
