@@ -16,8 +16,8 @@
 //! });
 //! ```
 //!
-//! A test that fails prints the command line, exit status, output and the heads of all files of
-//! every JVM it started: an [`Outcome`] dropped by a panicking thread reports itself.
+//! A test that fails prints the command line, exit status, output and the heads of all files of the
+//! JVMs it started (see [`Outcome`]).
 //!
 //! The environment can say:
 //!

@@ -26,7 +26,7 @@ fn every_exit_leaves_a_profile_and_keeps_its_status() {
             let profile = outcome.profile();
             assert_eq!(profile.tables.len(), 1);
             assert!(
-                profile.samples_with("Exits.work") >= 15,
+                profile.samples_with("Exits.work") >= 25,
                 "after {arguments:?}"
             );
         }
@@ -45,7 +45,7 @@ fn termination_signals_leave_a_profile_and_the_jvms_status() {
             running.wait_for_line("ready");
             running.signal(signal);
             let outcome = running.finish().expect_status(status);
-            assert!(outcome.profile().samples_with("Exits.work") >= 15);
+            assert!(outcome.profile().samples_with("Exits.work") >= 25);
         }
     });
 }
@@ -97,7 +97,6 @@ fn dumps_on_request(jdk: &'static Jdk, request: impl Fn(&Running)) {
     // By its final name the file is there, and complete, from the first dump on.
     let name = format!("{}.txt", running.pid());
     assert!(running.files().contains(&name), "{:?}", running.files());
-    std::thread::sleep(std::time::Duration::from_millis(300));
     std::fs::write(running.path("end"), "").unwrap();
 
     let outcome = running.finish().expect_status(0);
@@ -110,19 +109,16 @@ fn dumps_on_request(jdk: &'static Jdk, request: impl Fn(&Running)) {
             .map(|row| row.count)
             .sum()
     };
-    assert!(samples(0, "DumpLoop.first") >= 20);
+    assert!(samples(0, "DumpLoop.first") >= 40);
     assert_eq!(
         samples(1, "DumpLoop.first") + samples(2, "DumpLoop.first"),
         0,
         "not reset"
     );
-    assert_eq!(
-        samples(0, "DumpLoop.third") + samples(1, "DumpLoop.third"),
-        0,
-        "too early"
-    );
+    // The second request comes when the third phase has begun.
+    assert_eq!(samples(0, "DumpLoop.third"), 0, "too early");
     assert_eq!(samples(2, "DumpLoop.second"), 0, "not reset");
-    assert!(samples(2, "DumpLoop.third") >= 10);
+    assert!(samples(1, "DumpLoop.third") + samples(2, "DumpLoop.third") >= 25);
 }
 
 #[test]
