@@ -1,8 +1,12 @@
 //! What a JVM did.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::fs;
+use std::panic;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
@@ -30,8 +34,9 @@ impl Usage {
 
 /// How a JVM ended, what it printed, and the files it left in its folder.
 ///
-/// When it is dropped by a panicking thread it prints all of that on standard error, where the test
-/// framework shows it with the failed test.
+/// When a test panics, all of that is printed on standard error, where the test framework shows it
+/// with the failed test: for each outcome that is alive, and for the last few that have been dropped
+/// by the same thread, since a test often looks at a profile alone.
 #[derive(Debug)]
 pub struct Outcome {
     /// The command line, quoted for a shell.
@@ -177,8 +182,41 @@ impl Drop for Outcome {
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("{}", self.report());
+        } else {
+            keep(self.report());
         }
     }
+}
+
+thread_local! {
+    /// Reports of the outcomes dropped last by this thread.
+    static DROPPED: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
+}
+
+fn keep(report: String) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            before(info);
+            DROPPED.with_borrow_mut(|reports| {
+                reports.drain(..).for_each(|report| eprintln!("{report}"));
+            });
+        }));
+    });
+    // At the end of a thread the list may be gone already; then nobody will want it.
+    let _ = DROPPED.try_with(|reports| {
+        let mut reports = reports.borrow_mut();
+        reports.push_back(report);
+        if reports.len() > 2 {
+            reports.pop_front();
+        }
+    });
+}
+
+/// Forgets the outcomes of a test that has passed.
+pub(crate) fn forget_dropped() {
+    DROPPED.with_borrow_mut(VecDeque::clear);
 }
 
 pub(crate) fn files_in(folder: &Path) -> Vec<String> {
