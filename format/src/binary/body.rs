@@ -69,6 +69,15 @@ impl Body {
         Ok(())
     }
 
+    /// The head of the record that this body belongs to. Fails if the body is no sound one.
+    pub fn record_head(&self, tag: u8, micros: u32) -> io::Result<[u8; 9]> {
+        self.check()?;
+        let length = u32::try_from(self.bytes.len())
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "record above 4 GiB"))?;
+        let ([t0, t1, t2, t3], [l0, l1, l2, l3]) = (micros.to_be_bytes(), length.to_be_bytes());
+        Ok([tag, t0, t1, t2, t3, l0, l1, l2, l3])
+    }
+
     /// Appends raw bytes.
     pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend_from_slice(bytes);

@@ -66,12 +66,8 @@ impl<W: Write> BinaryWriter<W> {
     fn record(&mut self, tag: u8, fill: impl FnOnce(&mut Body)) -> io::Result<()> {
         self.body.clear();
         fill(&mut self.body);
-        self.body.check()?;
-        let length = u32::try_from(self.body.bytes().len())
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "record above 4 GiB"))?;
-        self.pending.push(tag);
-        self.pending.extend_from_slice(&self.micros.to_be_bytes());
-        self.pending.extend_from_slice(&length.to_be_bytes());
+        self.pending
+            .extend_from_slice(&self.body.record_head(tag, self.micros)?);
         self.pending.extend_from_slice(self.body.bytes());
         Ok(())
     }
