@@ -98,9 +98,15 @@ macro_rules! entry_list {
                 })
             }
 
-            /// An empty list.
-            pub const fn empty(id_size: IdSize) -> Self {
-                Self { bytes: &[], count: 0, id_size }
+            /// The list whose entries lie one after the other in `bytes`; `None` if they
+            /// are no whole entries, or more than a class can have.
+            pub fn new(bytes: &'a [u8], id_size: IdSize) -> Option<Self> {
+                let (mut rest, mut count) = (bytes, 0u16);
+                while !rest.is_empty() {
+                    (_, rest) = $entry::split(rest, id_size)?;
+                    count = count.checked_add(1)?;
+                }
+                Some(Self { bytes, count, id_size })
             }
 
             fn write(&self, body: &mut Body) {

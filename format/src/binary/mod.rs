@@ -12,7 +12,9 @@ mod lists;
 pub mod mutf8;
 mod record;
 mod record_writer;
+mod root;
 mod sub_record;
+mod sub_records;
 pub mod tags;
 mod writer;
 
@@ -25,6 +27,8 @@ pub use class_dump::{
 pub use lists::{AllocSite, AllocSiteRows, CpuSample, CpuSamples, Ids, IdsIter};
 pub use record::Record;
 pub use record_writer::RecordWriter;
-pub(crate) use sub_record::{Stop, damage_of, decode as decode_sub_record};
-pub use sub_record::{SubRecord, SubRecords};
+pub use sub_record::SubRecord;
+pub(crate) use sub_record::{Stop, decode as decode_sub_record};
+pub use sub_records::SubRecords;
+pub(crate) use sub_records::damage_of;
 pub use writer::BinaryWriter;

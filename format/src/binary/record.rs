@@ -3,7 +3,7 @@
 use super::body::{Body, IdSize};
 use super::bytes::Fields;
 use super::lists::{AllocSiteRows, CpuSamples, Ids};
-use super::sub_record::SubRecords;
+use super::sub_records::SubRecords;
 use super::{mutf8, tags::record as tag};
 use crate::ids::{ClassSerial, FrameId, ObjectId, StringId, ThreadSerial, TraceSerial};
 

@@ -5,10 +5,10 @@ use super::body::{Body, IdSize};
 use super::bytes::{id, u4};
 use super::class_dump::ClassDump;
 use super::lists::Ids;
+use super::root::{decode_root, encode_root};
 use super::tags::heap as tag;
-use crate::ids::{ObjectId, StringId, ThreadSerial, TraceSerial};
-use crate::model::{Root, RootKind};
-use crate::reader::Damage;
+use crate::ids::{ObjectId, StringId, TraceSerial};
+use crate::model::Root;
 
 /// A sub-record of a heap dump, borrowing from the bytes of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,74 +178,15 @@ fn decode_rare<const I: usize>(tag: u8, bytes: &[u8]) -> Result<(SubRecord<'_>, 
                 head.len(),
             ))
         }
-        _ => decode_root::<I>(tag, bytes),
+        _ => {
+            let (root, length) = decode_root::<I>(tag, bytes)?;
+            Ok((SubRecord::Root(root), length))
+        }
     }
 }
 
-fn decode_root<const I: usize>(tag: u8, bytes: &[u8]) -> Result<(SubRecord<'_>, usize), Stop> {
-    let extra = match tag {
-        tag::ROOT_JNI_GLOBAL => I,
-        tag::ROOT_JNI_LOCAL
-        | tag::ROOT_JAVA_FRAME
-        | tag::ROOT_JNI_MONITOR
-        | tag::ROOT_THREAD_OBJECT => 8,
-        tag::ROOT_NATIVE_STACK | tag::ROOT_THREAD_BLOCK => 4,
-        _ => 0,
-    };
-    // An unknown tag has to be told from a root that is cut short.
-    let known = RootKind::is_tag(tag);
-    let head = if known {
-        head(bytes, 1 + I + extra)?
-    } else {
-        return Err(Stop::Tag(tag));
-    };
-    let thread = || ThreadSerial::new(u4(head, 1 + I));
-    let frame = || Some(u4(head, 5 + I)).filter(|&frame| frame != u32::MAX);
-    let kind = match tag {
-        tag::ROOT_JNI_GLOBAL => RootKind::JniGlobal {
-            reference: id::<I>(head, 1 + I),
-        },
-        tag::ROOT_JNI_LOCAL => RootKind::JniLocal {
-            thread: thread(),
-            frame: frame(),
-        },
-        tag::ROOT_JAVA_FRAME => RootKind::JavaFrame {
-            thread: thread(),
-            frame: frame(),
-        },
-        tag::ROOT_NATIVE_STACK => RootKind::NativeStack { thread: thread() },
-        tag::ROOT_STICKY_CLASS => RootKind::StickyClass,
-        tag::ROOT_THREAD_BLOCK => RootKind::ThreadBlock { thread: thread() },
-        tag::ROOT_MONITOR_USED => RootKind::MonitorUsed,
-        tag::ROOT_THREAD_OBJECT => {
-            let trace = TraceSerial::new(u4(head, 5 + I));
-            RootKind::ThreadObject {
-                thread: thread(),
-                trace,
-            }
-        }
-        tag::ROOT_INTERNED_STRING => RootKind::InternedString,
-        tag::ROOT_FINALIZING => RootKind::Finalizing,
-        tag::ROOT_DEBUGGER => RootKind::Debugger,
-        tag::ROOT_REFERENCE_CLEANUP => RootKind::ReferenceCleanup,
-        tag::ROOT_VM_INTERNAL => RootKind::VmInternal,
-        tag::ROOT_JNI_MONITOR => RootKind::JniMonitor {
-            thread: thread(),
-            frame: frame(),
-        },
-        _ => RootKind::Unknown,
-    };
-    Ok((
-        SubRecord::Root(Root {
-            object: object::<I>(head, 1),
-            kind,
-        }),
-        head.len(),
-    ))
-}
-
 #[inline(always)]
-fn head(bytes: &[u8], length: usize) -> Result<&[u8], Stop> {
+pub(crate) fn head(bytes: &[u8], length: usize) -> Result<&[u8], Stop> {
     bytes.get(..length).ok_or(Stop::Incomplete {
         needed: length as u64,
     })
@@ -262,7 +203,7 @@ fn tail(bytes: &[u8], start: usize, count: u32, width: usize) -> Result<&[u8], S
 }
 
 #[inline(always)]
-fn object<const I: usize>(head: &[u8], at: usize) -> ObjectId {
+pub(crate) fn object<const I: usize>(head: &[u8], at: usize) -> ObjectId {
     ObjectId::new(id::<I>(head, at))
 }
 
@@ -272,55 +213,6 @@ fn element<const I: usize>(code: u8) -> Result<(BasicType, usize), Stop> {
         Some(element) => Ok((element, width_of_code::<I>(code))),
         None => Err(Stop::Type(code)),
     }
-}
-
-impl RootKind {
-    fn is_tag(tag: u8) -> bool {
-        matches!(tag, 0x01..=0x08 | 0x89..=0x8e | tag::ROOT_UNKNOWN)
-    }
-
-    fn tag(&self) -> u8 {
-        match self {
-            Self::Unknown => tag::ROOT_UNKNOWN,
-            Self::JniGlobal { .. } => tag::ROOT_JNI_GLOBAL,
-            Self::JniLocal { .. } => tag::ROOT_JNI_LOCAL,
-            Self::JavaFrame { .. } => tag::ROOT_JAVA_FRAME,
-            Self::NativeStack { .. } => tag::ROOT_NATIVE_STACK,
-            Self::StickyClass => tag::ROOT_STICKY_CLASS,
-            Self::ThreadBlock { .. } => tag::ROOT_THREAD_BLOCK,
-            Self::MonitorUsed => tag::ROOT_MONITOR_USED,
-            Self::ThreadObject { .. } => tag::ROOT_THREAD_OBJECT,
-            Self::InternedString => tag::ROOT_INTERNED_STRING,
-            Self::Finalizing => tag::ROOT_FINALIZING,
-            Self::Debugger => tag::ROOT_DEBUGGER,
-            Self::ReferenceCleanup => tag::ROOT_REFERENCE_CLEANUP,
-            Self::VmInternal => tag::ROOT_VM_INTERNAL,
-            Self::JniMonitor { .. } => tag::ROOT_JNI_MONITOR,
-        }
-    }
-}
-
-/// Appends a root with its tag.
-pub(crate) fn encode_root(root: &Root, body: &mut Body) {
-    body.u1(root.kind.tag()).object(root.object);
-    match root.kind {
-        RootKind::JniGlobal { reference } => body.id(reference),
-        RootKind::JniLocal { thread, frame }
-        | RootKind::JavaFrame { thread, frame }
-        | RootKind::JniMonitor { thread, frame } => {
-            body.thread(thread).u4(frame.unwrap_or(u32::MAX))
-        }
-        RootKind::NativeStack { thread } | RootKind::ThreadBlock { thread } => body.thread(thread),
-        RootKind::ThreadObject { thread, trace } => body.thread(thread).trace(trace),
-        RootKind::Unknown
-        | RootKind::StickyClass
-        | RootKind::MonitorUsed
-        | RootKind::InternedString
-        | RootKind::Finalizing
-        | RootKind::Debugger
-        | RootKind::ReferenceCleanup
-        | RootKind::VmInternal => body,
-    };
 }
 
 impl SubRecord<'_> {
@@ -387,112 +279,3 @@ impl SubRecord<'_> {
         }
     }
 }
-
-/// The sub-records of a heap dump or segment.
-///
-/// Iterates over them and over at most one [`Damage`], which is always the last item: as
-/// sub-records have no length, nothing behind a damaged one can be read. A segment
-/// can be searched for the next sound place with [`SubRecords::new`] on a part of its bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SubRecords<'a> {
-    rest: &'a [u8],
-    offset: u64,
-    missing: u64,
-    id_size: IdSize,
-}
-
-impl<'a> SubRecords<'a> {
-    /// The sub-records in `bytes`, which start at byte `offset` of the file.
-    pub fn new(bytes: &'a [u8], id_size: IdSize, offset: u64) -> Self {
-        Self {
-            rest: bytes,
-            offset,
-            missing: 0,
-            id_size,
-        }
-    }
-
-    /// Tells that the file lacks the last `missing` bytes of the segment.
-    pub(crate) fn cut(self, missing: u64) -> Self {
-        Self { missing, ..self }
-    }
-
-    /// Where in the file the next sub-record starts.
-    #[inline]
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// The bytes from the next sub-record on.
-    #[inline]
-    pub fn rest(&self) -> &'a [u8] {
-        self.rest
-    }
-
-    /// The width of identifiers.
-    pub fn id_size(&self) -> IdSize {
-        self.id_size
-    }
-
-    #[cold]
-    fn stop(&mut self, stop: Stop) -> Damage {
-        let (offset, tag) = (self.offset, self.rest.first().copied().unwrap_or(0));
-        let damage = damage_of(stop, offset, tag, self.rest.len() as u64);
-        self.offset += self.rest.len() as u64;
-        self.rest = &[];
-        self.missing = 0;
-        damage
-    }
-
-    #[cold]
-    fn end(&mut self) -> Option<Damage> {
-        let missing = std::mem::take(&mut self.missing);
-        (missing > 0).then_some(Damage::SegmentCut {
-            offset: self.offset,
-            missing,
-        })
-    }
-}
-
-/// The report about an undecodable sub-record with `found` bytes to the end of its segment.
-pub(crate) fn damage_of(stop: Stop, offset: u64, tag: u8, found: u64) -> Damage {
-    match stop {
-        Stop::Incomplete { needed } => Damage::SubRecordBody {
-            offset,
-            tag,
-            expected: needed,
-            found,
-        },
-        Stop::Tag(tag) => Damage::SubRecordTag {
-            offset,
-            tag,
-            lost: found,
-        },
-        Stop::Type(code) => Damage::Type {
-            offset,
-            code,
-            lost: found,
-        },
-    }
-}
-
-impl<'a> Iterator for SubRecords<'a> {
-    type Item = Result<SubRecord<'a>, Damage>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return self.end().map(Err);
-        }
-        match decode(self.rest, self.id_size) {
-            Ok((sub, length)) => {
-                self.rest = &self.rest[length..];
-                self.offset += length as u64;
-                Some(Ok(sub))
-            }
-            Err(stop) => Some(Err(self.stop(stop))),
-        }
-    }
-}
-
-impl std::iter::FusedIterator for SubRecords<'_> {}

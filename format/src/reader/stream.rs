@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use thiserror::Error;
 
 use super::damage::{Damage, HeaderError};
-use super::file::{Positioned, RECORD_HEAD, is_heap, is_overflow, looks_like_records};
+use super::file::{Positioned, RECORD_HEAD, is_heap, is_overflow, is_sub_record_tag};
 use super::header::FileHeader;
 use crate::binary::{Record, Stop, SubRecord, damage_of, decode_sub_record, tags, u4};
 
@@ -312,13 +312,11 @@ impl<R: Read> StreamReader<R> {
         {
             return Ok(left);
         }
-        if length == 0 {
-            // No more than that: from a socket, more may be long in coming.
-            self.fill(2 * RECORD_HEAD as u64)?;
-            let after = &self.unread()[RECORD_HEAD..];
-            if !after.is_empty() && !looks_like_records(after, self.is_at_end) {
-                return Ok(u64::MAX);
-            }
+        if length == 0
+            && self.fill(RECORD_HEAD as u64 + 1)?
+            && is_sub_record_tag(self.unread()[RECORD_HEAD])
+        {
+            return Ok(u64::MAX);
         }
         Ok(length)
     }
