@@ -1,13 +1,12 @@
 //! The readers against files of all kinds of producers.
 //!
-//! The numbers are those of an independent parser. Larger files are looked for in a folder beside
-//! the workspace, or the one named by `HPROF_FIXTURES`, and left out if they are not there.
+//! The numbers are those of an independent parser.
 
 mod common;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use common::{data, shared};
 use hprof_format::binary::{Record, RecordWriter, SubRecord};
 use hprof_format::reader::{Event, FileHeader, Reader};
 
@@ -27,28 +26,6 @@ const PRIMITIVE_BYTES: u16 = 0x212;
 const CONSTANTS: u16 = 0x213;
 const STATICS: u16 = 0x214;
 const FIELDS: u16 = 0x215;
-
-fn data(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn shared(name: &str) -> Option<Vec<u8>> {
-    let manifest = env!("CARGO_MANIFEST_DIR");
-    let named = std::env::var_os("HPROF_FIXTURES").map(PathBuf::from);
-    let beside =
-        ["fixtures", "goldens"].map(|f| PathBuf::from(format!("{manifest}/../../shared/{f}")));
-    let found = named
-        .iter()
-        .chain(&beside)
-        .find_map(|folder| std::fs::read(folder.join(name)).ok());
-    if found.is_none() {
-        println!("{name} is not there: set HPROF_FIXTURES to the folder that holds it");
-    }
-    found
-}
 
 fn add(counts: &mut Counts, key: u16, number: usize) {
     if number > 0 {

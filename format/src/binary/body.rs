@@ -84,6 +84,19 @@ impl Body {
         self
     }
 
+    /// Forgets all fields and most of the memory, after a body that may have been huge.
+    pub(crate) fn reset(&mut self) {
+        self.clear();
+        self.bytes.shrink_to(4 << 20);
+    }
+
+    /// Appends zero bytes and gives access to them.
+    pub(crate) fn grow(&mut self, length: usize) -> &mut [u8] {
+        let start = self.bytes.len();
+        self.bytes.resize(start + length, 0);
+        &mut self.bytes[start..]
+    }
+
     /// Appends one byte.
     pub fn u1(&mut self, value: u8) -> &mut Self {
         self.bytes.push(value);

@@ -8,6 +8,7 @@ mod basic_type;
 mod body;
 mod bytes;
 mod class_dump;
+mod heap_writer;
 mod lists;
 pub mod mutf8;
 mod record;

@@ -43,6 +43,16 @@ pub mod control {
     pub const CPU_SAMPLING: u32 = 2;
 }
 
+/// Flags of an `ALLOC SITES` record.
+pub mod sites {
+    /// Only sites that changed since the last such record.
+    pub const INCREMENTAL: u16 = 1;
+    /// Ordered by bytes ever allocated, else by bytes alive.
+    pub const BY_ALLOCATED: u16 = 2;
+    /// A garbage collection was forced before.
+    pub const AFTER_GC: u16 = 4;
+}
+
 /// Line numbers of a frame that are no lines.
 pub mod line {
     /// No line information.

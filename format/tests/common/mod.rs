@@ -1,8 +1,33 @@
-//! What several tests share.
+//! What several tests share; each uses a part of it.
+#![allow(dead_code)]
 
 use std::io::Read;
+use std::path::PathBuf;
 
 use hprof_format::reader::{Damage, Event, StreamError, StreamReader};
+
+/// A file of this crate's own test data.
+pub fn data(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A larger file, from the folder named by `HPROF_FIXTURES` or from one beside the workspace. If it
+/// is not there, says so.
+pub fn shared(name: &str) -> Option<Vec<u8>> {
+    let manifest = env!("CARGO_MANIFEST_DIR");
+    let named = std::env::var_os("HPROF_FIXTURES").map(PathBuf::from);
+    let beside = ["fixtures", "goldens"];
+    let beside = beside.map(|folder| PathBuf::from(format!("{manifest}/../../shared/{folder}")));
+    let mut folders = named.iter().chain(&beside);
+    let found = folders.find_map(|folder| std::fs::read(folder.join(name)).ok());
+    if found.is_none() {
+        println!("{name} is not there: set HPROF_FIXTURES to the folder that holds it");
+    }
+    found
+}
 
 /// Hands out a few bytes per call, as a socket may.
 pub struct Dribble<'a> {

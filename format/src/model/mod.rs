@@ -6,6 +6,21 @@
 //!
 //! [`ProfileWriter`]: crate::writer::ProfileWriter
 
+mod heap;
+mod monitors;
+mod old_cpu;
+mod sites;
+
+pub use heap::{
+    HeapClass, HeapField, HeapFieldType, HeapInstance, HeapObjectArray, HeapPrimitiveArray,
+    HeapRoot, HeapTotals, InstanceLayout, PrimitiveValues, Root, RootKind,
+};
+pub use monitors::{
+    Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread, ThreadState, ThreadStatus,
+};
+pub use old_cpu::{OldCpuRow, SignedMethod};
+pub use sites::{HeapSummary, SiteOrder, SiteRow, SiteTable};
+
 use crate::ids::{ObjectId, ThreadSerial, TraceSerial};
 
 /// What stands at the start of a profile.
@@ -126,80 +141,4 @@ pub struct CpuTable<'a> {
     pub total: u64,
     /// One row per trace.
     pub rows: &'a [CpuRow],
-}
-
-/// A reason why an object is kept alive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Root {
-    /// The object; null in one root of the JDK's agent, the stand-in for the unknown thread.
-    pub object: ObjectId,
-    /// The reason.
-    pub kind: RootKind,
-}
-
-/// The kinds of roots.
-///
-/// A frame counts from the top of the thread's trace, where 0 is the innermost; `None` means
-/// that there is no frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RootKind {
-    /// Not known.
-    Unknown,
-    /// A global JNI reference.
-    JniGlobal {
-        /// The address of the reference, or a running number.
-        reference: u64,
-    },
-    /// A local JNI reference.
-    JniLocal {
-        /// The thread.
-        thread: ThreadSerial,
-        /// The frame.
-        frame: Option<u32>,
-    },
-    /// A local variable or operand of a Java method.
-    JavaFrame {
-        /// The thread.
-        thread: ThreadSerial,
-        /// The frame.
-        frame: Option<u32>,
-    },
-    /// A native stack.
-    NativeStack {
-        /// The thread.
-        thread: ThreadSerial,
-    },
-    /// A class that cannot be unloaded.
-    StickyClass,
-    /// An object a thread blocks on.
-    ThreadBlock {
-        /// The thread.
-        thread: ThreadSerial,
-    },
-    /// A monitor in use.
-    MonitorUsed,
-    /// A thread that lives.
-    ThreadObject {
-        /// The thread's serial.
-        thread: ThreadSerial,
-        /// The trace at which the thread was started, or its present stack.
-        trace: TraceSerial,
-    },
-    /// Android: an interned string.
-    InternedString,
-    /// Android: an object about to be finalized.
-    Finalizing,
-    /// Android: an object a debugger holds.
-    Debugger,
-    /// Android: an object about to be cleaned up.
-    ReferenceCleanup,
-    /// Android: an object the VM holds.
-    VmInternal,
-    /// Android: a monitor locked from native code.
-    JniMonitor {
-        /// The thread.
-        thread: ThreadSerial,
-        /// The frame.
-        frame: Option<u32>,
-    },
 }
