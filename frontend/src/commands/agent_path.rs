@@ -27,7 +27,7 @@ Examples:
 
   In a Dockerfile, for a program that runs as another user:
   RUN hprof-rs agent-path --dir /opt/hprof-rs
-  ENV JAVA_TOOL_OPTIONS=-agentpath:/opt/hprof-rs/libhprof_rs.so=cpu=samples,file=/tmp/app-%p.txt";
+  ENV JAVA_TOOL_OPTIONS=-agentpath:/opt/hprof-rs/libhprof_rs.so=cpu=samples,file=/tmp/app-%t.txt";
 
 impl AgentPath {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {

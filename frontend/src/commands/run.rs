@@ -18,24 +18,18 @@ use crate::launch::{Launch, Method, TOOL_OPTIONS};
 /// The program runs in the place of this command: its input, output, signals
 /// and exit status are its own.
 #[derive(Debug, Args)]
-#[command(after_long_help = LONG_HELP)]
+#[command(
+    after_long_help = LONG_HELP,
+    override_usage = "hprof-rs run [--agent <OPTIONS>] -- <COMMAND>..."
+)]
 pub struct Run {
     /// Options of the agent; `--agent help` explains them.
-    #[arg(
-        short,
-        long,
-        value_name = "OPTIONS",
-        default_value = "cpu=samples",
-        allow_hyphen_values = true
-    )]
+    #[arg(short, long, value_name = "OPTIONS", default_value = "cpu=samples")]
     agent: String,
 
     /// The command to run, as a rule `java` and its arguments.
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
+    // Not required by the parser: `--agent help` does without.
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -47,7 +41,7 @@ Examples:
   hprof-rs run --agent cpu=samples,depth=16,file=app-%p.txt -- java -jar app.jar
       keeps 16 frames per stack trace, and names the file after the process id
 
-  hprof-rs run --agent cpu=samples,file=/tmp/build-%p.txt -- mvn -o package
+  hprof-rs run --agent cpu=samples,file=/tmp/build-%p.txt -- mvn package
       profiles every JVM that the build starts
 
   kill -QUIT PID
@@ -76,13 +70,7 @@ impl Run {
             Checked::Finished(finish) => return finish(),
         };
         let Some((program, arguments)) = self.command.split_first() else {
-            Cli::command()
-                .error(
-                    ErrorKind::MissingRequiredArgument,
-                    "there is no command to run; write for instance:\n  \
-                     hprof-rs run -- java -cp classes App",
-                )
-                .exit()
+            no_command()
         };
         let library = agent_library::unpack()?;
         let launch = Launch::new(
@@ -119,4 +107,16 @@ impl Run {
         eprintln!("hprof-rs: cannot run {shown}: {error}");
         Ok(ExitCode::from(126))
     }
+}
+
+/// Ends the process as every mistake on the command line does.
+fn no_command() -> ! {
+    let text = "there is no command to run; write for instance:\n  \
+                hprof-rs run -- java -cp classes App";
+    let mut cli = Cli::command();
+    cli.build();
+    let run = cli.find_subcommand_mut("run");
+    run.unwrap_or(&mut Cli::command())
+        .error(ErrorKind::MissingRequiredArgument, text)
+        .exit()
 }
