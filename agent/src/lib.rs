@@ -1,22 +1,22 @@
 //! hprof-rs: the HPROF profiler as a JVMTI agent, `libhprof_rs.so`.
 //!
 //! The VM enters through the functions here; what they start is in
-//! [`mod@profile`]. A byte's way: a VM event or signal, the profile thread, the
+//! `profile`. A byte's way: a VM event or signal, the profile thread, the
 //! format crate's writer, the sink.
 //!
 //! The library unwinds on panics and stops them at the boundary to the VM
-//! ([`vm::guard`]): `panic = "abort"` would end the program under profile.
+//! (`vm::guard`): `panic = "abort"` would end the program under profile.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 mod clock;
-pub mod cpu_samples;
-pub mod names;
+mod cpu_samples;
+mod names;
 pub mod options;
-pub mod profile;
+mod profile;
 mod report;
-pub mod sink;
-pub mod vm;
+mod sink;
+mod vm;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::io::Write;

@@ -1,1 +1,52 @@
-//! Placeholder text, replaced with the first content of this crate.
+//! Runs small Java programs on real JVMs and gives the test what they did.
+//!
+//! The folder `java/` holds one program per behaviour. A test picks a JDK, starts a program under
+//! the agent, and looks at the [`Outcome`]: exit status, output, the files left behind, and the
+//! profile as read by this crate's own parsers ([`TextProfile`], [`BinaryProfile`]), which share no
+//! code with the product, so that a mistake in its writer cannot hide behind the same mistake in
+//! its reader.
+//!
+//! ```no_run
+//! use java_test_harness::{Run, each_jdk};
+//!
+//! each_jdk(|jdk| {
+//!     let outcome = Run::new(jdk).agent("cpu=samples").class("Hello").run();
+//!     assert_eq!(outcome.status, Some(0));
+//!     assert_eq!(outcome.stdout, "hello\n");
+//! });
+//! ```
+//!
+//! A test that fails prints the command line, exit status, output and the heads of all files of the
+//! JVMs it started (see [`Outcome`]).
+//!
+//! The environment can say:
+//!
+//! * `HPROF_RS_AGENT`: the agent library to load; otherwise `release/libhprof_rs.so` in cargo's
+//!   target folder.
+//! * `HPROF_RS_JDKS`: the feature releases to test (`17,21`); otherwise 11, 17, 21 and 25, all of
+//!   which must then be there (`scripts/setup jdks` fetches them).
+//! * `HPROF_RS_CACHE`: where `scripts/setup` keeps the JDKs.
+
+mod agent;
+mod binary_profile;
+mod collector;
+mod compile;
+mod jdk;
+mod matrix;
+mod outcome;
+mod process;
+mod run;
+mod stress;
+mod text_profile;
+
+pub use agent::{agent_library, workspace};
+pub use binary_profile::{BinaryFrame, BinaryProfile, BinaryTable, BinaryTrace};
+pub use collector::Collector;
+pub use compile::{classes, classes_compiled_with, java_sources};
+pub use jdk::Jdk;
+pub use matrix::{each_collector, each_jdk, each_jdk_since};
+pub use outcome::{Outcome, Usage};
+pub use process::Signal;
+pub use run::{Run, Running};
+pub use stress::Stress;
+pub use text_profile::{CpuTable, Row, TextProfile, ThreadStart, Trace};

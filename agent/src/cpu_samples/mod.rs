@@ -1,8 +1,8 @@
 //! cpu=samples: where the CPU time of Java threads goes.
 //!
 //! Two engines take stacks: the [`signal`] engine, and the [`safepoint`] engine
-//! where the first cannot work. Either hands [`Stack`]s to [`Samples`], which
-//! counts them per trace.
+//! where the first cannot work. Their stacks are counted per trace in
+//! [`Samples`].
 
 pub mod safepoint;
 pub mod signal;

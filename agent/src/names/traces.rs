@@ -121,13 +121,8 @@ impl TraceTable {
     }
 
     /// How many traces there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.traces.len()
-    }
-
-    /// False: the system trace is always there.
-    pub fn is_empty(&self) -> bool {
-        self.traces.is_empty()
     }
 
     fn bytes(&self) -> usize {

@@ -44,10 +44,8 @@ unsafe extern "C" fn vm_death(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv) {
 
 unsafe extern "C" fn data_dump_request(_env: *mut raw::jvmtiEnv) {
     guard((), || {
-        if let Some(profile) = Profile::get() {
-            if profile.phase() == Phase::Live {
-                profile.dump();
-            }
+        if let Some(profile) = Profile::get().filter(|p| p.phase() == Phase::Live) {
+            profile.dump();
         }
     });
 }

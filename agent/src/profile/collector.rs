@@ -41,6 +41,8 @@ struct Tables {
 /// How long samples may wait in the ring. Names are looked up afterwards, so it
 /// must be short against the life of a class.
 const DRAIN_EVERY: Duration = Duration::from_millis(20);
+/// The same when classes were unloaded before their methods had been looked up.
+const CHURN_DRAIN_EVERY: Duration = Duration::from_millis(1);
 /// The same when the program has been idle.
 const IDLE_DRAIN_EVERY: Duration = Duration::from_millis(100);
 /// Bytes for methods and traces together; see [`TraceTable::intern`].
@@ -118,8 +120,15 @@ impl Collector {
                 self.safepoint_round(profile, jvmti, jni, sampler);
             }
             if drained.elapsed() >= pause {
+                let unknown = self.tables.resolver.unknown_methods();
                 let busy = self.drain(profile, jvmti, jni) > 0;
-                pause = if busy { DRAIN_EVERY } else { IDLE_DRAIN_EVERY };
+                pause = if self.tables.resolver.unknown_methods() > unknown {
+                    CHURN_DRAIN_EVERY
+                } else if busy {
+                    (pause * 2).min(DRAIN_EVERY)
+                } else {
+                    (pause * 2).min(IDLE_DRAIN_EVERY)
+                };
                 drained = Instant::now();
                 self.tables.resolver.refresh();
                 self.output.tick();
@@ -307,7 +316,7 @@ impl Collector {
         lines.push(format!(
             "hprof-rs: traces={} traces_cut={} unknown_methods={} lost_thread_records={} \
              internal_errors={}",
-            self.tables.traces.len(),
+            self.tables.traces.count(),
             self.tables.traces.cut(),
             self.tables.resolver.unknown_methods(),
             registry.lost_records(),

@@ -2,4 +2,4 @@
 
 mod file;
 
-pub use file::{FileSink, SinkError};
+pub use file::FileSink;

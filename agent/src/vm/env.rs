@@ -1,6 +1,6 @@
 //! The JVMTI environment: capabilities, events, callbacks, memory.
 
-use std::os::raw::{c_char, c_void};
+use std::os::raw::c_void;
 use std::ptr;
 
 use hprof_native_headers as raw;
@@ -115,15 +115,7 @@ impl Jvmti {
         call!(self, SetEventNotificationMode, mode, event, ptr::null_mut())
     }
 
-    /// A system property as of the start of the VM, such as `java.vm.name`.
-    pub fn system_property(self, name: &std::ffi::CStr) -> Option<String> {
-        let mut value: *mut c_char = ptr::null_mut();
-        call!(self, GetSystemProperty, name.as_ptr(), &mut value).ok()?;
-        // SAFETY: the VM allocated the string with this environment's allocator.
-        unsafe { take_string(self, value) }
-    }
-
-    /// Finds HotSpot's extension event `id` and sets its callback.
+    /// Finds HotSpot's extension event `id`, sets its callback and enables it.
     ///
     /// # Errors
     /// `NOT_AVAILABLE` when this VM has no such event; else what
@@ -155,7 +147,10 @@ impl Jvmti {
             }
         }
         let index = found.ok_or(JvmtiError::NOT_AVAILABLE)?;
-        call!(self, SetExtensionEventCallback, index, callback)
+        call!(self, SetExtensionEventCallback, index, callback)?;
+        // HotSpot takes the index for an event number, and wants these events
+        // enabled like any other.
+        self.set_event(index as raw::jvmtiEvent, true)
     }
 
     pub(super) fn deallocate(self, memory: *mut u8) {

@@ -17,18 +17,6 @@ impl JvmtiError {
     pub const NOT_AVAILABLE: Self = Self {
         code: raw::JVMTI_ERROR_NOT_AVAILABLE,
     };
-    /// The thread is not, or no longer, alive.
-    pub const THREAD_NOT_ALIVE: Self = Self {
-        code: raw::JVMTI_ERROR_THREAD_NOT_ALIVE,
-    };
-    /// The method has gone, with its class.
-    pub const INVALID_METHODID: Self = Self {
-        code: raw::JVMTI_ERROR_INVALID_METHODID,
-    };
-    /// The call is not allowed in this phase of the VM.
-    pub const WRONG_PHASE: Self = Self {
-        code: raw::JVMTI_ERROR_WRONG_PHASE,
-    };
     /// A JNI call failed or left an exception.
     pub const INTERNAL: Self = Self {
         code: raw::JVMTI_ERROR_INTERNAL,
@@ -44,11 +32,6 @@ impl JvmtiError {
         } else {
             Err(Self { code })
         }
-    }
-
-    /// The number of the error in the JVMTI specification.
-    pub fn code(self) -> u32 {
-        self.code
     }
 
     /// The name of the error in `jvmti.h`, without the common prefix.

@@ -2,7 +2,6 @@
 
 use std::ffi::CStr;
 use std::marker::PhantomData;
-use std::os::raw::c_void;
 
 use jni_sys::{JNIEnv, jclass, jfieldID, jmethodID, jobject, jvalue};
 
@@ -152,16 +151,6 @@ impl Jni {
     /// `IsSameObject`.
     pub fn is_same(&self, object: jobject, global: GlobalRef) -> bool {
         jni!(self, v1_2.IsSameObject, object, global.0)
-    }
-
-    /// `JavaVM` of this environment, as an opaque pointer; null on failure.
-    pub fn java_vm(&self) -> *mut c_void {
-        let mut vm = std::ptr::null_mut();
-        if jni!(self, v1_2.GetJavaVM, &mut vm) == jni_sys::JNI_OK {
-            vm.cast()
-        } else {
-            std::ptr::null_mut()
-        }
     }
 
     /// Whether a Java exception is pending. Most JNI calls are forbidden then.

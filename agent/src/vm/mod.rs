@@ -2,7 +2,7 @@
 //! and JNI function tables.
 //!
 //! Memory that the VM allocated ([`VmMemory`]) and local references
-//! ([`LocalRef`]) are given back by `Drop`. Every call returns a `Result`; what
+//! ([`jni::LocalRef`]) are given back by `Drop`. Every call returns a `Result`; what
 //! an error means for the profile is decided by the caller. Callbacks from the
 //! VM enter through [`guard()`], so that no panic crosses into the VM.
 
@@ -18,16 +18,13 @@ mod structs;
 mod symbols;
 mod threads;
 
-pub use classes::{LineEntry, MethodName};
+pub use classes::LineEntry;
 pub use env::{Capabilities, Jvmti};
 pub use error::{JvmtiError, Result};
 pub use guard::{guard, panics};
 pub use hotspot::{JavaThreads, NativeThread};
-pub use jni::{GlobalRef, Jni, LocalRef};
+pub use jni::{GlobalRef, Jni};
 pub use memory::VmMemory;
-pub use stacks::{StackFrame, ThreadStack};
-pub use structs::{FieldLocation, VmStructs};
+pub use structs::VmStructs;
 pub use symbols::VmLibrary;
-pub use threads::{AgentThreadBody, ThreadInfo, ThreadState};
-
-pub use hprof_native_headers as raw;
+pub use threads::ThreadInfo;

@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::SignalEngine;
+use super::timer;
 use super::unwind::{self, Registers};
 
 /// `AsyncGetCallTrace`'s codes for a thread in Java code whose top frame it
@@ -60,7 +61,16 @@ fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
     let Some(thread) = engine.slots.current(info.value) else {
         return;
     };
-    let weight = (info.overrun.max(0) as u32).saturating_add(1);
+    let weight = if thread.is_first_signal() {
+        // A failure here leaves the timer as it is: a bias of half a tick.
+        let _ = timer::start(thread.timer(), engine.first.next_expiry(), engine.interval);
+        match engine.first.weight() {
+            0 => return,
+            weight => weight,
+        }
+    } else {
+        (info.overrun.max(0) as u32).saturating_add(1)
+    };
     let Some(claim) = engine.ring.claim() else {
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
         return;

@@ -10,7 +10,7 @@
 //!
 //! # Rules for code that runs in the handler
 //!
-//! `handler`, `walk`, `unwind`, and the parts of `slots` and `ring` they call:
+//! `handler`, `first_signal`, `unwind`, and the parts of `slots` and `ring` they call:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - nothing that can panic: no indexing, no arithmetic that can overflow in a
 //!   checked build, no `unwrap`;
@@ -19,6 +19,7 @@
 
 mod asgct;
 mod code_cache;
+mod first_signal;
 mod handler;
 mod install;
 mod ring;
@@ -37,6 +38,7 @@ use std::time::Duration;
 use crate::vm::{Jvmti, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use code_cache::CodeCache;
+use first_signal::FirstSignal;
 use ring::Ring;
 use slots::Slots;
 
@@ -50,6 +52,7 @@ pub struct SignalEngine {
     lost: AtomicU64,
     foreign: AtomicU64,
     interval: Duration,
+    first: FirstSignal,
 }
 
 /// Why the signal engine cannot be used here.
@@ -87,6 +90,7 @@ impl SignalEngine {
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
             interval,
+            first: FirstSignal::new(interval, timer::tick_nanos()),
         })
     }
 
@@ -118,18 +122,17 @@ impl SignalEngine {
             .slots
             .acquire(thread)
             .ok_or(std::io::ErrorKind::OutOfMemory)?;
-        match timer::create(thread.tid, token.as_signal_value(), installed.signal)
-            .and_then(|id| timer::start(id, self.interval).map(|()| id))
-        {
-            Ok(id) => {
+        let started = timer::create(thread.tid, token.as_signal_value(), installed.signal)
+            .and_then(|id| {
+                // Known before the first signal, which starts it anew.
                 self.slots.set_timer(token, id);
-                Ok(token)
-            }
-            Err(error) => {
-                self.slots.release(token);
-                Err(error)
-            }
+                timer::start(id, 1, self.interval)
+            });
+        if let Err(error) = started {
+            self.end_thread(token);
+            return Err(error);
         }
+        Ok(token)
     }
 
     /// Ends a thread's timer. Signals that are still on their way find a slot of

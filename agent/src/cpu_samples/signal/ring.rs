@@ -241,8 +241,8 @@ mod tests {
         assert_eq!(ring.drain(|_| ()), 0);
         first.publish(1, 0, 0, -6);
         let mut seen = Vec::new();
-        ring.drain(|sample| seen.push((sample.weight, sample.frames)));
-        assert_eq!(seen, [(1, Err(-6)), (2, Err(-5))]);
+        ring.drain(|sample| seen.push((sample.weight, sample.frames.err())));
+        assert_eq!(seen, [(1, Some(-6)), (2, Some(-5))]);
     }
 
     #[test]

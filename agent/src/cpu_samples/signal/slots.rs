@@ -6,7 +6,9 @@
 //! signals that are still under way no longer fit.
 
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
 use std::time::Duration;
 
 use jni_sys::JNIEnv;
@@ -63,6 +65,8 @@ pub(super) struct Slot {
     sampled_virtual_thread: AtomicU32,
     stack_end: AtomicUsize,
     cpu_start_nanos: AtomicU64,
+    /// Whether no signal has come yet.
+    fresh: AtomicBool,
 }
 
 /// The slot as the handler sees it.
@@ -81,6 +85,15 @@ impl Current<'_> {
 
     pub(super) fn stack_end(&self) -> usize {
         self.slot.stack_end.load(Ordering::Relaxed)
+    }
+
+    /// True once, for the thread's first signal.
+    pub(super) fn is_first_signal(&self) -> bool {
+        self.slot.fresh.load(Ordering::Relaxed) && self.slot.fresh.swap(false, Ordering::Relaxed)
+    }
+
+    pub(super) fn timer(&self) -> TimerId {
+        TimerId(self.slot.timer.load(Ordering::Relaxed))
     }
 
     /// The serial of the virtual thread that runs now, noting that it was sampled.
@@ -148,6 +161,7 @@ impl Slots {
         slot.stack_end.store(thread.stack_end, Ordering::Relaxed);
         slot.cpu_start_nanos
             .store(timer::thread_cpu_nanos(thread.tid), Ordering::Relaxed);
+        slot.fresh.store(true, Ordering::Relaxed);
         slot.generation.store(generation, Ordering::Release);
         Some(SlotToken { index, generation })
     }

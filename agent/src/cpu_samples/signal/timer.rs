@@ -56,17 +56,15 @@ pub(super) fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId>
     }
 }
 
-/// Starts the timer. The first expiry comes at a random point of the first
-/// interval, so that threads which live shorter than an interval are sampled in
-/// proportion to their CPU time.
-pub(super) fn start(id: TimerId, interval: Duration) -> io::Result<()> {
+/// Starts the timer, with its first expiry `first` nanoseconds of CPU time from
+/// now. Safe in a signal handler.
+pub(super) fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
     let nanos = u64::try_from(interval.as_nanos())
         .unwrap_or(u64::MAX)
         .max(1);
-    let first = 1 + random() % nanos;
     let spec = libc::itimerspec {
         it_interval: timespec(nanos),
-        it_value: timespec(first),
+        it_value: timespec(first.max(1)),
     };
     // SAFETY: the kernel reads the specification, a local.
     let result = unsafe {
@@ -105,9 +103,25 @@ fn timespec(nanos: u64) -> libc::timespec {
     }
 }
 
+/// Nanoseconds between two looks of the kernel at the timers of a running
+/// thread: the scheduler tick, which is also the resolution of the coarse clock.
+pub(super) fn tick_nanos() -> u64 {
+    let mut resolution = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `resolution` is writable.
+    let result = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut resolution) };
+    if result == 0 && resolution.tv_sec == 0 {
+        resolution.tv_nsec as u64
+    } else {
+        0
+    }
+}
+
 /// A number that differs from call to call: the clock's low digits, mixed as in
-/// splitmix64.
-fn random() -> u64 {
+/// splitmix64. Safe in a signal handler.
+pub(super) fn random() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

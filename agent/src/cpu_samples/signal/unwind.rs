@@ -35,12 +35,13 @@ pub(super) fn retry(
     };
     if code.contains(top.pc) {
         // A stub without a frame, or a method at its very first instruction.
-        if let Some(caller) = stack.leaf_caller(top) {
-            if code.contains(caller.pc) {
-                let frames = walk(caller);
-                if frames > 0 {
-                    return Some(frames);
-                }
+        if let Some(caller) = stack
+            .leaf_caller(top)
+            .filter(|caller| code.contains(caller.pc))
+        {
+            let frames = walk(caller);
+            if frames > 0 {
+                return Some(frames);
             }
         }
     }
@@ -63,7 +64,7 @@ struct Stack {
 impl Stack {
     fn read(&self, address: usize) -> Option<usize> {
         let last = self.end.checked_sub(size_of::<usize>())?;
-        if address < self.low || address > last || address % align_of::<usize>() != 0 {
+        if address < self.low || address > last || !address.is_multiple_of(align_of::<usize>()) {
             return None;
         }
         // SAFETY: the word lies between the stack pointer and the end of the
@@ -191,11 +192,12 @@ mod tests {
 
     #[test]
     fn the_chain_of_frame_pointers_ends_where_it_turns_back() {
-        let mut words = [0usize; 8];
+        let words: [std::sync::atomic::AtomicUsize; 8] = Default::default();
         let base = words.as_ptr() as usize;
         let at = |index: usize| base + index * size_of::<usize>();
-        (words[2], words[3]) = (at(4), 0x1000);
-        (words[4], words[5]) = (at(2), 0x2000);
+        for (index, word) in [(2, at(4)), (3, 0x1000), (4, at(2)), (5, 0x2000)] {
+            words[index].store(word, std::sync::atomic::Ordering::Relaxed);
+        }
         let stack = Stack {
             low: base,
             end: at(8),

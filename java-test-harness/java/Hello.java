@@ -1,0 +1,6 @@
+/** Prints one line and ends. */
+public class Hello {
+    public static void main(String[] args) {
+        System.out.println("hello");
+    }
+}

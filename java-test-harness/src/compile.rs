@@ -1,0 +1,118 @@
+//! Compiles the Java programs, once per content of the sources.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::Jdk;
+use crate::agent::{target_folder, workspace};
+
+/// The folder with the programs' sources, one file per program, in the unnamed package.
+pub fn java_sources() -> PathBuf {
+    workspace().join("java-test-harness/java")
+}
+
+/// The folder with the compiled programs.
+///
+/// They are compiled when first asked for, for Java 11 with all debugging information; programs
+/// that need something newer use reflection. The folder's name holds a hash of the sources and the
+/// compiler's version, so it is never out of date, and several test processes at once at worst do
+/// the same work twice.
+///
+/// # Panics
+///
+/// When the programs do not compile.
+pub fn classes() -> &'static Path {
+    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+    CLASSES.get_or_init(|| {
+        classes_compiled_with(&["--release", "11", "-g", "-Xlint:all,-options", "-Werror"])
+    })
+}
+
+/// The Java agent that gives ClassChurn the means to redefine classes.
+pub(crate) fn redefiner() -> PathBuf {
+    classes().join(REDEFINER)
+}
+
+const REDEFINER: &str = "redefiner.jar";
+
+/// The folder with the programs compiled with other flags than those of [`classes`].
+///
+/// # Panics
+///
+/// When the programs do not compile.
+pub fn classes_compiled_with(flags: &[&str]) -> PathBuf {
+    let jdk = Jdk::compiler();
+    let sources = sources_in(&java_sources());
+    let mut hasher = DefaultHasher::new();
+    (jdk.version(), flags).hash(&mut hasher);
+    for source in &sources {
+        let text = fs::read(source).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+        (source.file_name(), text).hash(&mut hasher);
+    }
+    let all = target_folder().join("java-classes");
+    let folder = all.join(format!("{:016x}", hasher.finish()));
+    if folder.is_dir() {
+        return folder;
+    }
+    fs::create_dir_all(&all).unwrap_or_else(|error| panic!("{}: {error}", all.display()));
+    let temporary = tempfile::Builder::new()
+        .prefix(".new")
+        .tempdir_in(&all)
+        .unwrap();
+    run_tool(
+        Command::new(jdk.tool("javac"))
+            .args(flags)
+            .arg("-d")
+            .arg(temporary.path())
+            .args(sources),
+    );
+    make_redefiner(jdk, temporary.path());
+    // Should another process have been faster, its folder holds the same.
+    if let Err(error) = fs::rename(temporary.path(), &folder) {
+        assert!(folder.is_dir(), "{}: {error}", folder.display());
+    }
+    folder
+}
+
+fn make_redefiner(jdk: &Jdk, folder: &Path) {
+    let manifest = folder.join("redefiner.manifest");
+    let text = "Premain-Class: Redefiner\nCan-Redefine-Classes: true\n";
+    fs::write(&manifest, text).unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
+    let mut jar = Command::new(jdk.tool("jar"));
+    jar.arg("--create")
+        .arg("--file")
+        .arg(folder.join(REDEFINER))
+        .arg("--manifest")
+        .arg(&manifest);
+    run_tool(jar.arg("-C").arg(folder).arg("Redefiner.class"));
+}
+
+fn sources_in(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut sources: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    sources.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "java")
+    });
+    sources.sort();
+    sources
+}
+
+/// Runs a command of the JDK that must succeed.
+pub(crate) fn run_tool(command: &mut Command) {
+    let done = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        done.status.success(),
+        "{command:?} failed:\n{}{}",
+        text(&done.stdout),
+        text(&done.stderr)
+    );
+}

@@ -1,0 +1,425 @@
+//! Reads the text format, for assertions.
+//!
+//! Written from the format's description in the HPROF manual alone and much stricter than a reader
+//! should be: whatever it does not know is an error.
+
+use std::collections::BTreeMap;
+
+/// A whole text profile, checked for well-formedness.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct TextProfile {
+    /// The first line.
+    pub header: String,
+    /// THREAD START lines, in order.
+    pub threads: Vec<ThreadStart>,
+    /// Serials of the THREAD END lines, in order.
+    pub ended_threads: Vec<u32>,
+    /// All TRACE records, by serial.
+    pub traces: BTreeMap<u32, Trace>,
+    /// The CPU SAMPLES tables, one per dump, in order.
+    pub tables: Vec<CpuTable>,
+    /// Lines that start with `#`, without that character and the blanks behind it.
+    pub comments: Vec<String>,
+}
+
+/// A THREAD START line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadStart {
+    /// Id of the thread object.
+    pub object: u64,
+    /// Thread serial.
+    pub serial: u32,
+    /// Thread name.
+    pub name: String,
+    /// Name of its thread group.
+    pub group: String,
+}
+
+/// A TRACE record.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Trace {
+    /// Thread serial, with thread=y.
+    pub thread: Option<u32>,
+    /// Frame lines without the leading TAB, innermost first; empty when the record says `<empty>`.
+    pub frames: Vec<String>,
+}
+
+impl Trace {
+    /// Whether one of the frames is in this method, given as `Class.method`.
+    pub fn has(&self, method: &str) -> bool {
+        self.frames.iter().any(|frame| method_of(frame) == method)
+    }
+
+    /// Whether the innermost frame is in this method.
+    pub fn is_in(&self, method: &str) -> bool {
+        self.frames
+            .first()
+            .is_some_and(|frame| method_of(frame) == method)
+    }
+}
+
+/// A CPU SAMPLES table.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct CpuTable {
+    /// Samples in total, including those of rows below the cutoff.
+    pub total: u64,
+    /// Rows, in order.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a CPU SAMPLES table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// 1 for the first row.
+    pub rank: u32,
+    /// Percentage of the total.
+    pub self_percent: f64,
+    /// Running sum of the percentages.
+    pub accumulated_percent: f64,
+    /// Samples.
+    pub count: u64,
+    /// Trace serial.
+    pub trace: u32,
+    /// `Class.method` of the innermost frame, or `<empty trace>`.
+    pub method: String,
+}
+
+impl TextProfile {
+    /// Reads a profile.
+    ///
+    /// # Errors
+    ///
+    /// Names the first line that is not as the format says, or that contradicts an earlier one.
+    pub fn parse(text: &str) -> Result<TextProfile, String> {
+        let mut profile = TextProfile::default();
+        let mut reader = Reader::default();
+        for (index, line) in text.lines().enumerate() {
+            reader
+                .line(&mut profile, line)
+                .map_err(|problem| format!("line {}: {problem}: {line}", index + 1))?;
+        }
+        match reader.state {
+            State::Records => Ok(profile),
+            state => Err(format!("the file ends inside {state:?}")),
+        }
+    }
+
+    /// The last table.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub fn table(&self) -> &CpuTable {
+        self.tables
+            .last()
+            .expect("the profile has a CPU SAMPLES table")
+    }
+
+    /// Samples of the last table whose trace satisfies the condition.
+    pub fn samples(&self, condition: impl Fn(&Trace) -> bool) -> u64 {
+        let rows = self.table().rows.iter();
+        rows.filter(|row| condition(&self.traces[&row.trace]))
+            .map(|row| row.count)
+            .sum()
+    }
+
+    /// Samples of the last table with this method anywhere in the trace.
+    pub fn samples_with(&self, method: &str) -> u64 {
+        self.samples(|trace| trace.has(method))
+    }
+
+    /// A number that the agent tells about itself in the comments, as `name=number`; the last one
+    /// counts.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub fn counter(&self, name: &str) -> u64 {
+        let words = self
+            .comments
+            .iter()
+            .rev()
+            .flat_map(|line| line.split_whitespace());
+        let mut values = words.filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        let value = values
+            .next()
+            .unwrap_or_else(|| panic!("no comment tells {name}="));
+        value
+            .parse()
+            .unwrap_or_else(|error| panic!("{name}={value}: {error}"))
+    }
+
+    /// The THREAD START of the only thread of that name.
+    ///
+    /// # Panics
+    ///
+    /// When there is none or several.
+    pub fn thread(&self, name: &str) -> &ThreadStart {
+        let mut found = self.threads.iter().filter(|thread| thread.name == name);
+        let thread = found
+            .next()
+            .unwrap_or_else(|| panic!("no thread \"{name}\""));
+        assert!(found.next().is_none(), "several threads \"{name}\"");
+        thread
+    }
+}
+
+/// `Class.method` of a frame line.
+fn method_of(frame: &str) -> &str {
+    frame.split('(').next().unwrap_or(frame)
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+enum State {
+    #[default]
+    Header,
+    Prelude,
+    Records,
+    /// Inside the TRACE of this serial.
+    Trace(u32),
+    /// After CPU SAMPLES BEGIN.
+    TableHead,
+    Table,
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    state: State,
+}
+
+impl Reader {
+    fn line(&mut self, profile: &mut TextProfile, line: &str) -> Result<(), String> {
+        match self.state {
+            State::Header => {
+                let known = line.starts_with("JAVA PROFILE 1.0.1, created ");
+                known.then_some(()).ok_or("no header")?;
+                profile.header = line.to_owned();
+                self.state = State::Prelude;
+                Ok(())
+            }
+            State::Prelude => {
+                if line == "--------" {
+                    self.state = State::Records;
+                }
+                Ok(())
+            }
+            State::Trace(serial) => match line.strip_prefix('\t') {
+                Some(frame) => add_frame(profile, serial, frame),
+                None => self.record(profile, line),
+            },
+            State::Records => self.record(profile, line),
+            State::TableHead if line == "rank   self  accum   count trace method" => {
+                self.state = State::Table;
+                Ok(())
+            }
+            State::TableHead if line == "CPU SAMPLES END" => {
+                self.state = State::Records;
+                Ok(())
+            }
+            State::TableHead => Err("neither column heads nor the end".to_owned()),
+            State::Table if line == "CPU SAMPLES END" => {
+                self.state = State::Records;
+                check_table(profile)
+            }
+            State::Table => {
+                let row = parse_row(line).ok_or("not a row")?;
+                if !profile.traces.contains_key(&row.trace) {
+                    return Err("the trace has not been written".to_owned());
+                }
+                profile.tables.last_mut().ok_or("no table")?.rows.push(row);
+                Ok(())
+            }
+        }
+    }
+
+    fn record(&mut self, profile: &mut TextProfile, line: &str) -> Result<(), String> {
+        let from = std::mem::replace(&mut self.state, State::Records);
+        if let Some(rest) = line.strip_prefix("THREAD START (") {
+            profile
+                .threads
+                .push(parse_thread_start(rest).ok_or("malformed")?);
+        } else if let Some(rest) = line.strip_prefix("THREAD END (id = ") {
+            let serial = rest
+                .strip_suffix(')')
+                .and_then(|serial| serial.parse().ok());
+            profile.ended_threads.push(serial.ok_or("malformed")?);
+        } else if let Some(rest) = line.strip_prefix("TRACE ") {
+            let (serial, trace) = parse_trace_head(rest).ok_or("malformed")?;
+            if profile.traces.insert(serial, trace).is_some() {
+                return Err("the trace has been written before".to_owned());
+            }
+            self.state = State::Trace(serial);
+        } else if let Some(rest) = line.strip_prefix("CPU SAMPLES BEGIN (total = ") {
+            let (total, _date) = rest.split_once(") ").ok_or("malformed")?;
+            let total = total.parse().map_err(|_| "the total is no number")?;
+            profile.tables.push(CpuTable {
+                total,
+                rows: Vec::new(),
+            });
+            self.state = State::TableHead;
+        } else if let Some(comment) = line.strip_prefix('#') {
+            // Some readers take every line up to the table for a frame of the last trace.
+            if matches!(from, State::Trace(_)) {
+                return Err("comment between a trace and its table".to_owned());
+            }
+            profile.comments.push(comment.trim().to_owned());
+        } else if !line.is_empty() {
+            return Err("unknown".to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn add_frame(profile: &mut TextProfile, serial: u32, frame: &str) -> Result<(), String> {
+    if frame == "<empty>" {
+        return Ok(());
+    }
+    let place = frame
+        .strip_suffix(')')
+        .and_then(|frame| frame.split_once('('));
+    let (method, place) = place.ok_or("a frame without a place")?;
+    let (_, line) = place.rsplit_once(':').ok_or("a frame without a line")?;
+    let number = line.parse::<u32>().is_ok();
+    if !method.contains('.') || !(number || line == "Unknown line" || line == "Native method") {
+        return Err("a malformed frame".to_owned());
+    }
+    profile
+        .traces
+        .entry(serial)
+        .or_default()
+        .frames
+        .push(frame.to_owned());
+    Ok(())
+}
+
+/// Percentages, ranks and order follow from the counts.
+fn check_table(profile: &TextProfile) -> Result<(), String> {
+    let table = profile.table();
+    let (mut rank, mut sum, mut before) = (0, 0, u64::MAX);
+    for row in &table.rows {
+        rank += 1;
+        sum += row.count;
+        let percent = |count: u64| 100.0 * count as f64 / table.total as f64;
+        let right = row.rank == rank
+            && row.count <= before
+            && (row.self_percent - percent(row.count)).abs() < 0.0051
+            && (row.accumulated_percent - percent(sum)).abs() < 0.0051;
+        right
+            .then_some(())
+            .ok_or_else(|| format!("row {row:?} does not follow from the counts"))?;
+        before = row.count;
+    }
+    (sum <= table.total)
+        .then_some(())
+        .ok_or_else(|| "more samples than the total".to_owned())
+}
+
+/// `obj=5, id = 200001, name="main", group="main")`
+fn parse_thread_start(text: &str) -> Option<ThreadStart> {
+    let (object, rest) = text.strip_prefix("obj=")?.split_once(", id = ")?;
+    let (serial, rest) = rest.split_once(", name=\"")?;
+    let (name, group) = rest.strip_suffix("\")")?.rsplit_once("\", group=\"")?;
+    Some(ThreadStart {
+        object: u64::from_str_radix(object, 16).ok()?,
+        serial: serial.parse().ok()?,
+        name: name.to_owned(),
+        group: group.to_owned(),
+    })
+}
+
+/// `300001:` or `300001: (thread=200001)`, possibly followed by the phase.
+fn parse_trace_head(text: &str) -> Option<(u32, Trace)> {
+    let (serial, rest) = text.split_once(':')?;
+    let mut thread = None;
+    if let Some((number, _)) = rest
+        .strip_prefix(" (thread=")
+        .and_then(|it| it.split_once(')'))
+    {
+        thread = Some(number.parse().ok()?);
+    }
+    Some((
+        serial.parse().ok()?,
+        Trace {
+            thread,
+            frames: Vec::new(),
+        },
+    ))
+}
+
+fn parse_row(line: &str) -> Option<Row> {
+    let mut fields = line.split_whitespace();
+    Some(Row {
+        rank: fields.next()?.parse().ok()?,
+        self_percent: fields.next()?.strip_suffix('%')?.parse().ok()?,
+        accumulated_percent: fields.next()?.strip_suffix('%')?.parse().ok()?,
+        count: fields.next()?.parse().ok()?,
+        trace: fields.next()?.parse().ok()?,
+        method: fields.collect::<Vec<_>>().join(" "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = "\
+JAVA PROFILE 1.0.1, created Fri Nov 20 10:34:10 2026
+
+prelude
+--------
+
+THREAD START (obj=500001c4, id = 200001, name=\"a \"quoted\" name\", group=\"main\")
+TRACE 300115: (thread=200001)
+\tSpin.hot(Spin.java:4)
+\tjava.lang.Thread.run(Thread.java:Unknown line)
+TRACE 300000:
+\t<empty>
+CPU SAMPLES BEGIN (total = 4) Fri Nov 20 10:34:12 2026
+rank   self  accum   count trace method
+   1 75.00% 75.00%       3 300115 Spin.hot
+   2 25.00% 100.00%       1 300000 <empty trace>
+CPU SAMPLES END
+THREAD END (id = 200001)
+# version: lost=0 taken=4
+";
+
+    #[test]
+    fn reads_a_profile() {
+        let profile = TextProfile::parse(SAMPLE).unwrap();
+        assert_eq!(profile.thread("a \"quoted\" name").serial, 200_001);
+        assert_eq!(profile.ended_threads, [200_001]);
+        assert_eq!(profile.traces[&300_115].thread, Some(200_001));
+        assert_eq!(profile.samples_with("java.lang.Thread.run"), 3);
+        assert_eq!(profile.samples(|trace| trace.is_in("Spin.hot")), 3);
+        assert_eq!(profile.samples(|trace| trace.frames.is_empty()), 1);
+        assert_eq!((profile.table().total, profile.table().rows.len()), (4, 2));
+        assert_eq!((profile.counter("lost"), profile.counter("taken")), (0, 4));
+        assert_eq!(profile.comments, ["version: lost=0 taken=4"]);
+    }
+
+    #[test]
+    fn rejects_what_the_format_does_not_say() {
+        for (from, to) in [
+            ("JAVA PROFILE", "JAVA"),
+            ("--------\n", ""),
+            ("TRACE 300000:", "TRACE x:"),
+            ("TRACE 300000:", "TRACE 300115:"),
+            ("300000 <empty", "300001 <empty"),
+            ("   2 25.00%", "   3 25.00%"),
+            ("   2 25.00%", "   2 26.00%"),
+            ("100.00%", "99.00%"),
+            ("(total = 4)", "(total = 3)"),
+            ("CPU SAMPLES END\n", ""),
+            ("\t<empty>\n", "\t<empty>\n# between\n"),
+            ("Spin.java:4", "Spin.java"),
+            ("# version", "version"),
+        ] {
+            assert!(SAMPLE.contains(from));
+            let changed = SAMPLE.replace(from, to);
+            assert!(
+                TextProfile::parse(&changed).is_err(),
+                "{from} -> {to} was accepted"
+            );
+        }
+    }
+}
