@@ -141,9 +141,9 @@ mod tests {
         let changed: Vec<_> = (0..content.len())
             .filter(|&at| content[at] != out[at + 1])
             .collect();
-        assert_eq!(changed, [6, 8, 35, 42, 52]);
+        assert_eq!(changed, [6, 8, 35, 43, 53]);
         assert_eq!(
-            [out[7], out[9], out[36], out[43], out[53]],
+            [out[7], out[9], out[36], out[44], out[54]],
             [105, 16, 4, 117, 118]
         );
     }

@@ -196,8 +196,8 @@ impl FrameRewriter {
                 return Err(MethodSkip::FrameTooLarge);
             }
             if let Some(second) = second {
-                writer.same(second, self.stack.len())?;
-                self.write_types(&self.stack, context, writer.out)?;
+                let coding = if self.stack.len() == 1 { Coding::Same } else { Coding::Full };
+                self.write(coding, second, context, pool, &mut writer)?;
             }
         }
         if !reader.is_at_end() {
