@@ -196,7 +196,11 @@ impl FrameRewriter {
                 return Err(MethodSkip::FrameTooLarge);
             }
             if let Some(second) = second {
-                let coding = if self.stack.len() == 1 { Coding::Same } else { Coding::Full };
+                let coding = if self.stack.len() == 1 {
+                    Coding::Same
+                } else {
+                    Coding::Full
+                };
                 self.write(coding, second, context, pool, &mut writer)?;
             }
         }

@@ -17,7 +17,10 @@ pub fn all(first: u32, shape: Shape) -> impl FnMut(&MethodInfo<'_>) -> Option<Me
     let mut number = first;
     move |_| {
         number += 1;
-        Some(MethodHook { number: MethodNumber(number - 1), shape })
+        Some(MethodHook {
+            number: MethodNumber(number - 1),
+            shape,
+        })
     }
 }
 
@@ -100,7 +103,10 @@ impl ClassBuilder {
         let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));
         let code_name = self.utf8("Code");
         let names: Vec<u16> = code.map_or(vec![], |code| {
-            code.attributes.iter().map(|(name, _)| self.utf8(name)).collect()
+            code.attributes
+                .iter()
+                .map(|(name, _)| self.utf8(name))
+                .collect()
         });
         for part in [access, name, descriptor, u16::from(code.is_some())] {
             self.methods.extend(part.to_be_bytes());
@@ -113,7 +119,12 @@ impl ClassBuilder {
         content.extend((code.bytes.len() as u32).to_be_bytes());
         content.extend(&code.bytes);
         content.extend((code.exceptions.len() as u16).to_be_bytes());
-        content.extend(code.exceptions.iter().flatten().flat_map(|part| part.to_be_bytes()));
+        content.extend(
+            code.exceptions
+                .iter()
+                .flatten()
+                .flat_map(|part| part.to_be_bytes()),
+        );
         content.extend((code.attributes.len() as u16).to_be_bytes());
         for ((_, attribute), name) in code.attributes.iter().zip(names) {
             content.extend(name.to_be_bytes());
@@ -210,7 +221,11 @@ impl ClassView {
     pub fn method_ref(&self, index: u16) -> (String, String, String) {
         let pair = self.part(index, 10, 2);
         let class = self.class_name(self.part(index, 10, 0));
-        (class, self.utf8(self.part(pair, 12, 0)), self.utf8(self.part(pair, 12, 2)))
+        (
+            class,
+            self.utf8(self.part(pair, 12, 0)),
+            self.utf8(self.part(pair, 12, 2)),
+        )
     }
 
     pub fn integer(&self, index: u16) -> i32 {
@@ -224,7 +239,11 @@ impl ClassView {
         let mut cursor = Cursor(class);
         assert_eq!(cursor.u32(), 0xcafe_babe);
         cursor.u32();
-        let mut view = Self { pool: vec![None], head: vec![], methods: vec![] };
+        let mut view = Self {
+            pool: vec![None],
+            head: vec![],
+            methods: vec![],
+        };
         let count = usize::from(cursor.u16());
         while view.pool.len() < count {
             let tag = cursor.u8();
@@ -280,7 +299,9 @@ impl ClassView {
         let mut cursor = Cursor(content);
         let (max_stack, max_locals, len) = (cursor.u16(), cursor.u16(), cursor.u32());
         let bytes = cursor.take(len).to_vec();
-        let exceptions = (0..cursor.u16()).map(|_| [0; 4].map(|_| cursor.u16())).collect();
+        let exceptions = (0..cursor.u16())
+            .map(|_| [0; 4].map(|_| cursor.u16()))
+            .collect();
         let mut attributes = Vec::new();
         for _ in 0..cursor.u16() {
             let name = self.utf8(cursor.u16());
@@ -288,7 +309,13 @@ impl ClassView {
             attributes.push((name, cursor.take(len).to_vec()));
         }
         assert!(cursor.0.is_empty(), "bytes after the code");
-        CodeView { max_stack, max_locals, bytes, exceptions, attributes }
+        CodeView {
+            max_stack,
+            max_locals,
+            bytes,
+            exceptions,
+            attributes,
+        }
     }
 }
 
@@ -340,7 +367,11 @@ pub fn frames(content: &[u8], mut locals: Vec<FrameType>) -> Vec<Frame> {
         }
         let pc = next + usize::from(delta);
         next = pc + 1;
-        frames.push(Frame { pc, locals: locals.clone(), stack });
+        frames.push(Frame {
+            pc,
+            locals: locals.clone(),
+            stack,
+        });
     }
     assert!(cursor.0.is_empty(), "bytes after the frames");
     frames
@@ -350,8 +381,15 @@ pub fn frames(content: &[u8], mut locals: Vec<FrameType>) -> Vec<Frame> {
 pub fn instruction_addresses(class: &[u8], method: usize) -> Vec<usize> {
     use noak::reader::{Class, attributes::Code};
     let class = Class::new(class).expect("class");
-    let method = class.methods().iter().nth(method).expect("method").expect("method");
+    let method = class
+        .methods()
+        .iter()
+        .nth(method)
+        .expect("method")
+        .expect("method");
     let code = method.attributes().find_attribute::<Code<'_>>(class.pool());
     let instructions = code.expect("code").expect("code").raw_instructions();
-    instructions.map(|found| found.expect("instruction").0.as_u32() as usize).collect()
+    instructions
+        .map(|found| found.expect("instruction").0.as_u32() as usize)
+        .collect()
 }
