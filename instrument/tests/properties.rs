@@ -272,7 +272,7 @@ impl Program {
                     frames.extend(std::iter::repeat_n(1, usize::from(*stack)));
                     appended = 0;
                 }
-                (1, 0) if self.max_locals >= PARAMETER_SLOTS + 1 && appended == 0 => {
+                (1, 0) if self.max_locals > PARAMETER_SLOTS && appended == 0 => {
                     frames.extend([252, high, low, 1]);
                     appended = 9;
                 }
@@ -393,7 +393,7 @@ fn steps(class: &[u8], code: &[u8]) -> Vec<Step> {
 }
 
 /// The call of one hook, from the instruction at `at` on: its name, and how many instructions.
-fn hook_call<'a>(view: &'a ClassView, steps: &[Step], at: usize) -> Option<(String, usize)> {
+fn hook_call(view: &ClassView, steps: &[Step], at: usize) -> Option<(String, usize)> {
     (0..3).find_map(|more| {
         let step = steps.get(at + more).filter(|step| step.opcode == 184)?;
         let index = u16::from_be_bytes([step.rest[0], step.rest[1]]);
