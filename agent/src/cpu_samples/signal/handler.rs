@@ -83,16 +83,13 @@ fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
     if count == UNKNOWN_JAVA || count == NOT_WALKABLE_JAVA {
         // SAFETY: the context is the kernel's.
         let top = unsafe { unwind::registers(context) };
-        let again = unwind::retry(
-            top,
-            thread.stack_end(),
-            &engine.code_cache,
-            |r: Registers| {
+        let again = engine
+            .unwinder
+            .retry(top, thread.stack_end(), |r: Registers| {
                 // SAFETY: as above; the old registers are put back below.
                 unsafe { unwind::set_registers(context, r) };
                 walk()
-            },
-        );
+            });
         // SAFETY: as above.
         unsafe { unwind::set_registers(context, top) };
         count = again.unwrap_or(count);

@@ -41,13 +41,14 @@ use code_cache::CodeCache;
 use first_signal::FirstSignal;
 use ring::Ring;
 use slots::Slots;
+use unwind::Unwinder;
 
 /// The engine, leaked once it is started: the handler may run at any time.
 pub struct SignalEngine {
     walk: AsyncGetCallTrace,
     ring: Ring,
     slots: Slots,
-    code_cache: CodeCache,
+    unwinder: Unwinder,
     sampling: AtomicBool,
     lost: AtomicU64,
     foreign: AtomicU64,
@@ -85,7 +86,7 @@ impl SignalEngine {
             walk,
             ring: Ring::new(depth),
             slots: Slots::new(),
-            code_cache: CodeCache::of(structs),
+            unwinder: Unwinder::new(CodeCache::of(structs)),
             sampling: AtomicBool::new(true),
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
@@ -106,6 +107,7 @@ impl SignalEngine {
         let engine: &'static Self = Box::leak(Box::new(self));
         handler::publish(engine);
         let installed = install::install(wanted, handler::on_signal)?;
+        engine.unwinder.set_restorer(installed.restorer());
         Ok((engine, installed))
     }
 
