@@ -10,13 +10,14 @@
 //!
 //! # Rules for code that runs in the handler
 //!
-//! `handler`, `first_signal`, `unwind`, and the parts of `slots` and `ring` they call:
+//! `handler`, `anchor`, `first_signal`, `unwind`, and the parts of `slots` and `ring` they call:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - nothing that can panic: no indexing, no arithmetic that can overflow in a
 //!   checked build, no `unwrap`;
 //! - memory is preallocated and never freed, so a late signal finds it valid;
 //! - `errno` is as it was when the handler returns.
 
+mod anchor;
 mod asgct;
 mod code_cache;
 mod first_signal;

@@ -42,6 +42,11 @@ impl Unwinder {
         self.restorer.store(address, Ordering::Relaxed);
     }
 
+    /// Whether compiled Java code lies at an address.
+    pub(super) fn is_java_code(&self, address: usize) -> bool {
+        self.code.contains(address)
+    }
+
     /// Calls `walk` with each caller that the top frame may have, until one gives
     /// frames. `stack_end` bounds what may be read.
     pub(super) fn retry(
