@@ -167,6 +167,22 @@ pub(super) fn register(
     profile.send(Message::ThreadStart { serial, info });
 }
 
+/// Registers a thread that started before VMInit on a VM that is not HotSpot,
+/// whose kernel thread is not known: the safepoint engine needs no more.
+pub(super) fn register_by_name(profile: &'static Profile, jni: &Jni, thread: jobject) {
+    let known = profile.jvmti.thread_local(thread).unwrap_or(0) != 0;
+    if known || !matches!(profile.engine, Engine::Safepoint) || profile.java_threads.get().is_some()
+    {
+        return;
+    }
+    let serial = profile.registry.new_serial();
+    let _ = profile
+        .jvmti
+        .set_thread_local(thread, serial.get() as usize);
+    let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
+    profile.send(Message::ThreadStart { serial, info });
+}
+
 fn no_timer(profile: &Profile, error: &std::io::Error) {
     if profile.registry.count_without_timer() {
         report::error(&format!(

@@ -180,24 +180,15 @@ impl Collector {
         sampler: &mut SafepointSampler,
     ) {
         let own = profile.own_threads.lock().clone();
-        let mut new_threads = Vec::new();
         let samples = sampler.round(jvmti, jni, |thread| {
             if own.iter().any(|&own| jni.is_same(thread, own)) {
                 return None;
             }
-            let serial = jvmti.thread_local(thread).ok()?;
-            if serial != 0 {
-                return u32::try_from(serial).ok();
-            }
-            // A thread from before VMInit on a VM that is not HotSpot.
-            let serial = profile.registry.new_serial();
-            jvmti.set_thread_local(thread, serial.get() as usize).ok()?;
-            new_threads.push((serial, jvmti.thread_info(jni, thread).unwrap_or_default()));
-            Some(serial.get())
+            // A thread that has no serial yet is about to get it, on itself.
+            u32::try_from(jvmti.thread_local(thread).ok()?)
+                .ok()
+                .filter(|&serial| serial != 0)
         });
-        for (serial, info) in new_threads {
-            self.thread_start(serial, &info);
-        }
         for sample in samples.unwrap_or_default() {
             self.tables.add_safepoint_sample(jvmti, jni, &sample);
         }

@@ -3,7 +3,7 @@
 use hprof_native_headers as raw;
 use jni_sys::{jobject, jvalue};
 
-use super::callbacks::register;
+use super::callbacks::{register, register_by_name};
 use super::{Engine, Phase, Profile, virtual_threads};
 use crate::report;
 use crate::vm::{JavaThreads, Jni, Result, VmLibrary, VmStructs};
@@ -64,9 +64,9 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         if own {
             continue;
         }
-        let native = native_of(thread.as_raw());
-        if native.is_some() {
-            register(profile, jni, thread.as_raw(), native);
+        match native_of(thread.as_raw()) {
+            Some(native) => register(profile, jni, thread.as_raw(), Some(native)),
+            None => register_by_name(profile, jni, thread.as_raw()),
         }
     }
 }
