@@ -9,6 +9,7 @@
 //! * [`model`] holds the neutral descriptions a profiler hands over;
 //! * [`writer::ProfileWriter`] is the interface both formats implement;
 //! * [`text::TextWriter`] writes `format=a`, [`binary::BinaryWriter`] `format=b`;
+//! * [`reader`] reads binary files of all known producers;
 //! * [`rank`] orders a table and applies its cutoff, as a pure function;
 //! * [`ids`] has one newtype per kind of serial number and identifier.
 
@@ -16,6 +17,7 @@ pub mod binary;
 pub mod ids;
 pub mod model;
 pub mod rank;
+pub mod reader;
 pub mod serial_set;
 pub mod text;
 pub mod writer;

@@ -69,10 +69,32 @@ impl Body {
         Ok(())
     }
 
+    /// The head of the record that this body belongs to. Fails if the body is no sound one.
+    pub fn record_head(&self, tag: u8, micros: u32) -> io::Result<[u8; 9]> {
+        self.check()?;
+        let length = u32::try_from(self.bytes.len())
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "record above 4 GiB"))?;
+        let ([t0, t1, t2, t3], [l0, l1, l2, l3]) = (micros.to_be_bytes(), length.to_be_bytes());
+        Ok([tag, t0, t1, t2, t3, l0, l1, l2, l3])
+    }
+
     /// Appends raw bytes.
     pub fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend_from_slice(bytes);
         self
+    }
+
+    /// Forgets all fields and most of the memory, after a body that may have been huge.
+    pub(crate) fn reset(&mut self) {
+        self.clear();
+        self.bytes.shrink_to(4 << 20);
+    }
+
+    /// Appends zero bytes and gives access to them.
+    pub(crate) fn grow(&mut self, length: usize) -> &mut [u8] {
+        let start = self.bytes.len();
+        self.bytes.resize(start + length, 0);
+        &mut self.bytes[start..]
     }
 
     /// Appends one byte.

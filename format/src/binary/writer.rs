@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::body::{Body, IdSize};
 use super::{mutf8, tags};
 use crate::ids::{ClassSerial, FrameId, ObjectId, StringId, ThreadSerial, TraceSerial};
-use crate::model::{CpuKind, Frame, Header, Line, Settings, ThreadStart, Trace};
+use crate::model::{CpuKind, Frame, Header, Line, OldCpuRow, Settings, ThreadStart, Trace};
 use crate::rank::RankedCpuTable;
 use crate::serial_set::SerialSet;
 use crate::text::round_to_millis;
@@ -26,6 +26,8 @@ pub struct BinaryWriter<W> {
     strings: HashMap<Box<str>, StringId>,
     classes: HashMap<(ObjectId, StringId), ClassSerial>,
     frames: HashMap<FrameKey, FrameId>,
+    /// The sub-records of the heap segment under construction.
+    pub(super) segment: Body,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,6 +51,7 @@ impl<W: Write> BinaryWriter<W> {
             strings: HashMap::new(),
             classes: HashMap::new(),
             frames: HashMap::new(),
+            segment: Body::new(IdSize::Eight),
         }
     }
 
@@ -63,28 +66,24 @@ impl<W: Write> BinaryWriter<W> {
     }
 
     /// Puts one record behind those that wait to be written.
-    fn record(&mut self, tag: u8, fill: impl FnOnce(&mut Body)) -> io::Result<()> {
+    pub(super) fn record(&mut self, tag: u8, fill: impl FnOnce(&mut Body)) -> io::Result<()> {
         self.body.clear();
         fill(&mut self.body);
-        self.body.check()?;
-        let length = u32::try_from(self.body.bytes().len())
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "record above 4 GiB"))?;
-        self.pending.push(tag);
-        self.pending.extend_from_slice(&self.micros.to_be_bytes());
-        self.pending.extend_from_slice(&length.to_be_bytes());
+        self.pending
+            .extend_from_slice(&self.body.record_head(tag, self.micros)?);
         self.pending.extend_from_slice(self.body.bytes());
         Ok(())
     }
 
     /// Writes the waiting records in one piece.
-    fn write_pending(&mut self) -> io::Result<()> {
+    pub(super) fn write_pending(&mut self) -> io::Result<()> {
         let result = self.out.write_all(&self.pending);
         self.pending.clear();
         result
     }
 
-    /// The identifier of a string, null for an empty one.
-    fn string(&mut self, text: &str) -> io::Result<StringId> {
+    /// The identifier of a string, null for an empty one; writes it if it is new.
+    pub(super) fn string(&mut self, text: &str) -> io::Result<StringId> {
         if text.is_empty() {
             return Ok(StringId::NULL);
         }
@@ -101,7 +100,8 @@ impl<W: Write> BinaryWriter<W> {
         Ok(id)
     }
 
-    fn class(&mut self, object: ObjectId, name: &str) -> io::Result<ClassSerial> {
+    /// The serial of a class; writes it if it is new.
+    pub(super) fn class(&mut self, object: ObjectId, name: &str) -> io::Result<ClassSerial> {
         let name = self.string(name)?;
         if let Some(&serial) = self.classes.get(&(object, name)) {
             return Ok(serial);
@@ -117,6 +117,7 @@ impl<W: Write> BinaryWriter<W> {
         Ok(serial)
     }
 
+    /// The identifier of a frame; writes it if it is new.
     fn frame(&mut self, frame: &Frame<'_>) -> io::Result<FrameId> {
         let key = FrameKey {
             class: self.class(frame.class_id, frame.class_name)?,
@@ -138,6 +139,38 @@ impl<W: Write> BinaryWriter<W> {
         })?;
         self.frames.insert(key, id);
         Ok(id)
+    }
+
+    /// The identifiers of several strings; writes those that are new.
+    pub(super) fn names<'a>(
+        &mut self,
+        names: impl Iterator<Item = &'a str>,
+    ) -> io::Result<Vec<StringId>> {
+        names.map(|name| self.string(name)).collect()
+    }
+
+    /// Writes the sub-records of the segment, if there are any.
+    pub(super) fn write_segment(&mut self) -> io::Result<()> {
+        if self.segment.bytes().is_empty() {
+            return Ok(());
+        }
+        self.out.write_all(
+            &self
+                .segment
+                .record_head(tags::record::HEAP_DUMP_SEGMENT, self.micros)?,
+        )?;
+        let result = self.out.write_all(self.segment.bytes());
+        self.segment.reset();
+        result
+    }
+
+    /// The trace itself if the file has it, else the one that stands for all unknown ones.
+    pub(super) fn known_trace(&self, trace: TraceSerial) -> TraceSerial {
+        if self.has_trace(trace) {
+            trace
+        } else {
+            TraceSerial::SYSTEM
+        }
     }
 
     fn trace_record(&mut self, trace: &Trace<'_>) -> io::Result<()> {
@@ -240,6 +273,10 @@ impl<W: Write> ProfileWriter for BinaryWriter<W> {
             }
         })?;
         self.write_pending()
+    }
+
+    fn old_cpu_table(&mut self, _rows: &[OldCpuRow<'_>]) -> io::Result<()> {
+        Ok(())
     }
 
     fn comment(&mut self, _text: &str) -> io::Result<()> {

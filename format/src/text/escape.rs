@@ -5,6 +5,7 @@
 //! and `\uXXXX` for control characters and the line and paragraph separators. Ordinary names
 //! come out unchanged.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// A name within a line.
@@ -54,6 +55,39 @@ fn escape(text: &str, f: &mut fmt::Formatter<'_>, also: impl Fn(char) -> bool) -
     f.write_str(rest)
 }
 
+/// Undoes the escapes. A backslash that begins no escape, as there are in files of the JDK's agent,
+/// stays.
+pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find('\\') else {
+        return Cow::Borrowed(text);
+    };
+    let mut plain = text[..first].to_owned();
+    let mut rest = &text[first..];
+    while let Some(at) = rest.find('\\') {
+        plain.push_str(&rest[..at]);
+        let escape = &rest[at..];
+        let (c, length) = first_escape(escape).unwrap_or(('\\', 1));
+        plain.push(c);
+        rest = &escape[length..];
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+/// The character that the escape at the start of `text` stands for, and the length of the escape.
+fn first_escape(text: &str) -> Option<(char, usize)> {
+    match text.as_bytes() {
+        [b'\\', c @ (b'\\' | b'"'), ..] => Some((char::from(*c), 2)),
+        [b'\\', b'u', ..] => {
+            let digits = text
+                .get(2..6)
+                .filter(|hex| hex.bytes().all(|c| c.is_ascii_hexdigit()))?;
+            Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, 6))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +117,23 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_backslash_without_an_escape_stays() {
+        for text in [r"C:\temp", r"\u12", r"\ud800", r"\u+123", "\\"] {
+            assert_eq!(unescape(text), text);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn unescape_undoes_escape(text in any::<String>(), odd in "[\\\\\"u0-9\n]{0,12}") {
+            for text in [text, odd] {
+                let (name, quoted) = (Name(&text).to_string(), Quoted(&text).to_string());
+                prop_assert_eq!(unescape(&name), text.as_str());
+                prop_assert_eq!(unescape(&quoted), text.as_str());
+            }
+        }
+
         #[test]
         fn never_a_control_character(text in any::<String>()) {
             let shown = Quoted(&text).to_string();

@@ -4,9 +4,17 @@
 //! ("HPROF: A Heap/CPU Profiling Tool", Java SE 8 documentation). Text is UTF-8.
 
 mod escape;
+mod heap;
+mod monitors;
 mod prelude;
+mod reader;
 mod writer;
 
 pub use prelude::PRELUDE;
+pub use reader::{
+    TextCpuRow, TextCpuTable, TextFrame, TextHeapDump, TextItem, TextMethod, TextMonitor,
+    TextMonitorDump, TextMonitorRow, TextMonitorTable, TextMonitorThread, TextOldCpuRow, TextRank,
+    TextReader, TextSiteRow, TextSiteTable, TextTable, TextThread, TextTrace, TextWait,
+};
 pub use writer::TextWriter;
 pub(crate) use writer::round_to_millis;

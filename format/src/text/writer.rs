@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::PRELUDE;
 use super::escape::{Name, Quoted, Remark};
 use crate::ids::{ThreadSerial, TraceSerial};
-use crate::model::{CpuKind, Frame, Header, Line, ThreadStart, Trace};
+use crate::model::{CpuKind, Frame, Header, Line, OldCpuRow, SignedMethod, ThreadStart, Trace};
 use crate::rank::RankedCpuTable;
 use crate::serial_set::SerialSet;
 use crate::writer::{InnermostMethod, ProfileWriter};
@@ -42,7 +42,10 @@ impl<W: Write> TextWriter<W> {
     }
 
     /// Collects lines and writes them in one piece.
-    fn write(&mut self, fill: impl FnOnce(&mut String) -> std::fmt::Result) -> io::Result<()> {
+    pub(super) fn write(
+        &mut self,
+        fill: impl FnOnce(&mut String) -> std::fmt::Result,
+    ) -> io::Result<()> {
         self.lines.clear();
         fill(&mut self.lines).map_err(io::Error::other)?;
         self.out.write_all(self.lines.as_bytes())
@@ -143,6 +146,21 @@ impl<W: Write> ProfileWriter for TextWriter<W> {
         })
     }
 
+    fn old_cpu_table(&mut self, rows: &[OldCpuRow<'_>]) -> io::Result<()> {
+        let mut rows: Vec<&OldCpuRow<'_>> = rows.iter().filter(|row| row.count > 0).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+        self.write(|s| {
+            s.push_str("count callee caller time\n");
+            rows.iter().try_for_each(|row| {
+                write!(s, "{} ", row.count)?;
+                signed_method(s, row.callee, "<unknown callee>")?;
+                s.push(' ');
+                signed_method(s, row.caller, "<unknown caller>")?;
+                writeln!(s, " {}", round_to_millis(row.nanos))
+            })
+        })
+    }
+
     fn comment(&mut self, text: &str) -> io::Result<()> {
         self.write(|s| {
             text.lines()
@@ -179,6 +197,30 @@ fn frame_line(s: &mut String, frame: &Frame<'_>) -> std::fmt::Result {
     }
 }
 
+fn signed_method(
+    s: &mut String,
+    method: Option<SignedMethod<'_>>,
+    unknown: &str,
+) -> std::fmt::Result {
+    match method {
+        Some(SignedMethod {
+            class_name,
+            method,
+            signature,
+        }) => {
+            write!(
+                s,
+                "{}.{}{}",
+                Name(class_name),
+                Name(method),
+                Name(signature)
+            )
+        }
+        None => s.write_str(unknown),
+    }
+}
+
+/// Nanoseconds as milliseconds.
 pub(crate) fn round_to_millis(nanos: u64) -> u64 {
     nanos.saturating_add(NANOS_PER_MILLI / 2) / NANOS_PER_MILLI
 }

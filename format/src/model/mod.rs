@@ -6,6 +6,21 @@
 //!
 //! [`ProfileWriter`]: crate::writer::ProfileWriter
 
+mod heap;
+mod monitors;
+mod old_cpu;
+mod sites;
+
+pub use heap::{
+    HeapClass, HeapField, HeapFieldType, HeapInstance, HeapObjectArray, HeapPrimitiveArray,
+    HeapRoot, HeapTotals, InstanceLayout, PrimitiveValues, Root, RootKind,
+};
+pub use monitors::{
+    Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread, ThreadState, ThreadStatus,
+};
+pub use old_cpu::{OldCpuRow, SignedMethod};
+pub use sites::{HeapSummary, SiteOrder, SiteRow, SiteTable};
+
 use crate::ids::{ObjectId, ThreadSerial, TraceSerial};
 
 /// What stands at the start of a profile.

@@ -5,10 +5,13 @@
 //! end the table early; all counters are 64 bits wide; a total of zero
 //! gives shares of zero instead of NaN; and rows of equal weight have a defined order.
 
+mod tables;
+
 use std::cmp::Reverse;
 
-use crate::ids::TraceSerial;
-use crate::model::{CpuKind, CpuRow, CpuTable};
+use crate::model::{CpuRow, MonitorRow};
+
+pub use tables::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 
 /// A row that [`rank`] can order.
 pub trait Rankable {
@@ -31,6 +34,20 @@ impl Rankable for CpuRow {
 
     fn tie_break(&self) -> (u64, u64) {
         (u64::from(self.trace.get()), 0)
+    }
+}
+
+impl Rankable for MonitorRow<'_> {
+    fn weight(&self) -> u64 {
+        self.nanos
+    }
+
+    fn is_counted(&self) -> bool {
+        self.count > 0
+    }
+
+    fn tie_break(&self) -> (u64, u64) {
+        (u64::MAX - self.count, u64::from(self.trace.get()))
     }
 }
 
@@ -98,53 +115,10 @@ fn is_kept(share: f64, cutoff: f64) -> bool {
     cutoff.is_nan() || share >= cutoff
 }
 
-/// A CPU table in print order, cut off: what [`ProfileWriter::cpu_table`] takes.
-///
-/// It exists apart from writing because the caller has to write the traces of exactly these
-/// rows, in this order, directly before the table.
-///
-/// [`ProfileWriter::cpu_table`]: crate::writer::ProfileWriter::cpu_table
-#[derive(Debug, Clone, PartialEq)]
-pub struct RankedCpuTable {
-    kind: CpuKind,
-    total: u64,
-    rows: Vec<Ranked<CpuRow>>,
-}
-
-impl RankedCpuTable {
-    /// Orders a table and applies a cutoff, see [`rank`].
-    pub fn new(table: &CpuTable<'_>, cutoff: f64) -> Self {
-        Self {
-            kind: table.kind,
-            total: table.total,
-            rows: rank(table.rows, table.total, cutoff),
-        }
-    }
-
-    /// Samples or times.
-    pub fn kind(&self) -> CpuKind {
-        self.kind
-    }
-
-    /// The sum of all costs: samples or nanoseconds.
-    pub fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// The kept rows in print order.
-    pub fn rows(&self) -> &[Ranked<CpuRow>] {
-        &self.rows
-    }
-
-    /// The traces the kept rows refer to, in print order.
-    pub fn traces(&self) -> impl Iterator<Item = TraceSerial> + '_ {
-        self.rows.iter().map(|ranked| ranked.row.trace)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::TraceSerial;
     use proptest::prelude::*;
 
     fn row(cost: u64, count: u64, trace: u32) -> CpuRow {

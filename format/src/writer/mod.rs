@@ -1,9 +1,15 @@
 //! The interface that both output formats implement.
 
+mod heap;
+mod monitors;
+
+pub use heap::HeapWriter;
+pub use monitors::MonitorWriter;
+
 use std::io;
 
 use crate::ids::{ThreadSerial, TraceSerial};
-use crate::model::{Header, MethodName, ThreadStart, Trace};
+use crate::model::{Header, MethodName, OldCpuRow, ThreadStart, Trace};
 use crate::rank::RankedCpuTable;
 
 /// Tells class and method of a trace's innermost frame, `None` for a trace without frames.
@@ -19,7 +25,7 @@ pub type InnermostMethod<'a> = &'a dyn Fn(TraceSerial) -> Option<MethodName<'a>>
 /// is written once per file and referred to afterwards.
 ///
 /// After an error the profile is damaged at an unknown place; a caller should stop writing.
-pub trait ProfileWriter {
+pub trait ProfileWriter: HeapWriter + MonitorWriter {
     /// Writes the start of the profile.
     fn begin(&mut self, header: &Header<'_>) -> io::Result<()>;
 
@@ -55,6 +61,10 @@ pub trait ProfileWriter {
         ctime: &str,
         innermost: InnermostMethod<'_>,
     ) -> io::Result<()>;
+
+    /// Writes a table of calls in the format of `cpu=old`, ordered by descending count. The
+    /// binary format has no such table.
+    fn old_cpu_table(&mut self, rows: &[OldCpuRow<'_>]) -> io::Result<()>;
 
     /// Writes a remark for people, such as a counter of lost samples. The text format puts `# `
     /// before each of its lines, the binary format leaves it out.

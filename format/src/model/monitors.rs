@@ -1,0 +1,117 @@
+//! Descriptions of monitors and of the threads that use them.
+
+use std::fmt;
+
+use crate::ids::{ThreadSerial, TraceSerial};
+
+/// What a thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ThreadState {
+    /// Not started.
+    NotStarted,
+    /// Ended.
+    Terminated,
+    /// Sleeps.
+    Sleeping,
+    /// Waits to enter a monitor.
+    BlockedOnMonitor,
+    /// Waits for anything else, such as a notification or a permit to run on.
+    Waiting,
+    /// Runs, or could.
+    Runnable,
+    /// None of these.
+    Unknown,
+}
+
+/// What a thread does, and how.
+///
+/// Prints as the text format has it, such as `native|R`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ThreadStatus {
+    /// The thread is suspended.
+    pub is_suspended: bool,
+    /// The thread is interrupted.
+    pub is_interrupted: bool,
+    /// The thread runs native code.
+    pub is_native: bool,
+    /// What it does.
+    pub state: ThreadState,
+}
+
+impl fmt::Display for ThreadStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let flags = [
+            (self.is_suspended, "S|"),
+            (self.is_interrupted, "intr|"),
+            (self.is_native, "native|"),
+        ];
+        flags
+            .iter()
+            .filter(|(is_set, _)| *is_set)
+            .try_for_each(|(_, flag)| f.write_str(flag))?;
+        f.write_str(match self.state {
+            ThreadState::NotStarted => "NS",
+            ThreadState::Terminated => "ZO",
+            ThreadState::Sleeping => "SL",
+            ThreadState::BlockedOnMonitor => "MW",
+            ThreadState::Waiting => "CW",
+            ThreadState::Runnable => "R",
+            ThreadState::Unknown => "UN",
+        })
+    }
+}
+
+/// A thread in a dump of monitors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MonitorThread {
+    /// The thread.
+    pub serial: ThreadSerial,
+    /// Where it is.
+    pub trace: TraceSerial,
+    /// What it does.
+    pub status: ThreadStatus,
+}
+
+/// A monitor in a dump of monitors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Monitor<'a> {
+    /// The signature of the object's class (JVM specification 4.3.2): `Ljava/lang/Object;`.
+    pub signature: &'a str,
+    /// The thread that owns it and how often that entered it, if one does.
+    pub owner: Option<(ThreadSerial, u32)>,
+    /// The threads that wait to enter.
+    pub entering: &'a [ThreadSerial],
+    /// The threads that wait to be notified.
+    pub waiting: &'a [ThreadSerial],
+}
+
+/// All threads and the monitors in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MonitorDump<'a> {
+    /// The threads.
+    pub threads: &'a [MonitorThread],
+    /// The monitors.
+    pub monitors: &'a [Monitor<'a>],
+}
+
+/// Time that was lost at one trace to monitors of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MonitorRow<'a> {
+    /// Nanoseconds spent waiting to enter.
+    pub nanos: u64,
+    /// How often a thread had to wait.
+    pub count: u64,
+    /// The trace.
+    pub trace: TraceSerial,
+    /// The class of the monitor, as Java source has it.
+    pub class_name: &'a str,
+}
+
+/// All time lost to monitors, in any order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MonitorTable<'a> {
+    /// The sum of all rows in nanoseconds, also of those that a cutoff drops.
+    pub total_nanos: u64,
+    /// One row per trace and class.
+    pub rows: &'a [MonitorRow<'a>],
+}

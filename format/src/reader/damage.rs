@@ -1,0 +1,151 @@
+//! What can be wrong with a file.
+
+use thiserror::Error;
+
+/// Why a file cannot be read at all.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HeaderError {
+    /// The file does not begin like HPROF.
+    #[error("not an HPROF file: it does not begin with `JAVA PROFILE`")]
+    NotHprof,
+    /// The file is compressed.
+    #[error("the file is compressed with gzip: decompress it first")]
+    Gzip,
+    /// The file is a text profile.
+    #[error("the file is an HPROF profile in text format (format=a), not in binary format")]
+    Text,
+    /// The file ends within its header.
+    #[error("the file ends within the HPROF header")]
+    TooShort,
+    /// A version of the format that is not known.
+    #[error("unknown HPROF version `{0}`: 1.0.1, 1.0.2 and 1.0.3 are known")]
+    Version(String),
+    /// Identifiers of a width that is neither 4 nor 8.
+    #[error("identifiers of {0} bytes: only 4 and 8 are possible")]
+    IdSize(u32),
+}
+
+/// A damaged place in a file. Reading goes on behind it as far as that is possible.
+///
+/// All offsets and lengths are in bytes; offsets count from the start of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Damage {
+    /// The file ends within the head of a record.
+    #[error(
+        "at byte {offset}: the file ends within the head of a record, after {found} of 9 bytes"
+    )]
+    RecordHead {
+        /// Where the record starts.
+        offset: u64,
+        /// The bytes that are there.
+        found: u64,
+    },
+    /// The file ends within the body of a record.
+    #[error(
+        "at byte {offset}: the file ends within a record (tag {tag:#04x}): \
+         its body has {expected} bytes, {found} are there"
+    )]
+    RecordBody {
+        /// Where the record starts.
+        offset: u64,
+        /// Its tag.
+        tag: u8,
+        /// The length the record states.
+        expected: u64,
+        /// The bytes that are there.
+        found: u64,
+    },
+    /// A record's fields do not fit its length. The record is skipped.
+    #[error(
+        "at byte {offset}: a record (tag {tag:#04x}) of {length} bytes is too short for its fields"
+    )]
+    ShortRecord {
+        /// Where the record starts.
+        offset: u64,
+        /// Its tag.
+        tag: u8,
+        /// The length the record states.
+        length: u64,
+    },
+    /// A record head of zero bytes, as a crash leaves them. The rest of the file is given up.
+    #[error("at byte {offset}: zero bytes instead of a record, {lost} bytes to the end given up")]
+    ZeroFill {
+        /// Where they start.
+        offset: u64,
+        /// The bytes from there to the end; 0 if the reader cannot know the end.
+        lost: u64,
+    },
+    /// A sub-record of unknown kind. As sub-records have no length, the rest of the segment is
+    /// skipped.
+    #[error("at byte {offset}: unknown sub-record (tag {tag:#04x}), {lost} bytes skipped")]
+    SubRecordTag {
+        /// Where the sub-record starts.
+        offset: u64,
+        /// Its tag.
+        tag: u8,
+        /// The bytes to the end of the segment.
+        lost: u64,
+    },
+    /// A sub-record with a type code that means nothing. The rest of the segment is skipped.
+    #[error("at byte {offset}: unknown type {code} in a sub-record, {lost} bytes skipped")]
+    Type {
+        /// Where the sub-record starts.
+        offset: u64,
+        /// The code.
+        code: u8,
+        /// The bytes to the end of the segment.
+        lost: u64,
+    },
+    /// A sub-record reaches beyond the end of its segment, or of the file.
+    #[error(
+        "at byte {offset}: a sub-record (tag {tag:#04x}) of at least {expected} bytes, {found} are there"
+    )]
+    SubRecordBody {
+        /// Where the sub-record starts.
+        offset: u64,
+        /// Its tag.
+        tag: u8,
+        /// The length it needs, as far as that is known.
+        expected: u64,
+        /// The bytes to the end of the segment or file.
+        found: u64,
+    },
+    /// The file ends between two sub-records, before the end of their segment.
+    #[error("at byte {offset}: the file ends {missing} bytes before the end of the segment")]
+    SegmentCut {
+        /// The end of the file.
+        offset: u64,
+        /// The bytes that the segment lacks.
+        missing: u64,
+    },
+}
+
+impl Damage {
+    /// Where the damage is.
+    pub fn offset(&self) -> u64 {
+        match *self {
+            Self::RecordHead { offset, .. }
+            | Self::RecordBody { offset, .. }
+            | Self::ShortRecord { offset, .. }
+            | Self::ZeroFill { offset, .. }
+            | Self::SubRecordTag { offset, .. }
+            | Self::Type { offset, .. }
+            | Self::SubRecordBody { offset, .. }
+            | Self::SegmentCut { offset, .. } => offset,
+        }
+    }
+
+    /// The bytes of the file that were not read because of the damage.
+    pub fn lost(&self) -> u64 {
+        match *self {
+            Self::RecordHead { found, .. }
+            | Self::RecordBody { found, .. }
+            | Self::SubRecordBody { found, .. } => found,
+            Self::ShortRecord { length, .. } => length,
+            Self::ZeroFill { lost, .. }
+            | Self::SubRecordTag { lost, .. }
+            | Self::Type { lost, .. } => lost,
+            Self::SegmentCut { .. } => 0,
+        }
+    }
+}

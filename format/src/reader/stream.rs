@@ -1,0 +1,335 @@
+//! Walks over the records of a file that comes in piece by piece.
+
+use std::io::{self, Read};
+
+use thiserror::Error;
+
+use super::damage::{Damage, HeaderError};
+use super::file::{Positioned, RECORD_HEAD, is_heap, is_overflow, is_sub_record_tag};
+use super::header::FileHeader;
+use crate::binary::{Record, Stop, SubRecord, damage_of, decode_sub_record, tags, u4};
+
+/// How much is read at once.
+const CHUNK: usize = 256 * 1024;
+
+/// Something a [`StreamReader`] met.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event<'a> {
+    /// A record other than a heap dump or segment.
+    Record(Positioned<'a>),
+    /// The beginning of a heap dump or segment. Its sub-records follow.
+    Heap {
+        /// Where the record starts, in bytes from the start of the file.
+        offset: u64,
+        /// Microseconds since the creation time in the header, modulo 2^32.
+        micros: u32,
+        /// True for a `HEAP DUMP SEGMENT`, false for a `HEAP DUMP`.
+        is_segment: bool,
+    },
+    /// A sub-record of the heap dump or segment that began last.
+    SubRecord {
+        /// Where the sub-record starts, in bytes from the start of the file.
+        offset: u64,
+        /// The sub-record.
+        sub_record: SubRecord<'a>,
+    },
+}
+
+/// Why a [`StreamReader`] has nothing to show at some place.
+#[derive(Debug, Error)]
+pub enum StreamError {
+    /// Reading failed. Nothing more comes.
+    #[error("reading failed: {0}")]
+    Io(#[from] io::Error),
+    /// The file cannot be read at all.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// A damaged place. Reading can go on.
+    #[error(transparent)]
+    Damage(#[from] Damage),
+}
+
+/// What lies at the front of the buffer.
+enum Step {
+    Record { tag: u8, micros: u32, length: usize },
+    Heap { tag: u8, micros: u32 },
+    SubRecord { length: usize },
+    End,
+}
+
+/// Walks over the records of a file that comes in piece by piece, such as from a socket or a
+/// decompressor.
+///
+/// It holds at most one record or sub-record at a time in memory, and never more than has really
+/// come in, whatever length a record states.
+#[derive(Debug)]
+pub struct StreamReader<R> {
+    input: R,
+    header: FileHeader,
+    total: Option<u64>,
+    buffer: Vec<u8>,
+    /// Where in `buffer` the unread bytes start.
+    start: usize,
+    /// Where in `buffer` the unread bytes end.
+    end: usize,
+    /// Where in the file the unread bytes start.
+    offset: u64,
+    /// The length of what was shown last, to be passed over next.
+    shown: usize,
+    /// The bytes left in the present heap dump or segment.
+    heap_left: Option<u64>,
+    is_at_end: bool,
+}
+
+impl<R: Read> StreamReader<R> {
+    /// Reads the header of a file.
+    pub fn new(input: R) -> Result<Self, StreamError> {
+        // Placeholder until the header is read.
+        let header = FileHeader {
+            version: super::Version::V1_0_2,
+            id_size: crate::binary::IdSize::Eight,
+            created_millis: 0,
+        };
+        let mut reader = Self {
+            input,
+            header,
+            total: None,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            offset: 0,
+            shown: 0,
+            heap_left: None,
+            is_at_end: false,
+        };
+        reader.fill(FileHeader::LENGTH as u64)?;
+        reader.header = FileHeader::parse(reader.unread())?;
+        reader.skip(FileHeader::LENGTH);
+        Ok(reader)
+    }
+
+    /// Tells the length of the whole file in bytes, which helps with heap dumps above 4 GiB of
+    /// old VMs.
+    pub fn set_file_length(&mut self, length: u64) {
+        self.total = Some(length);
+    }
+
+    /// The header.
+    pub fn header(&self) -> &FileHeader {
+        &self.header
+    }
+
+    /// The next thing in the file, `None` at its end.
+    // Not an iterator, as what it shows lies in the buffer until the next call.
+    #[expect(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Option<Result<Event<'_>, StreamError>> {
+        let shown = std::mem::take(&mut self.shown);
+        self.skip(shown);
+        let step = match self.step() {
+            Ok(step) => step,
+            Err(error) => return Some(Err(error)),
+        };
+        let offset = self.offset;
+        let id_size = self.header.id_size;
+        let event = match step {
+            Step::End => return None,
+            Step::Heap { tag, micros } => {
+                self.shown = RECORD_HEAD;
+                let is_segment = tag == tags::record::HEAP_DUMP_SEGMENT;
+                Ok(Event::Heap {
+                    offset,
+                    micros,
+                    is_segment,
+                })
+            }
+            Step::Record {
+                tag,
+                micros,
+                length,
+            } => {
+                self.shown = RECORD_HEAD + length;
+                let body = &self.buffer[self.start..][RECORD_HEAD..RECORD_HEAD + length];
+                match Record::decode(tag, body, id_size, offset + RECORD_HEAD as u64) {
+                    Some(record) => Ok(Event::Record(Positioned {
+                        offset,
+                        micros,
+                        record,
+                    })),
+                    None => {
+                        let length = length as u64;
+                        Err(Damage::ShortRecord {
+                            offset,
+                            tag,
+                            length,
+                        }
+                        .into())
+                    }
+                }
+            }
+            Step::SubRecord { length } => {
+                self.shown = length;
+                match decode_sub_record(&self.buffer[self.start..][..length], id_size) {
+                    Ok((sub_record, _)) => Ok(Event::SubRecord { offset, sub_record }),
+                    Err(stop) => Err(damage_of(stop, offset, 0, length as u64).into()),
+                }
+            }
+        };
+        Some(event)
+    }
+
+    fn unread(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// The unread bytes of the present heap dump or segment.
+    fn window(&self) -> &[u8] {
+        let unread = self.unread();
+        let left = self.heap_left.unwrap_or(0).min(unread.len() as u64);
+        &unread[..left as usize]
+    }
+
+    fn skip(&mut self, length: usize) {
+        self.start += length;
+        self.offset += length as u64;
+    }
+
+    /// Reads until `length` bytes are unread, or the input ends; true if they are.
+    fn fill(&mut self, length: u64) -> io::Result<bool> {
+        while (self.unread().len() as u64) < length && !self.is_at_end {
+            if self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            if self.end == self.buffer.len() {
+                // Grows with what has come in, not with what a record promises.
+                self.buffer.resize((2 * self.end).max(CHUNK), 0);
+            }
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(found) => {
+                    self.end += found;
+                    self.is_at_end = found == 0;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.unread().len() as u64 >= length)
+    }
+
+    /// Passes over bytes that need not be in memory.
+    fn discard(&mut self, length: u64) -> io::Result<u64> {
+        let buffered = length.min(self.unread().len() as u64);
+        self.skip(buffered as usize);
+        let rest = io::copy(
+            &mut self.input.by_ref().take(length - buffered),
+            &mut io::sink(),
+        )?;
+        self.offset += rest;
+        Ok(buffered + rest)
+    }
+
+    /// Brings the next thing into the buffer.
+    fn step(&mut self) -> Result<Step, StreamError> {
+        loop {
+            match self.heap_left {
+                None => return self.step_record(),
+                Some(0) => self.heap_left = None,
+                Some(left) => {
+                    if !self.fill(1)? {
+                        self.heap_left = None;
+                        if left > u64::MAX / 2 {
+                            return Ok(Step::End);
+                        }
+                        let cut = Damage::SegmentCut {
+                            offset: self.offset,
+                            missing: left,
+                        };
+                        return Err(cut.into());
+                    }
+                    match decode_sub_record(self.window(), self.header.id_size) {
+                        Ok((_, length)) => {
+                            self.heap_left = Some(left - length as u64);
+                            return Ok(Step::SubRecord { length });
+                        }
+                        Err(Stop::Incomplete { needed }) if needed <= left => {
+                            if !self.fill(needed)? {
+                                return Err(self.stop_heap(Stop::Incomplete { needed }));
+                            }
+                        }
+                        Err(stop) => return Err(self.stop_heap(stop)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn step_record(&mut self) -> Result<Step, StreamError> {
+        let offset = self.offset;
+        if !self.fill(RECORD_HEAD as u64)? {
+            let found = self.unread().len();
+            self.skip(found);
+            return match found as u64 {
+                0 => Ok(Step::End),
+                found => Err(Damage::RecordHead { offset, found }.into()),
+            };
+        }
+        let head = &self.unread()[..RECORD_HEAD];
+        if head.iter().all(|&byte| byte == 0) {
+            let lost = self.discard(u64::MAX)?;
+            return Err(Damage::ZeroFill { offset, lost }.into());
+        }
+        let (tag, micros, length) = (head[0], u4(head, 1), u64::from(u4(head, 5)));
+        if is_heap(tag) {
+            let length = self.heap_length(tag, length)?;
+            self.heap_left = Some(length);
+            return Ok(Step::Heap { tag, micros });
+        }
+        if !self.fill(RECORD_HEAD as u64 + length)? {
+            let found = (self.unread().len() - RECORD_HEAD) as u64;
+            self.skip(self.unread().len());
+            return Err(Damage::RecordBody {
+                offset,
+                tag,
+                expected: length,
+                found,
+            }
+            .into());
+        }
+        Ok(Step::Record {
+            tag,
+            micros,
+            length: length as usize,
+        })
+    }
+
+    /// The length of a heap dump or segment that states `length`; `u64::MAX` for "to the end".
+    fn heap_length(&mut self, tag: u8, length: u64) -> io::Result<u64> {
+        let body = self.offset + RECORD_HEAD as u64;
+        if let Some(left) = self.total.and_then(|total| total.checked_sub(body))
+            && tag == tags::record::HEAP_DUMP
+            && is_overflow(length, left)
+        {
+            return Ok(left);
+        }
+        if length == 0
+            && self.fill(RECORD_HEAD as u64 + 1)?
+            && is_sub_record_tag(self.unread()[RECORD_HEAD])
+        {
+            return Ok(u64::MAX);
+        }
+        Ok(length)
+    }
+
+    /// Gives the rest of the present heap dump or segment up.
+    #[cold]
+    fn stop_heap(&mut self, stop: Stop) -> StreamError {
+        let offset = self.offset;
+        let tag = self.unread().first().copied().unwrap_or(0);
+        let left = self.heap_left.take().unwrap_or(0);
+        match self.discard(left) {
+            Ok(found) => damage_of(stop, offset, tag, found).into(),
+            Err(error) => error.into(),
+        }
+    }
+}

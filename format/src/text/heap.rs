@@ -1,0 +1,209 @@
+//! Writes the heap as text.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, Write};
+
+use super::TextWriter;
+use super::escape::Name;
+use crate::binary::Value;
+use crate::ids::ObjectId;
+use crate::model::{
+    HeapClass, HeapField, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapRoot, HeapSummary,
+    HeapTotals, RootKind, SiteOrder,
+};
+use crate::rank::RankedSiteTable;
+use crate::writer::HeapWriter;
+
+impl<W: Write> HeapWriter for TextWriter<W> {
+    fn site_table(&mut self, table: &RankedSiteTable<'_>, ctime: &str) -> io::Result<()> {
+        let order = match table.order() {
+            SiteOrder::LiveBytes => "live bytes",
+            SiteOrder::AllocatedBytes => "allocated bytes",
+        };
+        self.write(|s| {
+            writeln!(
+                s,
+                "SITES BEGIN (ordered by {order}) {}",
+                Name(ctime.trim_end())
+            )?;
+            s.push_str("          percent          live          alloc'ed  stack class\n");
+            // Tools compare this line literally.
+            s.push_str(" rank   self  accum     bytes objs     bytes  objs trace name\n");
+            for ranked in table.rows() {
+                let row = &ranked.row;
+                writeln!(
+                    s,
+                    "{:5} {:5.2}% {:5.2}% {:9} {:4} {:9} {:5} {:5} {}",
+                    ranked.rank,
+                    ranked.self_percent,
+                    ranked.accum_percent,
+                    row.live_bytes,
+                    row.live_objects,
+                    row.allocated_bytes,
+                    row.allocated_objects,
+                    row.trace.get(),
+                    Name(row.class_name)
+                )?;
+            }
+            s.write_str("SITES END\n")
+        })
+    }
+
+    fn heap_summary(&mut self, _summary: &HeapSummary) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_begin(&mut self, totals: &HeapTotals, ctime: &str) -> io::Result<()> {
+        let (HeapTotals { objects, bytes }, ctime) = (totals, Name(ctime.trim_end()));
+        self.write(|s| {
+            writeln!(
+                s,
+                "HEAP DUMP BEGIN ({objects} objects, {bytes} bytes) {ctime}"
+            )
+        })
+    }
+
+    fn heap_root(&mut self, root: &HeapRoot<'_>) -> io::Result<()> {
+        self.write(|s| root_line(s, root))
+    }
+
+    fn heap_instance(&mut self, instance: &HeapInstance<'_>) -> io::Result<()> {
+        let HeapInstance {
+            object,
+            size,
+            trace,
+            class,
+            class_name,
+            fields,
+        } = instance;
+        self.write(|s| {
+            let class_name = Name(class_name);
+            writeln!(
+                s,
+                "OBJ {object:x} (sz={size}, trace={trace}, class={class_name}@{class:x})"
+            )?;
+            // The text format has the topmost class first.
+            for (name, id) in fields.iter().rev().flat_map(|fields| references(fields)) {
+                let tab = if name.len() < 8 { "\t" } else { "" };
+                writeln!(s, "\t{}\t{tab}{id:x}", Name(name))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn heap_object_array(&mut self, array: &HeapObjectArray<'_>) -> io::Result<()> {
+        let HeapObjectArray {
+            array,
+            size,
+            trace,
+            class,
+            class_name,
+            elements,
+        } = array;
+        self.write(|s| {
+            write!(
+                s,
+                "ARR {array:x} (sz={size}, trace={trace}, nelems={}, ",
+                elements.len()
+            )?;
+            writeln!(s, "elem type={}@{class:x})", Name(class_name))?;
+            let references = elements.iter().enumerate().filter(|(_, id)| !id.is_null());
+            references
+                .into_iter()
+                .try_for_each(|(index, id)| writeln!(s, "\t[{index}]\t\t{id:x}"))
+        })
+    }
+
+    fn heap_primitive_array(&mut self, array: &HeapPrimitiveArray<'_>) -> io::Result<()> {
+        let HeapPrimitiveArray {
+            array,
+            size,
+            trace,
+            values,
+        } = array;
+        let (length, element) = (values.len(), values.element().name());
+        self.write(|s| {
+            write!(
+                s,
+                "ARR {array:x} (sz={size}, trace={trace}, nelems={length}, "
+            )?;
+            writeln!(s, "elem type={element}[])")
+        })
+    }
+
+    fn heap_class(&mut self, class: &HeapClass<'_>) -> io::Result<()> {
+        self.write(|s| {
+            let name = Name(class.name);
+            writeln!(
+                s,
+                "CLS {:x} (name={name}, trace={})",
+                class.class, class.trace
+            )?;
+            let parts = [
+                ("super", class.super_class),
+                ("loader", class.loader),
+                ("signers", class.signers),
+                ("domain", class.domain),
+            ];
+            for (part, id) in parts.iter().filter(|(_, id)| !id.is_null()) {
+                writeln!(s, "\t{part}\t\t{id:x}")?;
+            }
+            for (name, id) in references(class.statics) {
+                writeln!(s, "\tstatic {}\t{id:x}", Name(name))?;
+            }
+            for (index, id) in class.constants.iter().filter(|(_, id)| !id.is_null()) {
+                writeln!(s, "\tconstant pool entry {index}\t{id:x}")?;
+            }
+            Ok(())
+        })
+    }
+
+    fn heap_end(&mut self) -> io::Result<()> {
+        self.write(|s| s.write_str("HEAP DUMP END\n"))
+    }
+}
+
+/// Names and values of the references that are not null.
+fn references<'a>(fields: &'a [HeapField<'a>]) -> impl Iterator<Item = (&'a str, ObjectId)> {
+    fields.iter().filter_map(|field| match field.value {
+        Value::Object(id) if !id.is_null() => Some((field.name, id)),
+        _ => None,
+    })
+}
+
+fn root_line(s: &mut String, root: &HeapRoot<'_>) -> fmt::Result {
+    // -1 is what JVMTI and the binary format have for "no frame".
+    let number = |frame: Option<u32>| frame.map_or(-1, i64::from);
+    write!(s, "ROOT {:x} (kind=<", root.root.object)?;
+    match root.root.kind {
+        RootKind::ThreadObject { thread, trace } => {
+            write!(s, "thread>, id={thread}, trace={trace}")?;
+        }
+        RootKind::ThreadBlock { thread } => write!(s, "thread block>, thread={thread}")?,
+        RootKind::JavaFrame { thread, frame } => {
+            write!(s, "Java stack>, thread={thread}, frame={}", number(frame))?;
+        }
+        RootKind::JniLocal { thread, frame } => {
+            write!(
+                s,
+                "JNI local ref>, thread={thread}, frame={}",
+                number(frame)
+            )?;
+        }
+        RootKind::JniGlobal { reference } => {
+            write!(s, "JNI global ref>, id={reference:x}, trace={}", root.trace)?;
+        }
+        RootKind::StickyClass => write!(s, "system class>, name={}", Name(root.class_name))?,
+        RootKind::MonitorUsed => s.push_str("busy monitor>"),
+        RootKind::NativeStack { thread } => write!(s, "native stack>, thread={thread}")?,
+        // The text format has no names for the kinds of Android.
+        RootKind::Unknown
+        | RootKind::InternedString
+        | RootKind::Finalizing
+        | RootKind::Debugger
+        | RootKind::ReferenceCleanup
+        | RootKind::VmInternal
+        | RootKind::JniMonitor { .. } => s.push_str("unknown>"),
+    }
+    s.write_str(")\n")
+}
