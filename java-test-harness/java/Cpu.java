@@ -1,3 +1,4 @@
+import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
@@ -15,6 +16,11 @@ final class Cpu {
     /** CPU time of a live thread so far. */
     static long of(Thread thread) {
         return CLOCK.getThreadCpuTime(thread.getId());
+    }
+
+    /** CPU time of the whole process so far: all threads, those of the JVM included. */
+    static long ofProcess() {
+        return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
     }
 
     /** Prints a line "name=seconds". */

@@ -1,6 +1,7 @@
 /**
- * Burns CPU in first(), prints "first", burns CPU in second() until the file "go" appears in the
- * current folder, prints "second", and goes on like that in third() until the file "end" appears.
+ * Burns half a second of CPU time in first(), prints "first", burns CPU in second() until the file "go" appears in the
+ * current folder, prints "second", and goes on like that in third() for at least 0.3 s and until the file "end"
+ * appears.
  * So a test knows in which method the samples before and after a dump belong. Ends by itself after
  * a minute.
  */
@@ -10,16 +11,21 @@ public class DumpLoop {
     static volatile long sink;
 
     static void first() {
-        long end = System.nanoTime() + 500_000_000L;
-        while (System.nanoTime() < end) sink++;
+        long end = Cpu.now() + 500_000_000L;
+        while (Cpu.now() < end) work();
     }
 
     static void second() {
-        while (!there("go")) for (int i = 0; i < 10_000_000; i++) sink++;
+        while (!there("go")) work();
     }
 
     static void third() {
-        while (!there("end")) for (int i = 0; i < 10_000_000; i++) sink++;
+        long end = Cpu.now() + 300_000_000L;
+        while (Cpu.now() < end || !there("end")) work();
+    }
+
+    static void work() {
+        for (int i = 0; i < 1_000_000; i++) sink++;
     }
 
     static boolean there(String name) {

@@ -10,6 +10,11 @@
  * CPU time of the spinners and of the main thread since main() began.
  */
 public class Spin {
+    // A round lasts no whole number of milliseconds: a profiler that looks at the start of every
+    // tenth would otherwise always see the same moments of it.
+    static final long WARM = 25_566_667;
+    static final long HOT = 3 * WARM;
+
     static volatile double sink;
 
     static void hot(long end) {
@@ -35,9 +40,9 @@ public class Spin {
         public void run() {
             long before = Cpu.now();
             for (int i = 0; i < rounds; i++) {
-                hot(System.nanoTime() + 75_000_000L);
+                hot(System.nanoTime() + HOT);
                 long between = Cpu.now();
-                warm(System.nanoTime() + 25_000_000L);
+                warm(System.nanoTime() + WARM);
                 long after = Cpu.now();
                 hotNanos += between - before;
                 warmNanos += after - between;
@@ -52,7 +57,7 @@ public class Spin {
         Spinner[] spinners = new Spinner[args.length > 1 ? Integer.parseInt(args[1]) : 1];
         long before = Cpu.now();
         for (int i = 0; i < spinners.length; i++) {
-            spinners[i] = new Spinner(i, seconds * 10);
+            spinners[i] = new Spinner(i, (int) (seconds * 1_000_000_000L / (HOT + WARM)));
             spinners[i].start();
         }
         long hot = 0;

@@ -8,7 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * Arguments: "spin SECONDS COUNT": COUNT virtual threads named "virtual-0", ... burn CPU in spin(),
  * leaving their carrier now and then. "many SECONDS COUNT": COUNT at a time start, work a little,
- * sleep for a millisecond, work again in work(), and end. Exact: "threads=", how many were started.
+ * sleep for a millisecond, work again in work(), and end. Exact: "threads=", how many were started;
+ * "process=", CPU seconds of all threads, the JVM's own included.
  */
 public class VirtualThreads {
     static volatile long sink;
@@ -42,6 +43,7 @@ public class VirtualThreads {
     }
 
     public static void main(String[] args) throws Exception {
+        long before = Cpu.ofProcess();
         long end = System.nanoTime() + Long.parseLong(args[1]) * 1_000_000_000L;
         int count = Integer.parseInt(args[2]);
         AtomicLong started = new AtomicLong();
@@ -55,5 +57,6 @@ public class VirtualThreads {
             for (Thread thread : threads) thread.join();
         } while (System.nanoTime() < end);
         System.out.println("threads=" + started);
+        Cpu.print("process", Cpu.ofProcess() - before);
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn target_folder() -> PathBuf {
 }
 
 /// The root of the source tree.
-pub(crate) fn workspace() -> PathBuf {
+pub fn workspace() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_owned()
 }

@@ -27,11 +27,24 @@ pub fn java_sources() -> PathBuf {
 /// When the programs do not compile.
 pub fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
-    CLASSES.get_or_init(|| compiled(&["--release", "11", "-g", "-Xlint:all,-options", "-Werror"]))
+    CLASSES.get_or_init(|| {
+        classes_compiled_with(&["--release", "11", "-g", "-Xlint:all,-options", "-Werror"])
+    })
 }
 
-/// Compiles all programs with the given flags; returns the folder with the classes.
-pub(crate) fn compiled(flags: &[&str]) -> PathBuf {
+/// The Java agent that gives ClassChurn the means to redefine classes.
+pub(crate) fn redefiner() -> PathBuf {
+    classes().join(REDEFINER)
+}
+
+const REDEFINER: &str = "redefiner.jar";
+
+/// The folder with the programs compiled with other flags than those of [`classes`].
+///
+/// # Panics
+///
+/// When the programs do not compile.
+pub fn classes_compiled_with(flags: &[&str]) -> PathBuf {
     let jdk = Jdk::compiler();
     let sources = sources_in(&java_sources());
     let mut hasher = DefaultHasher::new();
@@ -57,11 +70,25 @@ pub(crate) fn compiled(flags: &[&str]) -> PathBuf {
             .arg(temporary.path())
             .args(sources),
     );
+    make_redefiner(jdk, temporary.path());
     // Should another process have been faster, its folder holds the same.
     if let Err(error) = fs::rename(temporary.path(), &folder) {
         assert!(folder.is_dir(), "{}: {error}", folder.display());
     }
     folder
+}
+
+fn make_redefiner(jdk: &Jdk, folder: &Path) {
+    let manifest = folder.join("redefiner.manifest");
+    let text = "Premain-Class: Redefiner\nCan-Redefine-Classes: true\n";
+    fs::write(&manifest, text).unwrap_or_else(|error| panic!("{}: {error}", manifest.display()));
+    let mut jar = Command::new(jdk.tool("jar"));
+    jar.arg("--create")
+        .arg("--file")
+        .arg(folder.join(REDEFINER))
+        .arg("--manifest")
+        .arg(&manifest);
+    run_tool(jar.arg("-C").arg(folder).arg("Redefiner.class"));
 }
 
 fn sources_in(folder: &Path) -> Vec<PathBuf> {

@@ -16,8 +16,8 @@
 //! });
 //! ```
 //!
-//! A test that fails prints the command line, exit status, output and the heads of all files of
-//! every JVM it started: an [`Outcome`] dropped by a panicking thread reports itself.
+//! A test that fails prints the command line, exit status, output and the heads of all files of the
+//! JVMs it started (see [`Outcome`]).
 //!
 //! The environment can say:
 //!
@@ -36,15 +36,17 @@ mod matrix;
 mod outcome;
 mod process;
 mod run;
+mod stress;
 mod text_profile;
 
-pub use agent::agent_library;
+pub use agent::{agent_library, workspace};
 pub use binary_profile::{BinaryFrame, BinaryProfile, BinaryTable, BinaryTrace};
 pub use collector::Collector;
-pub use compile::{classes, java_sources};
+pub use compile::{classes, classes_compiled_with, java_sources};
 pub use jdk::Jdk;
 pub use matrix::{each_collector, each_jdk, each_jdk_since};
 pub use outcome::{Outcome, Usage};
 pub use process::Signal;
 pub use run::{Run, Running};
+pub use stress::Stress;
 pub use text_profile::{CpuTable, Row, TextProfile, ThreadStart, Trace};

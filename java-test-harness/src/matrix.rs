@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::outcome::forget_dropped;
 use crate::{Collector, Jdk};
 
 /// Runs the test on every tested JDK; fails at the end, naming each JDK it failed on.
@@ -45,7 +46,10 @@ fn each<T>(cells: impl Iterator<Item = (String, T)>, test: impl Fn(T)) {
     let mut passed = 0;
     for (name, cell) in cells {
         match catch_unwind(AssertUnwindSafe(|| test(cell))) {
-            Ok(()) => passed += 1,
+            Ok(()) => {
+                forget_dropped();
+                passed += 1;
+            }
             Err(_) => {
                 eprintln!("^^^ failed on {name}\n");
                 failed.push(name);

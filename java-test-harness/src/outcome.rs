@@ -1,8 +1,13 @@
 //! What a JVM did.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::fs;
+use std::io::Read;
+use std::panic;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
@@ -30,8 +35,9 @@ impl Usage {
 
 /// How a JVM ended, what it printed, and the files it left in its folder.
 ///
-/// When it is dropped by a panicking thread it prints all of that on standard error, where the test
-/// framework shows it with the failed test.
+/// When a test panics, all of that is printed on standard error, where the test framework shows it
+/// with the failed test: for each outcome that is alive, and for the last few that have been dropped
+/// by the same thread, since a test often looks at a profile alone.
 #[derive(Debug)]
 pub struct Outcome {
     /// The command line, quoted for a shell.
@@ -162,8 +168,8 @@ impl Outcome {
         let _ = writeln!(text, "--- stdout\n{}", excerpt(&self.stdout));
         let _ = writeln!(text, "--- stderr\n{}", excerpt(&self.stderr));
         for name in self.files() {
-            let bytes = fs::read(self.path(&name)).unwrap_or_default();
-            let _ = writeln!(text, "--- file {name}, {} bytes", bytes.len());
+            let (bytes, length) = head_of(&self.path(&name));
+            let _ = writeln!(text, "--- file {name}, {length} bytes");
             let _ = match std::str::from_utf8(&bytes) {
                 Ok(content) => writeln!(text, "{}", excerpt(content)),
                 Err(_) => writeln!(text, "{:02x?}", &bytes[..bytes.len().min(128)]),
@@ -177,8 +183,41 @@ impl Drop for Outcome {
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("{}", self.report());
+        } else {
+            keep(self.report());
         }
     }
+}
+
+thread_local! {
+    /// Reports of the outcomes dropped last by this thread.
+    static DROPPED: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
+}
+
+fn keep(report: String) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            before(info);
+            DROPPED.with_borrow_mut(|reports| {
+                reports.drain(..).for_each(|report| eprintln!("{report}"));
+            });
+        }));
+    });
+    // At the end of a thread the list may be gone already; then nobody will want it.
+    let _ = DROPPED.try_with(|reports| {
+        let mut reports = reports.borrow_mut();
+        reports.push_back(report);
+        if reports.len() > 2 {
+            reports.pop_front();
+        }
+    });
+}
+
+/// Forgets the outcomes of a test that has passed.
+pub(crate) fn forget_dropped() {
+    DROPPED.with_borrow_mut(VecDeque::clear);
 }
 
 pub(crate) fn files_in(folder: &Path) -> Vec<String> {
@@ -189,6 +228,19 @@ pub(crate) fn files_in(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// The content of a file, of a large one only the beginning, and its length.
+fn head_of(path: &Path) -> (Vec<u8>, u64) {
+    const MOST: u64 = 1 << 20;
+    let Ok(file) = fs::File::open(path) else {
+        return Default::default();
+    };
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::new();
+    // What cannot be read is not shown.
+    let _ = file.take(MOST).read_to_end(&mut bytes);
+    (bytes, length)
 }
 
 /// The text, without its middle when it is long.

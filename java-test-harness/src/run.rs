@@ -102,6 +102,12 @@ impl Run {
         self
     }
 
+    /// The program to run: the main class of a module, as `MODULE/CLASS`.
+    pub fn module(mut self, name: &str) -> Run {
+        self.main = vec!["-m".into(), name.into()];
+        self
+    }
+
     /// Arguments for the program.
     pub fn args<T: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = T>) -> Run {
         self.main.extend(arguments.into_iter().map(Into::into));

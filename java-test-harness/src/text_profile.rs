@@ -128,7 +128,28 @@ impl TextProfile {
         self.samples(|trace| trace.has(method))
     }
 
-    /// The serial of the only thread of that name.
+    /// A number that the agent tells about itself in the comments, as `name=number`; the last one
+    /// counts.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub fn counter(&self, name: &str) -> u64 {
+        let words = self
+            .comments
+            .iter()
+            .rev()
+            .flat_map(|line| line.split_whitespace());
+        let mut values = words.filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        let value = values
+            .next()
+            .unwrap_or_else(|| panic!("no comment tells {name}="));
+        value
+            .parse()
+            .unwrap_or_else(|error| panic!("{name}={value}: {error}"))
+    }
+
+    /// The THREAD START of the only thread of that name.
     ///
     /// # Panics
     ///
@@ -359,7 +380,7 @@ rank   self  accum   count trace method
    2 25.00% 100.00%       1 300000 <empty trace>
 CPU SAMPLES END
 THREAD END (id = 200001)
-# lost: 0
+# version: lost=0 taken=4
 ";
 
     #[test]
@@ -372,7 +393,8 @@ THREAD END (id = 200001)
         assert_eq!(profile.samples(|trace| trace.is_in("Spin.hot")), 3);
         assert_eq!(profile.samples(|trace| trace.frames.is_empty()), 1);
         assert_eq!((profile.table().total, profile.table().rows.len()), (4, 2));
-        assert_eq!(profile.comments, ["lost: 0"]);
+        assert_eq!((profile.counter("lost"), profile.counter("taken")), (0, 4));
+        assert_eq!(profile.comments, ["version: lost=0 taken=4"]);
     }
 
     #[test]
@@ -390,7 +412,7 @@ THREAD END (id = 200001)
             ("CPU SAMPLES END\n", ""),
             ("\t<empty>\n", "\t<empty>\n# between\n"),
             ("Spin.java:4", "Spin.java"),
-            ("# lost", "lost"),
+            ("# version", "version"),
         ] {
             assert!(SAMPLE.contains(from));
             let changed = SAMPLE.replace(from, to);

@@ -130,3 +130,35 @@ fn classes_are_compiled_once() {
     assert_eq!(classes(), classes());
     assert!(classes().join("Spin$Spinner.class").is_file());
 }
+
+#[test]
+fn a_failed_test_reports_outcomes_that_are_gone() {
+    // In a process of its own, for its output is what is tested.
+    let name = "fails_on_purpose_when_told_to";
+    let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+    test.args(["--exact", name, "--ignored"])
+        .env_remove("RUST_BACKTRACE");
+    let done = test.output().unwrap();
+    assert!(!done.status.success());
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    for part in [
+        "the profile is wrong",
+        "=== ",
+        "Hello",
+        "exit status 0",
+        "file given.txt",
+    ] {
+        assert!(said.contains(part), "{part} is missing in:\n{said}");
+    }
+}
+
+#[test]
+#[ignore = "fails on purpose; run by the test above"]
+fn fails_on_purpose_when_told_to() {
+    let text = plain()
+        .file("given.txt", "text")
+        .class("Hello")
+        .run()
+        .bytes("given.txt");
+    assert_eq!(text, b"", "the profile is wrong");
+}

@@ -66,19 +66,23 @@ impl Output {
         }
     }
 
-    /// Flushes, and gives the file its final name. True when all went well.
+    /// Flushes, and gives the file its final name. True when all went well; a
+    /// profile that could not be written to its end keeps its temporary name.
     pub(super) fn commit(&mut self) -> bool {
         self.write(|writer| writer.flush());
+        if self.failed {
+            return false;
+        }
         let mut sink = self.sink.0.lock();
-        if let Err(error) = sink.commit() {
+        let committed = sink.commit();
+        if let Err(error) = &committed {
             report::error(&format!(
                 "cannot rename {} to {}: {error}; the profile stays under the first name",
                 sink.current_path().display(),
                 sink.path().display()
             ));
-            return false;
         }
-        !self.failed
+        committed.is_ok()
     }
 
     /// Drops the profile before anything was written.
@@ -92,8 +96,9 @@ impl Output {
     fn fail(&mut self, error: &io::Error) {
         self.failed = true;
         report::error(&format!(
-            "cannot write {}: {error}; it ends before this point and nothing more is written",
-            self.sink.0.lock().path().display()
+            "cannot write the profile: {error}; what was written before is in {}, \
+             nothing more follows",
+            self.sink.0.lock().current_path().display()
         ));
     }
 }

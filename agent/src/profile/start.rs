@@ -8,6 +8,9 @@ use super::{Engine, Phase, Profile, virtual_threads};
 use crate::report;
 use crate::vm::{JavaThreads, Jni, Result, VmLibrary, VmStructs};
 
+/// Room for references to classes or threads: the most that a start-up has.
+const MANY_REFERENCES: u32 = 1 << 14;
+
 /// Switches everything on. What fails is reported and left out; the program runs.
 pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if let Err(error) = start_profile_thread(profile, jni) {
@@ -47,6 +50,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         virtual_threads::enable(profile.jvmti);
     }
     // The threads that started before this event would never be seen otherwise.
+    let _frame = jni.local_frame(MANY_REFERENCES);
     let Ok(threads) = profile.jvmti.all_threads() else {
         return;
     };
@@ -76,6 +80,7 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
             ));
         }
     }
+    let _frame = jni.local_frame(MANY_REFERENCES);
     let Ok(classes) = profile.jvmti.loaded_classes() else {
         return;
     };

@@ -153,6 +153,15 @@ impl Jni {
         jni!(self, v1_2.IsSameObject, object, global.0)
     }
 
+    /// Makes room for many local references, all of which die with the frame:
+    /// a callback's own room is for 16.
+    pub fn local_frame(&self, capacity: u32) -> LocalFrame {
+        let capacity = jni_sys::jint::try_from(capacity).unwrap_or(jni_sys::jint::MAX);
+        let pushed = jni!(self, v1_2.PushLocalFrame, capacity) == jni_sys::JNI_OK;
+        self.clear_exception();
+        LocalFrame { jni: *self, pushed }
+    }
+
     /// Whether a Java exception is pending. Most JNI calls are forbidden then.
     pub fn exception_pending(&self) -> bool {
         jni!(self, v1_2.ExceptionCheck)
@@ -170,6 +179,20 @@ impl Jni {
     fn clear_exception(&self) {
         if self.exception_pending() {
             jni!(self, v1_2.ExceptionClear);
+        }
+    }
+}
+
+/// A frame of local references; see [`Jni::local_frame`].
+pub struct LocalFrame {
+    jni: Jni,
+    pushed: bool,
+}
+
+impl Drop for LocalFrame {
+    fn drop(&mut self) {
+        if self.pushed {
+            jni!(self.jni, v1_2.PopLocalFrame, std::ptr::null_mut());
         }
     }
 }

@@ -1,0 +1,104 @@
+//! A program under the agent does what it does without it, and leaves a profile.
+
+use java_test_harness::{Run, each_collector, each_jdk};
+
+/// What the agent says on standard error when it has written a profile.
+const DUMPED: &str = "Dumping CPU usage by sampling running threads ... done.\n";
+
+#[test]
+fn a_program_runs_as_without_the_agent() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("cpu=samples,depth=8")
+            .class("Hello")
+            .run();
+        let outcome = outcome.expect_status(0);
+        assert_eq!(
+            (outcome.stdout.as_str(), outcome.stderr.as_str()),
+            ("hello\n", DUMPED)
+        );
+        assert_eq!(outcome.files(), ["java.hprof.txt"]);
+        let profile = outcome.profile();
+        assert_eq!(profile.thread("main").group, "main");
+        assert!(
+            profile
+                .ended_threads
+                .contains(&profile.thread("main").serial)
+        );
+        assert_eq!(profile.tables.len(), 1);
+        assert_eq!(profile.counter("internal_errors"), 0);
+    });
+}
+
+#[test]
+fn every_collector_is_fine() {
+    each_collector(|jdk, collector| {
+        let run = Run::new(jdk)
+            .jvm_args(collector.arguments())
+            .agent("cpu=samples,interval=1");
+        let outcome = run.class("HelloWorld").run().expect_status(0);
+        assert!(outcome.stdout.starts_with("Hello, world\n"));
+        assert_eq!(outcome.stderr, DUMPED);
+        assert!(outcome.profile().table().total > 0);
+    });
+}
+
+#[test]
+fn verbose_n_is_silent() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("cpu=samples,verbose=n")
+            .class("Hello")
+            .run();
+        let outcome = outcome.expect_status(0);
+        assert_eq!(outcome.stderr, "");
+        assert_eq!(outcome.profile().tables.len(), 1);
+    });
+}
+
+#[test]
+fn agent_threads_are_hidden() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk)
+            .agent("cpu=samples,thread=y,interval=1")
+            .class("Spin")
+            .args(["1"]);
+        let profile = run.run().expect_status(0).profile();
+        assert!(
+            profile
+                .threads
+                .iter()
+                .all(|thread| !thread.name.to_lowercase().contains("hprof"))
+        );
+        let known: Vec<u32> = profile.threads.iter().map(|thread| thread.serial).collect();
+        assert!(
+            profile
+                .ended_threads
+                .iter()
+                .all(|serial| known.contains(serial))
+        );
+        for trace in profile.traces.values() {
+            assert!(
+                trace.thread.is_some_and(|serial| known.contains(&serial)),
+                "{trace:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn the_agent_loads_once_only() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk)
+            .agent("cpu=samples")
+            .agent("cpu=samples")
+            .class("Hello");
+        let outcome = run.run().expect_status(9);
+        assert!(
+            outcome
+                .stderr
+                .contains("HPROF ERROR: Cannot load this JVM TI agent twice")
+        );
+        assert_eq!(outcome.stdout, "");
+    });
+}

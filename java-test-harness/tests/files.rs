@@ -1,0 +1,194 @@
+//! Which file a profile goes to, and what happens when it cannot be written.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use java_test_harness::{Jdk, Run, each_jdk};
+
+fn hello(options: &str) -> Run {
+    Run::new(Jdk::feature_release(17))
+        .agent(options)
+        .class("Hello")
+}
+
+#[test]
+fn an_existing_profile_is_replaced() {
+    let outcome = hello("cpu=samples")
+        .file("java.hprof.txt", "old")
+        .run()
+        .expect_status(0);
+    assert_eq!(outcome.files(), ["java.hprof.txt"]);
+    assert_eq!(outcome.profile().tables.len(), 1);
+    let mode = fs::metadata(outcome.path("java.hprof.txt"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777 & !0o044, 0o600);
+}
+
+#[test]
+fn force_n_keeps_an_existing_profile() {
+    for (options, existing, another) in [
+        (
+            "cpu=samples,force=n",
+            "java.hprof.txt",
+            "java.hprof.PID.txt",
+        ),
+        ("cpu=samples,force=n,file=foo.TXT", "foo.TXT", "foo.PID.TXT"),
+        ("cpu=samples,force=n,file=foo", "foo", "foo.PID.txt"),
+        (
+            "cpu=samples,force=n,format=b",
+            "java.hprof",
+            "java.hprof.PID",
+        ),
+    ] {
+        let outcome = hello(options).file(existing, "old").run().expect_status(0);
+        let another = another.replace("PID", &outcome.pid.to_string());
+        let mut expected = [existing.to_owned(), another.clone()];
+        expected.sort();
+        assert_eq!(outcome.files(), expected, "with {options}");
+        assert_eq!(outcome.bytes(existing), b"old");
+        if options.contains("format=b") {
+            assert_eq!(outcome.binary_profile(&another).tables.len(), 1);
+        } else {
+            assert_eq!(outcome.text_profile(&another).tables.len(), 1);
+        }
+    }
+    let outcome = hello("cpu=samples,force=n").run().expect_status(0);
+    assert_eq!(outcome.files(), ["java.hprof.txt"]);
+}
+
+#[test]
+fn the_name_can_hold_pid_and_time() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk)
+            .agent("cpu=samples,file=a-%p-%t-100%%.out")
+            .class("Hello")
+            .run();
+        let outcome = run.expect_status(0);
+        let [name]: [String; 1] = outcome.files().try_into().expect("one file");
+        let time = name.strip_prefix(&format!("a-{}-", outcome.pid));
+        let time = time
+            .and_then(|rest| rest.strip_suffix("-100%.out"))
+            .expect("pid and percent");
+        assert!(
+            time.len() >= 10 && time.contains(|it: char| it.is_ascii_digit()),
+            "{time}"
+        );
+    });
+}
+
+/// A profile that cannot be created is an error in setting up.
+#[track_caller]
+fn expect_no_profile(options: &str, path: &str) {
+    let outcome = hello(options).run().expect_status(1);
+    assert_eq!((outcome.stdout.as_str(), outcome.files()), ("", vec![]));
+    assert_eq!(outcome.stderr.lines().count(), 1);
+    let start = format!("HPROF ERROR: can't create profile file: {path}");
+    assert!(outcome.stderr.starts_with(&start), "not: {start}");
+}
+
+#[test]
+fn a_missing_folder_and_a_folder_in_place_of_a_file() {
+    expect_no_profile("cpu=samples,file=/nonexistent/x.txt", "/nonexistent/x.txt");
+    expect_no_profile("cpu=samples,file=/proc/x.txt", "/proc/x.txt");
+    expect_no_profile("cpu=samples,file=/tmp", "/tmp");
+}
+
+#[test]
+fn an_unwritable_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(folder.path().join("probe"), "").is_ok() {
+        // For root no folder is unwritable by its mode; /proc in the test above is.
+        return;
+    }
+    let path = folder.path().join("x.txt").display().to_string();
+    expect_no_profile(&format!("cpu=samples,file={path}"), &path);
+}
+
+/// Whatever the disk does, the program's own output and status stay.
+fn expect_write_error(outcome: java_test_harness::Outcome) {
+    let outcome = outcome.expect_status(7);
+    let told = outcome
+        .stderr
+        .lines()
+        .any(|line| line.starts_with("HPROF ERROR: "));
+    assert!(told, "no line about the lost profile");
+    assert!(
+        outcome.stderr.contains("No space left on device"),
+        "no reason"
+    );
+    assert!(!outcome.stderr.contains("done."), "success was claimed");
+}
+
+#[test]
+fn a_full_device_costs_the_profile_only() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("cpu=samples,interval=1,file=/dev/full");
+        expect_write_error(run.class("Exits").args(["exit", "7"]).run());
+    });
+}
+
+#[test]
+fn a_full_disk_costs_the_profile_only() {
+    let Some(disk) = TinyDisk::mount() else {
+        return;
+    };
+    let file = disk.folder.path().join("x.txt");
+    let options = format!("cpu=samples,interval=1,file={}", file.display());
+    let run = Run::new(Jdk::feature_release(17))
+        .agent(&options)
+        .class("Exits");
+    let outcome = run.args(["exit", "7"]).run();
+    assert!(
+        !file.exists(),
+        "half a profile stands there under its final name"
+    );
+    expect_write_error(outcome);
+}
+
+/// A file system of one page, for root in a place that allows mounting.
+struct TinyDisk {
+    folder: tempfile::TempDir,
+}
+
+impl TinyDisk {
+    fn mount() -> Option<TinyDisk> {
+        let folder = tempfile::tempdir().ok()?;
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", "size=4k", "tmpfs"])
+            .arg(folder.path());
+        mount.stderr(Stdio::null());
+        mount
+            .status()
+            .is_ok_and(|status| status.success())
+            .then_some(TinyDisk { folder })
+    }
+}
+
+impl Drop for TinyDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.folder.path()).status();
+    }
+}
+
+#[test]
+fn a_folder_that_vanishes_costs_the_profile_only() {
+    let run = Run::new(Jdk::feature_release(17)).agent("cpu=samples,file=gone/x.txt");
+    let run = run.class("Exits").args(["wait"]);
+    fs::create_dir(run.path("gone")).unwrap();
+    let running = run.start();
+    running.wait_for_line("ready");
+    fs::remove_dir_all(running.path("gone")).unwrap();
+    running.signal(java_test_harness::Signal::Terminate);
+    let outcome = running.finish().expect_status(143);
+    assert!(
+        outcome.stderr.contains("HPROF ERROR: "),
+        "no word of the lost profile"
+    );
+    assert!(!Path::new(&outcome.path("gone")).exists());
+}

@@ -1,0 +1,237 @@
+//! The profile agrees with what the programs know about themselves.
+
+use java_test_harness::{Jdk, Outcome, Run, each_jdk};
+
+fn spin(jdk: &'static Jdk, options: &str, seconds: u32, threads: u32) -> Outcome {
+    let run = Run::new(jdk).agent(options).class("Spin");
+    run.args([seconds.to_string(), threads.to_string()])
+        .run()
+        .expect_status(0)
+}
+
+#[track_caller]
+fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
+    let far = (found - expected).abs() > tolerance;
+    assert!(
+        !far,
+        "{what}: {found:.4} in the profile, in truth {expected:.4} ± {tolerance:.4}"
+    );
+}
+
+/// Shares of the methods, and samples × interval against the CPU time used.
+///
+/// Three seconds are 300 samples at 10 ms, and, since a kernel ticks every 4 ms, some 750 different
+/// moments at 1 ms: three standard deviations of a share of 75 % are 0.05 at best. (The benchmark
+/// `truth` takes longer and is stricter.)
+fn check(jdk: &'static Jdk, interval: u32, threads: u32) {
+    let outcome = spin(jdk, &format!("cpu=samples,interval={interval}"), 3, threads);
+    let profile = outcome.profile();
+    let (hot, warm) = (outcome.printed("hot"), outcome.printed("warm"));
+    let [hot_samples, warm_samples] = ["Spin.hot", "Spin.warm"].map(|it| profile.samples_with(it));
+    let share = hot_samples as f64 / (hot_samples + warm_samples) as f64;
+    assert_near("share of hot()", share, hot / (hot + warm), 0.05);
+
+    let sampled = profile.table().total as f64 * f64::from(interval) / 1000.0;
+    let truth = outcome.printed("cpu");
+    assert_near("CPU seconds", sampled, truth, 0.05 * truth);
+    assert_eq!(profile.counter("lost_samples"), 0);
+}
+
+#[test]
+fn one_thread_every_10_ms() {
+    each_jdk(|jdk| check(jdk, 10, 1));
+}
+
+#[test]
+fn two_threads_every_10_ms() {
+    each_jdk(|jdk| check(jdk, 10, 2));
+}
+
+#[test]
+fn eight_threads_every_10_ms() {
+    each_jdk(|jdk| check(jdk, 10, 8));
+}
+
+#[test]
+fn one_thread_every_millisecond() {
+    each_jdk(|jdk| check(jdk, 1, 1));
+}
+
+#[test]
+fn two_threads_every_millisecond() {
+    each_jdk(|jdk| check(jdk, 1, 2));
+}
+
+#[test]
+fn eight_threads_every_millisecond() {
+    each_jdk(|jdk| check(jdk, 1, 8));
+}
+
+#[test]
+fn each_thread_gets_its_own_samples() {
+    each_jdk(|jdk| {
+        let outcome = spin(jdk, "cpu=samples,interval=1,thread=y", 2, 4);
+        let profile = outcome.profile();
+        for number in 0..4 {
+            let name = format!("spinner-{number}");
+            let serial = profile.thread(&name).serial;
+            let samples = |method: &str| {
+                profile.samples(|trace| trace.thread == Some(serial) && trace.has(method)) as f64
+            };
+            for (method, printed) in [("Spin.hot", "hot"), ("Spin.warm", "warm")] {
+                let truth = outcome.printed(&format!("{name}.{printed}"));
+                let what = format!("{method} on {name}");
+                assert_near(&what, samples(method) / 1000.0, truth, 0.03 + 0.05 * truth);
+            }
+            assert!(profile.ended_threads.contains(&serial));
+        }
+    });
+}
+
+#[test]
+fn loops_without_safepoint_polls_get_their_share() {
+    each_jdk(|jdk| {
+        let flags = ["-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0"];
+        let run = Run::new(jdk)
+            .jvm_args(flags)
+            .agent("cpu=samples")
+            .class("Bias")
+            .args(["2"]);
+        let outcome = run.run().expect_status(0);
+        let (hot, cheap) = (outcome.printed("hot"), outcome.printed("cheap"));
+        assert!(
+            hot / (hot + cheap) > 0.95,
+            "the program is not what it should be"
+        );
+        let profile = outcome.profile();
+        let share = profile.samples(|trace| trace.is_in("Bias.hot")) as f64
+            / profile.samples(|trace| trace.has("Bias.main")) as f64;
+        assert!(
+            share >= 0.90,
+            "only {share} of the samples in the loop that used {hot} s"
+        );
+    });
+}
+
+#[test]
+fn waiting_threads_get_no_samples() {
+    for engine in ["signal", "safepoint"] {
+        each_jdk(|jdk| {
+            let options = format!("cpu=samples,thread=y,engine={engine}");
+            let run = Run::new(jdk).agent(&options).class("Blocked").args(["2"]);
+            let outcome = run.run().expect_status(0);
+            let profile = outcome.profile();
+            let samples = |name: &str| {
+                let serial = profile.thread(name).serial;
+                profile.samples(|trace| trace.thread == Some(serial))
+            };
+            for name in ["accept", "read", "pipe", "sleep", "park", "wait", "enter"] {
+                assert!(outcome.printed(name) < 0.005, "{name} was not waiting");
+                assert_eq!(samples(name), 0, "samples on the thread \"{name}\"");
+            }
+            let truth = outcome.printed("spinner");
+            assert!(truth > 0.1, "the spinner got no CPU");
+            // The safepoint engine misses what falls between two of its looks.
+            let tolerance = if engine == "signal" {
+                0.02 + 0.05 * truth
+            } else {
+                0.5 * truth
+            };
+            assert_near(
+                "CPU seconds",
+                samples("spinner") as f64 / 100.0,
+                truth,
+                tolerance,
+            );
+        });
+    }
+}
+
+#[test]
+fn depth_is_what_was_asked_for() {
+    each_jdk(|jdk| {
+        for depth in [0, 1, 4, 100, 2048] {
+            let run = Run::new(jdk).agent(&format!("cpu=samples,interval=1,depth={depth}"));
+            let run = run.class("DeepRecursion").args(["spin", "1", "3000"]);
+            let profile = run.run().expect_status(0).profile();
+            let longest = profile
+                .traces
+                .values()
+                .map(|trace| trace.frames.len())
+                .max();
+            if depth == 0 {
+                assert!(longest.unwrap_or(0) == 0, "frames in spite of depth=0");
+                continue;
+            }
+            assert_eq!(longest, Some(depth));
+            let trace = profile
+                .traces
+                .values()
+                .find(|it| it.is_in("DeepRecursion.bottom"));
+            let trace = trace.expect("a trace of the bottom");
+            assert_eq!(trace.frames.len(), depth);
+            assert!(
+                trace.frames[1..]
+                    .iter()
+                    .all(|it| it.starts_with("DeepRecursion.down("))
+            );
+        }
+    });
+}
+
+#[test]
+fn lines_are_those_of_the_source() {
+    each_jdk(|jdk| {
+        let profile = spin(jdk, "cpu=samples,interval=1,depth=2", 1, 1).profile();
+        let source = std::fs::read_to_string(java_test_harness::java_sources().join("Spin.java"));
+        let source: Vec<String> = source.unwrap().lines().map(str::to_owned).collect();
+        let (_, trace) = profile
+            .traces
+            .iter()
+            .find(|(_, it)| it.is_in("Spin.hot"))
+            .unwrap();
+        for (frame, code) in trace
+            .frames
+            .iter()
+            .zip(["Math.sin", "hot(System.nanoTime()"])
+        {
+            let line = frame
+                .strip_suffix(')')
+                .and_then(|it| it.rsplit(':').next())
+                .unwrap();
+            let line: usize = line
+                .parse()
+                .unwrap_or_else(|_| panic!("no line in {frame}"));
+            assert!(
+                source[line - 1].contains(code),
+                "{frame}: {}",
+                source[line - 1]
+            );
+            assert!(frame.contains("(Spin.java:"));
+        }
+        let profile = spin(jdk, "cpu=samples,interval=1,lineno=n", 1, 1).profile();
+        assert!(profile.samples_with("Spin.hot") > 0);
+        for frame in profile.traces.values().flat_map(|trace| &trace.frames) {
+            assert!(
+                !frame
+                    .trim_end_matches(')')
+                    .ends_with(|it: char| it.is_ascii_digit()),
+                "{frame}"
+            );
+        }
+    });
+}
+
+#[test]
+fn cutoff_leaves_out_small_rows_only() {
+    let jdk = Jdk::feature_release(17);
+    let all = spin(jdk, "cpu=samples,interval=1,cutoff=0", 1, 1).profile();
+    assert_eq!(
+        all.table().rows.iter().map(|row| row.count).sum::<u64>(),
+        all.table().total
+    );
+    let large = spin(jdk, "cpu=samples,interval=1,cutoff=0.1", 1, 1).profile();
+    let table = large.table();
+    assert!(!table.rows.is_empty() && table.rows.iter().all(|row| row.self_percent >= 10.0));
+    assert!(table.rows.iter().map(|row| row.count).sum::<u64>() < table.total);
+}
