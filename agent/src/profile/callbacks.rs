@@ -131,7 +131,8 @@ pub(super) fn register(
         // SAFETY: the call takes nothing and cannot fail.
         None => unsafe { libc::gettid() },
     };
-    let Some(serial) = profile.registry.begin(tid) else {
+    let vm_thread = native.map_or(0, |native| native.vm_thread);
+    let Some(serial) = profile.registry.begin(tid, vm_thread) else {
         return;
     };
     match profile.engine {
@@ -140,6 +141,7 @@ pub(super) fn register(
                 tid,
                 env,
                 stack_end,
+                ..
             }) = native
             {
                 let slot = ThreadSlot {

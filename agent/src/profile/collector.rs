@@ -1,6 +1,7 @@
 //! The profile thread: it alone owns the tables and the output, takes messages
 //! and samples, and writes the dumps.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -10,14 +11,17 @@ use hprof_format::rank::RankedCpuTable;
 
 use super::messages::Message;
 use super::output::Output;
+use super::registry::Registry;
 use super::{Engine, Profile};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
+use crate::heap_dump::{Content, Dump, DumpError, Numbers, Summary};
+use crate::options::Format;
 use crate::report;
-use crate::vm::{Jni, Jvmti, ThreadInfo};
+use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
@@ -100,13 +104,13 @@ impl Collector {
                 }
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
-                    self.dump(profile);
+                    self.dump(profile, jvmti, jni);
                     let _ = done.send(());
                 }
                 Ok(Message::Finish { done }) => {
                     self.drain(profile, jvmti, jni);
                     if profile.settings.doe {
-                        self.dump(profile);
+                        self.dump(profile, jvmti, jni);
                     } else {
                         self.output.commit();
                     }
@@ -153,7 +157,8 @@ impl Collector {
     fn thread_start(&mut self, serial: ThreadSerial, info: &ThreadInfo) {
         let number = u64::from(serial.get() - ThreadSerial::BASE);
         let record = ThreadStart {
-            object: ObjectId::new(ObjectId::BASE + number),
+            // Objects of a VM lie at multiples of eight: no heap dump has this id.
+            object: ObjectId::new(ObjectId::BASE + 8 * number),
             serial,
             name: &info.name,
             group: &info.group,
@@ -204,10 +209,17 @@ impl Collector {
     }
 
     /// Writes a dump, and forgets the counts that it holds.
-    fn dump(&mut self, profile: &Profile) {
+    fn dump(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) {
         let verbose = profile.settings.verbose;
         if verbose {
             report::raw("Dumping");
+        }
+        let mut summary = None;
+        if profile.settings.modes.heap_dump {
+            if verbose {
+                report::raw(" Java heap ...");
+            }
+            summary = self.dump_heap(profile, jvmti, jni);
         }
         if profile.settings.modes.cpu_samples {
             if verbose {
@@ -217,7 +229,49 @@ impl Collector {
         }
         if self.output.commit() && verbose {
             report::raw(" done.\n");
+            if let Some(summary) = summary {
+                report::note(&summary.to_string());
+            }
         }
+    }
+
+    /// Writes all objects. A failure is reported, and the profile goes on without.
+    fn dump_heap(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> Option<Summary> {
+        let settings = &profile.settings;
+        let content = Content {
+            text: settings.format == Format::Text,
+            fields: settings.primfields,
+            arrays: settings.primarrays,
+            lines: settings.lineno,
+        };
+        let scratch = self.output.scratch_path();
+        let library = VmLibrary::of(jvmti);
+        let dump = match Dump::take(VmDumper::of(library), jvmti, jni, &scratch, content.text) {
+            Ok(dump) => dump,
+            Err(reason) => {
+                report::error(&format!("no heap dump: {reason}"));
+                self.output
+                    .write(|writer| writer.comment(&format!("no heap dump: {reason}")));
+                return None;
+            }
+        };
+        let mut numbers = ProfileNumbers::new(profile, &mut self.tables.traces);
+        let ctime = LocalTime::now().ctime();
+        let mut result = None;
+        self.output.write(|writer| {
+            match dump.write(writer, &mut numbers, content, &ctime) {
+                Ok(summary) => {
+                    result = Some(summary);
+                    writer.comment(&summary.to_string())
+                }
+                Err(DumpError::Output(error)) => Err(error),
+                Err(error) => {
+                    report::error(&format!("the heap dump is cut off: {error}"));
+                    Ok(())
+                }
+            }
+        });
+        result
     }
 
     fn dump_samples(&mut self, profile: &Profile) {
@@ -323,6 +377,41 @@ impl Collector {
             crate::vm::panics(),
         ));
         lines
+    }
+}
+
+/// Gives out the numbers that a heap dump needs.
+struct ProfileNumbers<'a> {
+    registry: &'a Registry,
+    traces: &'a mut TraceTable,
+    by_vm_thread: HashMap<u64, ThreadSerial>,
+}
+
+impl<'a> ProfileNumbers<'a> {
+    fn new(profile: &'a Profile, traces: &'a mut TraceTable) -> Self {
+        let live = profile.registry.live();
+        Self {
+            registry: &profile.registry,
+            traces,
+            by_vm_thread: live
+                .iter()
+                .map(|thread| (thread.vm_thread as u64, thread.serial))
+                .collect(),
+        }
+    }
+}
+
+impl Numbers for ProfileNumbers<'_> {
+    fn thread(&self, vm_thread: u64) -> Option<ThreadSerial> {
+        self.by_vm_thread.get(&vm_thread).copied()
+    }
+
+    fn new_thread(&mut self) -> ThreadSerial {
+        self.registry.new_serial()
+    }
+
+    fn new_trace(&mut self) -> TraceSerial {
+        self.traces.new_serial()
     }
 }
 

@@ -2,6 +2,7 @@
 //! one line that says so; the program runs on.
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -43,6 +44,16 @@ impl Output {
             created: now,
             failed: false,
             flushed: now,
+        }
+    }
+
+    /// A name that nobody uses, in a folder for large files that are needed for a while.
+    pub(super) fn scratch_path(&self) -> PathBuf {
+        let sink = self.sink.0.lock();
+        if sink.path().is_file() || sink.current_path() != sink.path() {
+            sink.path().to_owned()
+        } else {
+            std::env::temp_dir().join("hprof-rs")
         }
     }
 

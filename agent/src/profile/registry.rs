@@ -14,6 +14,8 @@ use crate::cpu_samples::signal::SlotToken;
 pub(super) struct LiveThread {
     pub(super) serial: ThreadSerial,
     pub(super) slot: Option<SlotToken>,
+    /// The VM's own thread, 0 when that is not known.
+    pub(super) vm_thread: usize,
 }
 
 /// All live threads by kernel thread id, and counts of what happened to threads.
@@ -43,13 +45,21 @@ impl Registry {
 
     /// Registers the thread `tid` unless it is registered already: a thread that
     /// starts while VMInit lists the live ones is seen twice.
-    pub(super) fn begin(&self, tid: i32) -> Option<ThreadSerial> {
+    pub(super) fn begin(&self, tid: i32, vm_thread: usize) -> Option<ThreadSerial> {
         let mut threads = self.threads.lock();
         if threads.contains_key(&tid) {
             return None;
         }
         let serial = self.new_serial();
-        threads.insert(tid, LiveThread { serial, slot: None });
+        let slot = None;
+        threads.insert(
+            tid,
+            LiveThread {
+                serial,
+                slot,
+                vm_thread,
+            },
+        );
         Some(serial)
     }
 

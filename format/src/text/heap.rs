@@ -53,6 +53,10 @@ impl<W: Write> HeapWriter for TextWriter<W> {
         Ok(())
     }
 
+    fn heap_class_names(&mut self, _class: &HeapClass<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
     fn heap_begin(&mut self, totals: &HeapTotals, ctime: &str) -> io::Result<()> {
         let (HeapTotals { objects, bytes }, ctime) = (totals, Name(ctime.trim_end()));
         self.write(|s| {
@@ -129,6 +133,10 @@ impl<W: Write> HeapWriter for TextWriter<W> {
             )?;
             writeln!(s, "elem type={element}[])")
         })
+    }
+
+    fn heap_encoded(&mut self, _length: u32) -> io::Result<&mut dyn Write> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn heap_class(&mut self, class: &HeapClass<'_>) -> io::Result<()> {
