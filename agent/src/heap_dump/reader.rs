@@ -1,4 +1,4 @@
-//! Reads a dump that the VM wrote, in pieces of about a mebibyte.
+//! Reads a dump that the VM writes, in pieces of about a mebibyte, while it is being written.
 //!
 //! The reader of the format crate hands out one sub-record at a time. Here whole runs of them are
 //! handed out, in a buffer that may be changed, so that a dump can be copied
@@ -7,6 +7,9 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hprof_format::binary::{IdSize, Record, SubRecords, tags};
 use hprof_format::reader::{Damage, FileHeader, HeaderError};
@@ -55,8 +58,32 @@ pub trait Visitor {
     ) -> Result<(), DumpError>;
 }
 
+/// Tells whether the VM still writes.
+#[derive(Default)]
+pub struct Growth {
+    finished: AtomicBool,
+}
+
+impl Growth {
+    /// The VM has written all it will write.
+    pub fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    /// Whether that was so.
+    pub fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    /// Waits a little for more.
+    pub fn wait(&self) {
+        std::thread::sleep(Duration::from_micros(500));
+    }
+}
+
 /// A dump that is read from start to end.
-pub struct DumpReader {
+pub struct DumpReader<'a> {
+    growth: &'a Growth,
     file: File,
     buffer: Vec<u8>,
     start: usize,
@@ -74,13 +101,14 @@ const RECORD_HEAD: usize = 9;
 /// Disk space is freed in steps of this.
 const FREE_STEP: u64 = 32 << 20;
 
-impl DumpReader {
-    /// Reads `file` from its start. With `frees`, the disk space of what was read is given back, as
+impl<'a> DumpReader<'a> {
+    /// Reads `file` from its start, and waits for more until `growth` tells that there is no more. With `frees`, the disk space of what was read is given back, as
     /// the copy takes as much: the file cannot be read again.
-    pub fn new(file: &File, frees: bool) -> Result<Self, DumpError> {
+    pub fn new(file: &File, growth: &'a Growth, frees: bool) -> Result<Self, DumpError> {
         let mut file = file.try_clone()?;
         file.seek(SeekFrom::Start(0))?;
         Ok(Self {
+            growth,
             file,
             buffer: vec![0; BUFFER],
             start: 0,
@@ -110,6 +138,10 @@ impl DumpReader {
             let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
             match tag {
                 tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => {
+                    let length = match length {
+                        0 => self.final_length()?,
+                        length => length,
+                    };
                     self.skip(RECORD_HEAD);
                     self.heap(u64::from(length), visitor)?;
                 }
@@ -150,6 +182,16 @@ impl DumpReader {
         }
         self.skip(RECORD_HEAD + length);
         Ok(())
+    }
+
+    /// The length of a segment that had none when it was read: before JDK 14 the VM writes it last.
+    fn final_length(&mut self) -> io::Result<u32> {
+        while !self.growth.is_finished() {
+            self.growth.wait();
+        }
+        let mut length = [0; 4];
+        self.file.read_exact_at(&mut length, self.offset + 5)?;
+        Ok(u32::from_be_bytes(length))
     }
 
     fn heap(&mut self, length: u64, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
@@ -233,6 +275,7 @@ impl DumpReader {
         let buffered = (self.end - self.start).min(usize::try_from(length).unwrap_or(usize::MAX));
         self.skip(buffered);
         let rest = length - buffered as u64;
+        // Beyond what is written yet this is no error; the next read waits.
         self.file
             .seek_relative(i64::try_from(rest).unwrap_or(i64::MAX))?;
         self.offset += rest;
@@ -254,11 +297,12 @@ impl DumpReader {
                     self.buffer.resize(more, 0);
                 }
             }
+            // Asked before the reading: what was written last is then read.
+            let is_finished = self.growth.is_finished();
             match self.file.read(&mut self.buffer[self.end..]) {
-                Ok(found) => {
-                    self.end += found;
-                    self.is_at_end = found == 0;
-                }
+                Ok(0) if is_finished => self.is_at_end = true,
+                Ok(0) => self.growth.wait(),
+                Ok(found) => self.end += found,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -298,12 +342,12 @@ fn too_long(offset: u64, tag: u8, expected: u64, found: u64) -> DumpError {
 }
 
 /// The elements of a large array.
-struct Elements<'a> {
-    reader: &'a mut DumpReader,
+struct Elements<'a, 'b> {
+    reader: &'a mut DumpReader<'b>,
     left: u64,
 }
 
-impl Read for Elements<'_> {
+impl Read for Elements<'_, '_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 || out.is_empty() {
             return Ok(0);

@@ -15,21 +15,19 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Measures arrays, and classes too if `classes`. `None` if the VM does not help.
-    pub fn measure(jvmti: Jvmti, jni: &Jni, classes: bool) -> Option<Self> {
+    /// Measures arrays and classes. `None` if the VM does not help.
+    pub fn measure(jvmti: Jvmti, jni: &Jni) -> Option<Self> {
         let arrays = measure_arrays(jvmti, jni).ok()?;
         let mut by_name: HashMap<String, Vec<u64>> = HashMap::new();
-        if classes {
-            match measure_classes(jni) {
-                Ok(measured) => {
-                    for class in measured {
-                        let name = java_class_name(&class.signature);
-                        by_name.entry(name).or_default().push(class.bytes);
-                    }
+        match measure_classes(jni) {
+            Ok(measured) => {
+                for class in measured {
+                    let name = java_class_name(&class.signature);
+                    by_name.entry(name).or_default().push(class.bytes);
                 }
-                Err(error) => {
-                    report::error(&format!("sizes in the heap dump are estimates ({error})"));
-                }
+            }
+            Err(error) => {
+                report::error(&format!("sizes in the heap dump are estimates ({error})"));
             }
         }
         Some(Self {

@@ -1,48 +1,107 @@
-//! The second reading for binary output: instances and arrays are copied as they are, but for their
-//! allocation trace. Class and object ids are addresses and stay.
+//! Binary output: instances and arrays are copied as they are, but for their allocation trace.
+//! Class and object ids are addresses and stay.
 
 use std::io::{self, Read};
 
-use hprof_format::binary::{BasicType, IdSize, SubRecords, tags};
+use hprof_format::binary::{BasicType, IdSize, Record, SubRecords, tags};
 use hprof_format::ids::{ObjectId, TraceSerial};
+use hprof_format::model::HeapTotals;
 use hprof_format::reader::Damage;
 use hprof_format::writer::ProfileWriter;
 
 use super::primitive_array;
 use super::reader::{DumpError, Visitor};
 use super::survey::Survey;
+use super::thread_objects::ThreadObjects;
+use super::write::{Content, Numbers, Serials, each_class, roots, stacks};
 
-/// Copies objects into a binary profile.
+/// Copies a dump into a binary profile, while the VM writes it.
 pub struct Splice<'a> {
-    writer: &'a mut dyn ProfileWriter,
-    survey: &'a Survey,
-    keeps_fields: bool,
-    keeps_arrays: bool,
+    writer: &'a mut (dyn ProfileWriter + Send),
+    numbers: &'a mut dyn Numbers,
+    content: Content,
+    survey: Survey,
+    serials: Serials,
+    /// Once the first object has come.
+    begun: Option<Begun>,
+}
+
+struct Begun {
+    threads: ThreadObjects,
+    /// How many classes are written.
+    classes: usize,
+    objects: u64,
 }
 
 /// Bytes of the heads of instances and of object arrays.
 const HEAD: usize = 25;
 const TRACE: usize = 9;
+/// Where the class of an instance is.
+const CLASS: usize = 13;
 
 impl<'a> Splice<'a> {
-    /// Without `keeps_fields`, primitive fields are written as 0; without `keeps_arrays`, primitive
-    /// arrays without their elements.
+    /// Copies into `writer`.
     pub fn new(
-        writer: &'a mut dyn ProfileWriter,
-        survey: &'a Survey,
-        keeps_fields: bool,
-        keeps_arrays: bool,
+        writer: &'a mut (dyn ProfileWriter + Send),
+        numbers: &'a mut dyn Numbers,
+        content: Content,
     ) -> Self {
         Self {
             writer,
-            survey,
-            keeps_fields,
-            keeps_arrays,
+            numbers,
+            content,
+            survey: Survey::default(),
+            serials: Serials::default(),
+            begun: None,
         }
     }
 
+    /// Whether anything was written.
+    pub fn has_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    /// Writes what comes before the objects. HotSpot's dumpers have all names, classes and stacks
+    /// there.
+    fn begin(&mut self) -> io::Result<&mut Begun> {
+        let begun = match self.begun.take() {
+            Some(begun) => begun,
+            None => {
+                let (writer, survey) = (&mut *self.writer, &self.survey);
+                self.serials.name_traces(self.numbers, survey);
+                stacks(writer, survey, &self.serials, self.content.lines)?;
+                // All names before the heap: see `heap_class_names`.
+                each_class(survey, 0, &mut |class| writer.heap_class_names(class))?;
+                writer.heap_begin(&HeapTotals::default(), "")?;
+                each_class(survey, 0, &mut |class| writer.heap_class(class))?;
+                Begun {
+                    threads: ThreadObjects::new(survey),
+                    classes: survey.classes.len(),
+                    objects: 0,
+                }
+            }
+        };
+        Ok(self.begun.insert(begun))
+    }
+
+    /// Writes the rest and the end mark when all was read; returns the number of objects.
+    pub fn end(mut self) -> io::Result<u64> {
+        self.begin()?;
+        let Some(begun) = self.begun else {
+            return Ok(0);
+        };
+        let (writer, survey) = (self.writer, &mut self.survey);
+        each_class(survey, begun.classes, &mut |class| writer.heap_class(class))?;
+        survey.threads = Some(Box::new(begun.threads));
+        let new = self.serials.name_threads(self.numbers, survey);
+        roots(writer, survey, &self.serials)?;
+        writer.heap_end()?;
+        new.iter().try_for_each(|thread| thread.write(writer))?;
+        Ok(begun.objects)
+    }
+
     fn clear_primitives(&self, instance: &mut [u8]) {
-        let class = ObjectId::new(u64_at(instance, 13));
+        let class = id_at(instance, CLASS);
         let mut at = HEAD;
         for class in self.survey.hierarchy(class) {
             for (_, basic_type) in &class.fields {
@@ -59,8 +118,8 @@ impl<'a> Splice<'a> {
 }
 
 impl Visitor for Splice<'_> {
-    fn record(&mut self, _: &hprof_format::binary::Record<'_>) -> Result<(), DumpError> {
-        Ok(())
+    fn record(&mut self, record: &Record<'_>) -> Result<(), DumpError> {
+        self.survey.record(record)
     }
 
     fn sub_records(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize, DumpError> {
@@ -69,23 +128,33 @@ impl Visitor for Splice<'_> {
         let (mut kept, mut at) = (0, 0);
         while let Some(&tag) = bytes.get(at) {
             let Some(length) = object_length(&bytes[at..]) else {
-                match other_length(&bytes[at..], offset + at as u64)? {
-                    Some(length) => at += length,
-                    None => break,
+                let mut subs = SubRecords::new(&bytes[at..], IdSize::Eight, offset + at as u64);
+                match subs.next() {
+                    Some(Ok(sub)) => self.survey.add(&sub),
+                    Some(Err(Damage::SubRecordBody { .. })) | None => break,
+                    Some(Err(damage)) => return Err(damage.into()),
                 }
+                at = (subs.offset() - offset) as usize;
                 continue;
             };
             let Some(object) = bytes.get_mut(at..at + length) else {
                 break;
             };
+            let begun = match &mut self.begun {
+                Some(begun) => begun,
+                None => self.begin().map_err(DumpError::Output)?,
+            };
+            begun.objects += 1;
             let mut keep = length;
-            match tag {
-                tags::heap::INSTANCE_DUMP if !self.keeps_fields => self.clear_primitives(object),
-                tags::heap::PRIMITIVE_ARRAY_DUMP if !self.keeps_arrays => {
-                    object[primitive_array::at::LENGTH..primitive_array::at::TYPE].fill(0);
-                    keep = primitive_array::HEAD;
+            if tag == tags::heap::INSTANCE_DUMP {
+                let (id, class) = (id_at(object, 1), id_at(object, CLASS));
+                begun.threads.note(id, class, &object[HEAD..]);
+                if !self.content.fields {
+                    self.clear_primitives(object);
                 }
-                _ => {}
+            } else if tag == tags::heap::PRIMITIVE_ARRAY_DUMP && !self.content.arrays {
+                object[primitive_array::at::LENGTH..primitive_array::at::TYPE].fill(0);
+                keep = primitive_array::HEAD;
             }
             object[TRACE..TRACE + 4].copy_from_slice(&trace);
             if kept < at {
@@ -109,10 +178,14 @@ impl Visitor for Splice<'_> {
         let Some((length, element)) = primitive_array::elements(&head) else {
             return Ok(());
         };
-        if !self.keeps_arrays {
+        if !self.content.arrays {
+            let begun = self.begin().map_err(DumpError::Output)?;
+            begun.objects += 1;
             head[primitive_array::at::LENGTH..primitive_array::at::TYPE].fill(0);
             return self.write(&head);
         }
+        let begun = self.begin().map_err(DumpError::Output)?;
+        begun.objects += 1;
         let width = element.width(IdSize::Eight) as u64;
         let whole = primitive_array::HEAD as u64 + u64::from(length) * width;
         // It came out of a segment whose length has as many bits.
@@ -183,16 +256,6 @@ fn object_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The length of any sub-record, `None` if it is cut off.
-fn other_length(bytes: &[u8], offset: u64) -> Result<Option<usize>, DumpError> {
-    let mut subs = SubRecords::new(bytes, IdSize::Eight, offset);
-    match subs.next() {
-        Some(Ok(_)) => Ok(Some((subs.offset() - offset) as usize)),
-        Some(Err(Damage::SubRecordBody { .. })) | None => Ok(None),
-        Some(Err(damage)) => Err(damage.into()),
-    }
-}
-
 #[inline]
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..]
@@ -200,8 +263,8 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
         .map_or(0, |field| u32::from_be_bytes(*field))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..]
-        .first_chunk()
-        .map_or(0, |field| u64::from_be_bytes(*field))
+#[inline]
+fn id_at(bytes: &[u8], at: usize) -> ObjectId {
+    let field = bytes[at..].first_chunk();
+    ObjectId::new(field.map_or(0, |field| u64::from_be_bytes(*field)))
 }

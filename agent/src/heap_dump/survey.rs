@@ -14,6 +14,7 @@ use hprof_format::reader::Damage;
 
 use super::primitive_array;
 use super::reader::{DumpError, Visitor};
+use super::thread_objects::ThreadObjects;
 use super::vm_names;
 use crate::vm::ArrayLayout;
 
@@ -37,17 +38,6 @@ pub struct Class {
     pub fields: Box<[(StringId, BasicType)]>,
     /// The number of its instances, arrays included.
     pub instances: u64,
-    /// Where the VM's pointer to a thread lies in an instance.
-    thread_pointer: ThreadPointer,
-}
-
-/// Where a field of `java.lang.Thread` lies in the values of an instance.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ThreadPointer {
-    NotLooked,
-    /// No thread.
-    None,
-    At(usize),
 }
 
 /// A frame of a thread's stack.
@@ -91,8 +81,8 @@ pub struct Survey {
     pub stacks: Vec<Stack>,
     /// All roots.
     pub roots: Vec<Root>,
-    /// The VM's pointers to live threads, by thread object.
-    pub thread_pointers: HashMap<ObjectId, u64>,
+    /// The threads among the objects, once objects come.
+    pub threads: Option<Box<ThreadObjects>>,
     /// Objects and arrays.
     pub objects: u64,
     /// Bytes that all arrays take in the heap, as far as [`Self::new`] was told their layout.
@@ -158,6 +148,22 @@ impl Survey {
         }
     }
 
+    /// The VM's pointer to the thread that an object is, 0 if it is none that lives.
+    pub fn vm_thread(&self, object: ObjectId) -> u64 {
+        let known = self.threads.as_ref().and_then(|it| it.pointers.get(&object));
+        known.copied().unwrap_or(0)
+    }
+
+    /// Takes in a sub-record that is no object.
+    pub fn add(&mut self, sub: &SubRecord<'_>) {
+        match sub {
+            SubRecord::Class(class) => self.add_class(class),
+            SubRecord::Root(root) => self.roots.push(*root),
+            // Only Android writes others.
+            _ => {}
+        }
+    }
+
     fn add_class(&mut self, dump: &ClassDump<'_>) {
         if self.class_places.contains_key(&dump.class) {
             return;
@@ -177,7 +183,6 @@ impl Survey {
                 .map(|it| (it.name, it.basic_type))
                 .collect(),
             instances: 0,
-            thread_pointer: ThreadPointer::NotLooked,
         });
     }
 
@@ -189,58 +194,19 @@ impl Survey {
     }
 
     #[inline]
-    fn count(&mut self, class: ObjectId) -> Option<usize> {
+    fn count(&mut self, class: ObjectId) {
         self.objects += 1;
         let place = if self.last_class.0 == class.get() {
             self.last_class.1
         } else {
             let Some(place) = self.place(class) else {
                 self.unknown_class += 1;
-                return None;
+                return;
             };
             self.last_class = (class.get(), place);
             place
         };
         self.classes[place].instances += 1;
-        Some(place)
-    }
-
-    #[inline]
-    fn instance(&mut self, object: ObjectId, class: ObjectId, values: &[u8]) {
-        let Some(place) = self.count(class) else {
-            return;
-        };
-        let at = match self.classes[place].thread_pointer {
-            ThreadPointer::None => return,
-            ThreadPointer::At(at) => at,
-            ThreadPointer::NotLooked => {
-                let found = self.find_thread_pointer(class);
-                self.classes[place].thread_pointer = found;
-                match found {
-                    ThreadPointer::At(at) => at,
-                    _ => return,
-                }
-            }
-        };
-        if let Some(pointer) = values.get(at..).and_then(|rest| rest.first_chunk()) {
-            let pointer = u64::from_be_bytes(*pointer);
-            if pointer != 0 {
-                self.thread_pointers.insert(object, pointer);
-            }
-        }
-    }
-
-    fn find_thread_pointer(&self, class: ObjectId) -> ThreadPointer {
-        let mut at = 0;
-        for class in self.hierarchy(class) {
-            for (name, basic_type) in &class.fields {
-                if &*class.name == "java.lang.Thread" && self.text(*name) == "eetop" {
-                    return ThreadPointer::At(at);
-                }
-                at += basic_type.width(IdSize::Eight);
-            }
-        }
-        ThreadPointer::None
     }
 }
 
@@ -308,7 +274,16 @@ impl Visitor for Survey {
                     class,
                     values,
                     ..
-                } => self.instance(object, class, values),
+                } => {
+                    self.count(class);
+                    if self.threads.is_none() {
+                        // Classes come before objects.
+                        self.threads = Some(Box::new(ThreadObjects::new(self)));
+                    }
+                    if let Some(threads) = &mut self.threads {
+                        threads.note(object, class, values);
+                    }
+                }
                 SubRecord::ObjectArray {
                     class, elements, ..
                 } => {
@@ -322,10 +297,7 @@ impl Visitor for Survey {
                     let width = element.width(IdSize::Eight);
                     self.add_array((values.len() / width) as u64, Some(width as u64));
                 }
-                SubRecord::Class(class) => self.add_class(&class),
-                SubRecord::Root(root) => self.roots.push(root),
-                // Only Android writes others.
-                _ => {}
+                other => self.add(&other),
             }
         }
     }

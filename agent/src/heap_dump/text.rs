@@ -1,22 +1,77 @@
-//! The second reading for text output: each object becomes lines.
+//! Text output: the VM's dump is read once while it is written, for classes, threads, roots and
+//! totals, which the text has in front; and then once more, when each object becomes lines.
 
 use std::io::Read;
 
 use hprof_format::binary::{BasicType, IdSize, Record, SubRecord, SubRecords, Value};
 use hprof_format::ids::{ObjectId, TraceSerial};
 use hprof_format::model::{
-    HeapField, HeapInstance, HeapObjectArray, HeapPrimitiveArray, PrimitiveValues,
+    HeapField, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapTotals, PrimitiveValues,
 };
 use hprof_format::reader::Damage;
 use hprof_format::writer::ProfileWriter;
 
-use super::primitive_array;
-use super::reader::{DumpError, Visitor};
+use super::reader::{DumpError, DumpReader, Growth, Visitor};
+use super::sizes::Sizes;
 use super::survey::Survey;
+use super::vm_dump::Place;
+use super::write::{Numbers, Serials, each_class, roots, stacks};
+use super::{Failure, Request, follow, primitive_array};
 use crate::vm::ArrayLayout;
 
+/// Writes a dump as text; returns the number of objects.
+///
+/// # Errors
+/// [`Failure`].
+pub fn dump(
+    request: &Request<'_>,
+    writer: &mut dyn ProfileWriter,
+    numbers: &mut dyn Numbers,
+) -> Result<u64, Failure> {
+    let sizes = Sizes::measure(request.jvmti, request.jni);
+    let arrays = sizes.as_ref().map(Sizes::arrays);
+    let place = Place::create(request.output).map_err(Failure::NoDump)?;
+    let mut survey = Survey::new(arrays);
+    let (dumped, read) = follow(request, &place, false, &mut survey);
+    dumped.map_err(Failure::NoDump)?;
+    let file = read.map_err(|error| Failure::NoDump(error.to_string()))?;
+    drop(place);
+    let mut serials = Serials::default();
+    serials.name_traces(numbers, &survey);
+    for thread in serials.name_threads(numbers, &survey) {
+        thread.write(writer)?;
+    }
+    stacks(writer, &survey, &serials, request.content.lines)?;
+    let classes = ClassText::of(&survey, sizes.as_ref());
+    let totals = HeapTotals {
+        objects: survey.objects,
+        bytes: survey.array_bytes
+            + survey
+                .classes
+                .iter()
+                .zip(&classes)
+                .map(|(class, text)| class.instances * text.size)
+                .sum::<u64>(),
+    };
+    writer.heap_begin(&totals, request.ctime)?;
+    roots(writer, &survey, &serials)?;
+    let growth = Growth::default();
+    growth.finish();
+    let mut objects = TextObjects::new(writer, &survey, &classes, arrays);
+    let read = DumpReader::new(&file, &growth, true).and_then(|it| it.read(&mut objects));
+    if let Err(DumpError::Output(error)) = read {
+        return Err(error.into());
+    }
+    each_class(&survey, 0, &mut |class| writer.heap_class(class))?;
+    writer.heap_end()?;
+    match read {
+        Ok(()) => Ok(survey.objects),
+        Err(error) => Err(Failure::CutOff(error.to_string())),
+    }
+}
+
 /// Writes objects and arrays as text.
-pub struct TextObjects<'a> {
+struct TextObjects<'a> {
     writer: &'a mut dyn ProfileWriter,
     arrays: Option<ArrayLayout>,
     classes: &'a [ClassText],
@@ -26,7 +81,7 @@ pub struct TextObjects<'a> {
 }
 
 /// What is needed for the lines of a class's instances.
-pub struct ClassText {
+struct ClassText {
     name: Box<str>,
     /// The size of an instance.
     size: u64,
@@ -35,15 +90,10 @@ pub struct ClassText {
 }
 
 impl ClassText {
-    /// The size of an instance.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// For all classes of a dump, in its order; `size` tells the size of a class's instances.
-    pub fn of(survey: &Survey, size: impl Fn(usize) -> u64) -> Vec<Self> {
+    /// For all classes of a dump, in its order.
+    fn of(survey: &Survey, sizes: Option<&Sizes>) -> Vec<Self> {
         let mut all = Vec::with_capacity(survey.classes.len());
-        for (place, class) in survey.classes.iter().enumerate() {
+        for class in &survey.classes {
             let mut levels = Vec::new();
             let mut at = 0;
             for class in survey.hierarchy(class.id) {
@@ -58,7 +108,13 @@ impl ClassText {
             }
             all.push(Self {
                 name: class.name.clone(),
-                size: size(place),
+                size: match sizes {
+                    // Each array has a size of its own.
+                    Some(sizes) if !class.name.ends_with(']') => {
+                        sizes.instance(&class.name, &survey.layout(class.id))
+                    }
+                    _ => 0,
+                },
                 references: levels.into_iter().rev().flatten().collect(),
             });
         }
@@ -68,7 +124,7 @@ impl ClassText {
 
 impl<'a> TextObjects<'a> {
     /// Writes the objects of the dump that `survey` and `classes` are about.
-    pub fn new(
+    fn new(
         writer: &'a mut dyn ProfileWriter,
         survey: &'a Survey,
         classes: &'a [ClassText],

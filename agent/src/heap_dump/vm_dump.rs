@@ -4,38 +4,86 @@ use std::ffi::CString;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use super::reader::Growth;
 use crate::vm::{Jni, VmDumper};
 
 /// HotSpot wants this ending.
 const FILE: &str = "heap.hprof";
 
-/// Lets the VM dump its heap, and returns the file, which has no name any more: it goes when it is
-/// closed, whatever happens to this process.
-///
-/// While the VM writes, the file is in a folder of its own beside `output`, that only this user
-/// can read: on the same file system, as a dump is large.
-///
-/// # Errors
-/// Why there is no dump, as text.
-pub fn take(dumper: VmDumper, jni: &Jni, output: &Path, live: bool) -> Result<File, String> {
-    let folder = Folder::create(output)
-        .map_err(|error| format!("cannot make a folder for it beside {}: {error}", output.display()))?;
-    let open = folder.open().map_err(|error| error.to_string())?;
-    // The way through the descriptor is plain ASCII, whatever the folder's name is: the VM could
-    // not write a name that the locale does not have.
-    let through = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
-    let place = if through.is_dir() { through } else { folder.path.clone() };
-    let name = CString::new(place.join(FILE).as_os_str().as_bytes())
-        .map_err(|error| error.to_string())?;
-    dumper.dump(jni, &name, live)?;
-    File::open(folder.path.join(FILE)).map_err(|error| format!("the VM left no file: {error}"))
+/// A place for the VM's dump: a folder of its own beside the profile, that only this user can read;
+/// on the same file system, as a dump is large. It goes with all that is in it.
+pub struct Place {
+    folder: Folder,
+    /// The open folder.
+    open: File,
 }
 
-/// A folder that goes with all that is in it.
+impl Place {
+    /// A place beside `output`.
+    ///
+    /// # Errors
+    /// Why there is none, as text.
+    pub fn create(output: &Path) -> Result<Self, String> {
+        let fail = |error: io::Error| {
+            let beside = output.display();
+            format!("cannot make a folder for it beside {beside}: {error}")
+        };
+        let folder = Folder::create(output).map_err(fail)?;
+        let open = File::open(&folder.path).map_err(fail)?;
+        Ok(Self { folder, open })
+    }
+
+    /// Lets the VM dump its heap, and tells `growth` when it has done so.
+    ///
+    /// # Errors
+    /// What the VM says, as text.
+    pub fn dump(
+        &self,
+        dumper: VmDumper,
+        jni: &Jni,
+        live: bool,
+        growth: &Growth,
+    ) -> Result<(), String> {
+        // The way through the descriptor is plain ASCII, whatever the folder's name is: the VM could
+        // not write a name that the locale does not have.
+        let through = PathBuf::from(format!("/proc/self/fd/{}", self.open.as_raw_fd()));
+        let place = if through.is_dir() {
+            through
+        } else {
+            self.folder.path.clone()
+        };
+        let name = place.join(FILE).into_os_string().into_vec();
+        let result = match CString::new(name) {
+            Ok(name) => dumper.dump(jni, &name, live),
+            Err(error) => Err(error.to_string()),
+        };
+        growth.finish();
+        result
+    }
+
+    /// The VM's file, as soon as there is one. It loses its name, and so it goes when it is
+    /// closed, whatever happens to this process.
+    ///
+    /// # Errors
+    /// When the VM has finished without it.
+    pub fn file(&self, growth: &Growth) -> io::Result<File> {
+        loop {
+            let is_finished = growth.is_finished();
+            match File::open(self.folder.path.join(FILE)) {
+                Ok(file) => return Ok(file),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !is_finished => {
+                    growth.wait();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
 struct Folder {
     path: PathBuf,
 }
@@ -56,10 +104,6 @@ impl Folder {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    fn open(&self) -> io::Result<File> {
-        File::open(&self.path)
     }
 }
 

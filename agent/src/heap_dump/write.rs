@@ -1,19 +1,17 @@
-//! Writes a dump of the VM into the profile.
+//! What both formats have in common: numbers, stacks, roots and classes.
+
+use std::io;
 
 use hashbrown::HashMap;
 use hprof_format::binary::tags::line;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::{
-    Frame, HeapClass, HeapField, HeapFieldType, HeapRoot, HeapTotals, InstanceLayout, Line, Root,
-    RootKind, ThreadStart, Trace,
+    Frame, HeapClass, HeapField, HeapFieldType, HeapRoot, InstanceLayout, Line, Root, RootKind,
+    ThreadStart, Trace,
 };
 use hprof_format::writer::ProfileWriter;
 
-use super::reader::{DumpError, DumpReader};
-use super::splice::Splice;
 use super::survey::{Class, Stack, Survey};
-use super::text::{ClassText, TextObjects};
-use super::{Dump, Summary};
 
 /// What a dump is to hold.
 #[derive(Clone, Copy, Debug)]
@@ -29,168 +27,101 @@ pub struct Content {
 }
 
 /// Who gives out the numbers of a profile.
-pub trait Numbers {
-    /// The serial of a live thread by the VM's pointer to it.
+pub trait Numbers: Send {
+    /// The serial of a thread by the VM's pointer to it, `None` for 0 or a thread that is not known.
     fn thread(&self, vm_thread: u64) -> Option<ThreadSerial>;
-    /// A serial for a thread that the profile does not know.
-    fn new_thread(&mut self) -> ThreadSerial;
+    /// A serial and a name for such a thread.
+    fn new_thread(&mut self, vm_thread: u64) -> (ThreadSerial, &'static str);
     /// A serial for the stack of a thread.
     fn new_trace(&mut self) -> TraceSerial;
 }
 
 /// From the VM's serials to those of the profile.
 #[derive(Default)]
-struct Serials {
+pub struct Serials {
     threads: HashMap<ThreadSerial, ThreadSerial>,
     traces: HashMap<TraceSerial, TraceSerial>,
 }
 
-impl Dump {
-    /// Writes the dump. `ctime` is the present time as text.
-    ///
-    /// # Errors
-    /// [`DumpError::Output`] when the profile cannot be written; any other one when the VM's dump
-    /// cannot be read, and then what was written of it is whole but for its end.
-    pub fn write(
-        self,
-        writer: &mut dyn ProfileWriter,
-        numbers: &mut dyn Numbers,
-        content: Content,
-        ctime: &str,
-    ) -> Result<Summary, DumpError> {
-        let result = self.write_all(writer, numbers, content, ctime);
-        match &result {
-            Ok(()) => writer.heap_end().map_err(DumpError::Output)?,
-            Err(DumpError::Output(_)) => {}
-            // A binary dump without its end mark is known to be cut off.
-            Err(error) if content.text => {
-                writer
-                    .heap_end()
-                    .and_then(|()| writer.comment(&format!("this heap dump is cut off: {error}")))
-                    .map_err(DumpError::Output)?;
+/// A thread that the profile did not know.
+pub struct NewThread {
+    serial: ThreadSerial,
+    object: ObjectId,
+    name: &'static str,
+}
+
+impl NewThread {
+    /// Tells of it.
+    pub fn write(&self, writer: &mut dyn ProfileWriter) -> io::Result<()> {
+        writer.thread_start(&ThreadStart {
+            object: self.object,
+            serial: self.serial,
+            name: self.name,
+            group: "",
+            parent_group: "",
+            trace: TraceSerial::SYSTEM,
+        })
+    }
+}
+
+impl Serials {
+    /// Gives each thread of the dump its serial in the profile, and returns those that are new.
+    pub fn name_threads(&mut self, numbers: &mut dyn Numbers, survey: &Survey) -> Vec<NewThread> {
+        let mut new = Vec::new();
+        let mut name = |vm_serial: ThreadSerial, object: ObjectId, vm_thread: u64| {
+            if vm_serial.get() == 0 {
+                return;
             }
-            Err(_) => {}
+            self.threads.entry(vm_serial).or_insert_with(|| {
+                numbers.thread(vm_thread).unwrap_or_else(|| {
+                    let (serial, name) = numbers.new_thread(vm_thread);
+                    new.push(NewThread {
+                        serial,
+                        object,
+                        name,
+                    });
+                    serial
+                })
+            });
+        };
+        for root in &survey.roots {
+            if let RootKind::ThreadObject { thread, .. } = root.kind {
+                name(thread, root.object, survey.vm_thread(root.object));
+            }
         }
-        result.map(|()| self.summary())
+        for root in &survey.roots {
+            match root.kind {
+                RootKind::JniLocal { thread, .. }
+                | RootKind::JavaFrame { thread, .. }
+                | RootKind::NativeStack { thread }
+                | RootKind::ThreadBlock { thread } => name(thread, ObjectId::NULL, 0),
+                _ => {}
+            }
+        }
+        new
     }
 
-    fn write_all(
-        &self,
-        writer: &mut dyn ProfileWriter,
-        numbers: &mut dyn Numbers,
-        content: Content,
-        ctime: &str,
-    ) -> Result<(), DumpError> {
-        let survey = &self.survey;
-        let serials = threads(writer, numbers, survey).map_err(DumpError::Output)?;
-        stacks(writer, survey, &serials, content.lines).map_err(DumpError::Output)?;
-        // All names before the heap: see `heap_class_names`.
-        each_class(survey, &mut |class| writer.heap_class_names(class))?;
-        let size = |place: usize| {
-            let class = &survey.classes[place];
-            let sizes = self.sizes.as_ref();
-            sizes.map_or(0, |sizes| {
-                sizes.instance(&class.name, &survey.layout(class.id))
-            })
-        };
-        let reader = DumpReader::new(&self.file, true)?;
-        if content.text {
-            let classes = ClassText::of(survey, size);
-            let objects = |class: &Class| class.instances * size_of_instances(class, &classes, survey);
-            let totals = HeapTotals {
-                objects: survey.objects,
-                bytes: survey.array_bytes + survey.classes.iter().map(objects).sum::<u64>(),
+    /// Gives each stack of the dump its serial in the profile.
+    pub fn name_traces(&mut self, numbers: &mut dyn Numbers, survey: &Survey) {
+        for stack in &survey.stacks {
+            let trace = if stack.thread.get() == 0 && stack.frames.is_empty() {
+                TraceSerial::SYSTEM
+            } else {
+                numbers.new_trace()
             };
-            writer
-                .heap_begin(&totals, ctime)
-                .map_err(DumpError::Output)?;
-            roots(writer, survey, &serials).map_err(DumpError::Output)?;
-            let arrays = self.sizes.as_ref().map(super::Sizes::arrays);
-            reader.read(&mut TextObjects::new(writer, survey, &classes, arrays))?;
-            each_class(survey, &mut |class| writer.heap_class(class))
-        } else {
-            writer
-                .heap_begin(&HeapTotals::default(), ctime)
-                .map_err(DumpError::Output)?;
-            each_class(survey, &mut |class| writer.heap_class(class))?;
-            roots(writer, survey, &serials).map_err(DumpError::Output)?;
-            let (fields, arrays) = (content.fields, content.arrays);
-            reader.read(&mut Splice::new(writer, survey, fields, arrays))
+            self.traces.insert(stack.trace, trace);
         }
     }
 }
 
-/// The size of each instance; arrays are counted by themselves.
-fn size_of_instances(class: &Class, classes: &[ClassText], survey: &Survey) -> u64 {
-    if class.name.ends_with(']') {
-        return 0;
-    }
-    survey
-        .place(class.id)
-        .map_or(0, |place| classes[place].size())
-}
-
-/// Gives each thread of the dump its serial in the profile, and tells of those that are new.
-fn threads(
-    writer: &mut dyn ProfileWriter,
-    numbers: &mut dyn Numbers,
-    survey: &Survey,
-) -> std::io::Result<Serials> {
-    let mut serials = Serials::default();
-    let mut name = |vm_serial: ThreadSerial, object: ObjectId, pointer: u64| {
-        if vm_serial.get() == 0 || serials.threads.contains_key(&vm_serial) {
-            return std::io::Result::Ok(());
-        }
-        let serial = match numbers.thread(pointer).filter(|_| pointer != 0) {
-            Some(serial) => serial,
-            None => {
-                let serial = numbers.new_thread();
-                writer.thread_start(&ThreadStart {
-                    object,
-                    serial,
-                    name: "(thread of a heap dump)",
-                    group: "",
-                    parent_group: "",
-                    trace: TraceSerial::SYSTEM,
-                })?;
-                serial
-            }
-        };
-        serials.threads.insert(vm_serial, serial);
-        Ok(())
-    };
-    for root in &survey.roots {
-        if let RootKind::ThreadObject { thread, .. } = root.kind {
-            let pointer = survey.thread_pointers.get(&root.object);
-            name(thread, root.object, pointer.copied().unwrap_or(0))?;
-        }
-    }
-    for root in &survey.roots {
-        match root.kind {
-            RootKind::JniLocal { thread, .. }
-            | RootKind::JavaFrame { thread, .. }
-            | RootKind::NativeStack { thread }
-            | RootKind::ThreadBlock { thread } => name(thread, ObjectId::NULL, 0)?,
-            _ => {}
-        }
-    }
-    for stack in &survey.stacks {
-        let trace = if stack.thread.get() == 0 && stack.frames.is_empty() {
-            TraceSerial::SYSTEM
-        } else {
-            numbers.new_trace()
-        };
-        serials.traces.insert(stack.trace, trace);
-    }
-    Ok(serials)
-}
-
-fn stacks(
+/// Writes the stacks of all threads. Those of a binary profile do not name their thread, which is known
+/// when the objects have been read only; the roots of the threads name their stacks.
+pub fn stacks(
     writer: &mut dyn ProfileWriter,
     survey: &Survey,
     serials: &Serials,
     lines: bool,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     if !writer.has_trace(TraceSerial::SYSTEM) {
         writer.trace(&Trace {
             serial: TraceSerial::SYSTEM,
@@ -214,7 +145,7 @@ fn stack_trace(
     serial: TraceSerial,
     serials: &Serials,
     lines: bool,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     let found: Vec<_> = stack
         .frames
         .iter()
@@ -240,16 +171,17 @@ fn stack_trace(
         .collect();
     writer.trace(&Trace {
         serial,
-        thread: Some(serials.thread(stack.thread)).filter(|_| stack.thread.get() != 0),
+        thread: serials.threads.get(&stack.thread).copied(),
         frames: &frames,
     })
 }
 
-fn roots(
+/// Writes all roots.
+pub fn roots(
     writer: &mut dyn ProfileWriter,
     survey: &Survey,
     serials: &Serials,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     for root in &survey.roots {
         let kind = serials.root(root.kind);
         let class = survey.class(root.object);
@@ -289,14 +221,16 @@ impl Serials {
     }
 }
 
-/// Shows all classes, each super class before its subclasses.
-fn each_class(
+/// Shows the classes from the one at `first` on, each super class before its subclasses.
+pub fn each_class(
     survey: &Survey,
-    show: &mut dyn FnMut(&HeapClass<'_>) -> std::io::Result<()>,
-) -> Result<(), DumpError> {
+    first: usize,
+    show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
+) -> io::Result<()> {
     let mut shown = vec![false; survey.classes.len()];
+    shown[..first].fill(true);
     let mut line = Vec::new();
-    for class in &survey.classes {
+    for class in &survey.classes[first..] {
         line.clear();
         for class in survey.hierarchy(class.id) {
             match survey.place(class.id) {
@@ -306,7 +240,7 @@ fn each_class(
         }
         for &place in line.iter().rev() {
             if !std::mem::replace(&mut shown[place], true) {
-                show_class(survey, &survey.classes[place], show).map_err(DumpError::Output)?;
+                show_class(survey, &survey.classes[place], show)?;
             }
         }
     }
@@ -316,8 +250,8 @@ fn each_class(
 fn show_class(
     survey: &Survey,
     class: &Class,
-    show: &mut dyn FnMut(&HeapClass<'_>) -> std::io::Result<()>,
-) -> std::io::Result<()> {
+    show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
+) -> io::Result<()> {
     let statics = class.statics.iter();
     let statics: Vec<_> = statics
         .map(|&(name, value)| HeapField {

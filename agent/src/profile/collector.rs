@@ -1,7 +1,6 @@
 //! The profile thread: it alone owns the tables and the output, takes messages
 //! and samples, and writes the dumps.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -11,14 +10,14 @@ use hprof_format::rank::RankedCpuTable;
 
 use super::messages::Message;
 use super::output::Output;
-use super::registry::Registry;
+use super::numbers::ProfileNumbers;
 use super::{Engine, Profile};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
-use crate::heap_dump::{Content, Dump, DumpError, Numbers, Summary};
+use crate::heap_dump::{self, Content, Failure, Request, Summary};
 use crate::options::Format;
 use crate::report;
 use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
@@ -33,10 +32,12 @@ pub(super) struct Collector {
     last_lost: u64,
 }
 
-struct Tables {
+pub(super) struct Tables {
     methods: MethodTable,
     resolver: Resolver,
-    traces: TraceTable,
+    pub(super) traces: TraceTable,
+    /// The serial of the profile thread, when a heap dump has shown it.
+    pub(super) own_thread: Option<ThreadSerial>,
     samples: Samples,
     per_thread: bool,
     scratch: Vec<FrameId>,
@@ -66,6 +67,7 @@ impl Collector {
                 methods: MethodTable::default(),
                 resolver: Resolver::new(lineno),
                 traces: TraceTable::new(TABLE_MEMORY),
+                own_thread: None,
                 samples: Samples::default(),
                 per_thread,
                 scratch: Vec::new(),
@@ -245,31 +247,30 @@ impl Collector {
             lines: settings.lineno,
         };
         let scratch = self.output.scratch_path();
-        let library = VmLibrary::of(jvmti);
-        let dump = match Dump::take(VmDumper::of(library), jvmti, jni, &scratch, content.text) {
-            Ok(dump) => dump,
-            Err(reason) => {
-                report::error(&format!("no heap dump: {reason}"));
-                self.output
-                    .write(|writer| writer.comment(&format!("no heap dump: {reason}")));
-                return None;
-            }
-        };
-        let mut numbers = ProfileNumbers::new(profile, &mut self.tables.traces);
         let ctime = LocalTime::now().ctime();
+        let request = Request {
+            dumper: VmDumper::of(VmLibrary::of(jvmti)),
+            jvmti,
+            jni,
+            output: &scratch,
+            content,
+            ctime: &ctime,
+        };
+        let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables);
         let mut result = None;
         self.output.write(|writer| {
-            match dump.write(writer, &mut numbers, content, &ctime) {
+            let remark = match heap_dump::dump(&request, writer, &mut numbers) {
                 Ok(summary) => {
                     result = Some(summary);
-                    writer.comment(&summary.to_string())
+                    summary.to_string()
                 }
-                Err(DumpError::Output(error)) => Err(error),
-                Err(error) => {
-                    report::error(&format!("the heap dump is cut off: {error}"));
-                    Ok(())
+                Err(Failure::Output(error)) => return Err(error),
+                Err(failure) => {
+                    report::error(&failure.to_string());
+                    failure.to_string()
                 }
-            }
+            };
+            writer.comment(&remark)
         });
         result
     }
@@ -377,41 +378,6 @@ impl Collector {
             crate::vm::panics(),
         ));
         lines
-    }
-}
-
-/// Gives out the numbers that a heap dump needs.
-struct ProfileNumbers<'a> {
-    registry: &'a Registry,
-    traces: &'a mut TraceTable,
-    by_vm_thread: HashMap<u64, ThreadSerial>,
-}
-
-impl<'a> ProfileNumbers<'a> {
-    fn new(profile: &'a Profile, traces: &'a mut TraceTable) -> Self {
-        let live = profile.registry.live();
-        Self {
-            registry: &profile.registry,
-            traces,
-            by_vm_thread: live
-                .iter()
-                .map(|thread| (thread.vm_thread as u64, thread.serial))
-                .collect(),
-        }
-    }
-}
-
-impl Numbers for ProfileNumbers<'_> {
-    fn thread(&self, vm_thread: u64) -> Option<ThreadSerial> {
-        self.by_vm_thread.get(&vm_thread).copied()
-    }
-
-    fn new_thread(&mut self) -> ThreadSerial {
-        self.registry.new_serial()
-    }
-
-    fn new_trace(&mut self) -> TraceSerial {
-        self.traces.new_serial()
     }
 }
 

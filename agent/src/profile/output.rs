@@ -58,7 +58,10 @@ impl Output {
     }
 
     /// Writes something, unless writing has failed before.
-    pub(super) fn write(&mut self, body: impl FnOnce(&mut dyn ProfileWriter) -> io::Result<()>) {
+    pub(super) fn write(
+        &mut self,
+        body: impl FnOnce(&mut (dyn ProfileWriter + Send)) -> io::Result<()>,
+    ) {
         if self.failed {
             return;
         }

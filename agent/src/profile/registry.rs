@@ -22,6 +22,7 @@ pub(super) struct LiveThread {
 #[derive(Default)]
 pub(super) struct Registry {
     threads: Mutex<HashMap<i32, LiveThread>>,
+    last_ended: Mutex<Option<LiveThread>>,
     last_serial: AtomicU32,
     ended_cpu_nanos: AtomicU64,
     without_timer: AtomicU32,
@@ -74,7 +75,17 @@ impl Registry {
     }
 
     pub(super) fn end(&self, tid: i32) -> Option<LiveThread> {
-        self.threads.lock().remove(&tid)
+        let ended = self.threads.lock().remove(&tid);
+        if ended.is_some() {
+            *self.last_ended.lock() = ended;
+        }
+        ended
+    }
+
+    /// The thread that ended last. At the end of the VM it still runs the VM's own code, so a heap
+    /// dump has it.
+    pub(super) fn last_ended(&self) -> Option<LiveThread> {
+        *self.last_ended.lock()
     }
 
     pub(super) fn live(&self) -> Vec<LiveThread> {
