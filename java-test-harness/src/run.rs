@@ -36,7 +36,7 @@ pub struct Run {
 
 impl Run {
     /// A JVM of this JDK, with a folder of its own to run in, a heap of 512 MiB, and a time limit
-    /// of one minute.
+    /// of two minutes.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl Run {
             jvm_arguments: fixed.map(OsString::from).to_vec(),
             main: Vec::new(),
             variables: Vec::new(),
-            time_limit: Duration::from_secs(60),
+            time_limit: Duration::from_secs(120),
             folder: folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")),
         }
     }

@@ -141,6 +141,7 @@ pub(super) fn register(
                 tid,
                 env,
                 stack_end,
+                anchor,
                 ..
             }) = native
             {
@@ -149,6 +150,7 @@ pub(super) fn register(
                     env,
                     serial: serial.get(),
                     stack_end,
+                    anchor,
                 };
                 match engine.start_thread(slot, installed) {
                     Ok(token) => profile.registry.set_slot(tid, token),
