@@ -131,7 +131,8 @@ pub(super) fn register(
         // SAFETY: the call takes nothing and cannot fail.
         None => unsafe { libc::gettid() },
     };
-    let Some(serial) = profile.registry.begin(tid) else {
+    let vm_thread = native.map_or(0, |native| native.vm_thread);
+    let Some(serial) = profile.registry.begin(tid, vm_thread) else {
         return;
     };
     match profile.engine {
@@ -141,6 +142,7 @@ pub(super) fn register(
                 env,
                 stack_end,
                 anchor,
+                ..
             }) = native
             {
                 let slot = ThreadSlot {

@@ -38,6 +38,8 @@ pub struct NativeThread {
     pub env: *mut JNIEnv,
     /// The highest address of the stack; 0 when the VM does not tell.
     pub stack_end: usize,
+    /// The VM's own thread, as the thread object has it.
+    pub vm_thread: usize,
     /// Addresses of the stack pointer and program counter of the last Java frame
     /// in the VM's thread; 0 when the VM does not tell.
     pub anchor: (usize, usize),
@@ -86,6 +88,7 @@ impl JavaThreads {
                 tid: *((os_thread + self.thread_id_offset) as *const i32),
                 env: (vm_thread + self.env_offset) as *mut JNIEnv,
                 stack_end: self.stack_end(vm_thread),
+                vm_thread,
                 anchor: self.anchor(vm_thread),
             })
         }
@@ -101,6 +104,7 @@ impl JavaThreads {
             // SAFETY: the environment is a member of the current VM thread at
             // this offset, the same for all threads.
             stack_end: unsafe { self.stack_end(vm_thread) },
+            vm_thread,
             anchor: self.anchor(vm_thread),
         }
     }
