@@ -1,12 +1,14 @@
 //! VMInit: from here on the program is profiled.
 
+use std::ffi::CStr;
+
 use hprof_native_headers as raw;
 use jni_sys::{jobject, jvalue};
 
 use super::callbacks::register;
-use super::{Engine, Phase, Profile, virtual_threads};
+use super::{Engine, Phase, Profile, exit_hook, virtual_threads};
 use crate::report;
-use crate::vm::{JavaThreads, Jni, Result, VmLibrary, VmStructs};
+use crate::vm::{JavaThreads, Jni, LocalRef, NativeThread, Result, VmLibrary, VmStructs};
 
 /// Switches everything on. What fails is reported and left out; the program runs.
 pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
@@ -27,13 +29,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
             report::error("this VM hides its threads from the signal engine: use engine=safepoint");
         }
     }
-    let native_of = |thread| {
-        profile
-            .java_threads
-            .get()
-            .and_then(|t| t.native(jni, thread))
-    };
-    register(profile, jni, main, native_of(main));
+    register(profile, jni, main, native_of(profile, jni, main));
     for event in [
         raw::JVMTI_EVENT_THREAD_START,
         raw::JVMTI_EVENT_THREAD_END,
@@ -46,7 +42,18 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if profile.settings.thread {
         virtual_threads::enable(profile.jvmti);
     }
-    // The threads that started before this event would never be seen otherwise.
+    register_running(profile, jni);
+    // Last, so that what the agent allocates here is not taken for the program's.
+    if let Some(sites) = profile.heap_sites {
+        if exit_hook::is_needed(structs) {
+            exit_hook::register(profile, jni);
+        }
+        sites.start(jni);
+    }
+}
+
+/// Registers the threads that started before their event was enabled.
+fn register_running(profile: &'static Profile, jni: &Jni) {
     let Ok(threads) = profile.jvmti.all_threads() else {
         return;
     };
@@ -60,11 +67,18 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         if own {
             continue;
         }
-        let native = native_of(thread.as_raw());
+        let native = native_of(profile, jni, thread.as_raw());
         if native.is_some() {
             register(profile, jni, thread.as_raw(), native);
         }
     }
+}
+
+fn native_of(profile: &Profile, jni: &Jni, thread: jobject) -> Option<NativeThread> {
+    profile
+        .java_threads
+        .get()
+        .and_then(|threads| threads.native(jni, thread))
 }
 
 /// Creates the ids of all methods that are loaded, and sees to those to come.
@@ -90,6 +104,17 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
     let Some(collector) = profile.collector.lock().take() else {
         return Ok(());
     };
+    let thread = new_thread(profile, jni, c"HPROF profile thread")?;
+    let own = jni.new_global(thread.as_raw());
+    profile.own_threads.lock().push(own);
+    profile.jvmti.run_agent_thread(
+        own.as_raw(),
+        Box::new(move |jvmti, jni| collector.run(profile, jvmti, &jni)),
+    )
+}
+
+/// A thread of the agent that was not started yet.
+pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &CStr) -> Result<LocalRef<'a>> {
     let class = jni.find_class(c"java/lang/Thread")?;
     let constructor = jni.method_id(
         class.as_raw(),
@@ -97,13 +122,7 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
         c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
     )?;
     let group = profile.jvmti.top_thread_group(jni)?;
-    let name = jni.new_string(c"HPROF profile thread")?;
+    let name = jni.new_string(name)?;
     let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
-    let thread = jni.new_object(class.as_raw(), constructor, &arguments)?;
-    let own = jni.new_global(thread.as_raw());
-    profile.own_threads.lock().push(own);
-    profile.jvmti.run_agent_thread(
-        own.as_raw(),
-        Box::new(move |jvmti, jni| collector.run(profile, jvmti, &jni)),
-    )
+    jni.new_object(class.as_raw(), constructor, &arguments)
 }
