@@ -55,6 +55,8 @@ pub struct HeapSites {
     per_thread: bool,
     structs: Option<VmStructs>,
     pulse: Pulse,
+    /// The feature release of the VM, 0 when it does not tell.
+    release: u32,
     /// New threads keep a sampling distance they drew before it was set.
     primes_threads: bool,
     stacks: StackTable,
@@ -117,6 +119,7 @@ impl HeapSites {
         jvmti.set_callbacks(&event::table())?;
         jvmti.set_heap_sampling_interval(settings.heap_interval)?;
         let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+        let release = jvmti.version().unwrap_or(0);
         let (segments, received) = unbounded();
         let sites = Self {
             jvmti,
@@ -129,8 +132,8 @@ impl HeapSites {
             pulse: Pulse {
                 hotspot: structs.is_some(),
             },
-            primes_threads: settings.heap_interval == 0
-                && jvmti.version().is_ok_and(prime::keeps_old_distances),
+            release,
+            primes_threads: settings.heap_interval == 0 && prime::keeps_old_distances(release),
             stacks: StackTable::new(STACK_MEMORY),
             classes: ClassTable::new(),
             sites: SiteTable::new(),
