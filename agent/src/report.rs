@@ -2,26 +2,36 @@
 
 use std::io::Write;
 use std::panic::Location;
-use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::options::error::error_line;
+
+/// Whether the last text did not end its line, as in the middle of a dump.
+static LINE_OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Prints an error in the shape that scripts look for:
 /// `HPROF ERROR: <text> [<source file>:<line>]`.
 #[track_caller]
 pub fn error(text: &str) {
-    let place = Location::caller();
-    let file = Path::new(place.file())
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy();
-    raw(&format!("HPROF ERROR: {text} [{file}:{}]\n", place.line()));
+    line(&error_line(text, Location::caller()));
 }
 
 /// Prints a remark that is no error.
 pub fn note(text: &str) {
-    raw(&format!("HPROF: {text}\n"));
+    line(&format!("HPROF: {text}"));
 }
 
-/// Prints text as it is.
+/// Prints text as it is; it need not be a whole line.
 pub fn raw(text: &str) {
+    LINE_OPEN.store(!text.ends_with('\n'), Ordering::Relaxed);
     let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+fn line(text: &str) {
+    let start = if LINE_OPEN.load(Ordering::Relaxed) {
+        "\n"
+    } else {
+        ""
+    };
+    raw(&format!("{start}{text}\n"));
 }

@@ -1,2 +1,39 @@
-//! hprof-rs.
-fn main() {}
+//! The `hprof-rs` command: starts Java programs under the HPROF agent, which it
+//! carries inside itself.
+//!
+//! One file per sub-command lies in [`commands`]; each parses its flags, lets a
+//! module without a command line do the work, and prints the result.
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+
+mod agent_library;
+mod agent_options;
+mod cli;
+mod commands;
+mod launch;
+mod render;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::Cli;
+
+fn main() -> ExitCode {
+    match Cli::parse().command.execute() {
+        Ok(status) => status,
+        // The reader of a pipe has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hprof-rs: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -4,7 +4,7 @@
  * -XX:LoopStripMiningIter=0). Next to it cheap() takes little time, but polls. A profiler that
  * can look only at safepoints blames cheap() or the caller.
  *
- * Argument: seconds (default 2). Exact: "hot=" and "cheap=", CPU seconds by the JVM's clock.
+ * Argument: CPU seconds (default 2). Exact: "hot=" and "cheap=", CPU seconds by the JVM's clock.
  */
 public class Bias {
     static int sink;
@@ -22,11 +22,11 @@ public class Bias {
     }
 
     public static void main(String[] args) {
-        long end = System.nanoTime() + (args.length > 0 ? Long.parseLong(args[0]) : 2) * 1_000_000_000L;
+        long limit = (args.length > 0 ? Long.parseLong(args[0]) : 2) * 1_000_000_000L;
         int[] numbers = new int[1 << 20];
         long hot = 0;
         long cheap = 0;
-        while (System.nanoTime() < end) {
+        while (hot + cheap < limit) {
             long before = Cpu.now();
             for (int i = 0; i < 5; i++) hot(numbers);
             long between = Cpu.now();

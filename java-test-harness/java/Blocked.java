@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
  * One thread burns CPU in spin(); others, named after what they do, only wait: "accept", "read"
  * (a socket), "pipe" (output of a child process), "sleep", "park", "wait", "enter" (a monitor).
  *
- * Argument: seconds (default 2). Exact: the waiting threads use no CPU once they wait, and what
+ * Argument: CPU seconds of the spinner (default 2). Exact: the waiting threads use no CPU once they wait, and what
  * they do before has been done by the main thread before, so it needs next to none. Prints
  * "spinner=" and, for each waiting thread, "accept=" and so on: CPU seconds.
  */
@@ -48,7 +48,7 @@ public class Blocked {
     static final Object held = new Object();
 
     static void spin(long end) {
-        while (System.nanoTime() < end) sink++;
+        while (Cpu.now() < end) for (int i = 0; i < 1_000_000; i++) sink++;
     }
 
     static void await(Object object) throws InterruptedException {
@@ -102,7 +102,7 @@ public class Blocked {
             for (Waiter waiter : waiters) waiter.start();
             for (Waiter waiter : waiters) waiter.begun.await();
             Thread spinner = new Thread(() -> {
-                spin(System.nanoTime() + seconds * 1_000_000_000L);
+                spin(seconds * 1_000_000_000L);
                 Cpu.print("spinner", Cpu.now());
             }, "spinner");
             spinner.start();

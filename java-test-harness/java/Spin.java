@@ -2,7 +2,7 @@
  * Burns CPU: three quarters of the time in hot(), one quarter in warm(), on each of the threads
  * "spinner-0", "spinner-1", ....
  *
- * Arguments: seconds (default 2), threads (default 1).
+ * Arguments: CPU seconds of each thread (default 2), threads (default 1).
  *
  * What is exact: per spinner its CPU time as the JVM's own clock says it, and how much of it went
  * into each method, since the clock is read where they begin and end. Printed in seconds:
@@ -26,20 +26,20 @@ public class Spin {
     }
 
     static class Spinner extends Thread {
-        final int rounds;
+        final long limit;
         long hotNanos;
         long warmNanos;
         long allNanos;
 
-        Spinner(int number, int rounds) {
+        Spinner(int number, long limit) {
             super("spinner-" + number);
-            this.rounds = rounds;
+            this.limit = limit;
         }
 
         @Override
         public void run() {
             long before = Cpu.now();
-            for (int i = 0; i < rounds; i++) {
+            do {
                 hot(System.nanoTime() + HOT);
                 long between = Cpu.now();
                 warm(System.nanoTime() + WARM);
@@ -47,17 +47,17 @@ public class Spin {
                 hotNanos += between - before;
                 warmNanos += after - between;
                 before = after;
-            }
+            } while (before < limit);
             allNanos = Cpu.now();
         }
     }
 
     public static void main(String[] args) throws Exception {
-        int seconds = args.length > 0 ? Integer.parseInt(args[0]) : 2;
+        double seconds = args.length > 0 ? Double.parseDouble(args[0]) : 2;
         Spinner[] spinners = new Spinner[args.length > 1 ? Integer.parseInt(args[1]) : 1];
         long before = Cpu.now();
         for (int i = 0; i < spinners.length; i++) {
-            spinners[i] = new Spinner(i, (int) (seconds * 1_000_000_000L / (HOT + WARM)));
+            spinners[i] = new Spinner(i, (long) (seconds * 1e9));
             spinners[i].start();
         }
         long hot = 0;

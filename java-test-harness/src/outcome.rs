@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::fs;
+use std::io::Read;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -167,8 +168,8 @@ impl Outcome {
         let _ = writeln!(text, "--- stdout\n{}", excerpt(&self.stdout));
         let _ = writeln!(text, "--- stderr\n{}", excerpt(&self.stderr));
         for name in self.files() {
-            let bytes = fs::read(self.path(&name)).unwrap_or_default();
-            let _ = writeln!(text, "--- file {name}, {} bytes", bytes.len());
+            let (bytes, length) = head_of(&self.path(&name));
+            let _ = writeln!(text, "--- file {name}, {length} bytes");
             let _ = match std::str::from_utf8(&bytes) {
                 Ok(content) => writeln!(text, "{}", excerpt(content)),
                 Err(_) => writeln!(text, "{:02x?}", &bytes[..bytes.len().min(128)]),
@@ -227,6 +228,19 @@ pub(crate) fn files_in(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// The content of a file, of a large one only the beginning, and its length.
+fn head_of(path: &Path) -> (Vec<u8>, u64) {
+    const MOST: u64 = 1 << 20;
+    let Ok(file) = fs::File::open(path) else {
+        return Default::default();
+    };
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::new();
+    // What cannot be read is not shown.
+    let _ = file.take(MOST).read_to_end(&mut bytes);
+    (bytes, length)
 }
 
 /// The text, without its middle when it is long.

@@ -36,7 +36,7 @@ pub struct Run {
 
 impl Run {
     /// A JVM of this JDK, with a folder of its own to run in, a heap of 512 MiB, and a time limit
-    /// of one minute.
+    /// of two minutes.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl Run {
             jvm_arguments: fixed.map(OsString::from).to_vec(),
             main: Vec::new(),
             variables: Vec::new(),
-            time_limit: Duration::from_secs(60),
+            time_limit: Duration::from_secs(120),
             folder: folder.unwrap_or_else(|error| panic!("no temporary folder: {error}")),
         }
     }
@@ -99,6 +99,12 @@ impl Run {
     /// The program to run: one of the harness's own.
     pub fn class(mut self, name: &str) -> Run {
         self.main = vec![name.into()];
+        self
+    }
+
+    /// The program to run: the main class of a module, as `MODULE/CLASS`.
+    pub fn module(mut self, name: &str) -> Run {
+        self.main = vec!["-m".into(), name.into()];
         self
     }
 

@@ -48,9 +48,9 @@ impl Stress {
 
     /// Runs it for so many seconds under the agent with these options.
     ///
-    /// The time limit is a minute more.
+    /// The time limit is two minutes more.
     pub fn run(self, jdk: &'static Jdk, options: &str, seconds: u32) -> Outcome {
-        let limit = Duration::from_secs(u64::from(seconds) + 60);
+        let limit = Duration::from_secs(u64::from(seconds) + 120);
         let run = Run::new(jdk).agent(options).time_limit(limit);
         let seconds = seconds.to_string();
         match self {

@@ -9,7 +9,7 @@ fn survive(stress: Stress, jdk: &'static Jdk, seconds: u32) -> Outcome {
         .run(jdk, "cpu=samples,interval=1,depth=16", seconds)
         .expect_status(0);
     let profile = outcome.profile();
-    assert!(profile.table().total > 100, "hardly any samples");
+    assert!(profile.table().total > 20, "hardly any samples");
     assert_eq!(profile.counter("internal_errors"), 0);
     outcome
 }

@@ -2,9 +2,11 @@
 
 use java_test_harness::{Jdk, Outcome, Run, each_jdk};
 
-fn spin(jdk: &'static Jdk, options: &str, seconds: u32, threads: u32) -> Outcome {
+/// Runs Spin for so many CPU seconds in total.
+fn spin(jdk: &'static Jdk, options: &str, seconds: f64, threads: u32) -> Outcome {
     let run = Run::new(jdk).agent(options).class("Spin");
-    run.args([seconds.to_string(), threads.to_string()])
+    let each = seconds / f64::from(threads);
+    run.args([each.to_string(), threads.to_string()])
         .run()
         .expect_status(0)
 }
@@ -20,11 +22,16 @@ fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
 
 /// Shares of the methods, and samples × interval against the CPU time used.
 ///
-/// Three seconds are 300 samples at 10 ms, and, since a kernel ticks every 4 ms, some 750 different
+/// Three CPU seconds are 300 samples at 10 ms, and, since a kernel ticks every 4 ms, some 750 different
 /// moments at 1 ms: three standard deviations of a share of 75 % are 0.05 at best. (The benchmark
 /// `truth` takes longer and is stricter.)
 fn check(jdk: &'static Jdk, interval: u32, threads: u32) {
-    let outcome = spin(jdk, &format!("cpu=samples,interval={interval}"), 3, threads);
+    let outcome = spin(
+        jdk,
+        &format!("cpu=samples,interval={interval}"),
+        3.0,
+        threads,
+    );
     let profile = outcome.profile();
     let (hot, warm) = (outcome.printed("hot"), outcome.printed("warm"));
     let [hot_samples, warm_samples] = ["Spin.hot", "Spin.warm"].map(|it| profile.samples_with(it));
@@ -70,7 +77,7 @@ fn eight_threads_every_millisecond() {
 #[test]
 fn each_thread_gets_its_own_samples() {
     each_jdk(|jdk| {
-        let outcome = spin(jdk, "cpu=samples,interval=1,thread=y", 2, 4);
+        let outcome = spin(jdk, "cpu=samples,interval=1,thread=y", 2.0, 4);
         let profile = outcome.profile();
         for number in 0..4 {
             let name = format!("spinner-{number}");
@@ -114,7 +121,7 @@ fn loops_without_safepoint_polls_get_their_share() {
 }
 
 #[test]
-fn waiting_threads_get_no_samples() {
+fn waiting_gets_no_samples() {
     for engine in ["signal", "safepoint"] {
         each_jdk(|jdk| {
             let options = format!("cpu=samples,thread=y,engine={engine}");
@@ -127,7 +134,9 @@ fn waiting_threads_get_no_samples() {
             };
             for name in ["accept", "read", "pipe", "sleep", "park", "wait", "enter"] {
                 assert!(outcome.printed(name) < 0.005, "{name} was not waiting");
-                assert_eq!(samples(name), 0, "samples on the thread \"{name}\"");
+                // Less than half an interval of CPU time is worth one sample at most, by chance, for
+                // starting the thread; two seconds of waiting would be 200.
+                assert!(samples(name) <= 1, "samples on the thread \"{name}\"");
             }
             let truth = outcome.printed("spinner");
             assert!(truth > 0.1, "the spinner got no CPU");
@@ -182,7 +191,7 @@ fn depth_is_what_was_asked_for() {
 #[test]
 fn lines_are_those_of_the_source() {
     each_jdk(|jdk| {
-        let profile = spin(jdk, "cpu=samples,interval=1,depth=2", 1, 1).profile();
+        let profile = spin(jdk, "cpu=samples,interval=1,depth=2", 1.0, 1).profile();
         let source = std::fs::read_to_string(java_test_harness::java_sources().join("Spin.java"));
         let source: Vec<String> = source.unwrap().lines().map(str::to_owned).collect();
         let (_, trace) = profile
@@ -209,7 +218,7 @@ fn lines_are_those_of_the_source() {
             );
             assert!(frame.contains("(Spin.java:"));
         }
-        let profile = spin(jdk, "cpu=samples,interval=1,lineno=n", 1, 1).profile();
+        let profile = spin(jdk, "cpu=samples,interval=1,lineno=n", 1.0, 1).profile();
         assert!(profile.samples_with("Spin.hot") > 0);
         for frame in profile.traces.values().flat_map(|trace| &trace.frames) {
             assert!(
@@ -225,12 +234,12 @@ fn lines_are_those_of_the_source() {
 #[test]
 fn cutoff_leaves_out_small_rows_only() {
     let jdk = Jdk::feature_release(17);
-    let all = spin(jdk, "cpu=samples,interval=1,cutoff=0", 1, 1).profile();
+    let all = spin(jdk, "cpu=samples,interval=1,cutoff=0", 1.0, 1).profile();
     assert_eq!(
         all.table().rows.iter().map(|row| row.count).sum::<u64>(),
         all.table().total
     );
-    let large = spin(jdk, "cpu=samples,interval=1,cutoff=0.1", 1, 1).profile();
+    let large = spin(jdk, "cpu=samples,interval=1,cutoff=0.1", 1.0, 1).profile();
     let table = large.table();
     assert!(!table.rows.is_empty() && table.rows.iter().all(|row| row.self_percent >= 10.0));
     assert!(table.rows.iter().map(|row| row.count).sum::<u64>() < table.total);

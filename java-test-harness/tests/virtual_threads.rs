@@ -8,25 +8,21 @@ fn samples_are_in_the_virtual_threads_frames() {
         let run = Run::new(jdk)
             .agent("cpu=samples,depth=64")
             .class("VirtualThreads");
-        let profile = run
-            .args(["spin", "2", "4"])
-            .run()
-            .expect_status(0)
-            .profile();
-        let spinning = profile.samples_with("VirtualThreads.spin");
-        assert!(spinning >= 100, "{spinning} samples in 2 s");
+        let outcome = run.args(["spin", "2", "4"]).run().expect_status(0);
+        let profile = outcome.profile();
+        let spinning = profile.samples_with("VirtualThreads.spin") as f64 / 100.0;
+        let truth = outcome.printed("process");
         assert!(
-            spinning * 10 >= profile.table().total * 9,
-            "of {}",
-            profile.table().total
+            spinning > 0.7 * truth,
+            "{spinning} s in spin() of the {truth} s of the process"
         );
         for trace in profile
             .traces
             .values()
             .filter(|it| it.has("VirtualThreads.spin"))
         {
-            // The stack ends with the virtual thread's own, not with its carrier's.
-            assert!(trace.has("java.lang.VirtualThread.run"), "{trace:?}");
+            // The stack may be short, for the VM moves back to a carrier only the frames about to
+            // be used; but it is the virtual thread's own and not its carrier's.
             assert!(
                 !trace.has("java.util.concurrent.ForkJoinWorkerThread.run"),
                 "{trace:?}"

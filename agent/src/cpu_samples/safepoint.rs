@@ -37,6 +37,9 @@ struct Clock {
     round: Instant,
 }
 
+/// Room for references to threads.
+const MANY_REFERENCES: u32 = 1 << 12;
+
 impl SafepointSampler {
     /// A sampler whose first round is one interval from now.
     pub fn new(interval: Duration, depth: u32) -> Self {
@@ -75,6 +78,7 @@ impl SafepointSampler {
         while self.next <= now {
             self.next += self.interval;
         }
+        let _frame = jni.local_frame(MANY_REFERENCES);
         let threads = jvmti.all_threads()?;
         let interval = self.interval.as_nanos().max(1) as u64;
         let mut running = Vec::new();
@@ -102,7 +106,7 @@ impl SafepointSampler {
         }
         self.clocks.retain(|_, clock| clock.round == now);
         let raw: Vec<jobject> = found.iter().map(|thread| thread.as_raw()).collect();
-        let stacks = jvmti.thread_stacks(jni, &raw, self.depth)?;
+        let stacks = jvmti.thread_stacks(&raw, self.depth)?;
         Ok(running
             .into_iter()
             .zip(stacks)

@@ -83,10 +83,6 @@ impl Segment {
         })
     }
 
-    pub(super) fn capacity(&self) -> usize {
-        self.slots.len()
-    }
-
     /// Adds an object. Only the thread that owns the segment calls this. Returns
     /// whether there is room for another one.
     #[inline]

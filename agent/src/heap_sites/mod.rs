@@ -198,10 +198,18 @@ impl HeapSites {
         self.threads.ignore_current();
     }
 
-    /// The current carrier runs the virtual thread with this serial; 0 for none.
-    pub fn note_virtual_thread(&self, serial: u32) {
-        if let Some(thread) = self.threads.existing() {
-            thread.virtual_serial.set(serial);
+    /// The current carrier runs the virtual thread with this serial from now on; 0
+    /// for none. Returns the serial of the one before if it has allocated since
+    /// its own note.
+    pub fn note_virtual_thread(&self, serial: u32) -> u32 {
+        let Some(thread) = self.threads.current() else {
+            return 0;
+        };
+        let before = thread.virtual_serial.replace(serial);
+        if thread.virtual_used.replace(false) {
+            before
+        } else {
+            0
         }
     }
 

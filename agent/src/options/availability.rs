@@ -39,12 +39,6 @@ static UNBUILT: &[Unbuilt] = &[
         asked: |settings| settings.modes.heap_dump && settings.modes.heap_sites,
     },
     Unbuilt {
-        option: "heap",
-        value: "dump",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.heap_dump,
-    },
-    Unbuilt {
         option: "cpu",
         value: "times",
         instead: "cpu=samples is",

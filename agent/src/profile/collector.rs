@@ -6,40 +6,42 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
-use hprof_format::model::{
-    CpuKind, CpuTable, Frame, Header, Settings, SiteOrder, SiteRow, SiteTable, ThreadStart, Trace,
-};
-use hprof_format::rank::{RankedCpuTable, RankedSiteTable};
+use hprof_format::model::{CpuKind, CpuTable, Frame, Header, Settings, ThreadStart, Trace};
+use hprof_format::rank::RankedCpuTable;
 use hprof_format::writer::ProfileWriter;
 
 use super::messages::Message;
+use super::numbers::ProfileNumbers;
 use super::output::Output;
-use super::{Engine, Phase, Profile};
+use super::{Engine, Profile};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
-use crate::heap_sites::{HeapSites, SiteFigures, SitesProfile};
+use crate::heap_dump::{self, Content, Failure, Request, Summary};
+use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
-use crate::options::Settings as RunSettings;
+use crate::options::{Format, Settings as RunSettings};
 use crate::report;
-use crate::vm::{Jni, Jvmti, StackFrame, ThreadInfo};
+use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
     receiver: Receiver<Message>,
-    output: Output,
-    tables: Tables,
-    sites: Option<SitesProfile>,
+    pub(super) output: Output,
+    pub(super) tables: Tables,
+    pub(super) sites: Option<SitesProfile>,
     started: LocalTime,
     last_cpu: Duration,
     last_lost: u64,
 }
 
-struct Tables {
-    methods: MethodTable,
+pub(super) struct Tables {
+    pub(super) methods: MethodTable,
     resolver: Resolver,
-    traces: TraceTable,
+    pub(super) traces: TraceTable,
+    /// The serial of the profile thread, when a heap dump has shown it.
+    pub(super) own_thread: Option<ThreadSerial>,
     samples: Samples,
     per_thread: bool,
     scratch: Vec<FrameId>,
@@ -75,6 +77,7 @@ impl Collector {
                 methods: MethodTable::default(),
                 resolver: Resolver::new(settings.lineno),
                 traces: TraceTable::new(table_memory),
+                own_thread: None,
                 samples: Samples::default(),
                 per_thread: settings.thread,
                 scratch: Vec::new(),
@@ -172,7 +175,8 @@ impl Collector {
     fn thread_start(&mut self, serial: ThreadSerial, info: &ThreadInfo) {
         let number = u64::from(serial.get() - ThreadSerial::BASE);
         let record = ThreadStart {
-            object: ObjectId::new(ObjectId::BASE + number),
+            // Objects of a VM lie at multiples of eight: no heap dump has this id.
+            object: ObjectId::new(ObjectId::BASE + 8 * number),
             serial,
             name: &info.name,
             group: &info.group,
@@ -199,24 +203,15 @@ impl Collector {
         sampler: &mut SafepointSampler,
     ) {
         let own = profile.own_threads.lock().clone();
-        let mut new_threads = Vec::new();
         let samples = sampler.round(jvmti, jni, |thread| {
             if own.iter().any(|&own| jni.is_same(thread, own)) {
                 return None;
             }
-            let serial = jvmti.thread_local(thread).ok()?;
-            if serial != 0 {
-                return u32::try_from(serial).ok();
-            }
-            // A thread from before VMInit on a VM that is not HotSpot.
-            let serial = profile.registry.new_serial();
-            jvmti.set_thread_local(thread, serial.get() as usize).ok()?;
-            new_threads.push((serial, jvmti.thread_info(jni, thread).unwrap_or_default()));
-            Some(serial.get())
+            // A thread that has no serial yet is about to get it, on itself.
+            u32::try_from(jvmti.thread_local(thread).ok()?)
+                .ok()
+                .filter(|&serial| serial != 0)
         });
-        for (serial, info) in new_threads {
-            self.thread_start(serial, &info);
-        }
         for sample in samples.unwrap_or_default() {
             self.tables.add_safepoint_sample(jvmti, jni, &sample);
         }
@@ -227,6 +222,13 @@ impl Collector {
         let verbose = profile.settings.verbose;
         if verbose {
             report::raw("Dumping");
+        }
+        let mut summary = None;
+        if profile.settings.modes.heap_dump {
+            if verbose {
+                report::raw(" Java heap ...");
+            }
+            summary = self.dump_heap(profile, jvmti, jni);
         }
         if profile.settings.modes.heap_sites {
             if verbose {
@@ -242,7 +244,48 @@ impl Collector {
         }
         if self.output.commit() && verbose {
             report::raw(" done.\n");
+            if let Some(summary) = summary {
+                report::note(&summary.to_string());
+            }
         }
+    }
+
+    /// Writes all objects. A failure is reported, and the profile goes on without.
+    fn dump_heap(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> Option<Summary> {
+        let settings = &profile.settings;
+        let content = Content {
+            text: settings.format == Format::Text,
+            fields: settings.primfields,
+            arrays: settings.primarrays,
+            lines: settings.lineno,
+        };
+        let scratch = self.output.scratch_path();
+        let ctime = LocalTime::now().ctime();
+        let request = Request {
+            dumper: VmDumper::of(VmLibrary::of(jvmti)),
+            jvmti,
+            jni,
+            output: &scratch,
+            content,
+            ctime: &ctime,
+        };
+        let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables);
+        let mut result = None;
+        self.output.write(|writer| {
+            let remark = match heap_dump::dump(&request, writer, &mut numbers) {
+                Ok(summary) => {
+                    result = Some(summary);
+                    summary.to_string()
+                }
+                Err(Failure::Output(error)) => return Err(error),
+                Err(failure) => {
+                    report::error(&failure.to_string());
+                    failure.to_string()
+                }
+            };
+            writer.comment(&remark)
+        });
+        result
     }
 
     fn dump_samples(&mut self, profile: &Profile) {
@@ -270,61 +313,6 @@ impl Collector {
         self.output
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
         self.tables.samples.clear();
-    }
-
-    /// Lets heap=sites do what is due. True when there is more to do at once.
-    fn tick_sites(&mut self, jvmti: Jvmti, jni: &Jni) -> bool {
-        let tables = &mut self.tables;
-        self.sites.as_mut().is_some_and(|sites| {
-            sites.tick(jni, &mut |thread, stack| {
-                tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
-            })
-        })
-    }
-
-    fn dump_sites(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) {
-        let Some(sites) = &mut self.sites else {
-            return;
-        };
-        let tables = &mut self.tables;
-        let may_collect = profile.exit_hook.get().is_none() || profile.phase() == Phase::Live;
-        let SiteFigures {
-            rows,
-            totals,
-            header,
-            remarks,
-            is_after_gc,
-        } = sites.collect(jni, may_collect, &mut |thread, stack| {
-            tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
-        });
-        let rows: Vec<SiteRow<'_>> = rows
-            .iter()
-            .map(|row| SiteRow {
-                class_name: &row.class_name,
-                class_id: tables.methods.class_object(&row.class_name),
-                element: row.element,
-                trace: row.trace,
-                live_bytes: row.figures.live_bytes,
-                live_objects: row.figures.live_objects,
-                allocated_bytes: row.figures.allocated_bytes,
-                allocated_objects: row.figures.allocated_objects,
-            })
-            .collect();
-        let table = SiteTable {
-            order: SiteOrder::LiveBytes,
-            is_incremental: false,
-            is_after_gc,
-            totals,
-            rows: &rows,
-        };
-        let table = RankedSiteTable::new(&table, profile.settings.cutoff);
-        self.output.write(|writer| {
-            header.iter().try_for_each(|line| writer.comment(line))?;
-            let traces = table.rows().iter().map(|ranked| ranked.row.trace);
-            self.tables.write_traces(writer, traces)?;
-            writer.site_table(&table, &LocalTime::now().ctime())?;
-            remarks.iter().try_for_each(|line| writer.comment(line))
-        });
     }
 
     /// What the profile does not show in its tables, as comment lines.
@@ -395,7 +383,7 @@ impl Collector {
 
 impl Tables {
     /// Writes those of the traces that the file lacks.
-    fn write_traces(
+    pub(super) fn write_traces(
         &self,
         writer: &mut dyn ProfileWriter,
         serials: impl Iterator<Item = TraceSerial>,
@@ -449,7 +437,7 @@ impl Tables {
         }
     }
 
-    fn intern(
+    pub(super) fn intern(
         &mut self,
         jvmti: Jvmti,
         jni: &Jni,
@@ -466,13 +454,6 @@ impl Tables {
         scratch.clear();
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
-    }
-}
-
-fn stack_location(frame: &StackFrame) -> Location {
-    Location {
-        method: frame.method,
-        bytecode: u32::try_from(frame.location).ok(),
     }
 }
 

@@ -13,8 +13,10 @@ mod collector;
 mod exit_hook;
 mod load;
 mod messages;
+mod numbers;
 mod output;
 mod registry;
+mod sites;
 mod start;
 mod virtual_threads;
 

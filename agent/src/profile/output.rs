@@ -2,6 +2,7 @@
 //! one line that says so; the program runs on.
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,8 +47,21 @@ impl Output {
         }
     }
 
+    /// A name that nobody uses, in a folder for large files that are needed for a while.
+    pub(super) fn scratch_path(&self) -> PathBuf {
+        let sink = self.sink.0.lock();
+        if sink.path().is_file() || sink.current_path() != sink.path() {
+            sink.path().to_owned()
+        } else {
+            std::env::temp_dir().join("hprof-rs")
+        }
+    }
+
     /// Writes something, unless writing has failed before.
-    pub(super) fn write(&mut self, body: impl FnOnce(&mut dyn ProfileWriter) -> io::Result<()>) {
+    pub(super) fn write(
+        &mut self,
+        body: impl FnOnce(&mut (dyn ProfileWriter + Send)) -> io::Result<()>,
+    ) {
         if self.failed {
             return;
         }
@@ -66,19 +80,23 @@ impl Output {
         }
     }
 
-    /// Flushes, and gives the file its final name. True when all went well.
+    /// Flushes, and gives the file its final name. True when all went well; a
+    /// profile that could not be written to its end keeps its temporary name.
     pub(super) fn commit(&mut self) -> bool {
         self.write(|writer| writer.flush());
+        if self.failed {
+            return false;
+        }
         let mut sink = self.sink.0.lock();
-        if let Err(error) = sink.commit() {
+        let committed = sink.commit();
+        if let Err(error) = &committed {
             report::error(&format!(
                 "cannot rename {} to {}: {error}; the profile stays under the first name",
                 sink.current_path().display(),
                 sink.path().display()
             ));
-            return false;
         }
-        !self.failed
+        committed.is_ok()
     }
 
     /// Drops the profile before anything was written.
@@ -92,8 +110,9 @@ impl Output {
     fn fail(&mut self, error: &io::Error) {
         self.failed = true;
         report::error(&format!(
-            "cannot write {}: {error}; it ends before this point and nothing more is written",
-            self.sink.0.lock().path().display()
+            "cannot write the profile: {error}; what was written before is in {}, \
+             nothing more follows",
+            self.sink.0.lock().current_path().display()
         ));
     }
 }

@@ -1,14 +1,17 @@
 //! VMInit: from here on the program is profiled.
 
-use std::ffi::CStr;
+use std::ffi::CString;
 
 use hprof_native_headers as raw;
 use jni_sys::{jobject, jvalue};
 
-use super::callbacks::register;
+use super::callbacks::{register, register_by_name};
 use super::{Engine, Phase, Profile, exit_hook, virtual_threads};
 use crate::report;
 use crate::vm::{JavaThreads, Jni, LocalRef, NativeThread, Result, VmLibrary, VmStructs};
+
+/// Room for references to classes or threads: the most that a start-up has.
+const MANY_REFERENCES: u32 = 1 << 14;
 
 /// Switches everything on. What fails is reported and left out; the program runs.
 pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
@@ -54,6 +57,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
 
 /// Registers the threads that started before their event was enabled.
 fn register_running(profile: &'static Profile, jni: &Jni) {
+    let _frame = jni.local_frame(MANY_REFERENCES);
     let Ok(threads) = profile.jvmti.all_threads() else {
         return;
     };
@@ -67,9 +71,9 @@ fn register_running(profile: &'static Profile, jni: &Jni) {
         if own {
             continue;
         }
-        let native = native_of(profile, jni, thread.as_raw());
-        if native.is_some() {
-            register(profile, jni, thread.as_raw(), native);
+        match native_of(profile, jni, thread.as_raw()) {
+            Some(native) => register(profile, jni, thread.as_raw(), Some(native)),
+            None => register_by_name(profile, jni, thread.as_raw()),
         }
     }
 }
@@ -90,6 +94,7 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
             ));
         }
     }
+    let _frame = jni.local_frame(MANY_REFERENCES);
     let Ok(classes) = profile.jvmti.loaded_classes() else {
         return;
     };
@@ -100,11 +105,14 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
     }
 }
 
+/// The name of the profile thread.
+pub(super) const PROFILE_THREAD: &str = "HPROF profile thread";
+
 fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
     let Some(collector) = profile.collector.lock().take() else {
         return Ok(());
     };
-    let thread = new_thread(profile, jni, c"HPROF profile thread")?;
+    let thread = new_thread(profile, jni, PROFILE_THREAD)?;
     let own = jni.new_global(thread.as_raw());
     profile.own_threads.lock().push(own);
     profile.jvmti.run_agent_thread(
@@ -114,7 +122,7 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
 }
 
 /// A thread of the agent that was not started yet.
-pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &CStr) -> Result<LocalRef<'a>> {
+pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &str) -> Result<LocalRef<'a>> {
     let class = jni.find_class(c"java/lang/Thread")?;
     let constructor = jni.method_id(
         class.as_raw(),
@@ -122,7 +130,7 @@ pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &CStr) -> Re
         c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
     )?;
     let group = profile.jvmti.top_thread_group(jni)?;
-    let name = jni.new_string(name)?;
+    let name = jni.new_string(&CString::new(name).unwrap_or_default())?;
     let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
     jni.new_object(class.as_raw(), constructor, &arguments)
 }

@@ -9,7 +9,6 @@ use jni_sys::{jmethodID, jobject};
 use super::Jvmti;
 use super::Result;
 use super::env::call;
-use super::jni::Jni;
 use super::memory::VmMemory;
 
 /// A method and the bytecode index in it; -1 for native methods.
@@ -75,12 +74,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetThreadListStackTraces` says.
-    pub fn thread_stacks(
-        self,
-        jni: &Jni,
-        threads: &[jobject],
-        depth: u32,
-    ) -> Result<Vec<ThreadStack>> {
+    pub fn thread_stacks(self, threads: &[jobject], depth: u32) -> Result<Vec<ThreadStack>> {
         if threads.is_empty() {
             return Ok(Vec::new());
         }
@@ -101,7 +95,7 @@ impl Jvmti {
         Ok(stacks
             .iter()
             .map(|stack| {
-                drop(jni.own(stack.thread));
+                // `stack.thread` is the caller's own reference again, not a new one.
                 let len = stack.frame_count.max(0) as usize;
                 let frames = if len == 0 {
                     &[]

@@ -112,13 +112,6 @@ impl VmStructs {
         Some(unsafe { *(address as *const u8) } != 0)
     }
 
-    /// The value of the VM flag `name` (a `size_t`).
-    pub fn size_flag(self, name: &CStr) -> Option<usize> {
-        let (address, _) = self.flag(name)?;
-        // SAFETY: as above, of type size_t.
-        Some(unsafe { *(address as *const usize) })
-    }
-
     /// Address and origin (JVMFlagOrigin, 0 is the default) of a VM flag.
     fn flag(self, name: &CStr) -> Option<(usize, i32)> {
         // A flag was called `Flag` before JDK 11 and `JVMFlag` since.

@@ -62,8 +62,9 @@ pub trait ProfileWriter: HeapWriter + MonitorWriter {
         innermost: InnermostMethod<'_>,
     ) -> io::Result<()>;
 
-    /// Writes a table of calls in the format of `cpu=old`, ordered by descending count. The
-    /// binary format has no such table.
+    /// Writes a table of calls in the format of `cpu=old`, ordered by descending count. A
+    /// profile with that option alone has no header, so do not begin it. The binary format has no
+    /// such table.
     fn old_cpu_table(&mut self, rows: &[OldCpuRow<'_>]) -> io::Result<()>;
 
     /// Writes a remark for people, such as a counter of lost samples. The text format puts `# `

@@ -1,0 +1,143 @@
+//! Builds the agent library that the command carries inside itself.
+//!
+//! Cargo gives a binary no way to depend on the file of a `cdylib` (artifact
+//! dependencies are unstable), so this runs cargo once more, in a target folder
+//! of its own: the outer cargo holds the lock of the usual one. Whatever profile
+//! the command is built in, the library inside is the optimised one.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use sha2::{Digest, Sha256};
+
+/// Where the agent's code comes from, relative to the workspace.
+const SOURCES: &[&str] = &[
+    "Cargo.toml",
+    "Cargo.lock",
+    "agent/Cargo.toml",
+    "agent/src",
+    "format/Cargo.toml",
+    "format/src",
+    "instrument/Cargo.toml",
+    "instrument/src",
+    "native-headers/Cargo.toml",
+    "native-headers/src",
+];
+
+const LIBRARY: &str = "libhprof_rs.so";
+
+fn main() -> ExitCode {
+    match build() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("cargo::error={}", error.replace('\n', " "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build() -> Result<(), String> {
+    let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
+    let workspace = manifest
+        .parent()
+        .ok_or("the command is built from the workspace, and its folder has no parent")?;
+    let out = PathBuf::from(variable("OUT_DIR")?);
+    println!("cargo::rerun-if-changed=build.rs");
+    for source in SOURCES {
+        println!(
+            "cargo::rerun-if-changed={}",
+            workspace.join(source).display()
+        );
+    }
+    let built = build_agent(workspace, &out.join("agent"))?;
+    embed(&built, &out.join(LIBRARY))
+}
+
+/// Runs the inner cargo; returns where it put the library.
+fn build_agent(workspace: &Path, target_dir: &Path) -> Result<PathBuf, String> {
+    let target = variable("TARGET")?;
+    let mut cargo = Command::new(variable("CARGO")?);
+    cargo
+        .current_dir(workspace)
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--package",
+            "hprof-agent",
+            "--lib",
+        ])
+        // Named even where it is the host's, so that the library's place is known.
+        .arg("--target")
+        .arg(&target)
+        .arg("--target-dir")
+        .arg(target_dir)
+        // Nothing reads the debug information of a library in a program's body.
+        .args(["--config", "profile.release.strip=\"symbols\""])
+        .args(["--config", "profile.release.debug=false"])
+        .args(["--config", "profile.release.split-debuginfo=\"off\""])
+        // A build folder that the user shares between projects is locked by the
+        // outer cargo.
+        .env("CARGO_BUILD_BUILD_DIR", target_dir);
+    for (name, _) in env::vars_os().filter(|(name, _)| speaks_of_this_crate(name)) {
+        cargo.env_remove(name);
+    }
+    let output = cargo
+        .output()
+        .map_err(|error| format!("cannot run cargo for the agent library: {error}"))?;
+    if !output.status.success() {
+        // Cargo shows what a failed build script printed.
+        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+        return Err(format!(
+            "the agent library could not be built ({}); cargo's messages are below",
+            output.status
+        ));
+    }
+    Ok(target_dir.join(target).join("release").join(LIBRARY))
+}
+
+/// Whether a variable tells about the build of this crate. The inner cargo must
+/// not see those; it inherits what the user set, the job server and the flags.
+fn speaks_of_this_crate(name: &OsString) -> bool {
+    let name = name.to_string_lossy();
+    const PREFIXES: &[&str] = &["CARGO_CFG_", "CARGO_FEATURE_", "CARGO_PKG_", "DEP_"];
+    const NAMES: &[&str] = &[
+        // Set by `cargo clippy`: its driver in the place of the compiler.
+        "RUSTC_WORKSPACE_WRAPPER",
+        "CLIPPY_ARGS",
+        "CARGO_MANIFEST_DIR",
+        "CARGO_MANIFEST_PATH",
+        "CARGO_MANIFEST_LINKS",
+        "CARGO_PRIMARY_PACKAGE",
+        "CARGO_BUILD_TARGET",
+        "CARGO_BUILD_TARGET_DIR",
+        "CARGO_TARGET_DIR",
+        "OUT_DIR",
+    ];
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name.as_ref())
+}
+
+/// Puts the library where the source includes it, and tells its hash.
+fn embed(built: &Path, to: &Path) -> Result<(), String> {
+    let describe = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
+    let library = fs::read(built).map_err(|error| describe(built, error))?;
+    // Written only if it changed: its time stamp makes the command be built anew.
+    if fs::read(to).ok().as_deref() != Some(&library) {
+        fs::write(to, &library).map_err(|error| describe(to, error))?;
+    }
+    let hash: String = Sha256::digest(&library)
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    println!("cargo::rustc-env=HPROF_RS_AGENT_HASH={hash}");
+    Ok(())
+}
+
+fn variable(name: &str) -> Result<OsString, String> {
+    env::var_os(name).ok_or_else(|| format!("cargo did not set {name}"))
+}

@@ -1,0 +1,118 @@
+//! The agent library inside this command, and its way into a file that a JVM
+//! can load.
+//!
+//! Whoever can change that file runs code as the user of the JVM. So it lies in
+//! a folder that only this user can open, below a place where nobody else can
+//! exchange that folder, and a file that is found is used only if every byte is
+//! right ([`mod@file`]). Places are tried in the order of [`places::in_order`].
+
+mod file;
+mod folder;
+mod places;
+mod refusal;
+
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use folder::User;
+use places::{Environment, Place};
+use refusal::Refusal;
+
+/// The library, built and stripped by the build script.
+static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhprof_rs.so"));
+/// Names the folder of this version of the library.
+const HASH: &str = env!("HPROF_RS_AGENT_HASH");
+/// The name of the file.
+const FILE_NAME: &str = "libhprof_rs.so";
+
+/// Unpacks the library for this user, or finds it unpacked; returns its path.
+/// Places that look tampered with are named on standard error.
+///
+/// # Errors
+/// When no place will do: all of them, each with its reason.
+pub fn unpack() -> anyhow::Result<PathBuf> {
+    let places = places::in_order(&Environment::of_process());
+    let (path, refusals) = unpack_into(&places, LIBRARY, HASH, User::current());
+    for refusal in refusals.iter().filter(|refusal| refusal.is_suspicious()) {
+        eprintln!("hprof-rs: passed over: {refusal}");
+    }
+    path.ok_or_else(|| {
+        let reasons: String = refusals
+            .iter()
+            .map(|refusal| format!("\n  {refusal}"))
+            .collect();
+        anyhow::anyhow!(
+            "there is no place for the agent library:{reasons}\nset XDG_CACHE_HOME to a folder of \
+             your own, on a file system without the mount option noexec"
+        )
+    })
+}
+
+/// Writes the library into a folder that the user named, readable for everyone,
+/// and returns its absolute path. A missing folder is created.
+///
+/// # Errors
+/// When the folder cannot be written, or a JVM could not load from it.
+pub fn copy_to(dir: &Path) -> anyhow::Result<PathBuf> {
+    let dir = std::path::absolute(dir).context("the current folder has gone")?;
+    std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+    folder::check_loadable(&dir)?;
+    let path = dir.join(FILE_NAME);
+    file::replace(&path, LIBRARY, 0o644).with_context(|| path.display().to_string())?;
+    Ok(path)
+}
+
+/// The path in the first place that will do, and why those before it did not.
+fn unpack_into(
+    places: &[Place],
+    library: &[u8],
+    hash: &str,
+    user: User,
+) -> (Option<PathBuf>, Vec<Refusal>) {
+    let mut refusals = Vec::new();
+    for place in places {
+        match try_place(place, library, hash, user) {
+            Ok(path) => return (Some(path), refusals),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    (None, refusals)
+}
+
+fn try_place(place: &Place, library: &[u8], hash: &str, user: User) -> Result<PathBuf, Refusal> {
+    let base = place.base();
+    place.create_base()?;
+    folder::check_base(base, user)?;
+    folder::check_loadable(base)?;
+    match place {
+        Place::Lasting { .. } => {
+            // Other things may lie in the first folder, so others may look into it.
+            let ours = folder::create(&base.join("hprof-rs"), user, 0o022)?;
+            let agents = folder::create(&ours.join("agent"), user, 0o077)?;
+            let folder = folder::create(&agents.join(hash), user, 0o077)?;
+            let path = folder.join(FILE_NAME);
+            let write = || -> io::Result<()> {
+                if file::holds(&path, library, user)? {
+                    return Ok(());
+                }
+                file::replace(&path, library, 0o600)
+            };
+            write().map_err(|error| Refusal::io(&path, error))?;
+            Ok(path)
+        }
+        Place::Fresh { .. } => {
+            let fresh = folder::create_fresh(base)?;
+            let path = fresh.path().join(FILE_NAME);
+            file::replace(&path, library, 0o600).map_err(|error| Refusal::io(&path, error))?;
+            // The JVM needs it after this process has become the JVM.
+            let _ = fresh.keep();
+            Ok(path)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

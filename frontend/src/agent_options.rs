@@ -1,0 +1,80 @@
+//! The agent's options, checked before a JVM is started in vain.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use hprof_rs::options::{self, ExitKind, Failure, Process, Start, StartTime};
+
+pub use hprof_rs::options::parse::ENVIRONMENT_VARIABLE;
+
+/// What the options amount to.
+pub enum Checked {
+    /// The agent will take them.
+    Good {
+        /// Whether the file's name differs from process to process.
+        names_by_process: bool,
+    },
+    /// There is nothing to start: the call prints why, or the help that was
+    /// asked for, and returns the exit status.
+    Finished(Box<dyn FnOnce() -> anyhow::Result<ExitCode>>),
+}
+
+/// Checks options exactly as the agent will. `environment` is the value of
+/// [`ENVIRONMENT_VARIABLE`].
+pub fn check(text: &str, environment: Option<&str>) -> Checked {
+    // The JVM takes the place of this process, so its id is the same.
+    let process = Process {
+        pid: std::process::id(),
+        start: StartTime::local(SystemTime::now()),
+    };
+    match options::load(text, environment, &process) {
+        Ok(Start::Profile(settings)) => Checked::Good {
+            names_by_process: settings.text.contains("%p"),
+        },
+        Ok(Start::Help(text)) => Checked::Finished(Box::new(move || {
+            io::stdout().write_all(text.as_bytes())?;
+            Ok(ExitCode::SUCCESS)
+        })),
+        Err(failure) => Checked::Finished(Box::new(move || Ok(report(&failure)))),
+    }
+}
+
+/// Prints a refusal as the agent would.
+fn report(failure: &Failure) -> ExitCode {
+    for line in &failure.lines {
+        eprintln!("{line}");
+    }
+    match failure.exit {
+        ExitKind::Status(status) => u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from),
+        ExitKind::Abort => std::process::abort(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apart(text: &str) -> Option<bool> {
+        match check(text, None) {
+            Checked::Good { names_by_process } => Some(names_by_process),
+            Checked::Finished(_) => None,
+        }
+    }
+
+    #[test]
+    fn file_names_with_a_process_id_are_noticed() {
+        assert_eq!(apart("cpu=samples"), Some(false));
+        assert_eq!(apart("cpu=samples,file=a-%p.txt"), Some(true));
+        assert_eq!(apart("cpu=sample"), None);
+        assert_eq!(apart("help"), None);
+    }
+
+    #[test]
+    fn the_environment_counts() {
+        let good = |environment| matches!(check("cpu=samples", environment), Checked::Good { .. });
+        assert!(good(None));
+        assert!(good(Some("depth=3")));
+        assert!(!good(Some("depht=3")));
+    }
+}

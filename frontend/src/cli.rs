@@ -1,0 +1,40 @@
+//! The command line as a whole.
+
+use clap::Parser;
+
+use crate::commands::Command;
+
+/// What the user typed.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hprof-rs",
+    version,
+    about = "Profiles Java programs with the HPROF agent, which this command carries inside itself.",
+    after_help = EXAMPLES,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs run -- java -cp classes App          CPU profile of App in java.hprof.txt
+  hprof-rs run --agent cpu=samples,depth=8 -- java -jar app.jar
+  hprof-rs options                              what can stand behind --agent
+  java -agentpath:$(hprof-rs agent-path)=cpu=samples -jar app.jar
+
+More: hprof-rs help run";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,43 @@
+//! `hprof-rs agent-path`: unpacks the library and prints where it is.
+
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::agent_library;
+
+/// Unpack the agent library and print its path.
+///
+/// Without --dir the library goes into a private folder, which only you can
+/// read, and stays there.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct AgentPath {
+    /// Put the library into this folder instead, readable for everyone.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  java -agentpath:$(hprof-rs agent-path)=cpu=samples -jar app.jar
+
+  In a Dockerfile, for a program that runs as another user:
+  RUN hprof-rs agent-path --dir /opt/hprof-rs
+  ENV JAVA_TOOL_OPTIONS=-agentpath:/opt/hprof-rs/libhprof_rs.so=cpu=samples,file=/tmp/app-%t.txt";
+
+impl AgentPath {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let path = match self.dir {
+            Some(dir) => agent_library::copy_to(&dir)?,
+            None => agent_library::unpack()?,
+        };
+        let mut line = path.into_os_string().as_bytes().to_vec();
+        line.push(b'\n');
+        io::stdout().write_all(&line)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,48 @@
+//! `hprof-rs options`: the agent's options.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use hprof_rs::options::table::{OptionSpec, Section, TABLE};
+
+use crate::render::table;
+
+/// Show the agent's options as a table.
+///
+/// They are given behind `--agent`, or behind `-agentpath:LIBRARY=`, separated
+/// by commas without spaces.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Also those for debugging the agent, and those that were removed.
+    #[arg(long)]
+    all: bool,
+}
+
+impl Options {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let rows = TABLE
+            .iter()
+            .filter(|spec| self.all || spec.is_listed())
+            .map(|spec| {
+                [
+                    format!("{}={}", spec.name, spec.value),
+                    spec.default.to_owned(),
+                    meaning(spec),
+                ]
+            });
+        let text = table::text(["Option", "Default", "Meaning"], rows, table::width());
+        io::stdout().write_all(text.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn meaning(spec: &OptionSpec) -> String {
+    let remark = match spec.section {
+        Section::New => "New: ",
+        Section::Debug => "Debugging: ",
+        Section::Standard | Section::Obsolete | Section::Removed => "",
+    };
+    // The texts are Markdown for the README; a terminal shows them plain.
+    format!("{remark}{}", spec.details().replace('`', ""))
+}

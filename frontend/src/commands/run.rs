@@ -1,0 +1,122 @@
+//! `hprof-rs run`: starts a Java program under the agent.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::ExitCode;
+use std::{env, io};
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory};
+
+use crate::agent_library;
+use crate::agent_options::{self, Checked};
+use crate::cli::Cli;
+use crate::launch::{Launch, Method, TOOL_OPTIONS};
+
+/// Start a Java program under the agent.
+///
+/// The program runs in the place of this command: its input, output, signals
+/// and exit status are its own.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = LONG_HELP,
+    override_usage = "hprof-rs run [--agent <OPTIONS>] -- <COMMAND>..."
+)]
+pub struct Run {
+    /// Options of the agent; `--agent help` explains them.
+    #[arg(short, long, value_name = "OPTIONS", default_value = "cpu=samples")]
+    agent: String,
+
+    /// The command to run, as a rule `java` and its arguments.
+    // Not required by the parser: `--agent help` does without.
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const LONG_HELP: &str = "\
+Examples:
+  hprof-rs run -- java -cp classes App one two
+      samples the CPU time of App and writes java.hprof.txt when it ends
+
+  hprof-rs run --agent cpu=samples,depth=16,file=app-%p.txt -- java -jar app.jar
+      keeps 16 frames per stack trace, and names the file after the process id
+
+  hprof-rs run --agent cpu=samples,file=/tmp/build-%p.txt -- mvn package
+      profiles every JVM that the build starts
+
+  kill -QUIT PID
+      writes a profile of a program that is running, and lets it run on
+
+How the agent gets in:
+  If COMMAND is java, -agentpath:LIBRARY=OPTIONS becomes its first argument. Any
+  other command (a script, mvn, javac) gets the same in JAVA_TOOL_OPTIONS, which
+  reaches every JVM it starts; each of them then prints \"Picked up
+  JAVA_TOOL_OPTIONS: ...\" on standard error.
+
+  The library is unpacked into a private folder below the first of these that
+  will do: $XDG_CACHE_HOME (or ~/.cache), $XDG_RUNTIME_DIR, $TMPDIR (or /tmp).
+
+Exit status:
+  that of the program; 1 for bad agent options, 2 for a bad command line,
+  126 if the program cannot be run, 127 if it is not found.";
+
+impl Run {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let environment = env::var_os(agent_options::ENVIRONMENT_VARIABLE);
+        let environment = environment.as_ref().map(|value| value.to_string_lossy());
+        let keeps_processes_apart = match agent_options::check(&self.agent, environment.as_deref())
+        {
+            Checked::Good { names_by_process } => names_by_process,
+            Checked::Finished(finish) => return finish(),
+        };
+        let Some((program, arguments)) = self.command.split_first() else {
+            no_command()
+        };
+        let library = agent_library::unpack()?;
+        let launch = Launch::new(
+            program,
+            arguments,
+            &library,
+            &self.agent,
+            env::var_os(TOOL_OPTIONS).as_deref(),
+        );
+        if launch.method == Method::ToolOptions {
+            let program = program.to_string_lossy();
+            eprintln!(
+                "hprof-rs: {program} is not java, so the agent is passed in {TOOL_OPTIONS}: \
+                 every JVM it starts is profiled and says \"Picked up {TOOL_OPTIONS}\""
+            );
+            if !keeps_processes_apart {
+                eprintln!(
+                    "hprof-rs: if it starts several JVMs, give each its own file: \
+                     add file=java.hprof.%p.txt to the options"
+                );
+            }
+        }
+        let error = launch.command().exec();
+        let shown = program.to_string_lossy();
+        if error.kind() == io::ErrorKind::NotFound {
+            let advice = if env::var_os("JAVA_HOME").is_some() && shown == "java" {
+                "it is not on PATH; write $JAVA_HOME/bin/java"
+            } else {
+                "give its full path, or add its folder to PATH"
+            };
+            eprintln!("hprof-rs: there is no program {shown}: {advice}");
+            return Ok(ExitCode::from(127));
+        }
+        eprintln!("hprof-rs: cannot run {shown}: {error}");
+        Ok(ExitCode::from(126))
+    }
+}
+
+/// Ends the process as every mistake on the command line does.
+fn no_command() -> ! {
+    let text = "there is no command to run; write for instance:\n  \
+                hprof-rs run -- java -cp classes App";
+    let mut cli = Cli::command();
+    cli.build();
+    let run = cli.find_subcommand_mut("run");
+    run.unwrap_or(&mut Cli::command())
+        .error(ErrorKind::MissingRequiredArgument, text)
+        .exit()
+}

@@ -1,0 +1,146 @@
+//! `hprof-rs run` with a real JVM.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::{Scene, burn, java, run, start, stderr, stdout};
+
+fn assert_samples_of_burn(profile: &str) {
+    assert!(profile.contains("Burn.spin(Burn.java:"), "{profile}");
+    assert!(profile.contains("CPU SAMPLES BEGIN"), "{profile}");
+    assert!(
+        profile.trim_end().lines().any(|l| l == "CPU SAMPLES END"),
+        "{profile}"
+    );
+}
+
+#[test]
+fn the_program_keeps_its_input_output_arguments_and_status() {
+    let scene = Scene::new();
+    let (java, burn) = (java(), burn());
+    let mut command = scene.hprof_rs(&["run", "--", &java, &burn, "300", "42", "--agent", "-a b"]);
+    let output = run(&mut command, "hello");
+    assert_eq!(output.status.code(), Some(42), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "got hello and 300|42|--agent|-a b\n");
+    assert!(!stderr(&output).contains("hprof-rs"), "{}", stderr(&output));
+    assert_samples_of_burn(&scene.profile("java.hprof.txt"));
+}
+
+#[test]
+fn options_reach_the_agent() {
+    let scene = Scene::new();
+    let (java, burn) = (java(), burn());
+    let options = "cpu=samples,depth=1,file=deep/p-%p.txt";
+    fs::create_dir(scene.path("deep")).unwrap();
+    let mut command = scene.hprof_rs(&["run", "--agent", options, "--", &java, &burn, "300", "0"]);
+    let child = start(&mut command, "hello");
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    // The JVM has the place, and so the id, of the command.
+    let profile = scene.profile(&format!("deep/p-{pid}.txt"));
+    assert_samples_of_burn(&profile);
+    assert!(!profile.contains("Burn.main("), "one frame only: {profile}");
+}
+
+#[test]
+fn a_signal_goes_to_the_jvm() {
+    let scene = Scene::new();
+    let mut command = scene.hprof_rs(&["run", "--", &java(), &burn(), "forever"]);
+    let mut child = start(&mut command, "hello");
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().map(|line| line.unwrap());
+    let mut rest = String::new();
+    let Some(Ok(ready)) = lines.next() else {
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut rest)
+            .unwrap();
+        panic!("{first:?}: {rest}");
+    };
+    assert_eq!(ready, format!("ready {}", child.id()));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::TERM).unwrap();
+    let status = child.wait().unwrap();
+    // HotSpot ends with 128 and the signal's number, after its exit hooks.
+    assert_eq!((status.code(), status.signal()), (Some(143), None));
+    assert_samples_of_burn(&scene.profile("java.hprof.txt"));
+}
+
+#[test]
+fn a_launcher_passes_the_agent_on() {
+    let scene = Scene::new();
+    // Spaces and quotes in the path, and words that the user has set already.
+    let cache = scene.path("it's a \"cache\"");
+    let script = "exec \"$0\" \"$@\"";
+    let (java, burn) = (java(), burn());
+    let mut command = scene.hprof_rs(&["run", "--", "sh", "-c", script, &java, &burn, "300", "7"]);
+    command
+        .env("XDG_CACHE_HOME", &cache)
+        .env("JAVA_TOOL_OPTIONS", "-Dgreeting=kept");
+    let output = run(&mut command, "hello");
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(7), "{stderr}");
+    assert!(stderr.contains("hprof-rs: sh is not java"), "{stderr}");
+    assert!(stderr.contains("file=java.hprof.%p.txt"), "{stderr}");
+    assert!(
+        stderr.contains("Picked up JAVA_TOOL_OPTIONS: -Dgreeting=kept "),
+        "{stderr}"
+    );
+    assert!(cache.join("hprof-rs/agent").is_dir());
+    assert_samples_of_burn(&scene.profile("java.hprof.txt"));
+}
+
+#[test]
+fn bad_options_start_nothing() {
+    let scene = Scene::new();
+    let mut command = scene.hprof_rs(&["run", "--agent", "cpu=sampels", "--", "no-such-program"]);
+    let output = run(&mut command, "");
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = stderr(&output);
+    assert!(
+        stderr.starts_with("HPROF ERROR: hprof option error: "),
+        "{stderr}"
+    );
+    assert!(stderr.contains("did you mean cpu=samples?"), "{stderr}");
+    assert!(!scene.cache().exists());
+}
+
+#[test]
+fn help_needs_no_program() {
+    let scene = Scene::new();
+    let output = run(&mut scene.hprof_rs(&["run", "--agent", "help"]), "");
+    assert!(output.status.success());
+    assert!(stdout(&output).contains("hprof usage: java -agentlib:hprof="));
+}
+
+#[test]
+fn mistakes_have_a_sentence_and_a_status() {
+    let scene = Scene::new();
+    for (arguments, status, text) in [
+        (&["run"][..], 2, "there is no command to run"),
+        (
+            &["run", "--", "no-such-program"],
+            127,
+            "there is no program no-such-program",
+        ),
+        (&["run", "--", "/"], 126, "cannot run /: "),
+        (&["run", "--agnet", "help"], 2, "--agent"),
+    ] {
+        let output = run(&mut scene.hprof_rs(arguments), "");
+        let stderr = stderr(&output);
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{arguments:?}: {stderr}"
+        );
+        assert!(stderr.contains(text), "{arguments:?}: {stderr}");
+    }
+}

@@ -1,0 +1,102 @@
+//! A folder with an own cache for each test, and the command in it.
+
+use std::env;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// The home of one test.
+pub struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.path("cache")
+    }
+
+    /// The command with arguments, in the test's folder and with its cache.
+    pub fn hprof_rs(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hprof-rs"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("XDG_CACHE_HOME", self.cache())
+            .env_remove("JAVA_TOOL_OPTIONS")
+            .env_remove("_JAVA_OPTIONS")
+            .env_remove("JDK_JAVA_OPTIONS")
+            .env_remove("_JAVA_HPROF_OPTIONS");
+        command
+    }
+
+    pub fn profile(&self, name: &str) -> String {
+        let path = self.path(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}
+
+/// The program that the tests profile, in source form.
+pub fn burn() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/Burn.java");
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// The `java` to test with.
+pub fn java() -> String {
+    let path = match env::var_os("JAVA_HOME") {
+        Some(home) => Path::new(&home).join("bin/java"),
+        None => PathBuf::from("java"),
+    };
+    let found = Command::new(&path).arg("-version").output();
+    let works = found.as_ref().is_ok_and(|output| output.status.success());
+    assert!(
+        works,
+        "these tests need a JDK of release 11 or later: set JAVA_HOME, put java on PATH, or run \
+         `scripts/setup java` ({} -version: {found:?})",
+        path.display()
+    );
+    path.into_os_string()
+        .into_string()
+        .expect("a path in UTF-8")
+}
+
+/// Runs a command to its end with `input` as its standard input.
+pub fn run(command: &mut Command, input: &str) -> Output {
+    start(command, input)
+        .wait_with_output()
+        .expect("the command's output")
+}
+
+pub fn start(command: &mut Command, input: &str) -> Child {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // A command that ends without reading closes the pipe.
+    let _ = stdin.write_all(input.as_bytes());
+    child
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

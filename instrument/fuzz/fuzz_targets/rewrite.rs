@@ -1,0 +1,39 @@
+//! Any bytes may be given for a class: nothing panics, nothing loops, and what comes out can be
+//! read again. Seeds are class files, as those of a JDK.
+
+#![no_main]
+
+use hprof_instrument::{
+    ClassSkip, Hooks, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape, add_fields,
+};
+use libfuzzer_sys::fuzz_target;
+
+const HOOKS: Hooks<'static> = Hooks {
+    class: b"fuzz/Hooks",
+    enter: b"enter",
+    exit: b"exit",
+    repair: b"repair",
+    count: b"count",
+};
+
+fuzz_target!(|class: &[u8]| {
+    let mut number = 0;
+    let mut select = |method: &MethodInfo<'_>| {
+        number += 997;
+        let leaf = method.is_leaf() && !method.is_intrinsic_candidate();
+        let shape = if leaf { Shape::CountOnly } else { Shape::Full };
+        Some(MethodHook { number: MethodNumber(number), shape })
+    };
+    let mut rewriter = Rewriter::new();
+    if let Ok(done) = rewriter.rewrite(class, &HOOKS, &mut select) {
+        assert!(done.bytes.len() < class.len() * 80 + (2 << 20));
+        let bytes = done.bytes.to_vec();
+        let again = rewriter.rewrite(&bytes, &HOOKS, &mut select).err();
+        assert_eq!(again, Some(ClassSkip::RefersToHooks));
+        // A second set of hooks reads all that the first rewriting wrote.
+        let others = Hooks { class: b"fuzz/Others", ..HOOKS };
+        let _ = rewriter.rewrite(&bytes, &others, &mut select);
+    }
+    let field = NewField { name: b"added", descriptor: b"J", access_flags: 2 };
+    let _ = add_fields(class, &[field]);
+});

@@ -1,0 +1,481 @@
+//! Stack map frames (Java Virtual Machine Specification 4.7.4).
+//!
+//! A frame tells the types of the locals and of the operand stack at one address, most often as
+//! the difference to the frame before. The long that `enter` returned stands in a local that no
+//! other code uses, above all the others, and has to be in every frame, so:
+//!
+//! - `same_frame` and `same_locals_1_stack_item_frame` stay what they are, since the frame before
+//!   has the long as well;
+//! - only the first one differs from the frame at the start of the method, which has no long: it
+//!   becomes an `append_frame` if the long and the unused locals below it are three at most;
+//! - `chop_frame` and `append_frame` change locals below the long, which only a `full_frame` can
+//!   say.
+
+use crate::bytes::{Put, Reader};
+use crate::constant_pool::{ConstantPool, PoolFull};
+use crate::error::{Malformed, MethodSkip};
+use crate::layout::Layout;
+use crate::method::Method;
+
+const TOP: u8 = 0;
+const INTEGER: u8 = 1;
+const FLOAT: u8 = 2;
+const DOUBLE: u8 = 3;
+const LONG: u8 = 4;
+const UNINITIALIZED_THIS: u8 = 6;
+const OBJECT: u8 = 7;
+const UNINITIALIZED: u8 = 8;
+/// No tag of the format: a parameter whose class has not been looked up in the constant pool.
+const PARAMETER: u8 = 0xff;
+
+/// A `verification_type_info`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Type {
+    tag: u8,
+    /// Class index of an object, old address of the `new` of an uninitialized one, or index into
+    /// the list of parameters.
+    data: u16,
+}
+
+impl Type {
+    const fn plain(tag: u8) -> Self {
+        Self { tag, data: 0 }
+    }
+
+    fn slots(self) -> u32 {
+        if matches!(self.tag, LONG | DOUBLE) {
+            2
+        } else {
+            1
+        }
+    }
+}
+
+/// How the original frame said what it said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Coding {
+    /// `same_frame` or `same_locals_1_stack_item_frame`.
+    Same,
+    Chop(u8),
+    Append(u8),
+    Full,
+}
+
+/// A decoded frame, kept until all have been read; only used when islands come between.
+#[derive(Clone)]
+struct Kept {
+    new_pc: u32,
+    old_pc: Option<u32>,
+    locals: Vec<Type>,
+    stack: Vec<Type>,
+}
+
+/// Rewrites StackMapTable attributes; its memory is kept from method to method.
+#[derive(Default)]
+pub(crate) struct FrameRewriter {
+    locals: Vec<Type>,
+    stack: Vec<Type>,
+    /// Where the class names of parameters are in the descriptor.
+    parameters: Vec<(u16, u16)>,
+}
+
+/// What the frames of one method are rewritten with.
+pub(crate) struct FrameContext<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) method: &'a Method<'a>,
+    pub(crate) class_name: &'a [u8],
+    pub(crate) this_class: u16,
+    /// The old `max_locals`, index of the new long; `None` if there is no such local.
+    pub(crate) local: Option<u16>,
+    /// Handlers that get a second frame, this far after their first one.
+    pub(crate) guarded: &'a [u16],
+    pub(crate) repair_len: u32,
+}
+
+/// The most bytes that the frames of a method may take, for `len` bytes before. Frames that each
+/// repeat all locals can grow without measure, in code made to do that and nowhere else.
+fn size_limit(len: usize) -> usize {
+    (1 << 20) + len.saturating_mul(64)
+}
+
+/// Writes frames one after another, each with the distance to the one before.
+struct FrameWriter<'o> {
+    out: &'o mut Vec<u8>,
+    last_pc: Option<u32>,
+    count: u32,
+}
+
+impl FrameWriter<'_> {
+    /// The `offset_delta` of a frame at `new_pc`.
+    fn delta(&mut self, new_pc: u32) -> Result<u16, MethodSkip> {
+        let delta = match self.last_pc {
+            None => Some(new_pc),
+            Some(last) => new_pc.checked_sub(last + 1),
+        };
+        self.last_pc = Some(new_pc);
+        self.count += 1;
+        let delta = delta.and_then(|delta| u16::try_from(delta).ok());
+        delta.ok_or(Malformed("order of stack map frames").into())
+    }
+
+    /// Starts a frame whose kind stands before its distance.
+    fn start(&mut self, kind: u8, new_pc: u32) -> Result<(), MethodSkip> {
+        let delta = self.delta(new_pc)?;
+        self.out.put_u8(kind);
+        self.out.put_u16(delta);
+        Ok(())
+    }
+
+    /// `same_frame` or `same_locals_1_stack_item_frame`, short if possible, without the item.
+    fn same(&mut self, new_pc: u32, items: usize) -> Result<(), MethodSkip> {
+        let delta = self.delta(new_pc)?;
+        let (short, extended) = if items == 0 { (0, 251) } else { (64, 247) };
+        match u8::try_from(delta) {
+            Ok(delta @ 0..=63) => self.out.put_u8(short + delta),
+            _ => {
+                self.out.put_u8(extended);
+                self.out.put_u16(delta);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FrameRewriter {
+    /// Appends to `out` the content of a StackMapTable for the new code.
+    pub(crate) fn rewrite(
+        &mut self,
+        content: &[u8],
+        context: &FrameContext<'_>,
+        pool: &mut ConstantPool<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MethodSkip> {
+        let mut reader = Reader::new(content);
+        let count = reader.u16()?;
+        let count_at = out.len();
+        out.put_u16(0);
+        self.start_locals(context)?;
+        let mut kept = (!context.layout.islands().is_empty()).then(Vec::new);
+        let mut kept_types = 0;
+        let limit = size_limit(content.len());
+        let mut writer = FrameWriter {
+            out,
+            last_pc: None,
+            count: 0,
+        };
+        let mut old_pc = None;
+        for _ in 0..count {
+            let (coding, delta) = self.decode(&mut reader)?;
+            let pc = old_pc.map_or(0, |pc: u32| pc + 1) + u32::from(delta);
+            old_pc = Some(pc);
+            let new_pc = context.layout.branch_target(pc)?;
+            let is_guarded = context
+                .guarded
+                .binary_search(&(pc.min(0xffff) as u16))
+                .is_ok();
+            let second = is_guarded.then_some(new_pc + context.repair_len);
+            if let Some(kept) = &mut kept {
+                for (new_pc, old_pc) in [(Some(new_pc), Some(pc)), (second, None)] {
+                    let Some(new_pc) = new_pc else { continue };
+                    kept_types += self.locals.len() + self.stack.len();
+                    if kept_types > limit {
+                        return Err(MethodSkip::FrameTooLarge);
+                    }
+                    let (locals, stack) = (self.locals.clone(), self.stack.clone());
+                    kept.push(Kept {
+                        new_pc,
+                        old_pc,
+                        locals,
+                        stack,
+                    });
+                }
+                continue;
+            }
+            self.write(coding, new_pc, context, pool, &mut writer)?;
+            if writer.out.len() - count_at > limit {
+                return Err(MethodSkip::FrameTooLarge);
+            }
+            if let Some(second) = second {
+                let coding = if self.stack.len() == 1 {
+                    Coding::Same
+                } else {
+                    Coding::Full
+                };
+                self.write(coding, second, context, pool, &mut writer)?;
+            }
+        }
+        if !reader.is_at_end() {
+            return Err(Malformed("bytes after the stack map frames").into());
+        }
+        for frame in with_islands(kept.unwrap_or_default(), context.layout)? {
+            (self.locals, self.stack) = (frame.locals, frame.stack);
+            self.write(Coding::Full, frame.new_pc, context, pool, &mut writer)?;
+        }
+        let count = u16::try_from(writer.count).map_err(|_| MethodSkip::FrameTooLarge)?;
+        out.patch_u16(count_at, count);
+        Ok(())
+    }
+
+    /// The locals at the start of the method: `this` and the parameters.
+    fn start_locals(&mut self, context: &FrameContext<'_>) -> Result<(), Malformed> {
+        const STATIC: u16 = 0x0008;
+        let Self {
+            locals, parameters, ..
+        } = self;
+        locals.clear();
+        parameters.clear();
+        if context.method.access_flags & STATIC == 0 {
+            let is_constructor =
+                context.method.name == b"<init>" && context.class_name != b"java/lang/Object";
+            locals.push(match is_constructor {
+                true => Type::plain(UNINITIALIZED_THIS),
+                false => Type {
+                    tag: OBJECT,
+                    data: context.this_class,
+                },
+            });
+        }
+        let wrong = Malformed("descriptor of a method");
+        let descriptor = context.method.descriptor;
+        let mut at = 1;
+        loop {
+            let start = at;
+            let mut next = || {
+                let byte = descriptor.get(at).copied();
+                at += 1;
+                byte.ok_or(wrong)
+            };
+            let mut kind = next()?;
+            let is_array = kind == b'[';
+            while kind == b'[' {
+                kind = next()?;
+            }
+            match kind {
+                b')' if !is_array => return Ok(()),
+                b'L' => while next()? != b';' {},
+                b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' => (),
+                _ => return Err(wrong),
+            }
+            locals.push(match (is_array, kind) {
+                (true, _) | (_, b'L') => {
+                    // An array class is named by its descriptor, another one without L and `;`.
+                    let name = if is_array {
+                        (start, at)
+                    } else {
+                        (start + 1, at - 1)
+                    };
+                    let data = parameters.len() as u16;
+                    parameters.push((name.0 as u16, name.1 as u16));
+                    Type {
+                        tag: PARAMETER,
+                        data,
+                    }
+                }
+                (_, b'D') => Type::plain(DOUBLE),
+                (_, b'F') => Type::plain(FLOAT),
+                (_, b'J') => Type::plain(LONG),
+                _ => Type::plain(INTEGER),
+            });
+        }
+    }
+
+    /// Reads one frame into `locals` and `stack`; returns how it was coded, and its distance.
+    fn decode(&mut self, reader: &mut Reader<'_>) -> Result<(Coding, u16), MethodSkip> {
+        let kind = reader.u8()?;
+        let delta = match kind {
+            0..=63 => u16::from(kind),
+            64..=127 => u16::from(kind - 64),
+            247..=255 => reader.u16()?,
+            128..=246 => return Err(MethodSkip::UnknownFrame(kind)),
+        };
+        self.stack.clear();
+        let coding = match kind {
+            64..=127 | 247 => {
+                self.stack.push(read_type(reader)?);
+                Coding::Same
+            }
+            248..=250 => {
+                let left = self.locals.len().checked_sub(usize::from(251 - kind));
+                self.locals
+                    .truncate(left.ok_or(Malformed("chop of too many locals"))?);
+                Coding::Chop(251 - kind)
+            }
+            252..=254 => {
+                for _ in 251..kind {
+                    self.locals.push(read_type(reader)?);
+                }
+                Coding::Append(kind - 251)
+            }
+            255 => {
+                self.locals.clear();
+                for _ in 0..reader.u16()? {
+                    self.locals.push(read_type(reader)?);
+                }
+                for _ in 0..reader.u16()? {
+                    self.stack.push(read_type(reader)?);
+                }
+                Coding::Full
+            }
+            _ => Coding::Same,
+        };
+        Ok((coding, delta))
+    }
+
+    /// Writes a frame with the types of `locals` and `stack`, and with the new long.
+    fn write(
+        &mut self,
+        coding: Coding,
+        new_pc: u32,
+        context: &FrameContext<'_>,
+        pool: &mut ConstantPool<'_>,
+        writer: &mut FrameWriter<'_>,
+    ) -> Result<(), MethodSkip> {
+        let is_first = writer.last_pc.is_none();
+        let Some(local) = context.local else {
+            return self.write_as_before(coding, new_pc, context, pool, writer);
+        };
+        if coding == Coding::Same && !is_first {
+            writer.same(new_pc, self.stack.len())?;
+            return self.write_types(&self.stack, context, writer.out);
+        }
+        let used: u32 = self.locals.iter().map(|local| local.slots()).sum();
+        let unused = u32::from(local)
+            .checked_sub(used)
+            .ok_or(Malformed("more locals in a frame than in the method"))?;
+        let appended = match coding {
+            Coding::Same => Some(0),
+            Coding::Append(more) => Some(usize::from(more)),
+            Coding::Chop(_) | Coding::Full => None,
+        };
+        let appended =
+            appended.filter(|more| is_first && self.stack.is_empty() && *more as u32 + unused < 3);
+        if let Some(more) = appended {
+            writer.start(252 + more as u8 + unused as u8, new_pc)?;
+            let first_new = self.locals.len() - more;
+            self.write_types(&self.locals[first_new..], context, writer.out)?;
+            writer.out.extend(std::iter::repeat_n(TOP, unused as usize));
+            writer.out.put_u8(LONG);
+            return Ok(());
+        }
+        self.write_full(new_pc, Some(unused), context, pool, writer)
+    }
+
+    /// Writes a frame of a method without a new local, in its own coding.
+    fn write_as_before(
+        &mut self,
+        coding: Coding,
+        new_pc: u32,
+        context: &FrameContext<'_>,
+        pool: &mut ConstantPool<'_>,
+        writer: &mut FrameWriter<'_>,
+    ) -> Result<(), MethodSkip> {
+        match coding {
+            Coding::Same => {
+                writer.same(new_pc, self.stack.len())?;
+                self.write_types(&self.stack, context, writer.out)
+            }
+            Coding::Chop(fewer) => writer.start(251 - fewer, new_pc),
+            Coding::Append(more) => {
+                writer.start(251 + more, new_pc)?;
+                let first_new = self.locals.len() - usize::from(more);
+                self.write_types(&self.locals[first_new..], context, writer.out)
+            }
+            Coding::Full => self.write_full(new_pc, None, context, pool, writer),
+        }
+    }
+
+    /// Writes a `full_frame`; with the long above `unused` locals, unless that is `None`.
+    fn write_full(
+        &mut self,
+        new_pc: u32,
+        unused: Option<u32>,
+        context: &FrameContext<'_>,
+        pool: &mut ConstantPool<'_>,
+        writer: &mut FrameWriter<'_>,
+    ) -> Result<(), MethodSkip> {
+        self.resolve_parameters(context, pool)?;
+        writer.start(255, new_pc)?;
+        let more = unused.map_or(0, |unused| unused as usize + 1);
+        let count = u16::try_from(self.locals.len() + more);
+        writer
+            .out
+            .put_u16(count.map_err(|_| MethodSkip::FrameTooLarge)?);
+        self.write_types(&self.locals, context, writer.out)?;
+        if let Some(unused) = unused {
+            writer.out.extend(std::iter::repeat_n(TOP, unused as usize));
+            writer.out.put_u8(LONG);
+        }
+        writer.out.put_u16(self.stack.len() as u16);
+        self.write_types(&self.stack, context, writer.out)
+    }
+
+    /// Looks up the classes of parameters among the locals, which are only now needed.
+    fn resolve_parameters(
+        &mut self,
+        context: &FrameContext<'_>,
+        pool: &mut ConstantPool<'_>,
+    ) -> Result<(), MethodSkip> {
+        for local in self
+            .locals
+            .iter_mut()
+            .filter(|local| local.tag == PARAMETER)
+        {
+            let wrong = Malformed("descriptor of a method");
+            let &(start, end) = self.parameters.get(usize::from(local.data)).ok_or(wrong)?;
+            let name = context
+                .method
+                .descriptor
+                .get(usize::from(start)..usize::from(end));
+            let class = pool.class_index(name.ok_or(wrong)?);
+            let data = class.map_err(|PoolFull| MethodSkip::ConstantPoolFull)?;
+            *local = Type { tag: OBJECT, data };
+        }
+        Ok(())
+    }
+
+    fn write_types(
+        &self,
+        types: &[Type],
+        context: &FrameContext<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MethodSkip> {
+        for &Type { tag, data } in types {
+            out.put_u8(tag);
+            match tag {
+                OBJECT => out.put_u16(data),
+                UNINITIALIZED => {
+                    out.put_u16(context.layout.instruction(u32::from(data))? as u16);
+                }
+                _ => (),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_type(reader: &mut Reader<'_>) -> Result<Type, Malformed> {
+    let tag = reader.u8()?;
+    match tag {
+        TOP..=UNINITIALIZED_THIS => Ok(Type::plain(tag)),
+        OBJECT | UNINITIALIZED => Ok(Type {
+            tag,
+            data: reader.u16()?,
+        }),
+        _ => Err(Malformed("verification type")),
+    }
+}
+
+/// Adds the frames of the islands, copies of those at their targets, in the order of addresses.
+fn with_islands(mut kept: Vec<Kept>, layout: &Layout) -> Result<Vec<Kept>, MethodSkip> {
+    for &island in layout.islands() {
+        let at_target = kept
+            .iter()
+            .find(|frame| frame.old_pc == Some(island.target));
+        let mut frame = at_target.ok_or(MethodSkip::BranchTooFar)?.clone();
+        frame.new_pc = layout.island_address(island);
+        frame.old_pc = None;
+        kept.push(frame);
+    }
+    kept.sort_by_key(|frame| frame.new_pc);
+    Ok(kept)
+}

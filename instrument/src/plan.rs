@@ -1,0 +1,57 @@
+//! What the caller decides: the hooks, which methods get them, and in which shape.
+
+use crate::method::MethodInfo;
+
+/// Number of a method, the argument of its hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MethodNumber(pub u32);
+
+/// The class with the static methods that rewritten code calls. All names are internal ones in
+/// modified UTF-8 (`java/lang/Thread`); plain ASCII is its own encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hooks<'a> {
+    /// The class; rewritten classes must be able to see it, those of `java.base` too.
+    pub class: &'a [u8],
+    /// `static long enter(int method)`: called first; what it returns is handed to the others.
+    pub enter: &'a [u8],
+    /// `static void exit(long entered)`: called before every return.
+    pub exit: &'a [u8],
+    /// `static void repair(long entered, int method)`: called first in every exception handler
+    /// of the method, since the frames that an exception unwound had no `exit`.
+    pub repair: &'a [u8],
+    /// `static void count(int method)`: the one call of [`Shape::CountOnly`].
+    pub count: &'a [u8],
+}
+
+/// What is inserted into a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// `enter` at the start, `exit` at every return, `repair` in every exception handler.
+    Full,
+    /// Only `count` at the start: for methods that call nothing, see [`MethodInfo::is_leaf`].
+    CountOnly,
+}
+
+/// The answer for one method that gets hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodHook {
+    /// Its number.
+    pub number: MethodNumber,
+    /// What is inserted.
+    pub shape: Shape,
+}
+
+/// Chooses the methods that get hooks.
+///
+/// Asked once for each method with code, in the order of the class file. A number given out for a
+/// method that then has to be skipped is named in [`SkippedMethod`](crate::SkippedMethod).
+pub trait SelectMethod {
+    /// The number and shape for `method`, or `None` to leave it as it is.
+    fn select(&mut self, method: &MethodInfo<'_>) -> Option<MethodHook>;
+}
+
+impl<F: FnMut(&MethodInfo<'_>) -> Option<MethodHook>> SelectMethod for F {
+    fn select(&mut self, method: &MethodInfo<'_>) -> Option<MethodHook> {
+        self(method)
+    }
+}

@@ -1,0 +1,178 @@
+//! What has been measured, for people and programs.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// One measured figure.
+#[derive(Debug, Serialize)]
+pub struct Figure {
+    /// The benchmark's name.
+    pub benchmark: &'static str,
+    /// JDK, options and the like.
+    pub case: String,
+    /// What was measured.
+    pub measure: &'static str,
+    /// Without the agent, or the truth, where there is such a thing.
+    pub plain: Option<f64>,
+    /// With the agent.
+    pub profiled: f64,
+    /// Unit of both.
+    pub unit: &'static str,
+    /// The figure that counts: a ratio, difference or share.
+    pub result: f64,
+    /// What `result` should be.
+    pub wanted: Wanted,
+}
+
+/// What a result should be.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub enum Wanted {
+    /// Anything; it is only told.
+    Any,
+    /// At most this.
+    AtMost(f64),
+    /// At least this.
+    AtLeast(f64),
+    /// Between these.
+    Within(f64, f64),
+}
+
+impl Wanted {
+    fn is_met_by(self, result: f64) -> bool {
+        match self {
+            Wanted::Any => true,
+            Wanted::AtMost(most) => result <= most,
+            Wanted::AtLeast(least) => result >= least,
+            Wanted::Within(least, most) => (least..=most).contains(&result),
+        }
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Wanted::Any => String::new(),
+            Wanted::AtMost(most) => format!("<= {most}"),
+            Wanted::AtLeast(least) => format!(">= {least}"),
+            Wanted::Within(least, most) => format!("{least} .. {most}"),
+        };
+        out.pad(&text)
+    }
+}
+
+/// A figure, and whether it is as wanted.
+#[derive(Debug, Serialize)]
+struct Judged {
+    #[serde(flatten)]
+    figure: Figure,
+    met: bool,
+}
+
+/// All figures of a run.
+#[derive(Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Figures {
+    all: Vec<Judged>,
+}
+
+impl Figures {
+    /// Adds a figure.
+    pub fn add(&mut self, figure: Figure) {
+        let met = figure.wanted.is_met_by(figure.result);
+        let judged = Judged { figure, met };
+        eprintln!("  {judged}");
+        self.all.push(judged);
+    }
+
+    /// How many are not as wanted.
+    pub fn missed(&self) -> usize {
+        self.all.iter().filter(|judged| !judged.met).count()
+    }
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Figure {
+            benchmark,
+            case,
+            measure,
+            plain,
+            profiled,
+            unit,
+            result,
+            wanted,
+        } = &self.figure;
+        let plain = plain.map_or(String::new(), |plain| format!("{plain:.3}"));
+        write!(
+            out,
+            "{benchmark:7} {case:40} {measure:16} {plain:>10} {profiled:>10.3} {unit:4}"
+        )?;
+        write!(
+            out,
+            " {result:>9.3} {wanted:14} {}",
+            if self.met { "ok" } else { "MISSED" }
+        )
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:7} {:40} {:16}", "", "case", "measure")?;
+        writeln!(
+            out,
+            " {:>10} {:>10} {:4} {:>9} wanted",
+            "plain", "profiled", "", "result"
+        )?;
+        self.all
+            .iter()
+            .try_for_each(|figure| writeln!(out, "{figure}"))
+    }
+}
+
+/// The median; of an even number the mean of the middle two.
+///
+/// # Panics
+///
+/// When there are no values.
+pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        (sorted[middle - 1] + sorted[middle]) / 2.0
+    }
+}
+
+/// Milliseconds.
+pub fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+/// MiB.
+pub fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median([7.0]), 7.0);
+    }
+
+    #[test]
+    fn what_is_wanted() {
+        assert!(Wanted::AtMost(1.0).is_met_by(1.0) && !Wanted::AtMost(1.0).is_met_by(1.1));
+        assert!(Wanted::AtLeast(1.0).is_met_by(1.0) && !Wanted::AtLeast(1.0).is_met_by(0.9));
+        assert!(Wanted::Within(1.0, 2.0).is_met_by(2.0));
+        assert!(!Wanted::Within(1.0, 2.0).is_met_by(f64::NAN));
+    }
+}

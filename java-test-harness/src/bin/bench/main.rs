@@ -1,0 +1,98 @@
+//! Measures what profiling costs, how true the profiles are, and whether the agent survives.
+
+mod cost;
+mod figures;
+mod soak;
+mod truth;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+
+use figures::Figures;
+
+type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
+
+/// The benchmarks: name, what it measures, and how.
+const BENCHMARKS: [(&str, &str, Benchmark); 6] = [
+    (
+        "javac",
+        "the Java compiler on module java.xml: time, CPU, memory",
+        cost::javac,
+    ),
+    ("hello", "start and end of a JVM, per JDK", cost::hello),
+    (
+        "parked",
+        "2,000 parked threads: CPU while nothing happens, per JDK",
+        cost::parked,
+    ),
+    (
+        "truth",
+        "shares and CPU time against what the program knows, per JDK",
+        truth::truth,
+    ),
+    (
+        "bias",
+        "a loop without safepoint polls, both engines, per JDK",
+        truth::bias,
+    ),
+    (
+        "soak",
+        "stress programs for many minutes, per JDK; only when named",
+        soak::soak,
+    ),
+];
+
+/// Benchmarks of the agent. Every comparison is of pairs of runs in turn, and tells medians.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The benchmarks to run; all but soak if none is named
+    names: Vec<String>,
+    /// List the benchmarks
+    #[arg(long)]
+    list: bool,
+    /// Print the figures as JSON
+    #[arg(long)]
+    json: bool,
+    /// Pairs of runs per comparison (hello: four times as many)
+    #[arg(long, default_value_t = 5)]
+    pairs: usize,
+    /// Seconds per run of truth, bias and parked
+    #[arg(long, default_value_t = 12)]
+    seconds: u32,
+    /// Minutes per kind of stress and JDK
+    #[arg(long, default_value_t = 10.0)]
+    minutes: f64,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if arguments.list {
+        for (name, what, _) in BENCHMARKS {
+            println!("{name:8} {what}");
+        }
+        return Ok(());
+    }
+    for name in &arguments.names {
+        let known = BENCHMARKS.iter().any(|benchmark| benchmark.0 == name);
+        ensure!(
+            known,
+            "no benchmark \"{name}\"; --list tells which there are"
+        );
+    }
+    let mut figures = Figures::default();
+    for (name, what, run) in BENCHMARKS {
+        let named = arguments.names.iter().any(|it| it == name);
+        if named || (arguments.names.is_empty() && name != "soak") {
+            eprintln!("{name}: {what}");
+            run(&arguments, &mut figures)?;
+        }
+    }
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&figures)?);
+    } else {
+        print!("{figures}");
+    }
+    let missed = figures.missed();
+    ensure!(missed == 0, "{missed} figures are not as wanted");
+    Ok(())
+}
