@@ -34,14 +34,17 @@ const FIRST_ENTRIES: usize = 64;
 const MOST_ENTRIES: usize = 1 << 18;
 
 impl Entry {
-    const EMPTY: Self = Self {
-        key: 0,
-        mirror: 0,
-        site: SiteId(0),
-        before: 0,
-        objects: AtomicU64::new(0),
-        bytes: AtomicU64::new(0),
-    };
+    /// An entry that holds no key.
+    const fn empty() -> Self {
+        Self {
+            key: 0,
+            mirror: 0,
+            site: SiteId(0),
+            before: 0,
+            objects: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        }
+    }
 
     /// The site.
     #[inline]
@@ -169,7 +172,7 @@ fn start_of(key: u64, entries: usize) -> usize {
 }
 
 fn empty(entries: usize) -> Box<[Entry]> {
-    (0..entries).map(|_| Entry::EMPTY).collect()
+    (0..entries).map(|_| Entry::empty()).collect()
 }
 
 #[cfg(test)]

@@ -195,9 +195,10 @@ impl HeapSites {
         if !self.per_thread {
             return 0;
         }
-        match thread.virtual_serial.get() {
-            0 => {}
-            serial => return serial,
+        let virtual_serial = thread.virtual_serial.get();
+        if virtual_serial != 0 {
+            thread.virtual_used.set(true);
+            return virtual_serial;
         }
         if thread.serial.get() == 0 {
             thread.serial.set((self.serial_of_current)());

@@ -55,6 +55,8 @@ pub struct HeapSites {
     per_thread: bool,
     structs: Option<VmStructs>,
     pulse: Pulse,
+    /// The feature release of the VM, 0 when it does not tell.
+    release: u32,
     /// New threads keep a sampling distance they drew before it was set.
     primes_threads: bool,
     stacks: StackTable,
@@ -117,6 +119,7 @@ impl HeapSites {
         jvmti.set_callbacks(&event::table())?;
         jvmti.set_heap_sampling_interval(settings.heap_interval)?;
         let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+        let release = jvmti.version().unwrap_or(0);
         let (segments, received) = unbounded();
         let sites = Self {
             jvmti,
@@ -129,8 +132,8 @@ impl HeapSites {
             pulse: Pulse {
                 hotspot: structs.is_some(),
             },
-            primes_threads: settings.heap_interval == 0
-                && jvmti.version().is_ok_and(prime::keeps_old_distances),
+            release,
+            primes_threads: settings.heap_interval == 0 && prime::keeps_old_distances(release),
             stacks: StackTable::new(STACK_MEMORY),
             classes: ClassTable::new(),
             sites: SiteTable::new(),
@@ -193,6 +196,21 @@ impl HeapSites {
     /// The current thread is one of the agent's own.
     pub fn ignore_current_thread(&self) {
         self.threads.ignore_current();
+    }
+
+    /// The current carrier runs the virtual thread with this serial from now on; 0
+    /// for none. Returns the serial of the one before if it has allocated since
+    /// its own note.
+    pub fn note_virtual_thread(&self, serial: u32) -> u32 {
+        let Some(thread) = self.threads.current() else {
+            return 0;
+        };
+        let before = thread.virtual_serial.replace(serial);
+        if thread.virtual_used.replace(false) {
+            before
+        } else {
+            0
+        }
     }
 
     /// The VM begins to end, and the collector will not work at its death.

@@ -8,11 +8,12 @@ use hprof_format::binary::BasicType;
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 
-use super::classes::Class;
+use super::classes::{Class, ClassId};
 use super::live::Segment;
 use super::sites::{Count, SiteId};
 use super::stacks::{Stack, StackId};
 use super::sweep::Sweeper;
+use super::walk::Found;
 use super::{HeapSites, MOST_FOLLOWED};
 use crate::options::Live;
 use crate::report;
@@ -28,6 +29,8 @@ pub struct SitesProfile {
     traces: Vec<TraceSerial>,
     sweeper: Sweeper,
     deleted: u64,
+    /// Objects that some dump found alive though their allocation was not seen.
+    found: HashMap<ClassId, Count>,
 }
 
 /// A row of the table of sites.
@@ -65,6 +68,7 @@ impl SitesProfile {
             traces: Vec::new(),
             sweeper: Sweeper::new(sites.received.clone(), sites.pulse),
             deleted: 0,
+            found: HashMap::new(),
         }
     }
 
@@ -101,14 +105,18 @@ impl SitesProfile {
         } else {
             self.sites.collected_before_exit.load(Ordering::Acquire)
         };
+        let epoch = self.sites.collections.load(Ordering::Relaxed);
         while self.sweep(jni) {}
-        let (live, estimated) = self.live(jni);
-        let mut existing = self.sites.existing_left().unwrap_or_else(|error| {
+        let found = self.sites.count_objects(jni).unwrap_or_else(|error| {
             report::error(&format!(
-                "cannot count what is left of the objects of the VM's start ({error})"
+                "cannot count the objects of the VM's start that are left ({error})"
             ));
             HashMap::new()
         });
+        let (live, estimated) = self.live(jni);
+        // A collection in between has freed objects that were found.
+        let is_one_state = epoch == self.sites.collections.load(Ordering::Relaxed);
+        let mut unseen = self.unseen(&found, &live, is_one_state && estimated == 0);
         let totals = self.sites.threads.totals(&self.sites.sites);
         // After the counts, so that each stack that was counted has its trace.
         self.name_stacks(intern);
@@ -119,10 +127,11 @@ impl SitesProfile {
                 continue;
             };
             let at = |counts: &[Count]| counts.get(number).copied().unwrap_or_default();
-            let allocated = at(&totals.rows);
+            let mut allocated = at(&totals.rows);
             let mut alive = at(&live);
             if stack == StackId::EMPTY {
-                alive += existing.remove(&class.id).unwrap_or_default();
+                alive += unseen.remove(&class.id).unwrap_or_default();
+                allocated += self.found.get(&class.id).copied().unwrap_or_default();
             }
             if allocated != Count::default() || alive != Count::default() {
                 self.add(&mut rows, class, stack, allocated, alive);
@@ -144,6 +153,50 @@ impl SitesProfile {
             rows,
             totals: sums,
         }
+    }
+
+    /// Objects alive whose allocation was not seen, by class.
+    fn unseen(
+        &mut self,
+        found: &HashMap<ClassId, Found>,
+        live: &[Count],
+        is_exact: bool,
+    ) -> HashMap<ClassId, Count> {
+        let sites = self.sites;
+        let classes = sites.classes.all();
+        let mut followed: HashMap<ClassId, Count> = HashMap::new();
+        for ((_, class, _), &count) in sites.sites.rows().iter().zip(live) {
+            *followed.entry(*class).or_default() += count;
+        }
+        let mut unseen = HashMap::new();
+        for (&id, found) in found {
+            let Some(class) = classes.get(id.0 as usize).filter(|_| id.0 != 0) else {
+                continue;
+            };
+            let followed = followed.get(&id).copied().unwrap_or_default();
+            let mut new = Count::default();
+            if sites.may_be_filler(class) {
+                // They were not booked at VMInit, for nobody knew which were objects.
+                new = found.existing;
+            } else if is_exact && sites.interval == 0 && sites.live == Live::Exact {
+                let seen = |of: fn(&Count) -> u64| of(&found.existing) + of(&followed);
+                new.objects = found.all.objects.saturating_sub(seen(|c| c.objects));
+                new.bytes = found.all.bytes.saturating_sub(seen(|c| c.bytes));
+            }
+            let known = self.found.entry(id).or_default();
+            known.objects = known.objects.max(new.objects);
+            known.bytes = known.bytes.max(new.bytes);
+            let mut alive = new;
+            if !sites.may_be_filler(class) {
+                alive += found.existing;
+            }
+            if alive != Count::default() {
+                // Its row must be there.
+                sites.sites.intern(StackId::EMPTY, id);
+                unseen.insert(id, alive);
+            }
+        }
+        unseen
     }
 
     fn add<'a>(

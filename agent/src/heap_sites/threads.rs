@@ -40,6 +40,8 @@ pub(super) struct ThreadState {
     pub(super) serial: Cell<u32>,
     /// Serial of the virtual thread it runs, 0 for none.
     pub(super) virtual_serial: Cell<u32>,
+    /// The virtual thread has allocated.
+    pub(super) virtual_used: Cell<bool>,
     pub(super) buffer: Cell<Vec<StackFrame>>,
     random: Cell<u64>,
     events: AtomicU64,
@@ -66,6 +68,7 @@ impl ThreadState {
             inside: Cell::new(false),
             serial: Cell::new(0),
             virtual_serial: Cell::new(0),
+            virtual_used: Cell::new(false),
             buffer: Cell::new(Vec::new()),
             random: Cell::new(0),
             events: AtomicU64::new(0),

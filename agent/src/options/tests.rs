@@ -75,6 +75,8 @@ fn defaults() {
         debug: false,
         signal: None,
         engine: Engine::Auto,
+        heap_interval: 0,
+        live: Live::Exact,
     };
     assert_eq!(all, expected);
 }
@@ -83,7 +85,8 @@ fn defaults() {
 fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
-                errorexit=y,pause=y,debug=y,signal=VTALRM,engine=safepoint,format=b,file=f";
+                errorexit=y,pause=y,debug=y,signal=VTALRM,engine=safepoint,heapinterval=512k,\
+                live=estimate,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
         ..Modes::default()
@@ -112,6 +115,8 @@ fn written_values_arrive() {
         debug: true,
         signal: Some(libc::SIGVTALRM),
         engine: Engine::Safepoint,
+        heap_interval: 524_288,
+        live: Live::Estimate,
     };
     assert_eq!(settings(text), expected);
     assert!(settings(text).checks_output());
@@ -279,8 +284,6 @@ fn modes_that_are_not_built_refuse_to_start() {
         format!("{option} is not available in this version yet; {instead}")
     };
     for (text, detail) in [
-        ("heap=sites", refused("heap=sites", "cpu=samples is")),
-        ("heap=dump", refused("heap=dump", "cpu=samples is")),
         ("heap=all", refused("heap=all", "cpu=samples is")),
         (
             "heap=sites,heap=dump,cpu=samples",

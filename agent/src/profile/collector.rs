@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
-use hprof_format::model::{
-    CpuKind, CpuTable, Frame, Header, Settings, SiteOrder, SiteRow, SiteTable, ThreadStart, Trace,
-};
-use hprof_format::rank::{RankedCpuTable, RankedSiteTable};
+use hprof_format::model::{CpuKind, CpuTable, Frame, Header, Settings, ThreadStart, Trace};
+use hprof_format::rank::RankedCpuTable;
 use hprof_format::writer::ProfileWriter;
 
 use super::messages::Message;
@@ -21,26 +19,25 @@ use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Request, Summary};
-use crate::heap_sites::{HeapSites, SiteFigures, SitesProfile};
+use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
-use crate::options::Format;
-use crate::options::Settings as RunSettings;
+use crate::options::{Format, Settings as RunSettings};
 use crate::report;
-use crate::vm::{Jni, Jvmti, StackFrame, ThreadInfo, VmDumper, VmLibrary};
+use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
     receiver: Receiver<Message>,
-    output: Output,
-    tables: Tables,
-    sites: Option<SitesProfile>,
+    pub(super) output: Output,
+    pub(super) tables: Tables,
+    pub(super) sites: Option<SitesProfile>,
     started: LocalTime,
     last_cpu: Duration,
     last_lost: u64,
 }
 
 pub(super) struct Tables {
-    methods: MethodTable,
+    pub(super) methods: MethodTable,
     resolver: Resolver,
     pub(super) traces: TraceTable,
     /// The serial of the profile thread, when a heap dump has shown it.
@@ -319,61 +316,6 @@ impl Collector {
         self.tables.samples.clear();
     }
 
-    /// Lets heap=sites do what is due. True when there is more to do at once.
-    fn tick_sites(&mut self, jvmti: Jvmti, jni: &Jni) -> bool {
-        let tables = &mut self.tables;
-        self.sites.as_mut().is_some_and(|sites| {
-            sites.tick(jni, &mut |thread, stack| {
-                tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
-            })
-        })
-    }
-
-    fn dump_sites(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) {
-        let Some(sites) = &mut self.sites else {
-            return;
-        };
-        let tables = &mut self.tables;
-        let may_collect = profile.may_collect();
-        let SiteFigures {
-            rows,
-            totals,
-            header,
-            remarks,
-            is_after_gc,
-        } = sites.collect(jni, may_collect, &mut |thread, stack| {
-            tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
-        });
-        let rows: Vec<SiteRow<'_>> = rows
-            .iter()
-            .map(|row| SiteRow {
-                class_name: &row.class_name,
-                class_id: tables.methods.class_object(&row.class_name),
-                element: row.element,
-                trace: row.trace,
-                live_bytes: row.figures.live_bytes,
-                live_objects: row.figures.live_objects,
-                allocated_bytes: row.figures.allocated_bytes,
-                allocated_objects: row.figures.allocated_objects,
-            })
-            .collect();
-        let table = SiteTable {
-            order: SiteOrder::LiveBytes,
-            is_incremental: false,
-            is_after_gc,
-            totals,
-            rows: &rows,
-        };
-        let table = RankedSiteTable::new(&table, profile.settings.cutoff);
-        self.output.write(|writer| {
-            header.iter().try_for_each(|line| writer.comment(line))?;
-            let traces = table.rows().iter().map(|ranked| ranked.row.trace);
-            self.tables.write_traces(writer, traces)?;
-            writer.site_table(&table, &LocalTime::now().ctime())?;
-            remarks.iter().try_for_each(|line| writer.comment(line))
-        });
-    }
-
     /// What the profile does not show in its tables, as comment lines.
     fn remarks(&mut self, profile: &Profile) -> Vec<String> {
         let samples = &self.tables.samples;
@@ -442,7 +384,7 @@ impl Collector {
 
 impl Tables {
     /// Writes those of the traces that the file lacks.
-    fn write_traces(
+    pub(super) fn write_traces(
         &self,
         writer: &mut dyn ProfileWriter,
         serials: impl Iterator<Item = TraceSerial>,
@@ -496,7 +438,7 @@ impl Tables {
         }
     }
 
-    fn intern(
+    pub(super) fn intern(
         &mut self,
         jvmti: Jvmti,
         jni: &Jni,
@@ -513,13 +455,6 @@ impl Tables {
         scratch.clear();
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
-    }
-}
-
-fn stack_location(frame: &StackFrame) -> Location {
-    Location {
-        method: frame.method,
-        bytecode: u32::try_from(frame.location).ok(),
     }
 }
 

@@ -16,6 +16,7 @@ mod messages;
 mod numbers;
 mod output;
 mod registry;
+mod sites;
 mod start;
 mod virtual_threads;
 

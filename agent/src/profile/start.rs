@@ -1,6 +1,6 @@
 //! VMInit: from here on the program is profiled.
 
-use std::ffi::CStr;
+use std::ffi::CString;
 
 use hprof_native_headers as raw;
 use jni_sys::{jobject, jvalue};
@@ -107,7 +107,7 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
 }
 
 /// The name of the profile thread.
-pub(super) const PROFILE_THREAD: &CStr = c"HPROF profile thread";
+pub(super) const PROFILE_THREAD: &str = "HPROF profile thread";
 
 fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
     let Some(collector) = profile.collector.lock().take() else {
@@ -123,7 +123,7 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
 }
 
 /// A thread of the agent that was not started yet.
-pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &CStr) -> Result<LocalRef<'a>> {
+pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &str) -> Result<LocalRef<'a>> {
     let class = jni.find_class(c"java/lang/Thread")?;
     let constructor = jni.method_id(
         class.as_raw(),
@@ -131,7 +131,7 @@ pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &CStr) -> Re
         c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
     )?;
     let group = profile.jvmti.top_thread_group(jni)?;
-    let name = jni.new_string(name)?;
+    let name = jni.new_string(&CString::new(name).unwrap_or_default())?;
     let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
     jni.new_object(class.as_raw(), constructor, &arguments)
 }

@@ -3,7 +3,7 @@
 //! so a profile that does not tell threads apart does without.
 //!
 //! A virtual thread gets a serial at its first mount, kept by the VM with the
-//! thread, and a THREAD START record once a sample was taken of it: a program
+//! thread, and a THREAD START record once a sample or allocation of it was recorded: a program
 //! may have a million of them.
 
 use hprof_format::ids::ThreadSerial;
@@ -58,29 +58,40 @@ unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread:
         let Some(profile) = Profile::get() else {
             return;
         };
-        let sampled = note(profile, 0);
-        if sampled == 0 {
+        let mentioned = note(profile, 0);
+        if mentioned == 0 {
             return;
         }
         let Ok(word) = profile.jvmti.thread_local(thread) else {
             return;
         };
-        if word & NAMED != 0 || word as u32 != sampled {
+        if word & NAMED != 0 || word as u32 != mentioned {
             return;
         }
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
         let info = profile.jvmti.thread_info(&jni, thread).unwrap_or_default();
         profile.send(Message::ThreadStart {
-            serial: ThreadSerial::new(sampled),
+            serial: ThreadSerial::new(mentioned),
             info,
         });
         let _ = profile.jvmti.set_thread_local(thread, word | NAMED);
     });
 }
 
-/// Tells the signal engine which virtual thread the current carrier runs.
+/// Tells the profilers which virtual thread the current carrier runs. Returns the
+/// serial of the one before if the profile mentions it.
 fn note(profile: &Profile, serial: u32) -> u32 {
+    let allocated = profile
+        .heap_sites
+        .map_or(0, |sites| sites.note_virtual_thread(serial));
+    match note_for_samples(profile, serial) {
+        0 => allocated,
+        sampled => sampled,
+    }
+}
+
+fn note_for_samples(profile: &Profile, serial: u32) -> u32 {
     let Engine::Signal(engine, _) = profile.engine else {
         return 0;
     };

@@ -54,6 +54,16 @@ impl Jvmti {
         call!(self, SetTag, object, tag)
     }
 
+    /// The tag of an object, 0 for none.
+    ///
+    /// # Errors
+    /// What `GetTag` says.
+    pub fn tag(self, object: jobject) -> Result<i64> {
+        let mut tag: jlong = 0;
+        call!(self, GetTag, object, &mut tag)?;
+        Ok(tag)
+    }
+
     /// The identity hash of an object.
     ///
     /// # Errors
@@ -64,25 +74,16 @@ impl Jvmti {
         Ok(hash)
     }
 
-    /// Visits all objects of the heap, or the tagged ones only, at a safepoint.
+    /// Visits all objects of the heap at a safepoint.
     /// Objects that are not reachable any more may be among them. The visitor must
     /// not call the VM.
     ///
     /// # Errors
     /// What `IterateThroughHeap` says; `INTERNAL` when the visitor panicked.
-    pub fn walk_heap(
-        self,
-        tagged_only: bool,
-        visitor: &mut dyn FnMut(HeapObject<'_>),
-    ) -> Result<()> {
+    pub fn walk_heap(self, visitor: &mut dyn FnMut(HeapObject<'_>)) -> Result<()> {
         let callbacks = raw::jvmtiHeapCallbacks {
             heap_iteration_callback: Some(visit),
             ..Default::default()
-        };
-        let filter = if tagged_only {
-            raw::JVMTI_HEAP_FILTER_UNTAGGED as jint
-        } else {
-            0
         };
         let mut state = Visit {
             visitor,
@@ -91,7 +92,7 @@ impl Jvmti {
         call!(
             self,
             IterateThroughHeap,
-            filter,
+            0,
             ptr::null_mut(),
             &callbacks,
             (&raw mut state).cast::<c_void>().cast_const(),
