@@ -249,6 +249,20 @@ impl Jni {
         self.checked(jni!(self, v1_2.NewObjectArray, length, class, null))
     }
 
+    /// Runs `body` in a frame of local references (`PushLocalFrame`), which all go at its end.
+    ///
+    /// # Errors
+    /// `INTERNAL` when there is no memory for the frame.
+    pub fn with_local_frame<T>(&self, body: impl FnOnce() -> T) -> Result<T> {
+        if jni!(self, v1_2.PushLocalFrame, 16) != jni_sys::JNI_OK {
+            self.clear_exception();
+            return Err(JvmtiError::INTERNAL);
+        }
+        let result = body();
+        jni!(self, v1_2.PopLocalFrame, std::ptr::null_mut());
+        Ok(result)
+    }
+
     /// `GetJavaVM`.
     ///
     /// # Errors

@@ -32,6 +32,8 @@ const TABLES: [(jint, usize); 3] = [
     (0x2004_0000, 30),
 ];
 
+const NO_ROOM: &str = "no room for a file name in the Java heap";
+
 impl VmDumper {
     /// Looks for the dumper of the VM in `library`.
     pub fn of(library: Option<VmLibrary>) -> Self {
@@ -58,8 +60,14 @@ impl VmDumper {
     /// # Errors
     /// What the VM says, as text.
     pub fn dump(self, jni: &Jni, file: &CStr, live: bool) -> Result<(), String> {
+        // The VM leaves references of its own behind.
+        jni.with_local_frame(|| self.dump_in_frame(jni, file, live))
+            .unwrap_or_else(|_| Err(NO_ROOM.to_owned()))
+    }
+
+    fn dump_in_frame(self, jni: &Jni, file: &CStr, live: bool) -> Result<(), String> {
         let Ok(name) = jni.new_string(file) else {
-            return Err("no room for a file name in the Java heap".to_owned());
+            return Err(NO_ROOM.to_owned());
         };
         match self.table {
             Some(dump) => {
@@ -95,11 +103,7 @@ fn dump_through_bean(jni: &Jni, file: jobject, live: bool) -> Result<(), String>
         )
         .map_err(explain)?;
     let dump = jni
-        .method_id(
-            bean_class.as_raw(),
-            c"dumpHeap",
-            c"(Ljava/lang/String;Z)V",
-        )
+        .method_id(bean_class.as_raw(), c"dumpHeap", c"(Ljava/lang/String;Z)V")
         .map_err(explain)?;
     let argument = [jvalue {
         l: bean_class.as_raw(),
@@ -107,9 +111,6 @@ fn dump_through_bean(jni: &Jni, file: jobject, live: bool) -> Result<(), String>
     let bean = jni
         .call_static_object(factory.as_raw(), get, &argument)
         .map_err(explain)?;
-    let arguments = [
-        jvalue { l: file },
-        jvalue { z: live },
-    ];
+    let arguments = [jvalue { l: file }, jvalue { z: live }];
     jni.call_void(bean.as_raw(), dump, &arguments)
 }
