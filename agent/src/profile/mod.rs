@@ -10,6 +10,7 @@
 
 mod callbacks;
 mod collector;
+mod exit_hook;
 mod load;
 mod messages;
 mod numbers;
@@ -24,10 +25,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use parking_lot::Mutex;
 
 use crate::cpu_samples::signal::{Installed, SignalEngine};
+use crate::heap_sites::HeapSites;
 use crate::options::Settings;
 use crate::report;
 use crate::vm::{GlobalRef, JavaThreads, Jvmti};
@@ -51,12 +53,21 @@ struct Profile {
     registry: Registry,
     sender: Sender<Message>,
     engine: Engine,
+    heap_sites: Option<&'static HeapSites>,
     java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
     own_threads: Mutex<Vec<GlobalRef>>,
+    /// One of them, whose start is the time for a last collection.
+    exit_hook: OnceLock<GlobalRef>,
+    /// The collector will be gone at the VM's death.
+    collector_stops: AtomicBool,
+    /// Garbage was collected before that.
+    collected_before_exit: AtomicBool,
     /// What the profile thread takes over at VMInit.
     collector: Mutex<Option<Collector>>,
     dumping: AtomicBool,
+    /// The profile thread writes a heap dump.
+    dumping_heap: AtomicBool,
 }
 
 /// How stacks are taken.
@@ -92,6 +103,28 @@ impl Profile {
         self.phase.store(phase as u8, Ordering::Release);
     }
 
+    /// The serial of the current thread, 0 when it has none.
+    fn current_serial() -> u32 {
+        // SAFETY: the call takes nothing and cannot fail.
+        let tid = unsafe { libc::gettid() };
+        Self::get()
+            .and_then(|profile| profile.registry.get(tid))
+            .map_or(0, |thread| thread.serial.get())
+    }
+
+    /// Whether a collection can be asked for: it would never end when the collector
+    /// is gone.
+    fn may_collect(&self) -> bool {
+        self.phase() == Phase::Live || !self.collector_stops.load(Ordering::Acquire)
+    }
+
+    /// The VM begins to end, and the collector will not work at its death.
+    fn collect_before_exit(&self) {
+        let collected = self.jvmti.force_garbage_collection().is_ok();
+        self.collected_before_exit
+            .store(collected, Ordering::Release);
+    }
+
     /// Sends without ever blocking the caller; a full channel loses the message,
     /// which is counted.
     fn send(&self, message: Message) {
@@ -106,16 +139,26 @@ impl Profile {
         if self.dumping.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (done, wait) = bounded(1);
-        if self
-            .sender
-            .send_timeout(Message::Dump { done }, DUMP_WAIT)
-            .is_err()
-            || wait.recv_timeout(DUMP_WAIT).is_err()
-        {
+        if !self.ask_and_wait(|done| Message::Dump { done }) {
             report::error("the dump takes longer than 5 minutes; it goes on by itself");
         }
         self.dumping.store(false, Ordering::Release);
+    }
+
+    /// Sends a message to the profile thread and waits until that is done with it;
+    /// false when it takes too long. A heap dump may take as long as it needs.
+    fn ask_and_wait(&self, message: impl FnOnce(Sender<()>) -> Message) -> bool {
+        let (done, wait) = bounded(1);
+        if self.sender.send_timeout(message(done), DUMP_WAIT).is_err() {
+            return false;
+        }
+        loop {
+            match wait.recv_timeout(DUMP_WAIT) {
+                Ok(()) => return true,
+                Err(RecvTimeoutError::Timeout) if self.dumping_heap.load(Ordering::Acquire) => {}
+                Err(_) => return false,
+            }
+        }
     }
 
     /// The end: the profile thread writes what it has, and the VM waits for it.
@@ -135,13 +178,7 @@ impl Profile {
             }
             return;
         }
-        let (done, wait) = bounded(1);
-        if self
-            .sender
-            .send_timeout(Message::Finish { done }, DUMP_WAIT)
-            .is_err()
-            || wait.recv_timeout(DUMP_WAIT).is_err()
-        {
+        if !self.ask_and_wait(|done| Message::Finish { done }) {
             report::error(
                 "the profile could not be finished within 5 minutes; \
                  what was written lies beside the output under a name ending in .tmp",

@@ -30,6 +30,15 @@ unsafe impl Send for GlobalRef {}
 // SAFETY: as above.
 unsafe impl Sync for GlobalRef {}
 
+/// A weak global reference. It exists until [`Jni::delete_weak`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeakRef(jobject);
+
+// SAFETY: JNI global references are valid on every thread.
+unsafe impl Send for WeakRef {}
+// SAFETY: as above.
+unsafe impl Sync for WeakRef {}
+
 /// Calls a function of the JNI table.
 macro_rules! jni {
     ($jni:expr, $version:ident . $name:ident $(, $arg:expr)* $(,)?) => {{
@@ -121,7 +130,7 @@ impl Jni {
     /// `GetStaticMethodID`.
     ///
     /// # Errors
-    /// `INTERNAL`; the Java exception stays for [`Self::take_exception`].
+    /// `INTERNAL`; the Java exception is cleared.
     pub fn static_method_id(
         &self,
         class: jclass,
@@ -130,6 +139,7 @@ impl Jni {
     ) -> Result<jmethodID> {
         let (name, signature) = (name.as_ptr(), signature.as_ptr());
         let id = jni!(self, v1_2.GetStaticMethodID, class, name, signature);
+        self.clear_exception();
         if id.is_null() {
             return Err(JvmtiError::INTERNAL);
         }
@@ -139,7 +149,7 @@ impl Jni {
     /// `CallStaticObjectMethodA`.
     ///
     /// # Errors
-    /// `INTERNAL` for null; a Java exception stays for [`Self::take_exception`].
+    /// `INTERNAL` when it returned null or threw; the exception is cleared.
     pub fn call_static_object(
         &self,
         class: jclass,
@@ -147,11 +157,13 @@ impl Jni {
         arguments: &[jvalue],
     ) -> Result<LocalRef<'_>> {
         let arguments = arguments.as_ptr();
-        let object = jni!(self, v1_2.CallStaticObjectMethodA, class, method, arguments);
-        if object.is_null() {
-            return Err(JvmtiError::INTERNAL);
-        }
-        Ok(self.own(object))
+        self.checked(jni!(
+            self,
+            v1_2.CallStaticObjectMethodA,
+            class,
+            method,
+            arguments
+        ))
     }
 
     /// `CallVoidMethodA`.
@@ -232,6 +244,34 @@ impl Jni {
         GlobalRef(jni!(self, v1_2.NewGlobalRef, object))
     }
 
+    /// `NewWeakGlobalRef`.
+    ///
+    /// # Errors
+    /// `INTERNAL` when the VM has no memory left; the Java exception is cleared.
+    pub fn new_weak(&self, object: jobject) -> Result<WeakRef> {
+        let weak = jni!(self, v1_2.NewWeakGlobalRef, object);
+        if weak.is_null() {
+            self.clear_exception();
+            return Err(JvmtiError::INTERNAL);
+        }
+        Ok(WeakRef(weak))
+    }
+
+    /// `DeleteWeakGlobalRef`. The reference must not be used again.
+    pub fn delete_weak(&self, weak: WeakRef) {
+        jni!(self, v1_2.DeleteWeakGlobalRef, weak.0);
+    }
+
+    /// Whether the referent of a weak reference is gone.
+    pub fn is_cleared(&self, weak: WeakRef) -> bool {
+        jni!(self, v1_2.IsSameObject, weak.0, std::ptr::null_mut())
+    }
+
+    /// `IsSameObject`, where a cleared reference is the same as no object.
+    pub fn is_weak_of(&self, object: jobject, weak: WeakRef) -> bool {
+        jni!(self, v1_2.IsSameObject, object, weak.0)
+    }
+
     /// `NewByteArray`.
     ///
     /// # Errors
@@ -247,20 +287,6 @@ impl Jni {
     pub fn new_object_array(&self, length: i32, class: jclass) -> Result<LocalRef<'_>> {
         let null = std::ptr::null_mut();
         self.checked(jni!(self, v1_2.NewObjectArray, length, class, null))
-    }
-
-    /// Runs `body` in a frame of local references (`PushLocalFrame`), which all go at its end.
-    ///
-    /// # Errors
-    /// `INTERNAL` when there is no memory for the frame.
-    pub fn with_local_frame<T>(&self, body: impl FnOnce() -> T) -> Result<T> {
-        if jni!(self, v1_2.PushLocalFrame, 16) != jni_sys::JNI_OK {
-            self.clear_exception();
-            return Err(JvmtiError::INTERNAL);
-        }
-        let result = body();
-        jni!(self, v1_2.PopLocalFrame, std::ptr::null_mut());
-        Ok(result)
     }
 
     /// `GetJavaVM`.
@@ -336,6 +362,21 @@ impl Drop for LocalRef<'_> {
         if !self.object.is_null() {
             jni!(self.jni, v1_2.DeleteLocalRef, self.object);
         }
+    }
+}
+
+impl WeakRef {
+    /// The raw reference.
+    pub fn as_raw(self) -> jobject {
+        self.0
+    }
+
+    /// A reference from what [`Self::as_raw`] returned.
+    ///
+    /// # Safety
+    /// The reference was not deleted meanwhile.
+    pub unsafe fn from_raw(reference: jobject) -> Self {
+        Self(reference)
     }
 }
 

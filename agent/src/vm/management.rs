@@ -32,8 +32,6 @@ const TABLES: [(jint, usize); 3] = [
     (0x2004_0000, 30),
 ];
 
-const NO_ROOM: &str = "no room for a file name in the Java heap";
-
 impl VmDumper {
     /// Looks for the dumper of the VM in `library`.
     pub fn of(library: Option<VmLibrary>) -> Self {
@@ -61,13 +59,9 @@ impl VmDumper {
     /// What the VM says, as text.
     pub fn dump(self, jni: &Jni, file: &CStr, live: bool) -> Result<(), String> {
         // The VM leaves references of its own behind.
-        jni.with_local_frame(|| self.dump_in_frame(jni, file, live))
-            .unwrap_or_else(|_| Err(NO_ROOM.to_owned()))
-    }
-
-    fn dump_in_frame(self, jni: &Jni, file: &CStr, live: bool) -> Result<(), String> {
+        let _frame = jni.local_frame(16);
         let Ok(name) = jni.new_string(file) else {
-            return Err(NO_ROOM.to_owned());
+            return Err("no room for a file name in the Java heap".to_owned());
         };
         match self.table {
             Some(dump) => {

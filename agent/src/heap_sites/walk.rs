@@ -1,0 +1,109 @@
+//! Objects whose allocation was not seen.
+//!
+//! Most were there before the first event: made by the VM while it started, or
+//! mapped from its archive. They are tagged at VMInit and booked under the empty
+//! stack. A dump counts those that are left, and all other objects: what exceeds
+//! the followed ones was allocated without an event, by a thread of the VM for
+//! instance.
+
+use std::collections::HashMap;
+
+use super::HeapSites;
+use super::classes::{Class, ClassId};
+use super::sites::Count;
+use super::stacks::StackId;
+use crate::vm::{Jni, Result};
+
+/// Set in the tag of each object that was there at VMInit.
+const EXISTING: i64 = 1;
+/// The tag of a class mirror has the class from this bit on.
+const CLASS_SHIFT: u32 = 32;
+
+/// What a walk found of a class.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// Objects that were there at VMInit.
+    pub(super) existing: Count,
+    /// All objects.
+    pub(super) all: Count,
+}
+
+impl HeapSites {
+    /// Tags and books what is there.
+    ///
+    /// # Errors
+    /// What the VM says.
+    pub(super) fn book_existing(&self, jni: &Jni) -> Result<()> {
+        self.tag_classes(jni, EXISTING)?;
+        let mut counts: HashMap<ClassId, Count> = HashMap::new();
+        self.jvmti.walk_heap(&mut |object| {
+            *object.tag |= EXISTING;
+            *counts.entry(class_of(object.class_tag)).or_default() += self.one(object.size);
+        })?;
+        let classes = self.classes.all();
+        for (class, count) in counts {
+            let is_filler = classes
+                .get(class.0 as usize)
+                .is_some_and(|class| self.may_be_filler(class));
+            if !is_filler {
+                self.sites
+                    .add(self.sites.intern(StackId::EMPTY, class), count);
+            }
+        }
+        Ok(())
+    }
+
+    /// The objects of the heap by class.
+    ///
+    /// # Errors
+    /// What the VM says.
+    pub(super) fn count_objects(&self, jni: &Jni) -> Result<HashMap<ClassId, Found>> {
+        self.tag_classes(jni, 0)?;
+        let mut counts: HashMap<ClassId, Found> = HashMap::new();
+        self.jvmti.walk_heap(&mut |object| {
+            let found = counts.entry(class_of(object.class_tag)).or_default();
+            let one = self.one(object.size);
+            found.all += one;
+            if *object.tag & EXISTING != 0 {
+                found.existing += one;
+            }
+        })?;
+        Ok(counts)
+    }
+
+    /// Whether objects of this class may be no objects but unused memory, which
+    /// the VM makes look like arrays so that the heap can be walked: of `int`
+    /// before JDK 19, of a class of their own since (JDK-8284435).
+    pub(super) fn may_be_filler(&self, class: &Class) -> bool {
+        class.name.starts_with("jdk.internal.vm.Filler")
+            || (self.release < 19 && class.name == "int[]")
+    }
+
+    fn one(&self, bytes: u64) -> Count {
+        Count {
+            objects: self.weights.unit(),
+            bytes,
+        }
+    }
+
+    /// Gives each class a tag that names it.
+    fn tag_classes(&self, jni: &Jni, mark: i64) -> Result<()> {
+        let classes = self.jvmti.loaded_classes()?;
+        for &class in classes.iter() {
+            let mirror = jni.own(class);
+            if self.jvmti.tag(mirror.as_raw())? != 0 {
+                continue;
+            }
+            let Ok(class) = self.classes.intern(self.jvmti, jni, mirror.as_raw()) else {
+                continue;
+            };
+            let tag = i64::from(class.id.0) << CLASS_SHIFT | mark;
+            self.jvmti.set_tag(mirror.as_raw(), tag)?;
+        }
+        Ok(())
+    }
+}
+
+fn class_of(tag: i64) -> ClassId {
+    ClassId(u32::try_from(tag >> CLASS_SHIFT).unwrap_or(0))
+}
