@@ -1,11 +1,13 @@
-//! Walks the binary format, for assertions: knows the records of a CPU profile, and insists that
-//! whatever a record refers to has been written.
+//! Walks the binary format, for assertions: insists that whatever a record refers to has been
+//! written.
 //!
 //! Written from the format's description in the HPROF manual ("HPROF Binary Format") alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A binary CPU profile in which every reference has been followed.
+use crate::binary_heap::{BinaryHeap, Names};
+
+/// A binary profile in which every reference has been followed.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct BinaryProfile {
     /// `1.0.1` or `1.0.2`.
@@ -30,6 +32,10 @@ pub struct BinaryProfile {
     pub ended_threads: BTreeSet<u32>,
     /// CPU SAMPLES records, one per dump.
     pub tables: Vec<BinaryTable>,
+    /// Heap dumps.
+    pub heaps: Vec<BinaryHeap>,
+    /// Class names in Java form by the id of the class object.
+    pub class_names: BTreeMap<u64, String>,
 }
 
 /// A FRAME record, with its references resolved.
@@ -70,7 +76,34 @@ impl BinaryProfile {
     ///
     /// Tells what is malformed, written twice, or referred to without having been written.
     pub fn parse(bytes: &[u8]) -> Result<BinaryProfile, String> {
-        let mut walker = Walker::default();
+        Self::walk(bytes, Walker::default())
+    }
+
+    /// Walks the heap dump that a VM wrote by itself, whose habits are its own: no settings, names
+    /// in internal form, records that are written twice.
+    ///
+    /// # Errors
+    ///
+    /// Tells what is malformed or referred to without having been written.
+    pub fn parse_vm_dump(bytes: &[u8]) -> Result<BinaryProfile, String> {
+        let lenient = Walker {
+            of_the_vm: true,
+            ..Walker::default()
+        };
+        Self::walk(bytes, lenient)
+    }
+
+    /// The only heap dump.
+    ///
+    /// # Panics
+    ///
+    /// When there is none or several.
+    pub fn heap(&self) -> &BinaryHeap {
+        assert_eq!(self.heaps.len(), 1, "heap dumps");
+        &self.heaps[0]
+    }
+
+    fn walk(bytes: &[u8], mut walker: Walker) -> Result<BinaryProfile, String> {
         let mut file = Bytes(bytes);
         walker.header(&mut file)?;
         while !file.0.is_empty() {
@@ -78,6 +111,7 @@ impl BinaryProfile {
             let tag = file.u1()?;
             let _time = file.u4()?;
             let length = file.u4()? as usize;
+            walker.place = (at, at + 9 + length);
             let mut body = Bytes(file.take(length)?);
             walker
                 .record(tag, &mut body)
@@ -122,6 +156,9 @@ struct Walker {
     profile: BinaryProfile,
     expected_traces: BTreeSet<u32>,
     expected_threads: BTreeSet<u32>,
+    of_the_vm: bool,
+    /// Where the record is in the file.
+    place: (usize, usize),
 }
 
 impl Walker {
@@ -141,7 +178,7 @@ impl Walker {
     }
 
     fn record(&mut self, tag: u8, body: &mut Bytes) -> Result<(), String> {
-        if self.profile.control.is_none() && tag != 0x0e {
+        if self.profile.control.is_none() && tag != 0x0e && !self.of_the_vm {
             return Err("before the CONTROL SETTINGS".into());
         }
         match tag {
@@ -158,23 +195,67 @@ impl Walker {
                 let first = self.profile.control.replace(settings).is_none();
                 first.then_some(()).ok_or("written twice".into())
             }
-            _ => Err("does not belong into a CPU profile".into()),
+            0x0c | 0x1c => self.heap_segment(body),
+            0x2c => match self.profile.heaps.last_mut() {
+                Some(heap) if !heap.ended => {
+                    heap.ended = true;
+                    Ok(())
+                }
+                _ => Err("the end of no heap dump".into()),
+            },
+            _ => Err("unknown".into()),
         }
     }
 
     fn string(&mut self, body: &mut Bytes) -> Result<(), String> {
         let id = self.id(body)?;
         let text = String::from_utf8_lossy(std::mem::take(&mut body.0)).into_owned();
-        let new = id != 0 && self.profile.strings.insert(id, text).is_none();
+        let known = self.profile.strings.insert(id, text);
+        let new = id != 0 && (known.is_none() || self.of_the_vm);
         new.then_some(())
             .ok_or_else(|| format!("string id {id:x} is zero or written twice"))
     }
 
+    fn heap_segment(&mut self, body: &mut Bytes) -> Result<(), String> {
+        let profile = &mut self.profile;
+        if profile.heaps.last().is_none_or(|heap| heap.ended) {
+            profile.heaps.push(BinaryHeap::default());
+        }
+        let names = Names {
+            id_size: profile.id_size,
+            strings: &profile.strings,
+            class_names: &profile.class_names,
+        };
+        let heap = profile.heaps.last_mut().ok_or("no heap dump")?;
+        heap.segments.push(self.place);
+        let first = heap.roots.len();
+        heap.segment(body, &names)?;
+        if !self.of_the_vm {
+            for root in &heap.roots[first..] {
+                self.expected_threads.extend(root.thread);
+                if root.tag == 0x08 {
+                    self.expected_traces.extend(root.place);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn load_class(&mut self, body: &mut Bytes) -> Result<(), String> {
         let serial = body.u4()?;
-        let _object = self.id(body)?;
+        let object = self.id(body)?;
         self.expected_traces.insert(body.u4()?);
-        let name = self.text(body)?;
+        let mut name = self.text(body)?;
+        if self.of_the_vm {
+            name = java_name(&name);
+            self.profile.class_names.insert(object, name.clone());
+            self.profile.classes.insert(serial, name);
+            return Ok(());
+        }
+        let again = self.profile.class_names.insert(object, name.clone());
+        if again.is_some() {
+            return Err(format!("class object {object:x} was loaded before"));
+        }
         let new = serial != 0 && self.profile.classes.insert(serial, name).is_none();
         new.then_some(())
             .ok_or_else(|| format!("class serial {serial} is zero or written twice"))
@@ -187,7 +268,7 @@ impl Walker {
         let source = self.optional_text(body)?;
         let class = self.class(body.u4()?)?;
         let line = body.u4()? as i32;
-        if line == 0 || line < -3 {
+        if (line == 0 && !self.of_the_vm) || line < -3 {
             return Err(format!("line {line}"));
         }
         let frame = BinaryFrame {
@@ -204,7 +285,7 @@ impl Walker {
     fn trace(&mut self, body: &mut Bytes) -> Result<(), String> {
         let serial = body.u4()?;
         let thread = body.u4()?;
-        if thread != 0 {
+        if thread != 0 && !self.of_the_vm {
             self.expected_threads.insert(thread);
         }
         let mut frames = Vec::new();
@@ -264,8 +345,12 @@ impl Walker {
             profile,
             expected_traces,
             expected_threads,
+            of_the_vm,
+            ..
         } = self;
-        profile.control.ok_or("no CONTROL SETTINGS")?;
+        if !of_the_vm {
+            profile.control.ok_or("no CONTROL SETTINGS")?;
+        }
         if let Some(serial) = expected_traces
             .iter()
             .find(|it| !profile.traces.contains_key(it))
@@ -310,25 +395,44 @@ impl Walker {
     }
 }
 
+/// A class name in internal form (`[Ljava/lang/String;`) as Java source has it.
+fn java_name(internal: &str) -> String {
+    let element = internal.trim_start_matches('[');
+    let dimensions = internal.len() - element.len();
+    let name = match element {
+        _ if dimensions == 0 => internal,
+        "Z" => "boolean",
+        "C" => "char",
+        "F" => "float",
+        "D" => "double",
+        "B" => "byte",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        class => class.trim_start_matches('L').trim_end_matches(';'),
+    };
+    name.replace('/', ".").replace("+0x", ".0x") + &"[]".repeat(dimensions)
+}
+
 /// What is left to read.
-struct Bytes<'a>(&'a [u8]);
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    fn take(&mut self, length: usize) -> Result<&'a [u8], String> {
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], String> {
         let (taken, rest) = self.0.split_at_checked(length).ok_or("ends too early")?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn u1(&mut self) -> Result<u8, String> {
+    pub(crate) fn u1(&mut self) -> Result<u8, String> {
         Ok(self.take(1)?[0])
     }
 
-    fn u2(&mut self) -> Result<u16, String> {
+    pub(crate) fn u2(&mut self) -> Result<u16, String> {
         Ok((u16::from(self.u1()?) << 8) | u16::from(self.u1()?))
     }
 
-    fn u4(&mut self) -> Result<u32, String> {
+    pub(crate) fn u4(&mut self) -> Result<u32, String> {
         Ok((u32::from(self.u2()?) << 16) | u32::from(self.u2()?))
     }
 }

@@ -28,6 +28,7 @@
 //! * `HPROF_RS_CACHE`: where `scripts/setup` keeps the JDKs.
 
 mod agent;
+mod binary_heap;
 mod binary_profile;
 mod collector;
 mod compile;
@@ -37,9 +38,11 @@ mod outcome;
 mod process;
 mod run;
 mod stress;
+mod text_heap;
 mod text_profile;
 
 pub use agent::{agent_library, workspace};
+pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
 pub use binary_profile::{BinaryFrame, BinaryProfile, BinaryTable, BinaryTrace};
 pub use collector::Collector;
 pub use compile::{classes, classes_compiled_with, java_sources};
@@ -49,4 +52,5 @@ pub use outcome::{Outcome, Usage};
 pub use process::Signal;
 pub use run::{Run, Running};
 pub use stress::Stress;
+pub use text_heap::{TextClass, TextHeap, TextObject};
 pub use text_profile::{CpuTable, Row, TextProfile, ThreadStart, Trace};

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::text_heap::TextHeap;
+
 /// A whole text profile, checked for well-formedness.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct TextProfile {
@@ -18,6 +20,8 @@ pub struct TextProfile {
     pub traces: BTreeMap<u32, Trace>,
     /// The CPU SAMPLES tables, one per dump, in order.
     pub tables: Vec<CpuTable>,
+    /// Heap dumps, in order.
+    pub heaps: Vec<TextHeap>,
     /// Lines that start with `#`, without that character and the blanks behind it.
     pub comments: Vec<String>,
 }
@@ -115,6 +119,16 @@ impl TextProfile {
             .expect("the profile has a CPU SAMPLES table")
     }
 
+    /// The only heap dump.
+    ///
+    /// # Panics
+    ///
+    /// When there is none or several.
+    pub fn heap(&self) -> &TextHeap {
+        assert_eq!(self.heaps.len(), 1, "heap dumps");
+        &self.heaps[0]
+    }
+
     /// Samples of the last table whose trace satisfies the condition.
     pub fn samples(&self, condition: impl Fn(&Trace) -> bool) -> u64 {
         let rows = self.table().rows.iter();
@@ -180,6 +194,8 @@ enum State {
     /// After CPU SAMPLES BEGIN.
     TableHead,
     Table,
+    /// Inside a heap dump.
+    Heap,
 }
 
 #[derive(Debug, Default)]
@@ -208,6 +224,11 @@ impl Reader {
                 None => self.record(profile, line),
             },
             State::Records => self.record(profile, line),
+            State::Heap if line == "HEAP DUMP END" => {
+                self.state = State::Records;
+                Ok(())
+            }
+            State::Heap => profile.heaps.last_mut().ok_or("no heap")?.line(line),
             State::TableHead if line == "rank   self  accum   count trace method" => {
                 self.state = State::Table;
                 Ok(())
@@ -257,6 +278,12 @@ impl Reader {
                 rows: Vec::new(),
             });
             self.state = State::TableHead;
+        } else if let Some(rest) = line.strip_prefix("HEAP DUMP BEGIN (") {
+            let (totals, _date) = rest.split_once(") ").ok_or("malformed")?;
+            profile
+                .heaps
+                .push(TextHeap::begin(totals).ok_or("malformed")?);
+            self.state = State::Heap;
         } else if let Some(comment) = line.strip_prefix('#') {
             // Some readers take every line up to the table for a frame of the last trace.
             if matches!(from, State::Trace(_)) {

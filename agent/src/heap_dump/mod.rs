@@ -49,11 +49,24 @@ pub enum Failure {
     Output(#[from] io::Error),
 }
 
+/// What is done about objects that nobody can reach any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Garbage {
+    /// Collect them first, so that the dump is without.
+    Collect,
+    /// The collector is gone; it worked a last time before the VM began to end.
+    CollectedBefore,
+    /// The collector is gone.
+    NotCollected,
+}
+
 /// What is said about a dump in the end.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
     /// Objects and arrays.
     pub objects: u64,
+    /// Which of them may be garbage.
+    pub garbage: Garbage,
     /// From the beginning to the end.
     pub time: Duration,
 }
@@ -62,10 +75,12 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.time.as_secs_f64();
         let objects = self.objects;
-        write!(
-            f,
-            "heap dump: {objects} objects, {seconds:.1} s, after a garbage collection"
-        )
+        let garbage = match self.garbage {
+            Garbage::Collect => "after a garbage collection",
+            Garbage::CollectedBefore => "garbage collected before the exit",
+            Garbage::NotCollected => "garbage not collected",
+        };
+        write!(f, "heap dump: {objects} objects, {seconds:.1} s, {garbage}")
     }
 }
 
@@ -81,14 +96,13 @@ pub struct Request<'a> {
     pub output: &'a Path,
     /// What the dump is to hold.
     pub content: Content,
-    /// Whether the VM can still collect garbage first: without, dead objects that
-    /// a collection would have found may be in the dump.
-    pub may_collect: bool,
     /// The present time as text.
     pub ctime: &'a str,
+    /// What to do about garbage.
+    pub garbage: Garbage,
 }
 
-/// Collects garbage, and writes all objects that are left.
+/// Writes all objects, or those that a garbage collection leaves.
 ///
 /// # Errors
 /// [`Failure`].
@@ -105,6 +119,7 @@ pub fn dump(
     };
     Ok(Summary {
         objects,
+        garbage: request.garbage,
         time: started.elapsed(),
     })
 }
@@ -145,7 +160,8 @@ fn follow<V: Visitor + Send>(
         let reader = thread::Builder::new()
             .name("HPROF heap dump".to_owned())
             .spawn_scoped(scope, || read(&mut *visitor));
-        let dumped = place.dump(request.dumper, request.jni, request.may_collect, &growth);
+        let live = request.garbage == Garbage::Collect;
+        let dumped = place.dump(request.dumper, request.jni, live, &growth);
         let panicked = |_| Err(DumpError::Read(io::Error::other("internal error")));
         let result = reader.ok().map(|it| it.join().unwrap_or_else(panicked));
         (dumped, result)

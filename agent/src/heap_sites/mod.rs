@@ -70,9 +70,6 @@ pub struct HeapSites {
     /// New objects are followed with probability 2 to the power of minus this.
     shift: AtomicU8,
     collections: AtomicUsize,
-    /// Set when the collector will be gone at the VM's death, and garbage was
-    /// collected just before.
-    collected_before_exit: AtomicBool,
     serial_of_current: fn() -> u32,
     started: AtomicBool,
     lost: Lost,
@@ -143,7 +140,6 @@ impl HeapSites {
             following: AtomicUsize::new(0),
             shift: AtomicU8::new(0),
             collections: AtomicUsize::new(0),
-            collected_before_exit: AtomicBool::new(false),
             serial_of_current,
             started: AtomicBool::new(false),
             lost: Lost::default(),
@@ -211,13 +207,6 @@ impl HeapSites {
         } else {
             0
         }
-    }
-
-    /// The VM begins to end, and the collector will not work at its death.
-    pub fn collect_before_exit(&self) {
-        let collected = self.jvmti.force_garbage_collection().is_ok();
-        self.collected_before_exit
-            .store(collected, Ordering::Release);
     }
 
     /// Gives a segment to the profile thread.

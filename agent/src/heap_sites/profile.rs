@@ -98,12 +98,18 @@ impl SitesProfile {
     }
 
     /// Collects garbage, unless the collector is gone (`may_collect`), and adds
-    /// everything up.
-    pub fn collect(&mut self, jni: &Jni, may_collect: bool, intern: Intern<'_>) -> SiteFigures {
+    /// everything up. `collected` tells that it was done before the collector went.
+    pub fn collect(
+        &mut self,
+        jni: &Jni,
+        may_collect: bool,
+        collected: bool,
+        intern: Intern<'_>,
+    ) -> SiteFigures {
         let is_after_gc = if may_collect {
             self.sites.jvmti.force_garbage_collection().is_ok()
         } else {
-            self.sites.collected_before_exit.load(Ordering::Acquire)
+            collected
         };
         let epoch = self.sites.collections.load(Ordering::Relaxed);
         while self.sweep(jni) {}

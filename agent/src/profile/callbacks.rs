@@ -64,15 +64,10 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
         if own_threads.iter().any(|&own| jni.is_same(thread, own)) {
             let is_exit = |&hook: &GlobalRef| jni.is_same(thread, hook);
             if profile.exit_hook.get().is_some_and(is_exit) {
-                match profile.heap_sites {
-                    Some(sites) => {
-                        sites.ignore_current_thread();
-                        sites.collect_before_exit();
-                    }
-                    None => {
-                        let _ = profile.jvmti.force_garbage_collection();
-                    }
+                if let Some(sites) = profile.heap_sites {
+                    sites.ignore_current_thread();
                 }
+                profile.collect_before_exit();
             }
             return;
         }

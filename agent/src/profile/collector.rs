@@ -2,6 +2,7 @@
 //! and samples, and writes the dumps.
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
@@ -18,7 +19,7 @@ use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
-use crate::heap_dump::{self, Content, Failure, Request, Summary};
+use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
 use crate::options::{Format, Settings as RunSettings};
@@ -228,7 +229,9 @@ impl Collector {
             if verbose {
                 report::raw(" Java heap ...");
             }
+            profile.dumping_heap.store(true, Ordering::Release);
             summary = self.dump_heap(profile, jvmti, jni);
+            profile.dumping_heap.store(false, Ordering::Release);
         }
         if profile.settings.modes.heap_sites {
             if verbose {
@@ -267,8 +270,14 @@ impl Collector {
             jni,
             output: &scratch,
             content,
-            may_collect: profile.may_collect(),
             ctime: &ctime,
+            garbage: if profile.may_collect() {
+                Garbage::Collect
+            } else if profile.collected_before_exit.load(Ordering::Acquire) {
+                Garbage::CollectedBefore
+            } else {
+                Garbage::NotCollected
+            },
         };
         let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables);
         let mut result = None;

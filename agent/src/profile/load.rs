@@ -138,8 +138,11 @@ fn prepare(
         java_threads: std::sync::OnceLock::new(),
         own_threads: Mutex::new(Vec::new()),
         exit_hook: std::sync::OnceLock::new(),
+        collector_stops: AtomicBool::new(false),
+        collected_before_exit: AtomicBool::new(false),
         collector: Mutex::new(Some(collector)),
         dumping: AtomicBool::new(false),
+        dumping_heap: AtomicBool::new(false),
     };
     // Loaded once, so the cell is empty.
     let _ = PROFILE.set(profile);

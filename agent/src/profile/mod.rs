@@ -26,7 +26,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use parking_lot::Mutex;
 
 use crate::cpu_samples::signal::{Installed, SignalEngine};
@@ -60,9 +60,15 @@ struct Profile {
     own_threads: Mutex<Vec<GlobalRef>>,
     /// One of them, whose start is the time for a last collection.
     exit_hook: OnceLock<GlobalRef>,
+    /// The collector will be gone at the VM's death.
+    collector_stops: AtomicBool,
+    /// Garbage was collected before that.
+    collected_before_exit: AtomicBool,
     /// What the profile thread takes over at VMInit.
     collector: Mutex<Option<Collector>>,
     dumping: AtomicBool,
+    /// The profile thread writes a heap dump.
+    dumping_heap: AtomicBool,
 }
 
 /// How stacks are taken.
@@ -107,10 +113,17 @@ impl Profile {
             .map_or(0, |thread| thread.serial.get())
     }
 
-    /// Whether the VM can collect garbage now: some collectors are stopped before
-    /// the VM's death is told; see [`exit_hook`].
+    /// Whether a collection can be asked for: it would never end when the collector
+    /// is gone.
     fn may_collect(&self) -> bool {
-        self.exit_hook.get().is_none() || self.phase() == Phase::Live
+        self.phase() == Phase::Live || !self.collector_stops.load(Ordering::Acquire)
+    }
+
+    /// The VM begins to end, and the collector will not work at its death.
+    fn collect_before_exit(&self) {
+        let collected = self.jvmti.force_garbage_collection().is_ok();
+        self.collected_before_exit
+            .store(collected, Ordering::Release);
     }
 
     /// Sends without ever blocking the caller; a full channel loses the message,
@@ -127,16 +140,26 @@ impl Profile {
         if self.dumping.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (done, wait) = bounded(1);
-        if self
-            .sender
-            .send_timeout(Message::Dump { done }, DUMP_WAIT)
-            .is_err()
-            || wait.recv_timeout(DUMP_WAIT).is_err()
-        {
+        if !self.ask_and_wait(|done| Message::Dump { done }) {
             report::error("the dump takes longer than 5 minutes; it goes on by itself");
         }
         self.dumping.store(false, Ordering::Release);
+    }
+
+    /// Sends a message to the profile thread and waits until that is done with it;
+    /// false when it takes too long. A heap dump may take as long as it needs.
+    fn ask_and_wait(&self, message: impl FnOnce(Sender<()>) -> Message) -> bool {
+        let (done, wait) = bounded(1);
+        if self.sender.send_timeout(message(done), DUMP_WAIT).is_err() {
+            return false;
+        }
+        loop {
+            match wait.recv_timeout(DUMP_WAIT) {
+                Ok(()) => return true,
+                Err(RecvTimeoutError::Timeout) if self.dumping_heap.load(Ordering::Acquire) => {}
+                Err(_) => return false,
+            }
+        }
     }
 
     /// The end: the profile thread writes what it has, and the VM waits for it.
@@ -156,13 +179,7 @@ impl Profile {
             }
             return;
         }
-        let (done, wait) = bounded(1);
-        if self
-            .sender
-            .send_timeout(Message::Finish { done }, DUMP_WAIT)
-            .is_err()
-            || wait.recv_timeout(DUMP_WAIT).is_err()
-        {
+        if !self.ask_and_wait(|done| Message::Finish { done }) {
             report::error(
                 "the profile could not be finished within 5 minutes; \
                  what was written lies beside the output under a name ending in .tmp",

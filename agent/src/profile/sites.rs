@@ -1,5 +1,7 @@
 //! The profile thread's work for heap=sites.
 
+use std::sync::atomic::Ordering;
+
 use hprof_format::model::{SiteOrder, SiteRow, SiteTable};
 use hprof_format::rank::RankedSiteTable;
 
@@ -27,13 +29,14 @@ impl Collector {
         };
         let tables = &mut self.tables;
         let may_collect = profile.may_collect();
+        let collected = profile.collected_before_exit.load(Ordering::Acquire);
         let SiteFigures {
             rows,
             totals,
             header,
             remarks,
             is_after_gc,
-        } = sites.collect(jni, may_collect, &mut |thread, stack| {
+        } = sites.collect(jni, may_collect, collected, &mut |thread, stack| {
             tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
         });
         let rows: Vec<SiteRow<'_>> = rows

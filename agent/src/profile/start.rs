@@ -1,6 +1,7 @@
 //! VMInit: from here on the program is profiled.
 
 use std::ffi::CString;
+use std::sync::atomic::Ordering;
 
 use hprof_native_headers as raw;
 use jni_sys::{jobject, jvalue};
@@ -46,11 +47,11 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         virtual_threads::enable(profile.jvmti);
     }
     register_running(profile, jni);
-    // Last, so that what the agent allocates here is not taken for the program's.
-    let modes = &profile.settings.modes;
-    if modes.tracks_objects() && profile.settings.doe && exit_hook::is_needed(structs) {
+    if profile.settings.modes.tracks_objects() && exit_hook::is_needed(structs) {
+        profile.collector_stops.store(true, Ordering::Release);
         exit_hook::register(profile, jni);
     }
+    // Last, so that what the agent allocates here is not taken for the program's.
     if let Some(sites) = profile.heap_sites {
         sites.start(jni);
     }

@@ -139,6 +139,7 @@ impl Jni {
     ) -> Result<jmethodID> {
         let (name, signature) = (name.as_ptr(), signature.as_ptr());
         let id = jni!(self, v1_2.GetStaticMethodID, class, name, signature);
+        self.clear_exception();
         if id.is_null() {
             return Err(JvmtiError::INTERNAL);
         }
@@ -148,7 +149,7 @@ impl Jni {
     /// `CallStaticObjectMethodA`.
     ///
     /// # Errors
-    /// `INTERNAL` for null; a Java exception stays for [`Self::take_exception`].
+    /// `INTERNAL` when it returned null or threw; the exception is cleared.
     pub fn call_static_object(
         &self,
         class: jclass,

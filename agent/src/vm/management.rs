@@ -58,6 +58,8 @@ impl VmDumper {
     /// # Errors
     /// What the VM says, as text.
     pub fn dump(self, jni: &Jni, file: &CStr, live: bool) -> Result<(), String> {
+        // The VM leaves references of its own behind.
+        let _frame = jni.local_frame(16);
         let Ok(name) = jni.new_string(file) else {
             return Err("no room for a file name in the Java heap".to_owned());
         };
