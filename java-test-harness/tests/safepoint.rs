@@ -17,7 +17,10 @@ fn both_engines_pass_the_jni_checks() {
                 .run()
                 .expect_status(0);
             for text in [&outcome.stdout, &outcome.stderr] {
-                assert!(!text.contains("WARNING"), "{engine}: the JNI checks complain");
+                assert!(
+                    !text.contains("WARNING"),
+                    "{engine}: the JNI checks complain"
+                );
             }
             assert!(outcome.profile().table().total > 0, "{engine}: no samples");
         }
