@@ -3,6 +3,7 @@
 mod agent_path;
 mod check;
 mod completions;
+mod convert;
 mod diff;
 mod histogram;
 mod options;
@@ -35,6 +36,8 @@ pub enum Command {
     Sites(sites::Sites),
     /// Show the threads of a heap dump or profile, with their stacks.
     Threads(threads::Threads),
+    /// Turn a profile into a flame graph or a file for another tool.
+    Convert(convert::Convert),
     /// Show what has changed from one file to another.
     Diff(diff::Diff),
     /// Read a whole file and report every place that is damaged.
@@ -63,6 +66,7 @@ impl Command {
             Self::Samples(command) => command.execute(),
             Self::Sites(command) => command.execute(),
             Self::Threads(command) => command.execute(),
+            Self::Convert(command) => command.execute(),
             Self::Diff(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Records(command) => command.execute(),
