@@ -3,7 +3,7 @@
 //! [`input::Input`] opens a file, a pipe or a compressed file. [`contents::Contents`] is what one
 //! pass over it finds: the records, the names, the stacks, the tables of a profile, and a
 //! [`heap::Census`] of every heap dump. The rest of the crate answers questions about that:
-//! [`heap::histogram`], [`stacks::weights`], [`stacks::CallTree`], [`diff`].
+//! [`heap::histogram()`], [`stacks::Weights`], [`stacks::CallTree`], [`diff`].
 //!
 //! Damage never ends a reading. What could not be read is listed in
 //! [`contents::Contents::damage`] with its place.

@@ -106,7 +106,10 @@ fn dotted(name: &str) -> String {
 pub fn family(name: &str) -> Cow<'_, str> {
     let element = name.trim_end_matches("[]");
     let suffix = &name[element.len()..];
-    let start = element.rfind("/0x").or_else(|| element.rfind("+0x"));
+    // HotSpot writes the slash or plus, JVMTI's signatures give a dot.
+    let start = ["/0x", "+0x", ".0x"]
+        .iter()
+        .find_map(|mark| element.rfind(mark));
     let base = start.map_or(element, |at| &element[..at]);
     let base = match base.find("$$Lambda$") {
         Some(at) => &base[..at + "$$Lambda".len()],
@@ -121,9 +124,11 @@ pub fn family(name: &str) -> Cow<'_, str> {
 
 /// The package of a class name in source form; `(none)` for primitives and the unnamed package.
 pub fn package(name: &str) -> &str {
-    // An address behind a slash may hold no dot, but a class name in front of it does.
-    let name = name.split("/0x").next().unwrap_or(name);
-    name.rsplit_once('.')
+    // Behind the address of a hidden class no dot is to be looked for.
+    let end = family(name).trim_end_matches("[]").len();
+    let class = name.get(..end).unwrap_or(name);
+    class
+        .rsplit_once('.')
         .map_or("(none)", |(package, _)| package)
 }
 
@@ -162,6 +167,7 @@ mod tests {
                 "java.lang.invoke.LambdaForm$MH",
             ),
             ("a.B$1", "a.B$1"),
+            ("a.B$$Lambda$1.0x00007f29d8000a08", "a.B$$Lambda"),
         ] {
             assert_eq!(family(name), expected);
         }

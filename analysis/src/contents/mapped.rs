@@ -1,6 +1,7 @@
 //! Reads a file in memory, its heap segments on several threads.
 
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -28,7 +29,14 @@ struct Part {
 /// Sub-records between two reports of progress, and between two looks at what is to be done.
 const PROGRESS: u64 = 4 << 20;
 
-pub(super) fn read(file: &[u8], options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
+/// Is told which part of the file is done with.
+type Forget<'a> = &'a (dyn Fn(Range<usize>) + Sync);
+
+pub(super) fn read(
+    file: &[u8],
+    options: &ReadOptions<'_>,
+    forget: Forget<'_>,
+) -> Result<Contents, ReadError> {
     let mut reader = Reader::new(file)?;
     let header = *reader.header();
     let format = Format::Binary {
@@ -59,7 +67,7 @@ pub(super) fn read(file: &[u8], options: &ReadOptions<'_>) -> Result<Contents, R
     if options.with_heap {
         let heap: u64 = segments.iter().map(Segment::bytes).sum();
         (options.progress)(file.len() as u64 - heap);
-        for part in count(&segments, format, options) {
+        for part in count(&segments, format, options, forget) {
             builder.contents.damage.merge(part.damage);
             for (dump, census) in builder.contents.dumps.iter_mut().zip(part.censuses) {
                 if let Some(census) = census {
@@ -79,7 +87,12 @@ impl Segment<'_> {
     }
 }
 
-fn count(segments: &[Segment<'_>], format: Format, options: &ReadOptions<'_>) -> Vec<Part> {
+fn count(
+    segments: &[Segment<'_>],
+    format: Format,
+    options: &ReadOptions<'_>,
+    forget: Forget<'_>,
+) -> Vec<Part> {
     let machine = thread::available_parallelism().map_or(1, NonZero::get);
     let wanted = match options.threads {
         0 => machine,
@@ -92,7 +105,7 @@ fn count(segments: &[Segment<'_>], format: Format, options: &ReadOptions<'_>) ->
             damage: DamageLog::default(),
         };
         while let Some(segment) = segments.get(next.fetch_add(1, Ordering::Relaxed)) {
-            part.count(segment, format, options);
+            part.count(segment, format, options, forget);
         }
         part
     };
@@ -113,7 +126,13 @@ fn count(segments: &[Segment<'_>], format: Format, options: &ReadOptions<'_>) ->
 }
 
 impl Part {
-    fn count(&mut self, segment: &Segment<'_>, format: Format, options: &ReadOptions<'_>) {
+    fn count(
+        &mut self,
+        segment: &Segment<'_>,
+        format: Format,
+        options: &ReadOptions<'_>,
+        forget: Forget<'_>,
+    ) {
         if self.censuses.len() <= segment.dump {
             self.censuses.resize_with(segment.dump + 1, || None);
         }
@@ -122,16 +141,21 @@ impl Part {
         census.begin_segment();
         let mut sub_records = segment.sub_records;
         let mut reported = sub_records.offset();
+        // Offsets of mapped bytes fit a usize.
+        let done = |from: u64, to: u64| {
+            (options.progress)(to - from);
+            forget(from as usize..to as usize);
+        };
         while let Some(found) = sub_records.next() {
             match found {
                 Ok(sub_record) => census.add(&sub_record),
                 Err(damage) => self.damage.add(damage),
             }
             if sub_records.offset() - reported >= PROGRESS {
-                (options.progress)(sub_records.offset() - reported);
+                done(reported, sub_records.offset());
                 reported = sub_records.offset();
             }
         }
-        (options.progress)(sub_records.offset() - reported);
+        done(reported, sub_records.offset());
     }
 }

@@ -54,7 +54,7 @@ impl Default for ReadOptions<'_> {
 pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
     match input.source {
         Source::Mapped(map) => match FileHeader::parse(&map) {
-            Ok(_) => mapped::read(&map, options),
+            Ok(_) => mapped::read(&map, options, &|range| crate::input::forget(&map, range)),
             Err(error) => read_text(&map, error, options),
         },
         Source::Stream(mut stream) => {

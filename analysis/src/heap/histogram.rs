@@ -74,11 +74,14 @@ pub fn layout(contents: &Contents, census: &Census) -> (Layout, LayoutSource) {
         Format::Text => IdSize::Eight,
     };
     if contents.format.is_android() {
-        return (Layout::assumed(id_size, true), LayoutSource::Stated);
+        return (Layout::assumed(id_size, false), LayoutSource::Stated);
     }
     match census.measured_layout() {
         Some(layout) => (layout, LayoutSource::Measured),
-        None => (Layout::assumed(id_size, false), LayoutSource::Assumed),
+        None => {
+            let is_of_agent = contents.settings.is_some();
+            (Layout::assumed(id_size, is_of_agent), LayoutSource::Assumed)
+        }
     }
 }
 

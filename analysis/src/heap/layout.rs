@@ -31,7 +31,8 @@ pub enum LayoutSource {
 }
 
 const COMPRESSED: Layout = Layout::new(4, 12, 16);
-const ANDROID: Layout = Layout::new(4, 8, 12);
+/// 32-bit VMs and Android.
+const NARROW: Layout = Layout::new(4, 8, 12);
 
 /// The layouts of HotSpot, by how common they are, with words for them. Where two explain
 /// the same arrays, the first is taken.
@@ -43,7 +44,7 @@ pub(super) const CANDIDATES: [(Layout, &str); 5] = [
     ),
     (
         Layout::new(4, 8, 12),
-        "compressed references (4 bytes), headers of 8 bytes",
+        "references of 4 bytes, headers of 8 bytes",
     ),
     (
         Layout::new(8, 8, 12),
@@ -68,17 +69,20 @@ impl Layout {
         }
     }
 
-    /// The layout to assume when nothing tells more.
-    pub const fn assumed(id_size: IdSize, is_android: bool) -> Self {
+    /// The layout to assume when nothing tells more. In files of the JDK's agent identifiers of
+    /// four bytes are running numbers, and say nothing of the VM.
+    pub const fn assumed(id_size: IdSize, is_of_agent: bool) -> Self {
         match id_size {
-            _ if is_android => ANDROID,
-            IdSize::Four => ANDROID,
-            IdSize::Eight => COMPRESSED,
+            IdSize::Four if !is_of_agent => NARROW,
+            IdSize::Four | IdSize::Eight => COMPRESSED,
         }
     }
 
     /// The layout in words.
     pub fn describe(&self) -> &'static str {
+        if *self == NARROW {
+            return "references of 4 bytes, headers of 8 bytes";
+        }
         CANDIDATES
             .iter()
             .find(|(layout, _)| layout == self)

@@ -5,9 +5,10 @@ mod pipe;
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memmap2::{Advice, Mmap};
+use memmap2::{Advice, Mmap, UncheckedAdvice};
 use thiserror::Error;
 
 pub use compression::Compression;
@@ -56,6 +57,17 @@ pub struct Input {
     /// How the file is compressed.
     pub compression: Compression,
     pub(crate) source: Source,
+}
+
+/// Tells the system that a part of a mapped file is not needed for now, so that the process seems
+/// no larger than what it works on.
+pub(crate) fn forget(map: &Mmap, range: Range<usize>) {
+    // SAFETY: the map is of a file and never written to, so pages that are dropped come back from
+    // the file, with the same bytes, when they are touched again.
+    let dropped =
+        unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len()) };
+    // Only a hint.
+    let _ = dropped;
 }
 
 /// Where the uncompressed bytes come from.

@@ -6,6 +6,8 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
 use rustc_hash::FxHashMap;
 
+use crate::names;
+
 /// One frame: a method and a line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Frame {
@@ -20,12 +22,13 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Class and method with a dot between.
+    /// Class and method with a dot between. The class is without the address of a hidden class,
+    /// which means nothing to people and differs from run to run.
     pub fn name(&self) -> String {
         if self.class_name.is_empty() {
             self.method.to_string()
         } else {
-            format!("{}.{}", self.class_name, self.method)
+            format!("{}.{}", names::family(&self.class_name), self.method)
         }
     }
 

@@ -37,10 +37,10 @@ impl Measure {
         Self::Samples,
         Self::Time,
         Self::Calls,
-        Self::AllocatedBytes,
         Self::LiveBytes,
-        Self::AllocatedObjects,
         Self::LiveObjects,
+        Self::AllocatedBytes,
+        Self::AllocatedObjects,
         Self::Contention,
     ];
 

@@ -99,6 +99,10 @@ impl MeasureArgument {
                         "{name} holds no profile; for its heap dump use histogram, top, threads"
                     )
                 }
+                (true, true) if !contents.old_cpu.is_empty() => format!(
+                    "{name} holds pairs of callee and caller only (cpu=old), no stacks; it is best \
+                     read as it is"
+                ),
                 (true, true) => format!("{name} holds no profile"),
             }
         })

@@ -227,12 +227,17 @@ pub fn layout_line(histogram: &Histogram) -> String {
 }
 
 fn profile_text(contents: &Contents, weights: &Weights, style: Style) -> String {
+    // Those of one table stand together.
+    let gap = if is_second(weights.measure) { "" } else { "\n" };
     let mut text = format!(
-        "\n{}: {} {}\n",
+        "{gap}{}: {} {}\n",
         style.bold(weights.measure.title()),
         count(weights.total),
         weights.measure.unit()
     );
+    if is_second(weights.measure) {
+        return text;
+    }
     let costs = by_method(&contents.stacks, weights);
     let rows: Vec<[String; 3]> = costs
         .iter()
@@ -253,6 +258,14 @@ fn profile_text(contents: &Contents, weights: &Weights, style: Style) -> String 
     ];
     text.push_str(&columns(style, head, &rows));
     text
+}
+
+/// True for measures that come with another, of which the methods are shown.
+fn is_second(measure: Measure) -> bool {
+    matches!(
+        measure,
+        Measure::Calls | Measure::AllocatedObjects | Measure::AllocatedBytes | Measure::LiveObjects
+    )
 }
 
 fn as_json(opened: &Opened) -> Value {
