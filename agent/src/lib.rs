@@ -11,6 +11,7 @@
 
 mod clock;
 mod cpu_samples;
+mod heap_dump;
 mod names;
 pub mod options;
 mod profile;

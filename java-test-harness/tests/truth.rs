@@ -121,7 +121,7 @@ fn loops_without_safepoint_polls_get_their_share() {
 }
 
 #[test]
-fn waiting_threads_get_no_samples() {
+fn waiting_gets_no_samples() {
     for engine in ["signal", "safepoint"] {
         each_jdk(|jdk| {
             let options = format!("cpu=samples,thread=y,engine={engine}");
@@ -134,7 +134,9 @@ fn waiting_threads_get_no_samples() {
             };
             for name in ["accept", "read", "pipe", "sleep", "park", "wait", "enter"] {
                 assert!(outcome.printed(name) < 0.005, "{name} was not waiting");
-                assert_eq!(samples(name), 0, "samples on the thread \"{name}\"");
+                // Less than half an interval of CPU time is worth one sample at most, by chance, for
+                // starting the thread; two seconds of waiting would be 200.
+                assert!(samples(name) <= 1, "samples on the thread \"{name}\"");
             }
             let truth = outcome.printed("spinner");
             assert!(truth > 0.1, "the spinner got no CPU");

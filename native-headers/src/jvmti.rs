@@ -40,7 +40,8 @@ where
         debug_assert!(index / 8 < core::mem::size_of::<Storage>());
         let byte_index = index / 8;
         let byte = unsafe {
-            *(core::ptr::addr_of!((*this).storage) as *const u8).offset(byte_index as isize)
+            *(core::ptr::addr_of!((*this).storage) as *const u8)
+                .offset(byte_index as isize)
         };
         Self::extract_bit(byte, index)
     }
@@ -66,7 +67,8 @@ where
         debug_assert!(index / 8 < core::mem::size_of::<Storage>());
         let byte_index = index / 8;
         let byte = unsafe {
-            (core::ptr::addr_of_mut!((*this).storage) as *mut u8).offset(byte_index as isize)
+            (core::ptr::addr_of_mut!((*this).storage) as *mut u8)
+                .offset(byte_index as isize)
         };
         unsafe { *byte = Self::change_bit(*byte, index, val) };
     }
@@ -74,7 +76,9 @@ where
     pub fn get(&self, bit_offset: usize, bit_width: u8) -> u64 {
         debug_assert!(bit_width <= 64);
         debug_assert!(bit_offset / 8 < self.storage.as_ref().len());
-        debug_assert!((bit_offset + (bit_width as usize)) / 8 <= self.storage.as_ref().len(),);
+        debug_assert!(
+            (bit_offset + (bit_width as usize)) / 8 <= self.storage.as_ref().len(),
+        );
         let mut val = 0;
         for i in 0..(bit_width as usize) {
             if self.get_bit(i + bit_offset) {
@@ -92,7 +96,9 @@ where
     pub unsafe fn raw_get(this: *const Self, bit_offset: usize, bit_width: u8) -> u64 {
         debug_assert!(bit_width <= 64);
         debug_assert!(bit_offset / 8 < core::mem::size_of::<Storage>());
-        debug_assert!((bit_offset + (bit_width as usize)) / 8 <= core::mem::size_of::<Storage>(),);
+        debug_assert!(
+            (bit_offset + (bit_width as usize)) / 8 <= core::mem::size_of::<Storage>(),
+        );
         let mut val = 0;
         for i in 0..(bit_width as usize) {
             if unsafe { Self::raw_get_bit(this, i + bit_offset) } {
@@ -110,7 +116,9 @@ where
     pub fn set(&mut self, bit_offset: usize, bit_width: u8, val: u64) {
         debug_assert!(bit_width <= 64);
         debug_assert!(bit_offset / 8 < self.storage.as_ref().len());
-        debug_assert!((bit_offset + (bit_width as usize)) / 8 <= self.storage.as_ref().len(),);
+        debug_assert!(
+            (bit_offset + (bit_width as usize)) / 8 <= self.storage.as_ref().len(),
+        );
         for i in 0..(bit_width as usize) {
             let mask = 1 << i;
             let val_bit_is_set = val & mask == mask;
@@ -126,7 +134,9 @@ where
     pub unsafe fn raw_set(this: *mut Self, bit_offset: usize, bit_width: u8, val: u64) {
         debug_assert!(bit_width <= 64);
         debug_assert!(bit_offset / 8 < core::mem::size_of::<Storage>());
-        debug_assert!((bit_offset + (bit_width as usize)) / 8 <= core::mem::size_of::<Storage>(),);
+        debug_assert!(
+            (bit_offset + (bit_width as usize)) / 8 <= core::mem::size_of::<Storage>(),
+        );
         for i in 0..(bit_width as usize) {
             let mask = 1 << i;
             let val_bit_is_set = val & mask == mask;
@@ -208,12 +218,15 @@ pub struct JNINativeMethod {
 const _: () = {
     ["Size of JNINativeMethod"][::std::mem::size_of::<JNINativeMethod>() - 24usize];
     ["Alignment of JNINativeMethod"][::std::mem::align_of::<JNINativeMethod>() - 8usize];
-    ["Offset of field: JNINativeMethod::name"]
-        [::std::mem::offset_of!(JNINativeMethod, name) - 0usize];
-    ["Offset of field: JNINativeMethod::signature"]
-        [::std::mem::offset_of!(JNINativeMethod, signature) - 8usize];
-    ["Offset of field: JNINativeMethod::fnPtr"]
-        [::std::mem::offset_of!(JNINativeMethod, fnPtr) - 16usize];
+    [
+        "Offset of field: JNINativeMethod::name",
+    ][::std::mem::offset_of!(JNINativeMethod, name) - 0usize];
+    [
+        "Offset of field: JNINativeMethod::signature",
+    ][::std::mem::offset_of!(JNINativeMethod, signature) - 8usize];
+    [
+        "Offset of field: JNINativeMethod::fnPtr",
+    ][::std::mem::offset_of!(JNINativeMethod, fnPtr) - 16usize];
 };
 impl Default for JNINativeMethod {
     fn default() -> Self {
@@ -230,7 +243,9 @@ pub struct JNIInvokeInterface_ {
     pub reserved0: *mut ::std::os::raw::c_void,
     pub reserved1: *mut ::std::os::raw::c_void,
     pub reserved2: *mut ::std::os::raw::c_void,
-    pub DestroyJavaVM: ::std::option::Option<unsafe extern "C" fn(vm: *mut JavaVM) -> jint>,
+    pub DestroyJavaVM: ::std::option::Option<
+        unsafe extern "C" fn(vm: *mut JavaVM) -> jint,
+    >,
     pub AttachCurrentThread: ::std::option::Option<
         unsafe extern "C" fn(
             vm: *mut JavaVM,
@@ -238,7 +253,9 @@ pub struct JNIInvokeInterface_ {
             args: *mut ::std::os::raw::c_void,
         ) -> jint,
     >,
-    pub DetachCurrentThread: ::std::option::Option<unsafe extern "C" fn(vm: *mut JavaVM) -> jint>,
+    pub DetachCurrentThread: ::std::option::Option<
+        unsafe extern "C" fn(vm: *mut JavaVM) -> jint,
+    >,
     pub GetEnv: ::std::option::Option<
         unsafe extern "C" fn(
             vm: *mut JavaVM,
@@ -256,24 +273,37 @@ pub struct JNIInvokeInterface_ {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of JNIInvokeInterface_"][::std::mem::size_of::<JNIInvokeInterface_>() - 64usize];
-    ["Alignment of JNIInvokeInterface_"][::std::mem::align_of::<JNIInvokeInterface_>() - 8usize];
-    ["Offset of field: JNIInvokeInterface_::reserved0"]
-        [::std::mem::offset_of!(JNIInvokeInterface_, reserved0) - 0usize];
-    ["Offset of field: JNIInvokeInterface_::reserved1"]
-        [::std::mem::offset_of!(JNIInvokeInterface_, reserved1) - 8usize];
-    ["Offset of field: JNIInvokeInterface_::reserved2"]
-        [::std::mem::offset_of!(JNIInvokeInterface_, reserved2) - 16usize];
-    ["Offset of field: JNIInvokeInterface_::DestroyJavaVM"]
-        [::std::mem::offset_of!(JNIInvokeInterface_, DestroyJavaVM) - 24usize];
-    ["Offset of field: JNIInvokeInterface_::AttachCurrentThread"]
-        [::std::mem::offset_of!(JNIInvokeInterface_, AttachCurrentThread) - 32usize];
-    ["Offset of field: JNIInvokeInterface_::DetachCurrentThread"]
-        [::std::mem::offset_of!(JNIInvokeInterface_, DetachCurrentThread) - 40usize];
-    ["Offset of field: JNIInvokeInterface_::GetEnv"]
-        [::std::mem::offset_of!(JNIInvokeInterface_, GetEnv) - 48usize];
-    ["Offset of field: JNIInvokeInterface_::AttachCurrentThreadAsDaemon"]
-        [::std::mem::offset_of!(JNIInvokeInterface_, AttachCurrentThreadAsDaemon) - 56usize];
+    [
+        "Size of JNIInvokeInterface_",
+    ][::std::mem::size_of::<JNIInvokeInterface_>() - 64usize];
+    [
+        "Alignment of JNIInvokeInterface_",
+    ][::std::mem::align_of::<JNIInvokeInterface_>() - 8usize];
+    [
+        "Offset of field: JNIInvokeInterface_::reserved0",
+    ][::std::mem::offset_of!(JNIInvokeInterface_, reserved0) - 0usize];
+    [
+        "Offset of field: JNIInvokeInterface_::reserved1",
+    ][::std::mem::offset_of!(JNIInvokeInterface_, reserved1) - 8usize];
+    [
+        "Offset of field: JNIInvokeInterface_::reserved2",
+    ][::std::mem::offset_of!(JNIInvokeInterface_, reserved2) - 16usize];
+    [
+        "Offset of field: JNIInvokeInterface_::DestroyJavaVM",
+    ][::std::mem::offset_of!(JNIInvokeInterface_, DestroyJavaVM) - 24usize];
+    [
+        "Offset of field: JNIInvokeInterface_::AttachCurrentThread",
+    ][::std::mem::offset_of!(JNIInvokeInterface_, AttachCurrentThread) - 32usize];
+    [
+        "Offset of field: JNIInvokeInterface_::DetachCurrentThread",
+    ][::std::mem::offset_of!(JNIInvokeInterface_, DetachCurrentThread) - 40usize];
+    [
+        "Offset of field: JNIInvokeInterface_::GetEnv",
+    ][::std::mem::offset_of!(JNIInvokeInterface_, GetEnv) - 48usize];
+    [
+        "Offset of field: JNIInvokeInterface_::AttachCurrentThreadAsDaemon",
+    ][::std::mem::offset_of!(JNIInvokeInterface_, AttachCurrentThreadAsDaemon)
+        - 56usize];
 };
 impl Default for JNIInvokeInterface_ {
     fn default() -> Self {
@@ -661,10 +691,12 @@ pub type jvmtiObjectReferenceCallback = ::std::option::Option<
         user_data: *mut ::std::os::raw::c_void,
     ) -> jvmtiIterationControl,
 >;
-pub type jvmtiExtensionFunction =
-    ::std::option::Option<unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, ...) -> jvmtiError>;
-pub type jvmtiExtensionEvent =
-    ::std::option::Option<unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, ...)>;
+pub type jvmtiExtensionFunction = ::std::option::Option<
+    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, ...) -> jvmtiError,
+>;
+pub type jvmtiExtensionEvent = ::std::option::Option<
+    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, ...),
+>;
 #[repr(C)]
 pub struct jvmtiThreadInfo {
     pub name: *mut ::std::os::raw::c_char,
@@ -677,16 +709,21 @@ pub struct jvmtiThreadInfo {
 const _: () = {
     ["Size of jvmtiThreadInfo"][::std::mem::size_of::<jvmtiThreadInfo>() - 32usize];
     ["Alignment of jvmtiThreadInfo"][::std::mem::align_of::<jvmtiThreadInfo>() - 8usize];
-    ["Offset of field: jvmtiThreadInfo::name"]
-        [::std::mem::offset_of!(jvmtiThreadInfo, name) - 0usize];
-    ["Offset of field: jvmtiThreadInfo::priority"]
-        [::std::mem::offset_of!(jvmtiThreadInfo, priority) - 8usize];
-    ["Offset of field: jvmtiThreadInfo::is_daemon"]
-        [::std::mem::offset_of!(jvmtiThreadInfo, is_daemon) - 12usize];
-    ["Offset of field: jvmtiThreadInfo::thread_group"]
-        [::std::mem::offset_of!(jvmtiThreadInfo, thread_group) - 16usize];
-    ["Offset of field: jvmtiThreadInfo::context_class_loader"]
-        [::std::mem::offset_of!(jvmtiThreadInfo, context_class_loader) - 24usize];
+    [
+        "Offset of field: jvmtiThreadInfo::name",
+    ][::std::mem::offset_of!(jvmtiThreadInfo, name) - 0usize];
+    [
+        "Offset of field: jvmtiThreadInfo::priority",
+    ][::std::mem::offset_of!(jvmtiThreadInfo, priority) - 8usize];
+    [
+        "Offset of field: jvmtiThreadInfo::is_daemon",
+    ][::std::mem::offset_of!(jvmtiThreadInfo, is_daemon) - 12usize];
+    [
+        "Offset of field: jvmtiThreadInfo::thread_group",
+    ][::std::mem::offset_of!(jvmtiThreadInfo, thread_group) - 16usize];
+    [
+        "Offset of field: jvmtiThreadInfo::context_class_loader",
+    ][::std::mem::offset_of!(jvmtiThreadInfo, context_class_loader) - 24usize];
 };
 impl Default for jvmtiThreadInfo {
     fn default() -> Self {
@@ -704,14 +741,18 @@ pub struct jvmtiMonitorStackDepthInfo {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiMonitorStackDepthInfo"]
-        [::std::mem::size_of::<jvmtiMonitorStackDepthInfo>() - 16usize];
-    ["Alignment of jvmtiMonitorStackDepthInfo"]
-        [::std::mem::align_of::<jvmtiMonitorStackDepthInfo>() - 8usize];
-    ["Offset of field: jvmtiMonitorStackDepthInfo::monitor"]
-        [::std::mem::offset_of!(jvmtiMonitorStackDepthInfo, monitor) - 0usize];
-    ["Offset of field: jvmtiMonitorStackDepthInfo::stack_depth"]
-        [::std::mem::offset_of!(jvmtiMonitorStackDepthInfo, stack_depth) - 8usize];
+    [
+        "Size of jvmtiMonitorStackDepthInfo",
+    ][::std::mem::size_of::<jvmtiMonitorStackDepthInfo>() - 16usize];
+    [
+        "Alignment of jvmtiMonitorStackDepthInfo",
+    ][::std::mem::align_of::<jvmtiMonitorStackDepthInfo>() - 8usize];
+    [
+        "Offset of field: jvmtiMonitorStackDepthInfo::monitor",
+    ][::std::mem::offset_of!(jvmtiMonitorStackDepthInfo, monitor) - 0usize];
+    [
+        "Offset of field: jvmtiMonitorStackDepthInfo::stack_depth",
+    ][::std::mem::offset_of!(jvmtiMonitorStackDepthInfo, stack_depth) - 8usize];
 };
 impl Default for jvmtiMonitorStackDepthInfo {
     fn default() -> Self {
@@ -731,16 +772,24 @@ pub struct jvmtiThreadGroupInfo {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiThreadGroupInfo"][::std::mem::size_of::<jvmtiThreadGroupInfo>() - 24usize];
-    ["Alignment of jvmtiThreadGroupInfo"][::std::mem::align_of::<jvmtiThreadGroupInfo>() - 8usize];
-    ["Offset of field: jvmtiThreadGroupInfo::parent"]
-        [::std::mem::offset_of!(jvmtiThreadGroupInfo, parent) - 0usize];
-    ["Offset of field: jvmtiThreadGroupInfo::name"]
-        [::std::mem::offset_of!(jvmtiThreadGroupInfo, name) - 8usize];
-    ["Offset of field: jvmtiThreadGroupInfo::max_priority"]
-        [::std::mem::offset_of!(jvmtiThreadGroupInfo, max_priority) - 16usize];
-    ["Offset of field: jvmtiThreadGroupInfo::is_daemon"]
-        [::std::mem::offset_of!(jvmtiThreadGroupInfo, is_daemon) - 20usize];
+    [
+        "Size of jvmtiThreadGroupInfo",
+    ][::std::mem::size_of::<jvmtiThreadGroupInfo>() - 24usize];
+    [
+        "Alignment of jvmtiThreadGroupInfo",
+    ][::std::mem::align_of::<jvmtiThreadGroupInfo>() - 8usize];
+    [
+        "Offset of field: jvmtiThreadGroupInfo::parent",
+    ][::std::mem::offset_of!(jvmtiThreadGroupInfo, parent) - 0usize];
+    [
+        "Offset of field: jvmtiThreadGroupInfo::name",
+    ][::std::mem::offset_of!(jvmtiThreadGroupInfo, name) - 8usize];
+    [
+        "Offset of field: jvmtiThreadGroupInfo::max_priority",
+    ][::std::mem::offset_of!(jvmtiThreadGroupInfo, max_priority) - 16usize];
+    [
+        "Offset of field: jvmtiThreadGroupInfo::is_daemon",
+    ][::std::mem::offset_of!(jvmtiThreadGroupInfo, is_daemon) - 20usize];
 };
 impl Default for jvmtiThreadGroupInfo {
     fn default() -> Self {
@@ -760,10 +809,12 @@ pub struct jvmtiFrameInfo {
 const _: () = {
     ["Size of jvmtiFrameInfo"][::std::mem::size_of::<jvmtiFrameInfo>() - 16usize];
     ["Alignment of jvmtiFrameInfo"][::std::mem::align_of::<jvmtiFrameInfo>() - 8usize];
-    ["Offset of field: jvmtiFrameInfo::method"]
-        [::std::mem::offset_of!(jvmtiFrameInfo, method) - 0usize];
-    ["Offset of field: jvmtiFrameInfo::location"]
-        [::std::mem::offset_of!(jvmtiFrameInfo, location) - 8usize];
+    [
+        "Offset of field: jvmtiFrameInfo::method",
+    ][::std::mem::offset_of!(jvmtiFrameInfo, method) - 0usize];
+    [
+        "Offset of field: jvmtiFrameInfo::location",
+    ][::std::mem::offset_of!(jvmtiFrameInfo, location) - 8usize];
 };
 impl Default for jvmtiFrameInfo {
     fn default() -> Self {
@@ -785,14 +836,18 @@ pub struct jvmtiStackInfo {
 const _: () = {
     ["Size of jvmtiStackInfo"][::std::mem::size_of::<jvmtiStackInfo>() - 32usize];
     ["Alignment of jvmtiStackInfo"][::std::mem::align_of::<jvmtiStackInfo>() - 8usize];
-    ["Offset of field: jvmtiStackInfo::thread"]
-        [::std::mem::offset_of!(jvmtiStackInfo, thread) - 0usize];
-    ["Offset of field: jvmtiStackInfo::state"]
-        [::std::mem::offset_of!(jvmtiStackInfo, state) - 8usize];
-    ["Offset of field: jvmtiStackInfo::frame_buffer"]
-        [::std::mem::offset_of!(jvmtiStackInfo, frame_buffer) - 16usize];
-    ["Offset of field: jvmtiStackInfo::frame_count"]
-        [::std::mem::offset_of!(jvmtiStackInfo, frame_count) - 24usize];
+    [
+        "Offset of field: jvmtiStackInfo::thread",
+    ][::std::mem::offset_of!(jvmtiStackInfo, thread) - 0usize];
+    [
+        "Offset of field: jvmtiStackInfo::state",
+    ][::std::mem::offset_of!(jvmtiStackInfo, state) - 8usize];
+    [
+        "Offset of field: jvmtiStackInfo::frame_buffer",
+    ][::std::mem::offset_of!(jvmtiStackInfo, frame_buffer) - 16usize];
+    [
+        "Offset of field: jvmtiStackInfo::frame_count",
+    ][::std::mem::offset_of!(jvmtiStackInfo, frame_count) - 24usize];
 };
 impl Default for jvmtiStackInfo {
     fn default() -> Self {
@@ -809,12 +864,15 @@ pub struct jvmtiHeapReferenceInfoField {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiHeapReferenceInfoField"]
-        [::std::mem::size_of::<jvmtiHeapReferenceInfoField>() - 4usize];
-    ["Alignment of jvmtiHeapReferenceInfoField"]
-        [::std::mem::align_of::<jvmtiHeapReferenceInfoField>() - 4usize];
-    ["Offset of field: jvmtiHeapReferenceInfoField::index"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoField, index) - 0usize];
+    [
+        "Size of jvmtiHeapReferenceInfoField",
+    ][::std::mem::size_of::<jvmtiHeapReferenceInfoField>() - 4usize];
+    [
+        "Alignment of jvmtiHeapReferenceInfoField",
+    ][::std::mem::align_of::<jvmtiHeapReferenceInfoField>() - 4usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoField::index",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoField, index) - 0usize];
 };
 impl Default for jvmtiHeapReferenceInfoField {
     fn default() -> Self {
@@ -831,12 +889,15 @@ pub struct jvmtiHeapReferenceInfoArray {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiHeapReferenceInfoArray"]
-        [::std::mem::size_of::<jvmtiHeapReferenceInfoArray>() - 4usize];
-    ["Alignment of jvmtiHeapReferenceInfoArray"]
-        [::std::mem::align_of::<jvmtiHeapReferenceInfoArray>() - 4usize];
-    ["Offset of field: jvmtiHeapReferenceInfoArray::index"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoArray, index) - 0usize];
+    [
+        "Size of jvmtiHeapReferenceInfoArray",
+    ][::std::mem::size_of::<jvmtiHeapReferenceInfoArray>() - 4usize];
+    [
+        "Alignment of jvmtiHeapReferenceInfoArray",
+    ][::std::mem::align_of::<jvmtiHeapReferenceInfoArray>() - 4usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoArray::index",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoArray, index) - 0usize];
 };
 impl Default for jvmtiHeapReferenceInfoArray {
     fn default() -> Self {
@@ -853,12 +914,15 @@ pub struct jvmtiHeapReferenceInfoConstantPool {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiHeapReferenceInfoConstantPool"]
-        [::std::mem::size_of::<jvmtiHeapReferenceInfoConstantPool>() - 4usize];
-    ["Alignment of jvmtiHeapReferenceInfoConstantPool"]
-        [::std::mem::align_of::<jvmtiHeapReferenceInfoConstantPool>() - 4usize];
-    ["Offset of field: jvmtiHeapReferenceInfoConstantPool::index"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoConstantPool, index) - 0usize];
+    [
+        "Size of jvmtiHeapReferenceInfoConstantPool",
+    ][::std::mem::size_of::<jvmtiHeapReferenceInfoConstantPool>() - 4usize];
+    [
+        "Alignment of jvmtiHeapReferenceInfoConstantPool",
+    ][::std::mem::align_of::<jvmtiHeapReferenceInfoConstantPool>() - 4usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoConstantPool::index",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoConstantPool, index) - 0usize];
 };
 impl Default for jvmtiHeapReferenceInfoConstantPool {
     fn default() -> Self {
@@ -880,22 +944,30 @@ pub struct jvmtiHeapReferenceInfoStackLocal {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiHeapReferenceInfoStackLocal"]
-        [::std::mem::size_of::<jvmtiHeapReferenceInfoStackLocal>() - 48usize];
-    ["Alignment of jvmtiHeapReferenceInfoStackLocal"]
-        [::std::mem::align_of::<jvmtiHeapReferenceInfoStackLocal>() - 8usize];
-    ["Offset of field: jvmtiHeapReferenceInfoStackLocal::thread_tag"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, thread_tag) - 0usize];
-    ["Offset of field: jvmtiHeapReferenceInfoStackLocal::thread_id"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, thread_id) - 8usize];
-    ["Offset of field: jvmtiHeapReferenceInfoStackLocal::depth"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, depth) - 16usize];
-    ["Offset of field: jvmtiHeapReferenceInfoStackLocal::method"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, method) - 24usize];
-    ["Offset of field: jvmtiHeapReferenceInfoStackLocal::location"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, location) - 32usize];
-    ["Offset of field: jvmtiHeapReferenceInfoStackLocal::slot"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, slot) - 40usize];
+    [
+        "Size of jvmtiHeapReferenceInfoStackLocal",
+    ][::std::mem::size_of::<jvmtiHeapReferenceInfoStackLocal>() - 48usize];
+    [
+        "Alignment of jvmtiHeapReferenceInfoStackLocal",
+    ][::std::mem::align_of::<jvmtiHeapReferenceInfoStackLocal>() - 8usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoStackLocal::thread_tag",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, thread_tag) - 0usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoStackLocal::thread_id",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, thread_id) - 8usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoStackLocal::depth",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, depth) - 16usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoStackLocal::method",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, method) - 24usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoStackLocal::location",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, location) - 32usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoStackLocal::slot",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoStackLocal, slot) - 40usize];
 };
 impl Default for jvmtiHeapReferenceInfoStackLocal {
     fn default() -> Self {
@@ -915,18 +987,24 @@ pub struct jvmtiHeapReferenceInfoJniLocal {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiHeapReferenceInfoJniLocal"]
-        [::std::mem::size_of::<jvmtiHeapReferenceInfoJniLocal>() - 32usize];
-    ["Alignment of jvmtiHeapReferenceInfoJniLocal"]
-        [::std::mem::align_of::<jvmtiHeapReferenceInfoJniLocal>() - 8usize];
-    ["Offset of field: jvmtiHeapReferenceInfoJniLocal::thread_tag"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoJniLocal, thread_tag) - 0usize];
-    ["Offset of field: jvmtiHeapReferenceInfoJniLocal::thread_id"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoJniLocal, thread_id) - 8usize];
-    ["Offset of field: jvmtiHeapReferenceInfoJniLocal::depth"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoJniLocal, depth) - 16usize];
-    ["Offset of field: jvmtiHeapReferenceInfoJniLocal::method"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoJniLocal, method) - 24usize];
+    [
+        "Size of jvmtiHeapReferenceInfoJniLocal",
+    ][::std::mem::size_of::<jvmtiHeapReferenceInfoJniLocal>() - 32usize];
+    [
+        "Alignment of jvmtiHeapReferenceInfoJniLocal",
+    ][::std::mem::align_of::<jvmtiHeapReferenceInfoJniLocal>() - 8usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoJniLocal::thread_tag",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoJniLocal, thread_tag) - 0usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoJniLocal::thread_id",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoJniLocal, thread_id) - 8usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoJniLocal::depth",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoJniLocal, depth) - 16usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoJniLocal::method",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoJniLocal, method) - 24usize];
 };
 impl Default for jvmtiHeapReferenceInfoJniLocal {
     fn default() -> Self {
@@ -950,26 +1028,36 @@ pub struct jvmtiHeapReferenceInfoReserved {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiHeapReferenceInfoReserved"]
-        [::std::mem::size_of::<jvmtiHeapReferenceInfoReserved>() - 64usize];
-    ["Alignment of jvmtiHeapReferenceInfoReserved"]
-        [::std::mem::align_of::<jvmtiHeapReferenceInfoReserved>() - 8usize];
-    ["Offset of field: jvmtiHeapReferenceInfoReserved::reserved1"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved1) - 0usize];
-    ["Offset of field: jvmtiHeapReferenceInfoReserved::reserved2"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved2) - 8usize];
-    ["Offset of field: jvmtiHeapReferenceInfoReserved::reserved3"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved3) - 16usize];
-    ["Offset of field: jvmtiHeapReferenceInfoReserved::reserved4"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved4) - 24usize];
-    ["Offset of field: jvmtiHeapReferenceInfoReserved::reserved5"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved5) - 32usize];
-    ["Offset of field: jvmtiHeapReferenceInfoReserved::reserved6"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved6) - 40usize];
-    ["Offset of field: jvmtiHeapReferenceInfoReserved::reserved7"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved7) - 48usize];
-    ["Offset of field: jvmtiHeapReferenceInfoReserved::reserved8"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved8) - 56usize];
+    [
+        "Size of jvmtiHeapReferenceInfoReserved",
+    ][::std::mem::size_of::<jvmtiHeapReferenceInfoReserved>() - 64usize];
+    [
+        "Alignment of jvmtiHeapReferenceInfoReserved",
+    ][::std::mem::align_of::<jvmtiHeapReferenceInfoReserved>() - 8usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoReserved::reserved1",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved1) - 0usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoReserved::reserved2",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved2) - 8usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoReserved::reserved3",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved3) - 16usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoReserved::reserved4",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved4) - 24usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoReserved::reserved5",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved5) - 32usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoReserved::reserved6",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved6) - 40usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoReserved::reserved7",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved7) - 48usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfoReserved::reserved8",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfoReserved, reserved8) - 56usize];
 };
 impl Default for jvmtiHeapReferenceInfoReserved {
     fn default() -> Self {
@@ -992,21 +1080,30 @@ pub struct jvmtiHeapReferenceInfo {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiHeapReferenceInfo"][::std::mem::size_of::<jvmtiHeapReferenceInfo>() - 64usize];
-    ["Alignment of jvmtiHeapReferenceInfo"]
-        [::std::mem::align_of::<jvmtiHeapReferenceInfo>() - 8usize];
-    ["Offset of field: jvmtiHeapReferenceInfo::field"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfo, field) - 0usize];
-    ["Offset of field: jvmtiHeapReferenceInfo::array"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfo, array) - 0usize];
-    ["Offset of field: jvmtiHeapReferenceInfo::constant_pool"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfo, constant_pool) - 0usize];
-    ["Offset of field: jvmtiHeapReferenceInfo::stack_local"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfo, stack_local) - 0usize];
-    ["Offset of field: jvmtiHeapReferenceInfo::jni_local"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfo, jni_local) - 0usize];
-    ["Offset of field: jvmtiHeapReferenceInfo::other"]
-        [::std::mem::offset_of!(jvmtiHeapReferenceInfo, other) - 0usize];
+    [
+        "Size of jvmtiHeapReferenceInfo",
+    ][::std::mem::size_of::<jvmtiHeapReferenceInfo>() - 64usize];
+    [
+        "Alignment of jvmtiHeapReferenceInfo",
+    ][::std::mem::align_of::<jvmtiHeapReferenceInfo>() - 8usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfo::field",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfo, field) - 0usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfo::array",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfo, array) - 0usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfo::constant_pool",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfo, constant_pool) - 0usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfo::stack_local",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfo, stack_local) - 0usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfo::jni_local",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfo, jni_local) - 0usize];
+    [
+        "Offset of field: jvmtiHeapReferenceInfo::other",
+    ][::std::mem::offset_of!(jvmtiHeapReferenceInfo, other) - 0usize];
 };
 impl Default for jvmtiHeapReferenceInfo {
     fn default() -> Self {
@@ -1039,40 +1136,62 @@ pub struct jvmtiHeapCallbacks {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiHeapCallbacks"][::std::mem::size_of::<jvmtiHeapCallbacks>() - 128usize];
-    ["Alignment of jvmtiHeapCallbacks"][::std::mem::align_of::<jvmtiHeapCallbacks>() - 8usize];
-    ["Offset of field: jvmtiHeapCallbacks::heap_iteration_callback"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, heap_iteration_callback) - 0usize];
-    ["Offset of field: jvmtiHeapCallbacks::heap_reference_callback"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, heap_reference_callback) - 8usize];
-    ["Offset of field: jvmtiHeapCallbacks::primitive_field_callback"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, primitive_field_callback) - 16usize];
-    ["Offset of field: jvmtiHeapCallbacks::array_primitive_value_callback"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, array_primitive_value_callback) - 24usize];
-    ["Offset of field: jvmtiHeapCallbacks::string_primitive_value_callback"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, string_primitive_value_callback) - 32usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved5"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved5) - 40usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved6"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved6) - 48usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved7"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved7) - 56usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved8"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved8) - 64usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved9"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved9) - 72usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved10"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved10) - 80usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved11"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved11) - 88usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved12"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved12) - 96usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved13"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved13) - 104usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved14"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved14) - 112usize];
-    ["Offset of field: jvmtiHeapCallbacks::reserved15"]
-        [::std::mem::offset_of!(jvmtiHeapCallbacks, reserved15) - 120usize];
+    [
+        "Size of jvmtiHeapCallbacks",
+    ][::std::mem::size_of::<jvmtiHeapCallbacks>() - 128usize];
+    [
+        "Alignment of jvmtiHeapCallbacks",
+    ][::std::mem::align_of::<jvmtiHeapCallbacks>() - 8usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::heap_iteration_callback",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, heap_iteration_callback) - 0usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::heap_reference_callback",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, heap_reference_callback) - 8usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::primitive_field_callback",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, primitive_field_callback) - 16usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::array_primitive_value_callback",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, array_primitive_value_callback)
+        - 24usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::string_primitive_value_callback",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, string_primitive_value_callback)
+        - 32usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved5",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved5) - 40usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved6",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved6) - 48usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved7",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved7) - 56usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved8",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved8) - 64usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved9",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved9) - 72usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved10",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved10) - 80usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved11",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved11) - 88usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved12",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved12) - 96usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved13",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved13) - 104usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved14",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved14) - 112usize];
+    [
+        "Offset of field: jvmtiHeapCallbacks::reserved15",
+    ][::std::mem::offset_of!(jvmtiHeapCallbacks, reserved15) - 120usize];
 };
 #[repr(C)]
 pub struct jvmtiClassDefinition {
@@ -1082,14 +1201,21 @@ pub struct jvmtiClassDefinition {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiClassDefinition"][::std::mem::size_of::<jvmtiClassDefinition>() - 24usize];
-    ["Alignment of jvmtiClassDefinition"][::std::mem::align_of::<jvmtiClassDefinition>() - 8usize];
-    ["Offset of field: jvmtiClassDefinition::klass"]
-        [::std::mem::offset_of!(jvmtiClassDefinition, klass) - 0usize];
-    ["Offset of field: jvmtiClassDefinition::class_byte_count"]
-        [::std::mem::offset_of!(jvmtiClassDefinition, class_byte_count) - 8usize];
-    ["Offset of field: jvmtiClassDefinition::class_bytes"]
-        [::std::mem::offset_of!(jvmtiClassDefinition, class_bytes) - 16usize];
+    [
+        "Size of jvmtiClassDefinition",
+    ][::std::mem::size_of::<jvmtiClassDefinition>() - 24usize];
+    [
+        "Alignment of jvmtiClassDefinition",
+    ][::std::mem::align_of::<jvmtiClassDefinition>() - 8usize];
+    [
+        "Offset of field: jvmtiClassDefinition::klass",
+    ][::std::mem::offset_of!(jvmtiClassDefinition, klass) - 0usize];
+    [
+        "Offset of field: jvmtiClassDefinition::class_byte_count",
+    ][::std::mem::offset_of!(jvmtiClassDefinition, class_byte_count) - 8usize];
+    [
+        "Offset of field: jvmtiClassDefinition::class_bytes",
+    ][::std::mem::offset_of!(jvmtiClassDefinition, class_bytes) - 16usize];
 };
 impl Default for jvmtiClassDefinition {
     fn default() -> Self {
@@ -1112,19 +1238,27 @@ pub struct jvmtiMonitorUsage {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     ["Size of jvmtiMonitorUsage"][::std::mem::size_of::<jvmtiMonitorUsage>() - 40usize];
-    ["Alignment of jvmtiMonitorUsage"][::std::mem::align_of::<jvmtiMonitorUsage>() - 8usize];
-    ["Offset of field: jvmtiMonitorUsage::owner"]
-        [::std::mem::offset_of!(jvmtiMonitorUsage, owner) - 0usize];
-    ["Offset of field: jvmtiMonitorUsage::entry_count"]
-        [::std::mem::offset_of!(jvmtiMonitorUsage, entry_count) - 8usize];
-    ["Offset of field: jvmtiMonitorUsage::waiter_count"]
-        [::std::mem::offset_of!(jvmtiMonitorUsage, waiter_count) - 12usize];
-    ["Offset of field: jvmtiMonitorUsage::waiters"]
-        [::std::mem::offset_of!(jvmtiMonitorUsage, waiters) - 16usize];
-    ["Offset of field: jvmtiMonitorUsage::notify_waiter_count"]
-        [::std::mem::offset_of!(jvmtiMonitorUsage, notify_waiter_count) - 24usize];
-    ["Offset of field: jvmtiMonitorUsage::notify_waiters"]
-        [::std::mem::offset_of!(jvmtiMonitorUsage, notify_waiters) - 32usize];
+    [
+        "Alignment of jvmtiMonitorUsage",
+    ][::std::mem::align_of::<jvmtiMonitorUsage>() - 8usize];
+    [
+        "Offset of field: jvmtiMonitorUsage::owner",
+    ][::std::mem::offset_of!(jvmtiMonitorUsage, owner) - 0usize];
+    [
+        "Offset of field: jvmtiMonitorUsage::entry_count",
+    ][::std::mem::offset_of!(jvmtiMonitorUsage, entry_count) - 8usize];
+    [
+        "Offset of field: jvmtiMonitorUsage::waiter_count",
+    ][::std::mem::offset_of!(jvmtiMonitorUsage, waiter_count) - 12usize];
+    [
+        "Offset of field: jvmtiMonitorUsage::waiters",
+    ][::std::mem::offset_of!(jvmtiMonitorUsage, waiters) - 16usize];
+    [
+        "Offset of field: jvmtiMonitorUsage::notify_waiter_count",
+    ][::std::mem::offset_of!(jvmtiMonitorUsage, notify_waiter_count) - 24usize];
+    [
+        "Offset of field: jvmtiMonitorUsage::notify_waiters",
+    ][::std::mem::offset_of!(jvmtiMonitorUsage, notify_waiters) - 32usize];
 };
 impl Default for jvmtiMonitorUsage {
     fn default() -> Self {
@@ -1142,12 +1276,18 @@ pub struct jvmtiLineNumberEntry {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiLineNumberEntry"][::std::mem::size_of::<jvmtiLineNumberEntry>() - 16usize];
-    ["Alignment of jvmtiLineNumberEntry"][::std::mem::align_of::<jvmtiLineNumberEntry>() - 8usize];
-    ["Offset of field: jvmtiLineNumberEntry::start_location"]
-        [::std::mem::offset_of!(jvmtiLineNumberEntry, start_location) - 0usize];
-    ["Offset of field: jvmtiLineNumberEntry::line_number"]
-        [::std::mem::offset_of!(jvmtiLineNumberEntry, line_number) - 8usize];
+    [
+        "Size of jvmtiLineNumberEntry",
+    ][::std::mem::size_of::<jvmtiLineNumberEntry>() - 16usize];
+    [
+        "Alignment of jvmtiLineNumberEntry",
+    ][::std::mem::align_of::<jvmtiLineNumberEntry>() - 8usize];
+    [
+        "Offset of field: jvmtiLineNumberEntry::start_location",
+    ][::std::mem::offset_of!(jvmtiLineNumberEntry, start_location) - 0usize];
+    [
+        "Offset of field: jvmtiLineNumberEntry::line_number",
+    ][::std::mem::offset_of!(jvmtiLineNumberEntry, line_number) - 8usize];
 };
 impl Default for jvmtiLineNumberEntry {
     fn default() -> Self {
@@ -1169,21 +1309,30 @@ pub struct jvmtiLocalVariableEntry {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiLocalVariableEntry"][::std::mem::size_of::<jvmtiLocalVariableEntry>() - 48usize];
-    ["Alignment of jvmtiLocalVariableEntry"]
-        [::std::mem::align_of::<jvmtiLocalVariableEntry>() - 8usize];
-    ["Offset of field: jvmtiLocalVariableEntry::start_location"]
-        [::std::mem::offset_of!(jvmtiLocalVariableEntry, start_location) - 0usize];
-    ["Offset of field: jvmtiLocalVariableEntry::length"]
-        [::std::mem::offset_of!(jvmtiLocalVariableEntry, length) - 8usize];
-    ["Offset of field: jvmtiLocalVariableEntry::name"]
-        [::std::mem::offset_of!(jvmtiLocalVariableEntry, name) - 16usize];
-    ["Offset of field: jvmtiLocalVariableEntry::signature"]
-        [::std::mem::offset_of!(jvmtiLocalVariableEntry, signature) - 24usize];
-    ["Offset of field: jvmtiLocalVariableEntry::generic_signature"]
-        [::std::mem::offset_of!(jvmtiLocalVariableEntry, generic_signature) - 32usize];
-    ["Offset of field: jvmtiLocalVariableEntry::slot"]
-        [::std::mem::offset_of!(jvmtiLocalVariableEntry, slot) - 40usize];
+    [
+        "Size of jvmtiLocalVariableEntry",
+    ][::std::mem::size_of::<jvmtiLocalVariableEntry>() - 48usize];
+    [
+        "Alignment of jvmtiLocalVariableEntry",
+    ][::std::mem::align_of::<jvmtiLocalVariableEntry>() - 8usize];
+    [
+        "Offset of field: jvmtiLocalVariableEntry::start_location",
+    ][::std::mem::offset_of!(jvmtiLocalVariableEntry, start_location) - 0usize];
+    [
+        "Offset of field: jvmtiLocalVariableEntry::length",
+    ][::std::mem::offset_of!(jvmtiLocalVariableEntry, length) - 8usize];
+    [
+        "Offset of field: jvmtiLocalVariableEntry::name",
+    ][::std::mem::offset_of!(jvmtiLocalVariableEntry, name) - 16usize];
+    [
+        "Offset of field: jvmtiLocalVariableEntry::signature",
+    ][::std::mem::offset_of!(jvmtiLocalVariableEntry, signature) - 24usize];
+    [
+        "Offset of field: jvmtiLocalVariableEntry::generic_signature",
+    ][::std::mem::offset_of!(jvmtiLocalVariableEntry, generic_signature) - 32usize];
+    [
+        "Offset of field: jvmtiLocalVariableEntry::slot",
+    ][::std::mem::offset_of!(jvmtiLocalVariableEntry, slot) - 40usize];
 };
 impl Default for jvmtiLocalVariableEntry {
     fn default() -> Self {
@@ -1205,14 +1354,18 @@ pub struct jvmtiParamInfo {
 const _: () = {
     ["Size of jvmtiParamInfo"][::std::mem::size_of::<jvmtiParamInfo>() - 24usize];
     ["Alignment of jvmtiParamInfo"][::std::mem::align_of::<jvmtiParamInfo>() - 8usize];
-    ["Offset of field: jvmtiParamInfo::name"]
-        [::std::mem::offset_of!(jvmtiParamInfo, name) - 0usize];
-    ["Offset of field: jvmtiParamInfo::kind"]
-        [::std::mem::offset_of!(jvmtiParamInfo, kind) - 8usize];
-    ["Offset of field: jvmtiParamInfo::base_type"]
-        [::std::mem::offset_of!(jvmtiParamInfo, base_type) - 12usize];
-    ["Offset of field: jvmtiParamInfo::null_ok"]
-        [::std::mem::offset_of!(jvmtiParamInfo, null_ok) - 16usize];
+    [
+        "Offset of field: jvmtiParamInfo::name",
+    ][::std::mem::offset_of!(jvmtiParamInfo, name) - 0usize];
+    [
+        "Offset of field: jvmtiParamInfo::kind",
+    ][::std::mem::offset_of!(jvmtiParamInfo, kind) - 8usize];
+    [
+        "Offset of field: jvmtiParamInfo::base_type",
+    ][::std::mem::offset_of!(jvmtiParamInfo, base_type) - 12usize];
+    [
+        "Offset of field: jvmtiParamInfo::null_ok",
+    ][::std::mem::offset_of!(jvmtiParamInfo, null_ok) - 16usize];
 };
 impl Default for jvmtiParamInfo {
     fn default() -> Self {
@@ -1235,24 +1388,33 @@ pub struct jvmtiExtensionFunctionInfo {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiExtensionFunctionInfo"]
-        [::std::mem::size_of::<jvmtiExtensionFunctionInfo>() - 56usize];
-    ["Alignment of jvmtiExtensionFunctionInfo"]
-        [::std::mem::align_of::<jvmtiExtensionFunctionInfo>() - 8usize];
-    ["Offset of field: jvmtiExtensionFunctionInfo::func"]
-        [::std::mem::offset_of!(jvmtiExtensionFunctionInfo, func) - 0usize];
-    ["Offset of field: jvmtiExtensionFunctionInfo::id"]
-        [::std::mem::offset_of!(jvmtiExtensionFunctionInfo, id) - 8usize];
-    ["Offset of field: jvmtiExtensionFunctionInfo::short_description"]
-        [::std::mem::offset_of!(jvmtiExtensionFunctionInfo, short_description) - 16usize];
-    ["Offset of field: jvmtiExtensionFunctionInfo::param_count"]
-        [::std::mem::offset_of!(jvmtiExtensionFunctionInfo, param_count) - 24usize];
-    ["Offset of field: jvmtiExtensionFunctionInfo::params"]
-        [::std::mem::offset_of!(jvmtiExtensionFunctionInfo, params) - 32usize];
-    ["Offset of field: jvmtiExtensionFunctionInfo::error_count"]
-        [::std::mem::offset_of!(jvmtiExtensionFunctionInfo, error_count) - 40usize];
-    ["Offset of field: jvmtiExtensionFunctionInfo::errors"]
-        [::std::mem::offset_of!(jvmtiExtensionFunctionInfo, errors) - 48usize];
+    [
+        "Size of jvmtiExtensionFunctionInfo",
+    ][::std::mem::size_of::<jvmtiExtensionFunctionInfo>() - 56usize];
+    [
+        "Alignment of jvmtiExtensionFunctionInfo",
+    ][::std::mem::align_of::<jvmtiExtensionFunctionInfo>() - 8usize];
+    [
+        "Offset of field: jvmtiExtensionFunctionInfo::func",
+    ][::std::mem::offset_of!(jvmtiExtensionFunctionInfo, func) - 0usize];
+    [
+        "Offset of field: jvmtiExtensionFunctionInfo::id",
+    ][::std::mem::offset_of!(jvmtiExtensionFunctionInfo, id) - 8usize];
+    [
+        "Offset of field: jvmtiExtensionFunctionInfo::short_description",
+    ][::std::mem::offset_of!(jvmtiExtensionFunctionInfo, short_description) - 16usize];
+    [
+        "Offset of field: jvmtiExtensionFunctionInfo::param_count",
+    ][::std::mem::offset_of!(jvmtiExtensionFunctionInfo, param_count) - 24usize];
+    [
+        "Offset of field: jvmtiExtensionFunctionInfo::params",
+    ][::std::mem::offset_of!(jvmtiExtensionFunctionInfo, params) - 32usize];
+    [
+        "Offset of field: jvmtiExtensionFunctionInfo::error_count",
+    ][::std::mem::offset_of!(jvmtiExtensionFunctionInfo, error_count) - 40usize];
+    [
+        "Offset of field: jvmtiExtensionFunctionInfo::errors",
+    ][::std::mem::offset_of!(jvmtiExtensionFunctionInfo, errors) - 48usize];
 };
 impl Default for jvmtiExtensionFunctionInfo {
     fn default() -> Self {
@@ -1273,19 +1435,27 @@ pub struct jvmtiExtensionEventInfo {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiExtensionEventInfo"][::std::mem::size_of::<jvmtiExtensionEventInfo>() - 40usize];
-    ["Alignment of jvmtiExtensionEventInfo"]
-        [::std::mem::align_of::<jvmtiExtensionEventInfo>() - 8usize];
-    ["Offset of field: jvmtiExtensionEventInfo::extension_event_index"]
-        [::std::mem::offset_of!(jvmtiExtensionEventInfo, extension_event_index) - 0usize];
-    ["Offset of field: jvmtiExtensionEventInfo::id"]
-        [::std::mem::offset_of!(jvmtiExtensionEventInfo, id) - 8usize];
-    ["Offset of field: jvmtiExtensionEventInfo::short_description"]
-        [::std::mem::offset_of!(jvmtiExtensionEventInfo, short_description) - 16usize];
-    ["Offset of field: jvmtiExtensionEventInfo::param_count"]
-        [::std::mem::offset_of!(jvmtiExtensionEventInfo, param_count) - 24usize];
-    ["Offset of field: jvmtiExtensionEventInfo::params"]
-        [::std::mem::offset_of!(jvmtiExtensionEventInfo, params) - 32usize];
+    [
+        "Size of jvmtiExtensionEventInfo",
+    ][::std::mem::size_of::<jvmtiExtensionEventInfo>() - 40usize];
+    [
+        "Alignment of jvmtiExtensionEventInfo",
+    ][::std::mem::align_of::<jvmtiExtensionEventInfo>() - 8usize];
+    [
+        "Offset of field: jvmtiExtensionEventInfo::extension_event_index",
+    ][::std::mem::offset_of!(jvmtiExtensionEventInfo, extension_event_index) - 0usize];
+    [
+        "Offset of field: jvmtiExtensionEventInfo::id",
+    ][::std::mem::offset_of!(jvmtiExtensionEventInfo, id) - 8usize];
+    [
+        "Offset of field: jvmtiExtensionEventInfo::short_description",
+    ][::std::mem::offset_of!(jvmtiExtensionEventInfo, short_description) - 16usize];
+    [
+        "Offset of field: jvmtiExtensionEventInfo::param_count",
+    ][::std::mem::offset_of!(jvmtiExtensionEventInfo, param_count) - 24usize];
+    [
+        "Offset of field: jvmtiExtensionEventInfo::params",
+    ][::std::mem::offset_of!(jvmtiExtensionEventInfo, params) - 32usize];
 };
 impl Default for jvmtiExtensionEventInfo {
     fn default() -> Self {
@@ -1309,18 +1479,24 @@ pub struct jvmtiTimerInfo {
 const _: () = {
     ["Size of jvmtiTimerInfo"][::std::mem::size_of::<jvmtiTimerInfo>() - 32usize];
     ["Alignment of jvmtiTimerInfo"][::std::mem::align_of::<jvmtiTimerInfo>() - 8usize];
-    ["Offset of field: jvmtiTimerInfo::max_value"]
-        [::std::mem::offset_of!(jvmtiTimerInfo, max_value) - 0usize];
-    ["Offset of field: jvmtiTimerInfo::may_skip_forward"]
-        [::std::mem::offset_of!(jvmtiTimerInfo, may_skip_forward) - 8usize];
-    ["Offset of field: jvmtiTimerInfo::may_skip_backward"]
-        [::std::mem::offset_of!(jvmtiTimerInfo, may_skip_backward) - 9usize];
-    ["Offset of field: jvmtiTimerInfo::kind"]
-        [::std::mem::offset_of!(jvmtiTimerInfo, kind) - 12usize];
-    ["Offset of field: jvmtiTimerInfo::reserved1"]
-        [::std::mem::offset_of!(jvmtiTimerInfo, reserved1) - 16usize];
-    ["Offset of field: jvmtiTimerInfo::reserved2"]
-        [::std::mem::offset_of!(jvmtiTimerInfo, reserved2) - 24usize];
+    [
+        "Offset of field: jvmtiTimerInfo::max_value",
+    ][::std::mem::offset_of!(jvmtiTimerInfo, max_value) - 0usize];
+    [
+        "Offset of field: jvmtiTimerInfo::may_skip_forward",
+    ][::std::mem::offset_of!(jvmtiTimerInfo, may_skip_forward) - 8usize];
+    [
+        "Offset of field: jvmtiTimerInfo::may_skip_backward",
+    ][::std::mem::offset_of!(jvmtiTimerInfo, may_skip_backward) - 9usize];
+    [
+        "Offset of field: jvmtiTimerInfo::kind",
+    ][::std::mem::offset_of!(jvmtiTimerInfo, kind) - 12usize];
+    [
+        "Offset of field: jvmtiTimerInfo::reserved1",
+    ][::std::mem::offset_of!(jvmtiTimerInfo, reserved1) - 16usize];
+    [
+        "Offset of field: jvmtiTimerInfo::reserved2",
+    ][::std::mem::offset_of!(jvmtiTimerInfo, reserved2) - 24usize];
 };
 impl Default for jvmtiTimerInfo {
     fn default() -> Self {
@@ -1338,12 +1514,18 @@ pub struct jvmtiAddrLocationMap {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiAddrLocationMap"][::std::mem::size_of::<jvmtiAddrLocationMap>() - 16usize];
-    ["Alignment of jvmtiAddrLocationMap"][::std::mem::align_of::<jvmtiAddrLocationMap>() - 8usize];
-    ["Offset of field: jvmtiAddrLocationMap::start_address"]
-        [::std::mem::offset_of!(jvmtiAddrLocationMap, start_address) - 0usize];
-    ["Offset of field: jvmtiAddrLocationMap::location"]
-        [::std::mem::offset_of!(jvmtiAddrLocationMap, location) - 8usize];
+    [
+        "Size of jvmtiAddrLocationMap",
+    ][::std::mem::size_of::<jvmtiAddrLocationMap>() - 16usize];
+    [
+        "Alignment of jvmtiAddrLocationMap",
+    ][::std::mem::align_of::<jvmtiAddrLocationMap>() - 8usize];
+    [
+        "Offset of field: jvmtiAddrLocationMap::start_address",
+    ][::std::mem::offset_of!(jvmtiAddrLocationMap, start_address) - 0usize];
+    [
+        "Offset of field: jvmtiAddrLocationMap::location",
+    ][::std::mem::offset_of!(jvmtiAddrLocationMap, location) - 8usize];
 };
 impl Default for jvmtiAddrLocationMap {
     fn default() -> Self {
@@ -1364,7 +1546,9 @@ pub struct jvmtiCapabilities {
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     ["Size of jvmtiCapabilities"][::std::mem::size_of::<jvmtiCapabilities>() - 16usize];
-    ["Alignment of jvmtiCapabilities"][::std::mem::align_of::<jvmtiCapabilities>() - 4usize];
+    [
+        "Alignment of jvmtiCapabilities",
+    ][::std::mem::align_of::<jvmtiCapabilities>() - 4usize];
 };
 impl jvmtiCapabilities {
     #[inline]
@@ -1381,18 +1565,21 @@ impl jvmtiCapabilities {
     #[inline]
     pub unsafe fn can_tag_objects_raw(this: *const Self) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                0usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 0usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
     pub unsafe fn set_can_tag_objects_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 0usize,
                 1u8,
@@ -1405,7 +1592,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(1usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_generate_field_modification_events(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_generate_field_modification_events(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(1usize, 1u8, val as u64)
@@ -1416,11 +1606,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                1usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 1usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -1430,7 +1621,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 1usize,
                 1u8,
@@ -1454,11 +1647,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                2usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 2usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -1468,7 +1662,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 2usize,
                 1u8,
@@ -1490,18 +1686,24 @@ impl jvmtiCapabilities {
     #[inline]
     pub unsafe fn can_get_bytecodes_raw(this: *const Self) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                3usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 3usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_get_bytecodes_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_get_bytecodes_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 3usize,
                 1u8,
@@ -1521,13 +1723,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_get_synthetic_attribute_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_get_synthetic_attribute_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                4usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 4usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -1537,7 +1742,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 4usize,
                 1u8,
@@ -1557,20 +1764,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_get_owned_monitor_info_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_get_owned_monitor_info_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                5usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 5usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_get_owned_monitor_info_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_get_owned_monitor_info_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 5usize,
                 1u8,
@@ -1583,7 +1798,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(6usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_get_current_contended_monitor(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_get_current_contended_monitor(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(6usize, 1u8, val as u64)
@@ -1594,11 +1812,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                6usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 6usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -1608,7 +1827,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 6usize,
                 1u8,
@@ -1630,18 +1851,24 @@ impl jvmtiCapabilities {
     #[inline]
     pub unsafe fn can_get_monitor_info_raw(this: *const Self) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                7usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 7usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_get_monitor_info_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_get_monitor_info_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 7usize,
                 1u8,
@@ -1663,18 +1890,21 @@ impl jvmtiCapabilities {
     #[inline]
     pub unsafe fn can_pop_frame_raw(this: *const Self) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                8usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 8usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
     pub unsafe fn set_can_pop_frame_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 8usize,
                 1u8,
@@ -1696,18 +1926,24 @@ impl jvmtiCapabilities {
     #[inline]
     pub unsafe fn can_redefine_classes_raw(this: *const Self) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                9usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 9usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_redefine_classes_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_redefine_classes_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 9usize,
                 1u8,
@@ -1729,18 +1965,24 @@ impl jvmtiCapabilities {
     #[inline]
     pub unsafe fn can_signal_thread_raw(this: *const Self) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                10usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 10usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_signal_thread_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_signal_thread_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 10usize,
                 1u8,
@@ -1760,20 +2002,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_get_source_file_name_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_get_source_file_name_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                11usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 11usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_get_source_file_name_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_get_source_file_name_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 11usize,
                 1u8,
@@ -1795,18 +2045,24 @@ impl jvmtiCapabilities {
     #[inline]
     pub unsafe fn can_get_line_numbers_raw(this: *const Self) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                12usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 12usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_get_line_numbers_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_get_line_numbers_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 12usize,
                 1u8,
@@ -1826,13 +2082,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_get_source_debug_extension_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_get_source_debug_extension_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                13usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 13usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -1842,7 +2101,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 13usize,
                 1u8,
@@ -1862,20 +2123,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_access_local_variables_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_access_local_variables_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                14usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 14usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_access_local_variables_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_access_local_variables_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 14usize,
                 1u8,
@@ -1888,7 +2157,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(15usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_maintain_original_method_order(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_maintain_original_method_order(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(15usize, 1u8, val as u64)
@@ -1899,11 +2171,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                15usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 15usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -1913,7 +2186,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 15usize,
                 1u8,
@@ -1933,13 +2208,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_generate_single_step_events_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_generate_single_step_events_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                16usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 16usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -1949,7 +2227,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 16usize,
                 1u8,
@@ -1969,13 +2249,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_generate_exception_events_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_generate_exception_events_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                17usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 17usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -1985,7 +2268,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 17usize,
                 1u8,
@@ -2005,13 +2290,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_generate_frame_pop_events_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_generate_frame_pop_events_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                18usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 18usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2021,7 +2309,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 18usize,
                 1u8,
@@ -2041,13 +2331,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_generate_breakpoint_events_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_generate_breakpoint_events_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                19usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 19usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2057,7 +2350,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 19usize,
                 1u8,
@@ -2079,18 +2374,21 @@ impl jvmtiCapabilities {
     #[inline]
     pub unsafe fn can_suspend_raw(this: *const Self) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                20usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 20usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
     pub unsafe fn set_can_suspend_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 20usize,
                 1u8,
@@ -2110,20 +2408,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_redefine_any_class_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_redefine_any_class_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                21usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 21usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_redefine_any_class_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_redefine_any_class_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 21usize,
                 1u8,
@@ -2143,13 +2449,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_get_current_thread_cpu_time_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_get_current_thread_cpu_time_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                22usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 22usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2159,7 +2468,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 22usize,
                 1u8,
@@ -2179,20 +2490,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_get_thread_cpu_time_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_get_thread_cpu_time_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                23usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 23usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_get_thread_cpu_time_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_get_thread_cpu_time_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 23usize,
                 1u8,
@@ -2216,11 +2535,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                24usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 24usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2230,7 +2550,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 24usize,
                 1u8,
@@ -2250,13 +2572,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_generate_method_exit_events_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_generate_method_exit_events_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                25usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 25usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2266,7 +2591,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 25usize,
                 1u8,
@@ -2279,7 +2606,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(26usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_generate_all_class_hook_events(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_generate_all_class_hook_events(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(26usize, 1u8, val as u64)
@@ -2290,11 +2620,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                26usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 26usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2304,7 +2635,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 26usize,
                 1u8,
@@ -2317,7 +2650,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(27usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_generate_compiled_method_load_events(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_generate_compiled_method_load_events(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(27usize, 1u8, val as u64)
@@ -2328,11 +2664,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                27usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 27usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2342,7 +2679,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 27usize,
                 1u8,
@@ -2362,13 +2701,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_generate_monitor_events_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_generate_monitor_events_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                28usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 28usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2378,7 +2720,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 28usize,
                 1u8,
@@ -2391,7 +2735,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(29usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_generate_vm_object_alloc_events(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_generate_vm_object_alloc_events(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(29usize, 1u8, val as u64)
@@ -2402,11 +2749,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                29usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 29usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2416,7 +2764,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 29usize,
                 1u8,
@@ -2429,7 +2779,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(30usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_generate_native_method_bind_events(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_generate_native_method_bind_events(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(30usize, 1u8, val as u64)
@@ -2440,11 +2793,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                30usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 30usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2454,7 +2808,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 30usize,
                 1u8,
@@ -2467,7 +2823,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(31usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_generate_garbage_collection_events(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_generate_garbage_collection_events(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(31usize, 1u8, val as u64)
@@ -2478,11 +2837,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                31usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 31usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2492,7 +2852,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 31usize,
                 1u8,
@@ -2512,13 +2874,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_generate_object_free_events_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_generate_object_free_events_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                32usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 32usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2528,7 +2893,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 32usize,
                 1u8,
@@ -2548,20 +2915,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_force_early_return_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_force_early_return_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                33usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 33usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_force_early_return_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_force_early_return_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 33usize,
                 1u8,
@@ -2574,7 +2949,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(34usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_get_owned_monitor_stack_depth_info(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_get_owned_monitor_stack_depth_info(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(34usize, 1u8, val as u64)
@@ -2585,11 +2963,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                34usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 34usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2599,7 +2978,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 34usize,
                 1u8,
@@ -2619,20 +3000,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_get_constant_pool_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_get_constant_pool_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                35usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 35usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_get_constant_pool_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_get_constant_pool_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 35usize,
                 1u8,
@@ -2652,13 +3041,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_set_native_method_prefix_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_set_native_method_prefix_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                36usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 36usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2668,7 +3060,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 36usize,
                 1u8,
@@ -2688,20 +3082,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_retransform_classes_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_retransform_classes_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                37usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 37usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_retransform_classes_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_retransform_classes_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 37usize,
                 1u8,
@@ -2721,20 +3123,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_retransform_any_class_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_retransform_any_class_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                38usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 38usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_retransform_any_class_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_retransform_any_class_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 38usize,
                 1u8,
@@ -2743,7 +3153,9 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub fn can_generate_resource_exhaustion_heap_events(&self) -> ::std::os::raw::c_uint {
+    pub fn can_generate_resource_exhaustion_heap_events(
+        &self,
+    ) -> ::std::os::raw::c_uint {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(39usize, 1u8) as u32) }
     }
     #[inline]
@@ -2761,11 +3173,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                39usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 39usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2775,7 +3188,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 39usize,
                 1u8,
@@ -2784,7 +3199,9 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub fn can_generate_resource_exhaustion_threads_events(&self) -> ::std::os::raw::c_uint {
+    pub fn can_generate_resource_exhaustion_threads_events(
+        &self,
+    ) -> ::std::os::raw::c_uint {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(40usize, 1u8) as u32) }
     }
     #[inline]
@@ -2802,11 +3219,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                40usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 40usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2816,7 +3234,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 40usize,
                 1u8,
@@ -2836,20 +3256,28 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_generate_early_vmstart_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_generate_early_vmstart_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                41usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 41usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
-    pub unsafe fn set_can_generate_early_vmstart_raw(this: *mut Self, val: ::std::os::raw::c_uint) {
+    pub unsafe fn set_can_generate_early_vmstart_raw(
+        this: *mut Self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 41usize,
                 1u8,
@@ -2862,7 +3290,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(42usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_generate_early_class_hook_events(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_generate_early_class_hook_events(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(42usize, 1u8, val as u64)
@@ -2873,11 +3304,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                42usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 42usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2887,7 +3319,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 42usize,
                 1u8,
@@ -2900,7 +3334,10 @@ impl jvmtiCapabilities {
         unsafe { ::std::mem::transmute(self._bitfield_1.get(43usize, 1u8) as u32) }
     }
     #[inline]
-    pub fn set_can_generate_sampled_object_alloc_events(&mut self, val: ::std::os::raw::c_uint) {
+    pub fn set_can_generate_sampled_object_alloc_events(
+        &mut self,
+        val: ::std::os::raw::c_uint,
+    ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
             self._bitfield_1.set(43usize, 1u8, val as u64)
@@ -2911,11 +3348,12 @@ impl jvmtiCapabilities {
         this: *const Self,
     ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                43usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 43usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2925,7 +3363,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 43usize,
                 1u8,
@@ -2945,13 +3385,16 @@ impl jvmtiCapabilities {
         }
     }
     #[inline]
-    pub unsafe fn can_support_virtual_threads_raw(this: *const Self) -> ::std::os::raw::c_uint {
+    pub unsafe fn can_support_virtual_threads_raw(
+        this: *const Self,
+    ) -> ::std::os::raw::c_uint {
         unsafe {
-            ::std::mem::transmute(<__BindgenBitfieldUnit<[u8; 16usize]>>::raw_get(
-                ::std::ptr::addr_of!((*this)._bitfield_1),
-                44usize,
-                1u8,
-            ) as u32)
+            ::std::mem::transmute(
+                <__BindgenBitfieldUnit<
+                    [u8; 16usize],
+                >>::raw_get(::std::ptr::addr_of!((*this)._bitfield_1), 44usize, 1u8)
+                    as u32,
+            )
         }
     }
     #[inline]
@@ -2961,7 +3404,9 @@ impl jvmtiCapabilities {
     ) {
         unsafe {
             let val: u32 = ::std::mem::transmute(val);
-            <__BindgenBitfieldUnit<[u8; 16usize]>>::raw_set(
+            <__BindgenBitfieldUnit<
+                [u8; 16usize],
+            >>::raw_set(
                 ::std::ptr::addr_of_mut!((*this)._bitfield_1),
                 44usize,
                 1u8,
@@ -3018,223 +3463,503 @@ impl jvmtiCapabilities {
         can_support_virtual_threads: ::std::os::raw::c_uint,
     ) -> __BindgenBitfieldUnit<[u8; 16usize]> {
         let mut __bindgen_bitfield_unit: __BindgenBitfieldUnit<[u8; 16usize]> = Default::default();
-        __bindgen_bitfield_unit.set(0usize, 1u8, {
-            let can_tag_objects: u32 = unsafe { ::std::mem::transmute(can_tag_objects) };
-            can_tag_objects as u64
-        });
-        __bindgen_bitfield_unit.set(1usize, 1u8, {
-            let can_generate_field_modification_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_field_modification_events) };
-            can_generate_field_modification_events as u64
-        });
-        __bindgen_bitfield_unit.set(2usize, 1u8, {
-            let can_generate_field_access_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_field_access_events) };
-            can_generate_field_access_events as u64
-        });
-        __bindgen_bitfield_unit.set(3usize, 1u8, {
-            let can_get_bytecodes: u32 = unsafe { ::std::mem::transmute(can_get_bytecodes) };
-            can_get_bytecodes as u64
-        });
-        __bindgen_bitfield_unit.set(4usize, 1u8, {
-            let can_get_synthetic_attribute: u32 =
-                unsafe { ::std::mem::transmute(can_get_synthetic_attribute) };
-            can_get_synthetic_attribute as u64
-        });
-        __bindgen_bitfield_unit.set(5usize, 1u8, {
-            let can_get_owned_monitor_info: u32 =
-                unsafe { ::std::mem::transmute(can_get_owned_monitor_info) };
-            can_get_owned_monitor_info as u64
-        });
-        __bindgen_bitfield_unit.set(6usize, 1u8, {
-            let can_get_current_contended_monitor: u32 =
-                unsafe { ::std::mem::transmute(can_get_current_contended_monitor) };
-            can_get_current_contended_monitor as u64
-        });
-        __bindgen_bitfield_unit.set(7usize, 1u8, {
-            let can_get_monitor_info: u32 = unsafe { ::std::mem::transmute(can_get_monitor_info) };
-            can_get_monitor_info as u64
-        });
-        __bindgen_bitfield_unit.set(8usize, 1u8, {
-            let can_pop_frame: u32 = unsafe { ::std::mem::transmute(can_pop_frame) };
-            can_pop_frame as u64
-        });
-        __bindgen_bitfield_unit.set(9usize, 1u8, {
-            let can_redefine_classes: u32 = unsafe { ::std::mem::transmute(can_redefine_classes) };
-            can_redefine_classes as u64
-        });
-        __bindgen_bitfield_unit.set(10usize, 1u8, {
-            let can_signal_thread: u32 = unsafe { ::std::mem::transmute(can_signal_thread) };
-            can_signal_thread as u64
-        });
-        __bindgen_bitfield_unit.set(11usize, 1u8, {
-            let can_get_source_file_name: u32 =
-                unsafe { ::std::mem::transmute(can_get_source_file_name) };
-            can_get_source_file_name as u64
-        });
-        __bindgen_bitfield_unit.set(12usize, 1u8, {
-            let can_get_line_numbers: u32 = unsafe { ::std::mem::transmute(can_get_line_numbers) };
-            can_get_line_numbers as u64
-        });
-        __bindgen_bitfield_unit.set(13usize, 1u8, {
-            let can_get_source_debug_extension: u32 =
-                unsafe { ::std::mem::transmute(can_get_source_debug_extension) };
-            can_get_source_debug_extension as u64
-        });
-        __bindgen_bitfield_unit.set(14usize, 1u8, {
-            let can_access_local_variables: u32 =
-                unsafe { ::std::mem::transmute(can_access_local_variables) };
-            can_access_local_variables as u64
-        });
-        __bindgen_bitfield_unit.set(15usize, 1u8, {
-            let can_maintain_original_method_order: u32 =
-                unsafe { ::std::mem::transmute(can_maintain_original_method_order) };
-            can_maintain_original_method_order as u64
-        });
-        __bindgen_bitfield_unit.set(16usize, 1u8, {
-            let can_generate_single_step_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_single_step_events) };
-            can_generate_single_step_events as u64
-        });
-        __bindgen_bitfield_unit.set(17usize, 1u8, {
-            let can_generate_exception_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_exception_events) };
-            can_generate_exception_events as u64
-        });
-        __bindgen_bitfield_unit.set(18usize, 1u8, {
-            let can_generate_frame_pop_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_frame_pop_events) };
-            can_generate_frame_pop_events as u64
-        });
-        __bindgen_bitfield_unit.set(19usize, 1u8, {
-            let can_generate_breakpoint_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_breakpoint_events) };
-            can_generate_breakpoint_events as u64
-        });
-        __bindgen_bitfield_unit.set(20usize, 1u8, {
-            let can_suspend: u32 = unsafe { ::std::mem::transmute(can_suspend) };
-            can_suspend as u64
-        });
-        __bindgen_bitfield_unit.set(21usize, 1u8, {
-            let can_redefine_any_class: u32 =
-                unsafe { ::std::mem::transmute(can_redefine_any_class) };
-            can_redefine_any_class as u64
-        });
-        __bindgen_bitfield_unit.set(22usize, 1u8, {
-            let can_get_current_thread_cpu_time: u32 =
-                unsafe { ::std::mem::transmute(can_get_current_thread_cpu_time) };
-            can_get_current_thread_cpu_time as u64
-        });
-        __bindgen_bitfield_unit.set(23usize, 1u8, {
-            let can_get_thread_cpu_time: u32 =
-                unsafe { ::std::mem::transmute(can_get_thread_cpu_time) };
-            can_get_thread_cpu_time as u64
-        });
-        __bindgen_bitfield_unit.set(24usize, 1u8, {
-            let can_generate_method_entry_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_method_entry_events) };
-            can_generate_method_entry_events as u64
-        });
-        __bindgen_bitfield_unit.set(25usize, 1u8, {
-            let can_generate_method_exit_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_method_exit_events) };
-            can_generate_method_exit_events as u64
-        });
-        __bindgen_bitfield_unit.set(26usize, 1u8, {
-            let can_generate_all_class_hook_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_all_class_hook_events) };
-            can_generate_all_class_hook_events as u64
-        });
-        __bindgen_bitfield_unit.set(27usize, 1u8, {
-            let can_generate_compiled_method_load_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_compiled_method_load_events) };
-            can_generate_compiled_method_load_events as u64
-        });
-        __bindgen_bitfield_unit.set(28usize, 1u8, {
-            let can_generate_monitor_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_monitor_events) };
-            can_generate_monitor_events as u64
-        });
-        __bindgen_bitfield_unit.set(29usize, 1u8, {
-            let can_generate_vm_object_alloc_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_vm_object_alloc_events) };
-            can_generate_vm_object_alloc_events as u64
-        });
-        __bindgen_bitfield_unit.set(30usize, 1u8, {
-            let can_generate_native_method_bind_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_native_method_bind_events) };
-            can_generate_native_method_bind_events as u64
-        });
-        __bindgen_bitfield_unit.set(31usize, 1u8, {
-            let can_generate_garbage_collection_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_garbage_collection_events) };
-            can_generate_garbage_collection_events as u64
-        });
-        __bindgen_bitfield_unit.set(32usize, 1u8, {
-            let can_generate_object_free_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_object_free_events) };
-            can_generate_object_free_events as u64
-        });
-        __bindgen_bitfield_unit.set(33usize, 1u8, {
-            let can_force_early_return: u32 =
-                unsafe { ::std::mem::transmute(can_force_early_return) };
-            can_force_early_return as u64
-        });
-        __bindgen_bitfield_unit.set(34usize, 1u8, {
-            let can_get_owned_monitor_stack_depth_info: u32 =
-                unsafe { ::std::mem::transmute(can_get_owned_monitor_stack_depth_info) };
-            can_get_owned_monitor_stack_depth_info as u64
-        });
-        __bindgen_bitfield_unit.set(35usize, 1u8, {
-            let can_get_constant_pool: u32 =
-                unsafe { ::std::mem::transmute(can_get_constant_pool) };
-            can_get_constant_pool as u64
-        });
-        __bindgen_bitfield_unit.set(36usize, 1u8, {
-            let can_set_native_method_prefix: u32 =
-                unsafe { ::std::mem::transmute(can_set_native_method_prefix) };
-            can_set_native_method_prefix as u64
-        });
-        __bindgen_bitfield_unit.set(37usize, 1u8, {
-            let can_retransform_classes: u32 =
-                unsafe { ::std::mem::transmute(can_retransform_classes) };
-            can_retransform_classes as u64
-        });
-        __bindgen_bitfield_unit.set(38usize, 1u8, {
-            let can_retransform_any_class: u32 =
-                unsafe { ::std::mem::transmute(can_retransform_any_class) };
-            can_retransform_any_class as u64
-        });
-        __bindgen_bitfield_unit.set(39usize, 1u8, {
-            let can_generate_resource_exhaustion_heap_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_resource_exhaustion_heap_events) };
-            can_generate_resource_exhaustion_heap_events as u64
-        });
-        __bindgen_bitfield_unit.set(40usize, 1u8, {
-            let can_generate_resource_exhaustion_threads_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_resource_exhaustion_threads_events) };
-            can_generate_resource_exhaustion_threads_events as u64
-        });
-        __bindgen_bitfield_unit.set(41usize, 1u8, {
-            let can_generate_early_vmstart: u32 =
-                unsafe { ::std::mem::transmute(can_generate_early_vmstart) };
-            can_generate_early_vmstart as u64
-        });
-        __bindgen_bitfield_unit.set(42usize, 1u8, {
-            let can_generate_early_class_hook_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_early_class_hook_events) };
-            can_generate_early_class_hook_events as u64
-        });
-        __bindgen_bitfield_unit.set(43usize, 1u8, {
-            let can_generate_sampled_object_alloc_events: u32 =
-                unsafe { ::std::mem::transmute(can_generate_sampled_object_alloc_events) };
-            can_generate_sampled_object_alloc_events as u64
-        });
-        __bindgen_bitfield_unit.set(44usize, 1u8, {
-            let can_support_virtual_threads: u32 =
-                unsafe { ::std::mem::transmute(can_support_virtual_threads) };
-            can_support_virtual_threads as u64
-        });
+        __bindgen_bitfield_unit
+            .set(
+                0usize,
+                1u8,
+                {
+                    let can_tag_objects: u32 = unsafe {
+                        ::std::mem::transmute(can_tag_objects)
+                    };
+                    can_tag_objects as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                1usize,
+                1u8,
+                {
+                    let can_generate_field_modification_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_field_modification_events)
+                    };
+                    can_generate_field_modification_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                2usize,
+                1u8,
+                {
+                    let can_generate_field_access_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_field_access_events)
+                    };
+                    can_generate_field_access_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                3usize,
+                1u8,
+                {
+                    let can_get_bytecodes: u32 = unsafe {
+                        ::std::mem::transmute(can_get_bytecodes)
+                    };
+                    can_get_bytecodes as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                4usize,
+                1u8,
+                {
+                    let can_get_synthetic_attribute: u32 = unsafe {
+                        ::std::mem::transmute(can_get_synthetic_attribute)
+                    };
+                    can_get_synthetic_attribute as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                5usize,
+                1u8,
+                {
+                    let can_get_owned_monitor_info: u32 = unsafe {
+                        ::std::mem::transmute(can_get_owned_monitor_info)
+                    };
+                    can_get_owned_monitor_info as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                6usize,
+                1u8,
+                {
+                    let can_get_current_contended_monitor: u32 = unsafe {
+                        ::std::mem::transmute(can_get_current_contended_monitor)
+                    };
+                    can_get_current_contended_monitor as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                7usize,
+                1u8,
+                {
+                    let can_get_monitor_info: u32 = unsafe {
+                        ::std::mem::transmute(can_get_monitor_info)
+                    };
+                    can_get_monitor_info as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                8usize,
+                1u8,
+                {
+                    let can_pop_frame: u32 = unsafe {
+                        ::std::mem::transmute(can_pop_frame)
+                    };
+                    can_pop_frame as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                9usize,
+                1u8,
+                {
+                    let can_redefine_classes: u32 = unsafe {
+                        ::std::mem::transmute(can_redefine_classes)
+                    };
+                    can_redefine_classes as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                10usize,
+                1u8,
+                {
+                    let can_signal_thread: u32 = unsafe {
+                        ::std::mem::transmute(can_signal_thread)
+                    };
+                    can_signal_thread as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                11usize,
+                1u8,
+                {
+                    let can_get_source_file_name: u32 = unsafe {
+                        ::std::mem::transmute(can_get_source_file_name)
+                    };
+                    can_get_source_file_name as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                12usize,
+                1u8,
+                {
+                    let can_get_line_numbers: u32 = unsafe {
+                        ::std::mem::transmute(can_get_line_numbers)
+                    };
+                    can_get_line_numbers as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                13usize,
+                1u8,
+                {
+                    let can_get_source_debug_extension: u32 = unsafe {
+                        ::std::mem::transmute(can_get_source_debug_extension)
+                    };
+                    can_get_source_debug_extension as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                14usize,
+                1u8,
+                {
+                    let can_access_local_variables: u32 = unsafe {
+                        ::std::mem::transmute(can_access_local_variables)
+                    };
+                    can_access_local_variables as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                15usize,
+                1u8,
+                {
+                    let can_maintain_original_method_order: u32 = unsafe {
+                        ::std::mem::transmute(can_maintain_original_method_order)
+                    };
+                    can_maintain_original_method_order as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                16usize,
+                1u8,
+                {
+                    let can_generate_single_step_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_single_step_events)
+                    };
+                    can_generate_single_step_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                17usize,
+                1u8,
+                {
+                    let can_generate_exception_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_exception_events)
+                    };
+                    can_generate_exception_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                18usize,
+                1u8,
+                {
+                    let can_generate_frame_pop_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_frame_pop_events)
+                    };
+                    can_generate_frame_pop_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                19usize,
+                1u8,
+                {
+                    let can_generate_breakpoint_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_breakpoint_events)
+                    };
+                    can_generate_breakpoint_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                20usize,
+                1u8,
+                {
+                    let can_suspend: u32 = unsafe { ::std::mem::transmute(can_suspend) };
+                    can_suspend as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                21usize,
+                1u8,
+                {
+                    let can_redefine_any_class: u32 = unsafe {
+                        ::std::mem::transmute(can_redefine_any_class)
+                    };
+                    can_redefine_any_class as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                22usize,
+                1u8,
+                {
+                    let can_get_current_thread_cpu_time: u32 = unsafe {
+                        ::std::mem::transmute(can_get_current_thread_cpu_time)
+                    };
+                    can_get_current_thread_cpu_time as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                23usize,
+                1u8,
+                {
+                    let can_get_thread_cpu_time: u32 = unsafe {
+                        ::std::mem::transmute(can_get_thread_cpu_time)
+                    };
+                    can_get_thread_cpu_time as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                24usize,
+                1u8,
+                {
+                    let can_generate_method_entry_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_method_entry_events)
+                    };
+                    can_generate_method_entry_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                25usize,
+                1u8,
+                {
+                    let can_generate_method_exit_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_method_exit_events)
+                    };
+                    can_generate_method_exit_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                26usize,
+                1u8,
+                {
+                    let can_generate_all_class_hook_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_all_class_hook_events)
+                    };
+                    can_generate_all_class_hook_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                27usize,
+                1u8,
+                {
+                    let can_generate_compiled_method_load_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_compiled_method_load_events)
+                    };
+                    can_generate_compiled_method_load_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                28usize,
+                1u8,
+                {
+                    let can_generate_monitor_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_monitor_events)
+                    };
+                    can_generate_monitor_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                29usize,
+                1u8,
+                {
+                    let can_generate_vm_object_alloc_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_vm_object_alloc_events)
+                    };
+                    can_generate_vm_object_alloc_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                30usize,
+                1u8,
+                {
+                    let can_generate_native_method_bind_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_native_method_bind_events)
+                    };
+                    can_generate_native_method_bind_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                31usize,
+                1u8,
+                {
+                    let can_generate_garbage_collection_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_garbage_collection_events)
+                    };
+                    can_generate_garbage_collection_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                32usize,
+                1u8,
+                {
+                    let can_generate_object_free_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_object_free_events)
+                    };
+                    can_generate_object_free_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                33usize,
+                1u8,
+                {
+                    let can_force_early_return: u32 = unsafe {
+                        ::std::mem::transmute(can_force_early_return)
+                    };
+                    can_force_early_return as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                34usize,
+                1u8,
+                {
+                    let can_get_owned_monitor_stack_depth_info: u32 = unsafe {
+                        ::std::mem::transmute(can_get_owned_monitor_stack_depth_info)
+                    };
+                    can_get_owned_monitor_stack_depth_info as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                35usize,
+                1u8,
+                {
+                    let can_get_constant_pool: u32 = unsafe {
+                        ::std::mem::transmute(can_get_constant_pool)
+                    };
+                    can_get_constant_pool as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                36usize,
+                1u8,
+                {
+                    let can_set_native_method_prefix: u32 = unsafe {
+                        ::std::mem::transmute(can_set_native_method_prefix)
+                    };
+                    can_set_native_method_prefix as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                37usize,
+                1u8,
+                {
+                    let can_retransform_classes: u32 = unsafe {
+                        ::std::mem::transmute(can_retransform_classes)
+                    };
+                    can_retransform_classes as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                38usize,
+                1u8,
+                {
+                    let can_retransform_any_class: u32 = unsafe {
+                        ::std::mem::transmute(can_retransform_any_class)
+                    };
+                    can_retransform_any_class as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                39usize,
+                1u8,
+                {
+                    let can_generate_resource_exhaustion_heap_events: u32 = unsafe {
+                        ::std::mem::transmute(
+                            can_generate_resource_exhaustion_heap_events,
+                        )
+                    };
+                    can_generate_resource_exhaustion_heap_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                40usize,
+                1u8,
+                {
+                    let can_generate_resource_exhaustion_threads_events: u32 = unsafe {
+                        ::std::mem::transmute(
+                            can_generate_resource_exhaustion_threads_events,
+                        )
+                    };
+                    can_generate_resource_exhaustion_threads_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                41usize,
+                1u8,
+                {
+                    let can_generate_early_vmstart: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_early_vmstart)
+                    };
+                    can_generate_early_vmstart as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                42usize,
+                1u8,
+                {
+                    let can_generate_early_class_hook_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_early_class_hook_events)
+                    };
+                    can_generate_early_class_hook_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                43usize,
+                1u8,
+                {
+                    let can_generate_sampled_object_alloc_events: u32 = unsafe {
+                        ::std::mem::transmute(can_generate_sampled_object_alloc_events)
+                    };
+                    can_generate_sampled_object_alloc_events as u64
+                },
+            );
+        __bindgen_bitfield_unit
+            .set(
+                44usize,
+                1u8,
+                {
+                    let can_support_virtual_threads: u32 = unsafe {
+                        ::std::mem::transmute(can_support_virtual_threads)
+                    };
+                    can_support_virtual_threads as u64
+                },
+            );
         __bindgen_bitfield_unit
     }
 }
@@ -3296,8 +4021,9 @@ pub type jvmtiEventCompiledMethodUnload = ::std::option::Option<
         code_addr: *const ::std::os::raw::c_void,
     ),
 >;
-pub type jvmtiEventDataDumpRequest =
-    ::std::option::Option<unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv)>;
+pub type jvmtiEventDataDumpRequest = ::std::option::Option<
+    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv),
+>;
 pub type jvmtiEventDynamicCodeGenerated = ::std::option::Option<
     unsafe extern "C" fn(
         jvmti_env: *mut jvmtiEnv,
@@ -3363,10 +4089,12 @@ pub type jvmtiEventFramePop = ::std::option::Option<
         was_popped_by_exception: jboolean,
     ),
 >;
-pub type jvmtiEventGarbageCollectionFinish =
-    ::std::option::Option<unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv)>;
-pub type jvmtiEventGarbageCollectionStart =
-    ::std::option::Option<unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv)>;
+pub type jvmtiEventGarbageCollectionFinish = ::std::option::Option<
+    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv),
+>;
+pub type jvmtiEventGarbageCollectionStart = ::std::option::Option<
+    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv),
+>;
 pub type jvmtiEventMethodEntry = ::std::option::Option<
     unsafe extern "C" fn(
         jvmti_env: *mut jvmtiEnv,
@@ -3429,8 +4157,9 @@ pub type jvmtiEventNativeMethodBind = ::std::option::Option<
         new_address_ptr: *mut *mut ::std::os::raw::c_void,
     ),
 >;
-pub type jvmtiEventObjectFree =
-    ::std::option::Option<unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, tag: jlong)>;
+pub type jvmtiEventObjectFree = ::std::option::Option<
+    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, tag: jlong),
+>;
 pub type jvmtiEventResourceExhausted = ::std::option::Option<
     unsafe extern "C" fn(
         jvmti_env: *mut jvmtiEnv,
@@ -3466,13 +4195,22 @@ pub type jvmtiEventThreadStart = ::std::option::Option<
     unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, jni_env: *mut JNIEnv, thread: jthread),
 >;
 pub type jvmtiEventVirtualThreadEnd = ::std::option::Option<
-    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, jni_env: *mut JNIEnv, virtual_thread: jthread),
+    unsafe extern "C" fn(
+        jvmti_env: *mut jvmtiEnv,
+        jni_env: *mut JNIEnv,
+        virtual_thread: jthread,
+    ),
 >;
 pub type jvmtiEventVirtualThreadStart = ::std::option::Option<
-    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, jni_env: *mut JNIEnv, virtual_thread: jthread),
+    unsafe extern "C" fn(
+        jvmti_env: *mut jvmtiEnv,
+        jni_env: *mut JNIEnv,
+        virtual_thread: jthread,
+    ),
 >;
-pub type jvmtiEventVMDeath =
-    ::std::option::Option<unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, jni_env: *mut JNIEnv)>;
+pub type jvmtiEventVMDeath = ::std::option::Option<
+    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, jni_env: *mut JNIEnv),
+>;
 pub type jvmtiEventVMInit = ::std::option::Option<
     unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, jni_env: *mut JNIEnv, thread: jthread),
 >;
@@ -3486,8 +4224,9 @@ pub type jvmtiEventVMObjectAlloc = ::std::option::Option<
         size: jlong,
     ),
 >;
-pub type jvmtiEventVMStart =
-    ::std::option::Option<unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, jni_env: *mut JNIEnv)>;
+pub type jvmtiEventVMStart = ::std::option::Option<
+    unsafe extern "C" fn(jvmti_env: *mut jvmtiEnv, jni_env: *mut JNIEnv),
+>;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct jvmtiEventCallbacks {
@@ -3533,86 +4272,129 @@ pub struct jvmtiEventCallbacks {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiEventCallbacks"][::std::mem::size_of::<jvmtiEventCallbacks>() - 312usize];
-    ["Alignment of jvmtiEventCallbacks"][::std::mem::align_of::<jvmtiEventCallbacks>() - 8usize];
-    ["Offset of field: jvmtiEventCallbacks::VMInit"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, VMInit) - 0usize];
-    ["Offset of field: jvmtiEventCallbacks::VMDeath"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, VMDeath) - 8usize];
-    ["Offset of field: jvmtiEventCallbacks::ThreadStart"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, ThreadStart) - 16usize];
-    ["Offset of field: jvmtiEventCallbacks::ThreadEnd"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, ThreadEnd) - 24usize];
-    ["Offset of field: jvmtiEventCallbacks::ClassFileLoadHook"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, ClassFileLoadHook) - 32usize];
-    ["Offset of field: jvmtiEventCallbacks::ClassLoad"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, ClassLoad) - 40usize];
-    ["Offset of field: jvmtiEventCallbacks::ClassPrepare"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, ClassPrepare) - 48usize];
-    ["Offset of field: jvmtiEventCallbacks::VMStart"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, VMStart) - 56usize];
-    ["Offset of field: jvmtiEventCallbacks::Exception"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, Exception) - 64usize];
-    ["Offset of field: jvmtiEventCallbacks::ExceptionCatch"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, ExceptionCatch) - 72usize];
-    ["Offset of field: jvmtiEventCallbacks::SingleStep"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, SingleStep) - 80usize];
-    ["Offset of field: jvmtiEventCallbacks::FramePop"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, FramePop) - 88usize];
-    ["Offset of field: jvmtiEventCallbacks::Breakpoint"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, Breakpoint) - 96usize];
-    ["Offset of field: jvmtiEventCallbacks::FieldAccess"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, FieldAccess) - 104usize];
-    ["Offset of field: jvmtiEventCallbacks::FieldModification"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, FieldModification) - 112usize];
-    ["Offset of field: jvmtiEventCallbacks::MethodEntry"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, MethodEntry) - 120usize];
-    ["Offset of field: jvmtiEventCallbacks::MethodExit"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, MethodExit) - 128usize];
-    ["Offset of field: jvmtiEventCallbacks::NativeMethodBind"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, NativeMethodBind) - 136usize];
-    ["Offset of field: jvmtiEventCallbacks::CompiledMethodLoad"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, CompiledMethodLoad) - 144usize];
-    ["Offset of field: jvmtiEventCallbacks::CompiledMethodUnload"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, CompiledMethodUnload) - 152usize];
-    ["Offset of field: jvmtiEventCallbacks::DynamicCodeGenerated"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, DynamicCodeGenerated) - 160usize];
-    ["Offset of field: jvmtiEventCallbacks::DataDumpRequest"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, DataDumpRequest) - 168usize];
-    ["Offset of field: jvmtiEventCallbacks::reserved72"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, reserved72) - 176usize];
-    ["Offset of field: jvmtiEventCallbacks::MonitorWait"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, MonitorWait) - 184usize];
-    ["Offset of field: jvmtiEventCallbacks::MonitorWaited"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, MonitorWaited) - 192usize];
-    ["Offset of field: jvmtiEventCallbacks::MonitorContendedEnter"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, MonitorContendedEnter) - 200usize];
-    ["Offset of field: jvmtiEventCallbacks::MonitorContendedEntered"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, MonitorContendedEntered) - 208usize];
-    ["Offset of field: jvmtiEventCallbacks::reserved77"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, reserved77) - 216usize];
-    ["Offset of field: jvmtiEventCallbacks::reserved78"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, reserved78) - 224usize];
-    ["Offset of field: jvmtiEventCallbacks::reserved79"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, reserved79) - 232usize];
-    ["Offset of field: jvmtiEventCallbacks::ResourceExhausted"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, ResourceExhausted) - 240usize];
-    ["Offset of field: jvmtiEventCallbacks::GarbageCollectionStart"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, GarbageCollectionStart) - 248usize];
-    ["Offset of field: jvmtiEventCallbacks::GarbageCollectionFinish"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, GarbageCollectionFinish) - 256usize];
-    ["Offset of field: jvmtiEventCallbacks::ObjectFree"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, ObjectFree) - 264usize];
-    ["Offset of field: jvmtiEventCallbacks::VMObjectAlloc"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, VMObjectAlloc) - 272usize];
-    ["Offset of field: jvmtiEventCallbacks::reserved85"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, reserved85) - 280usize];
-    ["Offset of field: jvmtiEventCallbacks::SampledObjectAlloc"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, SampledObjectAlloc) - 288usize];
-    ["Offset of field: jvmtiEventCallbacks::VirtualThreadStart"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, VirtualThreadStart) - 296usize];
-    ["Offset of field: jvmtiEventCallbacks::VirtualThreadEnd"]
-        [::std::mem::offset_of!(jvmtiEventCallbacks, VirtualThreadEnd) - 304usize];
+    [
+        "Size of jvmtiEventCallbacks",
+    ][::std::mem::size_of::<jvmtiEventCallbacks>() - 312usize];
+    [
+        "Alignment of jvmtiEventCallbacks",
+    ][::std::mem::align_of::<jvmtiEventCallbacks>() - 8usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::VMInit",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, VMInit) - 0usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::VMDeath",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, VMDeath) - 8usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::ThreadStart",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, ThreadStart) - 16usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::ThreadEnd",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, ThreadEnd) - 24usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::ClassFileLoadHook",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, ClassFileLoadHook) - 32usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::ClassLoad",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, ClassLoad) - 40usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::ClassPrepare",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, ClassPrepare) - 48usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::VMStart",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, VMStart) - 56usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::Exception",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, Exception) - 64usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::ExceptionCatch",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, ExceptionCatch) - 72usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::SingleStep",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, SingleStep) - 80usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::FramePop",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, FramePop) - 88usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::Breakpoint",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, Breakpoint) - 96usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::FieldAccess",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, FieldAccess) - 104usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::FieldModification",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, FieldModification) - 112usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::MethodEntry",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, MethodEntry) - 120usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::MethodExit",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, MethodExit) - 128usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::NativeMethodBind",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, NativeMethodBind) - 136usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::CompiledMethodLoad",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, CompiledMethodLoad) - 144usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::CompiledMethodUnload",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, CompiledMethodUnload) - 152usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::DynamicCodeGenerated",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, DynamicCodeGenerated) - 160usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::DataDumpRequest",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, DataDumpRequest) - 168usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::reserved72",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, reserved72) - 176usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::MonitorWait",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, MonitorWait) - 184usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::MonitorWaited",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, MonitorWaited) - 192usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::MonitorContendedEnter",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, MonitorContendedEnter) - 200usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::MonitorContendedEntered",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, MonitorContendedEntered) - 208usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::reserved77",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, reserved77) - 216usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::reserved78",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, reserved78) - 224usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::reserved79",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, reserved79) - 232usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::ResourceExhausted",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, ResourceExhausted) - 240usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::GarbageCollectionStart",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, GarbageCollectionStart) - 248usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::GarbageCollectionFinish",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, GarbageCollectionFinish) - 256usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::ObjectFree",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, ObjectFree) - 264usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::VMObjectAlloc",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, VMObjectAlloc) - 272usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::reserved85",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, reserved85) - 280usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::SampledObjectAlloc",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, SampledObjectAlloc) - 288usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::VirtualThreadStart",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, VirtualThreadStart) - 296usize];
+    [
+        "Offset of field: jvmtiEventCallbacks::VirtualThreadEnd",
+    ][::std::mem::offset_of!(jvmtiEventCallbacks, VirtualThreadEnd) - 304usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -3648,7 +4430,11 @@ pub struct jvmtiInterface_1_ {
         unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread) -> jvmtiError,
     >,
     pub StopThread: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread, exception: jobject) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            thread: jthread,
+            exception: jobject,
+        ) -> jvmtiError,
     >,
     pub InterruptThread: ::std::option::Option<
         unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread) -> jvmtiError,
@@ -3735,7 +4521,11 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub NotifyFramePop: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread, depth: jint) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            thread: jthread,
+            depth: jint,
+        ) -> jvmtiError,
     >,
     pub GetLocalObject: ::std::option::Option<
         unsafe extern "C" fn(
@@ -3879,16 +4669,32 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub SetFieldAccessWatch: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, klass: jclass, field: jfieldID) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            klass: jclass,
+            field: jfieldID,
+        ) -> jvmtiError,
     >,
     pub ClearFieldAccessWatch: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, klass: jclass, field: jfieldID) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            klass: jclass,
+            field: jfieldID,
+        ) -> jvmtiError,
     >,
     pub SetFieldModificationWatch: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, klass: jclass, field: jfieldID) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            klass: jclass,
+            field: jfieldID,
+        ) -> jvmtiError,
     >,
     pub ClearFieldModificationWatch: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, klass: jclass, field: jfieldID) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            klass: jclass,
+            field: jfieldID,
+        ) -> jvmtiError,
     >,
     pub IsModifiableClass: ::std::option::Option<
         unsafe extern "C" fn(
@@ -3905,7 +4711,10 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub Deallocate: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, mem: *mut ::std::os::raw::c_uchar) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            mem: *mut ::std::os::raw::c_uchar,
+        ) -> jvmtiError,
     >,
     pub GetClassSignature: ::std::option::Option<
         unsafe extern "C" fn(
@@ -4147,19 +4956,39 @@ pub struct jvmtiInterface_1_ {
         unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread) -> jvmtiError,
     >,
     pub ForceEarlyReturnObject: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread, value: jobject) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            thread: jthread,
+            value: jobject,
+        ) -> jvmtiError,
     >,
     pub ForceEarlyReturnInt: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread, value: jint) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            thread: jthread,
+            value: jint,
+        ) -> jvmtiError,
     >,
     pub ForceEarlyReturnLong: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread, value: jlong) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            thread: jthread,
+            value: jlong,
+        ) -> jvmtiError,
     >,
     pub ForceEarlyReturnFloat: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread, value: jfloat) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            thread: jthread,
+            value: jfloat,
+        ) -> jvmtiError,
     >,
     pub ForceEarlyReturnDouble: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread, value: jdouble) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            thread: jthread,
+            value: jdouble,
+        ) -> jvmtiError,
     >,
     pub ForceEarlyReturnVoid: ::std::option::Option<
         unsafe extern "C" fn(env: *mut jvmtiEnv, thread: jthread) -> jvmtiError,
@@ -4211,7 +5040,11 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub AddModuleReads: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, module: jobject, to_module: jobject) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            module: jobject,
+            to_module: jobject,
+        ) -> jvmtiError,
     >,
     pub AddModuleExports: ::std::option::Option<
         unsafe extern "C" fn(
@@ -4230,7 +5063,11 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub AddModuleUses: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, module: jobject, service: jclass) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            module: jobject,
+            service: jclass,
+        ) -> jvmtiError,
     >,
     pub AddModuleProvides: ::std::option::Option<
         unsafe extern "C" fn(
@@ -4297,10 +5134,15 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub SetTag: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, object: jobject, tag: jlong) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            object: jobject,
+            tag: jlong,
+        ) -> jvmtiError,
     >,
-    pub ForceGarbageCollection:
-        ::std::option::Option<unsafe extern "C" fn(env: *mut jvmtiEnv) -> jvmtiError>,
+    pub ForceGarbageCollection: ::std::option::Option<
+        unsafe extern "C" fn(env: *mut jvmtiEnv) -> jvmtiError,
+    >,
     pub IterateOverObjectsReachableFromObject: ::std::option::Option<
         unsafe extern "C" fn(
             env: *mut jvmtiEnv,
@@ -4423,8 +5265,9 @@ pub struct jvmtiInterface_1_ {
             callback: jvmtiExtensionEvent,
         ) -> jvmtiError,
     >,
-    pub DisposeEnvironment:
-        ::std::option::Option<unsafe extern "C" fn(env: *mut jvmtiEnv) -> jvmtiError>,
+    pub DisposeEnvironment: ::std::option::Option<
+        unsafe extern "C" fn(env: *mut jvmtiEnv) -> jvmtiError,
+    >,
     pub GetErrorName: ::std::option::Option<
         unsafe extern "C" fn(
             env: *mut jvmtiEnv,
@@ -4460,16 +5303,25 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub GetPhase: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, phase_ptr: *mut jvmtiPhase) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            phase_ptr: *mut jvmtiPhase,
+        ) -> jvmtiError,
     >,
     pub GetCurrentThreadCpuTimerInfo: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, info_ptr: *mut jvmtiTimerInfo) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            info_ptr: *mut jvmtiTimerInfo,
+        ) -> jvmtiError,
     >,
     pub GetCurrentThreadCpuTime: ::std::option::Option<
         unsafe extern "C" fn(env: *mut jvmtiEnv, nanos_ptr: *mut jlong) -> jvmtiError,
     >,
     pub GetThreadCpuTimerInfo: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, info_ptr: *mut jvmtiTimerInfo) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            info_ptr: *mut jvmtiTimerInfo,
+        ) -> jvmtiError,
     >,
     pub GetThreadCpuTime: ::std::option::Option<
         unsafe extern "C" fn(
@@ -4479,7 +5331,10 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub GetTimerInfo: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, info_ptr: *mut jvmtiTimerInfo) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            info_ptr: *mut jvmtiTimerInfo,
+        ) -> jvmtiError,
     >,
     pub GetTime: ::std::option::Option<
         unsafe extern "C" fn(env: *mut jvmtiEnv, nanos_ptr: *mut jlong) -> jvmtiError,
@@ -4504,7 +5359,10 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub GetAvailableProcessors: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, processor_count_ptr: *mut jint) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            processor_count_ptr: *mut jint,
+        ) -> jvmtiError,
     >,
     pub GetClassVersionNumbers: ::std::option::Option<
         unsafe extern "C" fn(
@@ -4530,7 +5388,10 @@ pub struct jvmtiInterface_1_ {
         ) -> jvmtiError,
     >,
     pub SetEnvironmentLocalStorage: ::std::option::Option<
-        unsafe extern "C" fn(env: *mut jvmtiEnv, data: *const ::std::os::raw::c_void) -> jvmtiError,
+        unsafe extern "C" fn(
+            env: *mut jvmtiEnv,
+            data: *const ::std::os::raw::c_void,
+        ) -> jvmtiError,
     >,
     pub AddToBootstrapClassLoaderSearch: ::std::option::Option<
         unsafe extern "C" fn(
@@ -4587,322 +5448,485 @@ pub struct jvmtiInterface_1_ {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of jvmtiInterface_1_"][::std::mem::size_of::<jvmtiInterface_1_>() - 1248usize];
-    ["Alignment of jvmtiInterface_1_"][::std::mem::align_of::<jvmtiInterface_1_>() - 8usize];
-    ["Offset of field: jvmtiInterface_1_::reserved1"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, reserved1) - 0usize];
-    ["Offset of field: jvmtiInterface_1_::SetEventNotificationMode"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetEventNotificationMode) - 8usize];
-    ["Offset of field: jvmtiInterface_1_::GetAllModules"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetAllModules) - 16usize];
-    ["Offset of field: jvmtiInterface_1_::GetAllThreads"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetAllThreads) - 24usize];
-    ["Offset of field: jvmtiInterface_1_::SuspendThread"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SuspendThread) - 32usize];
-    ["Offset of field: jvmtiInterface_1_::ResumeThread"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ResumeThread) - 40usize];
-    ["Offset of field: jvmtiInterface_1_::StopThread"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, StopThread) - 48usize];
-    ["Offset of field: jvmtiInterface_1_::InterruptThread"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, InterruptThread) - 56usize];
-    ["Offset of field: jvmtiInterface_1_::GetThreadInfo"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetThreadInfo) - 64usize];
-    ["Offset of field: jvmtiInterface_1_::GetOwnedMonitorInfo"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetOwnedMonitorInfo) - 72usize];
-    ["Offset of field: jvmtiInterface_1_::GetCurrentContendedMonitor"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetCurrentContendedMonitor) - 80usize];
-    ["Offset of field: jvmtiInterface_1_::RunAgentThread"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RunAgentThread) - 88usize];
-    ["Offset of field: jvmtiInterface_1_::GetTopThreadGroups"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetTopThreadGroups) - 96usize];
-    ["Offset of field: jvmtiInterface_1_::GetThreadGroupInfo"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetThreadGroupInfo) - 104usize];
-    ["Offset of field: jvmtiInterface_1_::GetThreadGroupChildren"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetThreadGroupChildren) - 112usize];
-    ["Offset of field: jvmtiInterface_1_::GetFrameCount"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetFrameCount) - 120usize];
-    ["Offset of field: jvmtiInterface_1_::GetThreadState"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetThreadState) - 128usize];
-    ["Offset of field: jvmtiInterface_1_::GetCurrentThread"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetCurrentThread) - 136usize];
-    ["Offset of field: jvmtiInterface_1_::GetFrameLocation"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetFrameLocation) - 144usize];
-    ["Offset of field: jvmtiInterface_1_::NotifyFramePop"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, NotifyFramePop) - 152usize];
-    ["Offset of field: jvmtiInterface_1_::GetLocalObject"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLocalObject) - 160usize];
-    ["Offset of field: jvmtiInterface_1_::GetLocalInt"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLocalInt) - 168usize];
-    ["Offset of field: jvmtiInterface_1_::GetLocalLong"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLocalLong) - 176usize];
-    ["Offset of field: jvmtiInterface_1_::GetLocalFloat"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLocalFloat) - 184usize];
-    ["Offset of field: jvmtiInterface_1_::GetLocalDouble"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLocalDouble) - 192usize];
-    ["Offset of field: jvmtiInterface_1_::SetLocalObject"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetLocalObject) - 200usize];
-    ["Offset of field: jvmtiInterface_1_::SetLocalInt"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetLocalInt) - 208usize];
-    ["Offset of field: jvmtiInterface_1_::SetLocalLong"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetLocalLong) - 216usize];
-    ["Offset of field: jvmtiInterface_1_::SetLocalFloat"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetLocalFloat) - 224usize];
-    ["Offset of field: jvmtiInterface_1_::SetLocalDouble"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetLocalDouble) - 232usize];
-    ["Offset of field: jvmtiInterface_1_::CreateRawMonitor"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, CreateRawMonitor) - 240usize];
-    ["Offset of field: jvmtiInterface_1_::DestroyRawMonitor"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, DestroyRawMonitor) - 248usize];
-    ["Offset of field: jvmtiInterface_1_::RawMonitorEnter"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorEnter) - 256usize];
-    ["Offset of field: jvmtiInterface_1_::RawMonitorExit"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorExit) - 264usize];
-    ["Offset of field: jvmtiInterface_1_::RawMonitorWait"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorWait) - 272usize];
-    ["Offset of field: jvmtiInterface_1_::RawMonitorNotify"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorNotify) - 280usize];
-    ["Offset of field: jvmtiInterface_1_::RawMonitorNotifyAll"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorNotifyAll) - 288usize];
-    ["Offset of field: jvmtiInterface_1_::SetBreakpoint"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetBreakpoint) - 296usize];
-    ["Offset of field: jvmtiInterface_1_::ClearBreakpoint"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ClearBreakpoint) - 304usize];
-    ["Offset of field: jvmtiInterface_1_::GetNamedModule"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetNamedModule) - 312usize];
-    ["Offset of field: jvmtiInterface_1_::SetFieldAccessWatch"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetFieldAccessWatch) - 320usize];
-    ["Offset of field: jvmtiInterface_1_::ClearFieldAccessWatch"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ClearFieldAccessWatch) - 328usize];
-    ["Offset of field: jvmtiInterface_1_::SetFieldModificationWatch"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetFieldModificationWatch) - 336usize];
-    ["Offset of field: jvmtiInterface_1_::ClearFieldModificationWatch"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ClearFieldModificationWatch) - 344usize];
-    ["Offset of field: jvmtiInterface_1_::IsModifiableClass"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IsModifiableClass) - 352usize];
-    ["Offset of field: jvmtiInterface_1_::Allocate"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, Allocate) - 360usize];
-    ["Offset of field: jvmtiInterface_1_::Deallocate"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, Deallocate) - 368usize];
-    ["Offset of field: jvmtiInterface_1_::GetClassSignature"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetClassSignature) - 376usize];
-    ["Offset of field: jvmtiInterface_1_::GetClassStatus"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetClassStatus) - 384usize];
-    ["Offset of field: jvmtiInterface_1_::GetSourceFileName"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetSourceFileName) - 392usize];
-    ["Offset of field: jvmtiInterface_1_::GetClassModifiers"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetClassModifiers) - 400usize];
-    ["Offset of field: jvmtiInterface_1_::GetClassMethods"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetClassMethods) - 408usize];
-    ["Offset of field: jvmtiInterface_1_::GetClassFields"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetClassFields) - 416usize];
-    ["Offset of field: jvmtiInterface_1_::GetImplementedInterfaces"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetImplementedInterfaces) - 424usize];
-    ["Offset of field: jvmtiInterface_1_::IsInterface"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IsInterface) - 432usize];
-    ["Offset of field: jvmtiInterface_1_::IsArrayClass"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IsArrayClass) - 440usize];
-    ["Offset of field: jvmtiInterface_1_::GetClassLoader"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetClassLoader) - 448usize];
-    ["Offset of field: jvmtiInterface_1_::GetObjectHashCode"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetObjectHashCode) - 456usize];
-    ["Offset of field: jvmtiInterface_1_::GetObjectMonitorUsage"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetObjectMonitorUsage) - 464usize];
-    ["Offset of field: jvmtiInterface_1_::GetFieldName"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetFieldName) - 472usize];
-    ["Offset of field: jvmtiInterface_1_::GetFieldDeclaringClass"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetFieldDeclaringClass) - 480usize];
-    ["Offset of field: jvmtiInterface_1_::GetFieldModifiers"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetFieldModifiers) - 488usize];
-    ["Offset of field: jvmtiInterface_1_::IsFieldSynthetic"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IsFieldSynthetic) - 496usize];
-    ["Offset of field: jvmtiInterface_1_::GetMethodName"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetMethodName) - 504usize];
-    ["Offset of field: jvmtiInterface_1_::GetMethodDeclaringClass"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetMethodDeclaringClass) - 512usize];
-    ["Offset of field: jvmtiInterface_1_::GetMethodModifiers"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetMethodModifiers) - 520usize];
-    ["Offset of field: jvmtiInterface_1_::ClearAllFramePops"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ClearAllFramePops) - 528usize];
-    ["Offset of field: jvmtiInterface_1_::GetMaxLocals"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetMaxLocals) - 536usize];
-    ["Offset of field: jvmtiInterface_1_::GetArgumentsSize"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetArgumentsSize) - 544usize];
-    ["Offset of field: jvmtiInterface_1_::GetLineNumberTable"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLineNumberTable) - 552usize];
-    ["Offset of field: jvmtiInterface_1_::GetMethodLocation"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetMethodLocation) - 560usize];
-    ["Offset of field: jvmtiInterface_1_::GetLocalVariableTable"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLocalVariableTable) - 568usize];
-    ["Offset of field: jvmtiInterface_1_::SetNativeMethodPrefix"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetNativeMethodPrefix) - 576usize];
-    ["Offset of field: jvmtiInterface_1_::SetNativeMethodPrefixes"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetNativeMethodPrefixes) - 584usize];
-    ["Offset of field: jvmtiInterface_1_::GetBytecodes"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetBytecodes) - 592usize];
-    ["Offset of field: jvmtiInterface_1_::IsMethodNative"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IsMethodNative) - 600usize];
-    ["Offset of field: jvmtiInterface_1_::IsMethodSynthetic"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IsMethodSynthetic) - 608usize];
-    ["Offset of field: jvmtiInterface_1_::GetLoadedClasses"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLoadedClasses) - 616usize];
-    ["Offset of field: jvmtiInterface_1_::GetClassLoaderClasses"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetClassLoaderClasses) - 624usize];
-    ["Offset of field: jvmtiInterface_1_::PopFrame"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, PopFrame) - 632usize];
-    ["Offset of field: jvmtiInterface_1_::ForceEarlyReturnObject"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnObject) - 640usize];
-    ["Offset of field: jvmtiInterface_1_::ForceEarlyReturnInt"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnInt) - 648usize];
-    ["Offset of field: jvmtiInterface_1_::ForceEarlyReturnLong"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnLong) - 656usize];
-    ["Offset of field: jvmtiInterface_1_::ForceEarlyReturnFloat"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnFloat) - 664usize];
-    ["Offset of field: jvmtiInterface_1_::ForceEarlyReturnDouble"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnDouble) - 672usize];
-    ["Offset of field: jvmtiInterface_1_::ForceEarlyReturnVoid"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnVoid) - 680usize];
-    ["Offset of field: jvmtiInterface_1_::RedefineClasses"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RedefineClasses) - 688usize];
-    ["Offset of field: jvmtiInterface_1_::GetVersionNumber"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetVersionNumber) - 696usize];
-    ["Offset of field: jvmtiInterface_1_::GetCapabilities"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetCapabilities) - 704usize];
-    ["Offset of field: jvmtiInterface_1_::GetSourceDebugExtension"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetSourceDebugExtension) - 712usize];
-    ["Offset of field: jvmtiInterface_1_::IsMethodObsolete"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IsMethodObsolete) - 720usize];
-    ["Offset of field: jvmtiInterface_1_::SuspendThreadList"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SuspendThreadList) - 728usize];
-    ["Offset of field: jvmtiInterface_1_::ResumeThreadList"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ResumeThreadList) - 736usize];
-    ["Offset of field: jvmtiInterface_1_::AddModuleReads"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, AddModuleReads) - 744usize];
-    ["Offset of field: jvmtiInterface_1_::AddModuleExports"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, AddModuleExports) - 752usize];
-    ["Offset of field: jvmtiInterface_1_::AddModuleOpens"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, AddModuleOpens) - 760usize];
-    ["Offset of field: jvmtiInterface_1_::AddModuleUses"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, AddModuleUses) - 768usize];
-    ["Offset of field: jvmtiInterface_1_::AddModuleProvides"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, AddModuleProvides) - 776usize];
-    ["Offset of field: jvmtiInterface_1_::IsModifiableModule"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IsModifiableModule) - 784usize];
-    ["Offset of field: jvmtiInterface_1_::GetAllStackTraces"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetAllStackTraces) - 792usize];
-    ["Offset of field: jvmtiInterface_1_::GetThreadListStackTraces"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetThreadListStackTraces) - 800usize];
-    ["Offset of field: jvmtiInterface_1_::GetThreadLocalStorage"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetThreadLocalStorage) - 808usize];
-    ["Offset of field: jvmtiInterface_1_::SetThreadLocalStorage"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetThreadLocalStorage) - 816usize];
-    ["Offset of field: jvmtiInterface_1_::GetStackTrace"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetStackTrace) - 824usize];
-    ["Offset of field: jvmtiInterface_1_::reserved105"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, reserved105) - 832usize];
-    ["Offset of field: jvmtiInterface_1_::GetTag"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetTag) - 840usize];
-    ["Offset of field: jvmtiInterface_1_::SetTag"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetTag) - 848usize];
-    ["Offset of field: jvmtiInterface_1_::ForceGarbageCollection"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ForceGarbageCollection) - 856usize];
-    ["Offset of field: jvmtiInterface_1_::IterateOverObjectsReachableFromObject"][::std::mem::offset_of!(
-        jvmtiInterface_1_,
-        IterateOverObjectsReachableFromObject
-    ) - 864usize];
-    ["Offset of field: jvmtiInterface_1_::IterateOverReachableObjects"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IterateOverReachableObjects) - 872usize];
-    ["Offset of field: jvmtiInterface_1_::IterateOverHeap"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IterateOverHeap) - 880usize];
-    ["Offset of field: jvmtiInterface_1_::IterateOverInstancesOfClass"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IterateOverInstancesOfClass) - 888usize];
-    ["Offset of field: jvmtiInterface_1_::reserved113"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, reserved113) - 896usize];
-    ["Offset of field: jvmtiInterface_1_::GetObjectsWithTags"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetObjectsWithTags) - 904usize];
-    ["Offset of field: jvmtiInterface_1_::FollowReferences"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, FollowReferences) - 912usize];
-    ["Offset of field: jvmtiInterface_1_::IterateThroughHeap"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, IterateThroughHeap) - 920usize];
-    ["Offset of field: jvmtiInterface_1_::reserved117"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, reserved117) - 928usize];
-    ["Offset of field: jvmtiInterface_1_::SuspendAllVirtualThreads"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SuspendAllVirtualThreads) - 936usize];
-    ["Offset of field: jvmtiInterface_1_::ResumeAllVirtualThreads"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, ResumeAllVirtualThreads) - 944usize];
-    ["Offset of field: jvmtiInterface_1_::SetJNIFunctionTable"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetJNIFunctionTable) - 952usize];
-    ["Offset of field: jvmtiInterface_1_::GetJNIFunctionTable"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetJNIFunctionTable) - 960usize];
-    ["Offset of field: jvmtiInterface_1_::SetEventCallbacks"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetEventCallbacks) - 968usize];
-    ["Offset of field: jvmtiInterface_1_::GenerateEvents"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GenerateEvents) - 976usize];
-    ["Offset of field: jvmtiInterface_1_::GetExtensionFunctions"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetExtensionFunctions) - 984usize];
-    ["Offset of field: jvmtiInterface_1_::GetExtensionEvents"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetExtensionEvents) - 992usize];
-    ["Offset of field: jvmtiInterface_1_::SetExtensionEventCallback"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetExtensionEventCallback) - 1000usize];
-    ["Offset of field: jvmtiInterface_1_::DisposeEnvironment"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, DisposeEnvironment) - 1008usize];
-    ["Offset of field: jvmtiInterface_1_::GetErrorName"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetErrorName) - 1016usize];
-    ["Offset of field: jvmtiInterface_1_::GetJLocationFormat"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetJLocationFormat) - 1024usize];
-    ["Offset of field: jvmtiInterface_1_::GetSystemProperties"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetSystemProperties) - 1032usize];
-    ["Offset of field: jvmtiInterface_1_::GetSystemProperty"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetSystemProperty) - 1040usize];
-    ["Offset of field: jvmtiInterface_1_::SetSystemProperty"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetSystemProperty) - 1048usize];
-    ["Offset of field: jvmtiInterface_1_::GetPhase"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetPhase) - 1056usize];
-    ["Offset of field: jvmtiInterface_1_::GetCurrentThreadCpuTimerInfo"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetCurrentThreadCpuTimerInfo) - 1064usize];
-    ["Offset of field: jvmtiInterface_1_::GetCurrentThreadCpuTime"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetCurrentThreadCpuTime) - 1072usize];
-    ["Offset of field: jvmtiInterface_1_::GetThreadCpuTimerInfo"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetThreadCpuTimerInfo) - 1080usize];
-    ["Offset of field: jvmtiInterface_1_::GetThreadCpuTime"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetThreadCpuTime) - 1088usize];
-    ["Offset of field: jvmtiInterface_1_::GetTimerInfo"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetTimerInfo) - 1096usize];
-    ["Offset of field: jvmtiInterface_1_::GetTime"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetTime) - 1104usize];
-    ["Offset of field: jvmtiInterface_1_::GetPotentialCapabilities"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetPotentialCapabilities) - 1112usize];
-    ["Offset of field: jvmtiInterface_1_::reserved141"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, reserved141) - 1120usize];
-    ["Offset of field: jvmtiInterface_1_::AddCapabilities"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, AddCapabilities) - 1128usize];
-    ["Offset of field: jvmtiInterface_1_::RelinquishCapabilities"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RelinquishCapabilities) - 1136usize];
-    ["Offset of field: jvmtiInterface_1_::GetAvailableProcessors"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetAvailableProcessors) - 1144usize];
-    ["Offset of field: jvmtiInterface_1_::GetClassVersionNumbers"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetClassVersionNumbers) - 1152usize];
-    ["Offset of field: jvmtiInterface_1_::GetConstantPool"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetConstantPool) - 1160usize];
-    ["Offset of field: jvmtiInterface_1_::GetEnvironmentLocalStorage"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetEnvironmentLocalStorage) - 1168usize];
-    ["Offset of field: jvmtiInterface_1_::SetEnvironmentLocalStorage"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetEnvironmentLocalStorage) - 1176usize];
-    ["Offset of field: jvmtiInterface_1_::AddToBootstrapClassLoaderSearch"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, AddToBootstrapClassLoaderSearch) - 1184usize];
-    ["Offset of field: jvmtiInterface_1_::SetVerboseFlag"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetVerboseFlag) - 1192usize];
-    ["Offset of field: jvmtiInterface_1_::AddToSystemClassLoaderSearch"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, AddToSystemClassLoaderSearch) - 1200usize];
-    ["Offset of field: jvmtiInterface_1_::RetransformClasses"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, RetransformClasses) - 1208usize];
-    ["Offset of field: jvmtiInterface_1_::GetOwnedMonitorStackDepthInfo"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetOwnedMonitorStackDepthInfo) - 1216usize];
-    ["Offset of field: jvmtiInterface_1_::GetObjectSize"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetObjectSize) - 1224usize];
-    ["Offset of field: jvmtiInterface_1_::GetLocalInstance"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, GetLocalInstance) - 1232usize];
-    ["Offset of field: jvmtiInterface_1_::SetHeapSamplingInterval"]
-        [::std::mem::offset_of!(jvmtiInterface_1_, SetHeapSamplingInterval) - 1240usize];
+    [
+        "Size of jvmtiInterface_1_",
+    ][::std::mem::size_of::<jvmtiInterface_1_>() - 1248usize];
+    [
+        "Alignment of jvmtiInterface_1_",
+    ][::std::mem::align_of::<jvmtiInterface_1_>() - 8usize];
+    [
+        "Offset of field: jvmtiInterface_1_::reserved1",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, reserved1) - 0usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetEventNotificationMode",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetEventNotificationMode) - 8usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetAllModules",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetAllModules) - 16usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetAllThreads",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetAllThreads) - 24usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SuspendThread",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SuspendThread) - 32usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ResumeThread",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ResumeThread) - 40usize];
+    [
+        "Offset of field: jvmtiInterface_1_::StopThread",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, StopThread) - 48usize];
+    [
+        "Offset of field: jvmtiInterface_1_::InterruptThread",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, InterruptThread) - 56usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetThreadInfo",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetThreadInfo) - 64usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetOwnedMonitorInfo",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetOwnedMonitorInfo) - 72usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetCurrentContendedMonitor",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetCurrentContendedMonitor) - 80usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RunAgentThread",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RunAgentThread) - 88usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetTopThreadGroups",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetTopThreadGroups) - 96usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetThreadGroupInfo",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetThreadGroupInfo) - 104usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetThreadGroupChildren",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetThreadGroupChildren) - 112usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetFrameCount",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetFrameCount) - 120usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetThreadState",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetThreadState) - 128usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetCurrentThread",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetCurrentThread) - 136usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetFrameLocation",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetFrameLocation) - 144usize];
+    [
+        "Offset of field: jvmtiInterface_1_::NotifyFramePop",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, NotifyFramePop) - 152usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLocalObject",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLocalObject) - 160usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLocalInt",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLocalInt) - 168usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLocalLong",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLocalLong) - 176usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLocalFloat",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLocalFloat) - 184usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLocalDouble",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLocalDouble) - 192usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetLocalObject",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetLocalObject) - 200usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetLocalInt",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetLocalInt) - 208usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetLocalLong",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetLocalLong) - 216usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetLocalFloat",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetLocalFloat) - 224usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetLocalDouble",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetLocalDouble) - 232usize];
+    [
+        "Offset of field: jvmtiInterface_1_::CreateRawMonitor",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, CreateRawMonitor) - 240usize];
+    [
+        "Offset of field: jvmtiInterface_1_::DestroyRawMonitor",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, DestroyRawMonitor) - 248usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RawMonitorEnter",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorEnter) - 256usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RawMonitorExit",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorExit) - 264usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RawMonitorWait",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorWait) - 272usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RawMonitorNotify",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorNotify) - 280usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RawMonitorNotifyAll",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RawMonitorNotifyAll) - 288usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetBreakpoint",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetBreakpoint) - 296usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ClearBreakpoint",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ClearBreakpoint) - 304usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetNamedModule",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetNamedModule) - 312usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetFieldAccessWatch",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetFieldAccessWatch) - 320usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ClearFieldAccessWatch",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ClearFieldAccessWatch) - 328usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetFieldModificationWatch",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetFieldModificationWatch) - 336usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ClearFieldModificationWatch",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ClearFieldModificationWatch) - 344usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IsModifiableClass",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IsModifiableClass) - 352usize];
+    [
+        "Offset of field: jvmtiInterface_1_::Allocate",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, Allocate) - 360usize];
+    [
+        "Offset of field: jvmtiInterface_1_::Deallocate",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, Deallocate) - 368usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetClassSignature",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetClassSignature) - 376usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetClassStatus",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetClassStatus) - 384usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetSourceFileName",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetSourceFileName) - 392usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetClassModifiers",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetClassModifiers) - 400usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetClassMethods",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetClassMethods) - 408usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetClassFields",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetClassFields) - 416usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetImplementedInterfaces",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetImplementedInterfaces) - 424usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IsInterface",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IsInterface) - 432usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IsArrayClass",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IsArrayClass) - 440usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetClassLoader",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetClassLoader) - 448usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetObjectHashCode",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetObjectHashCode) - 456usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetObjectMonitorUsage",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetObjectMonitorUsage) - 464usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetFieldName",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetFieldName) - 472usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetFieldDeclaringClass",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetFieldDeclaringClass) - 480usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetFieldModifiers",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetFieldModifiers) - 488usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IsFieldSynthetic",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IsFieldSynthetic) - 496usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetMethodName",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetMethodName) - 504usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetMethodDeclaringClass",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetMethodDeclaringClass) - 512usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetMethodModifiers",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetMethodModifiers) - 520usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ClearAllFramePops",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ClearAllFramePops) - 528usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetMaxLocals",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetMaxLocals) - 536usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetArgumentsSize",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetArgumentsSize) - 544usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLineNumberTable",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLineNumberTable) - 552usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetMethodLocation",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetMethodLocation) - 560usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLocalVariableTable",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLocalVariableTable) - 568usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetNativeMethodPrefix",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetNativeMethodPrefix) - 576usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetNativeMethodPrefixes",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetNativeMethodPrefixes) - 584usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetBytecodes",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetBytecodes) - 592usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IsMethodNative",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IsMethodNative) - 600usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IsMethodSynthetic",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IsMethodSynthetic) - 608usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLoadedClasses",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLoadedClasses) - 616usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetClassLoaderClasses",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetClassLoaderClasses) - 624usize];
+    [
+        "Offset of field: jvmtiInterface_1_::PopFrame",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, PopFrame) - 632usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ForceEarlyReturnObject",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnObject) - 640usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ForceEarlyReturnInt",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnInt) - 648usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ForceEarlyReturnLong",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnLong) - 656usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ForceEarlyReturnFloat",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnFloat) - 664usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ForceEarlyReturnDouble",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnDouble) - 672usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ForceEarlyReturnVoid",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ForceEarlyReturnVoid) - 680usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RedefineClasses",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RedefineClasses) - 688usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetVersionNumber",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetVersionNumber) - 696usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetCapabilities",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetCapabilities) - 704usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetSourceDebugExtension",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetSourceDebugExtension) - 712usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IsMethodObsolete",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IsMethodObsolete) - 720usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SuspendThreadList",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SuspendThreadList) - 728usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ResumeThreadList",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ResumeThreadList) - 736usize];
+    [
+        "Offset of field: jvmtiInterface_1_::AddModuleReads",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, AddModuleReads) - 744usize];
+    [
+        "Offset of field: jvmtiInterface_1_::AddModuleExports",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, AddModuleExports) - 752usize];
+    [
+        "Offset of field: jvmtiInterface_1_::AddModuleOpens",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, AddModuleOpens) - 760usize];
+    [
+        "Offset of field: jvmtiInterface_1_::AddModuleUses",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, AddModuleUses) - 768usize];
+    [
+        "Offset of field: jvmtiInterface_1_::AddModuleProvides",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, AddModuleProvides) - 776usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IsModifiableModule",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IsModifiableModule) - 784usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetAllStackTraces",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetAllStackTraces) - 792usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetThreadListStackTraces",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetThreadListStackTraces) - 800usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetThreadLocalStorage",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetThreadLocalStorage) - 808usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetThreadLocalStorage",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetThreadLocalStorage) - 816usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetStackTrace",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetStackTrace) - 824usize];
+    [
+        "Offset of field: jvmtiInterface_1_::reserved105",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, reserved105) - 832usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetTag",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetTag) - 840usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetTag",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetTag) - 848usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ForceGarbageCollection",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ForceGarbageCollection) - 856usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IterateOverObjectsReachableFromObject",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IterateOverObjectsReachableFromObject)
+        - 864usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IterateOverReachableObjects",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IterateOverReachableObjects) - 872usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IterateOverHeap",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IterateOverHeap) - 880usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IterateOverInstancesOfClass",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IterateOverInstancesOfClass) - 888usize];
+    [
+        "Offset of field: jvmtiInterface_1_::reserved113",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, reserved113) - 896usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetObjectsWithTags",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetObjectsWithTags) - 904usize];
+    [
+        "Offset of field: jvmtiInterface_1_::FollowReferences",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, FollowReferences) - 912usize];
+    [
+        "Offset of field: jvmtiInterface_1_::IterateThroughHeap",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, IterateThroughHeap) - 920usize];
+    [
+        "Offset of field: jvmtiInterface_1_::reserved117",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, reserved117) - 928usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SuspendAllVirtualThreads",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SuspendAllVirtualThreads) - 936usize];
+    [
+        "Offset of field: jvmtiInterface_1_::ResumeAllVirtualThreads",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, ResumeAllVirtualThreads) - 944usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetJNIFunctionTable",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetJNIFunctionTable) - 952usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetJNIFunctionTable",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetJNIFunctionTable) - 960usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetEventCallbacks",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetEventCallbacks) - 968usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GenerateEvents",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GenerateEvents) - 976usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetExtensionFunctions",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetExtensionFunctions) - 984usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetExtensionEvents",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetExtensionEvents) - 992usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetExtensionEventCallback",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetExtensionEventCallback) - 1000usize];
+    [
+        "Offset of field: jvmtiInterface_1_::DisposeEnvironment",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, DisposeEnvironment) - 1008usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetErrorName",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetErrorName) - 1016usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetJLocationFormat",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetJLocationFormat) - 1024usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetSystemProperties",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetSystemProperties) - 1032usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetSystemProperty",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetSystemProperty) - 1040usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetSystemProperty",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetSystemProperty) - 1048usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetPhase",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetPhase) - 1056usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetCurrentThreadCpuTimerInfo",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetCurrentThreadCpuTimerInfo)
+        - 1064usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetCurrentThreadCpuTime",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetCurrentThreadCpuTime) - 1072usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetThreadCpuTimerInfo",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetThreadCpuTimerInfo) - 1080usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetThreadCpuTime",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetThreadCpuTime) - 1088usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetTimerInfo",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetTimerInfo) - 1096usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetTime",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetTime) - 1104usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetPotentialCapabilities",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetPotentialCapabilities) - 1112usize];
+    [
+        "Offset of field: jvmtiInterface_1_::reserved141",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, reserved141) - 1120usize];
+    [
+        "Offset of field: jvmtiInterface_1_::AddCapabilities",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, AddCapabilities) - 1128usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RelinquishCapabilities",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RelinquishCapabilities) - 1136usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetAvailableProcessors",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetAvailableProcessors) - 1144usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetClassVersionNumbers",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetClassVersionNumbers) - 1152usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetConstantPool",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetConstantPool) - 1160usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetEnvironmentLocalStorage",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetEnvironmentLocalStorage) - 1168usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetEnvironmentLocalStorage",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetEnvironmentLocalStorage) - 1176usize];
+    [
+        "Offset of field: jvmtiInterface_1_::AddToBootstrapClassLoaderSearch",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, AddToBootstrapClassLoaderSearch)
+        - 1184usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetVerboseFlag",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetVerboseFlag) - 1192usize];
+    [
+        "Offset of field: jvmtiInterface_1_::AddToSystemClassLoaderSearch",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, AddToSystemClassLoaderSearch)
+        - 1200usize];
+    [
+        "Offset of field: jvmtiInterface_1_::RetransformClasses",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, RetransformClasses) - 1208usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetOwnedMonitorStackDepthInfo",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetOwnedMonitorStackDepthInfo)
+        - 1216usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetObjectSize",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetObjectSize) - 1224usize];
+    [
+        "Offset of field: jvmtiInterface_1_::GetLocalInstance",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, GetLocalInstance) - 1232usize];
+    [
+        "Offset of field: jvmtiInterface_1_::SetHeapSamplingInterval",
+    ][::std::mem::offset_of!(jvmtiInterface_1_, SetHeapSamplingInterval) - 1240usize];
 };
 impl Default for jvmtiInterface_1_ {
     fn default() -> Self {
@@ -4923,8 +5947,9 @@ pub struct _jvmtiEnv {
 const _: () = {
     ["Size of _jvmtiEnv"][::std::mem::size_of::<_jvmtiEnv>() - 8usize];
     ["Alignment of _jvmtiEnv"][::std::mem::align_of::<_jvmtiEnv>() - 8usize];
-    ["Offset of field: _jvmtiEnv::functions"]
-        [::std::mem::offset_of!(_jvmtiEnv, functions) - 0usize];
+    [
+        "Offset of field: _jvmtiEnv::functions",
+    ][::std::mem::offset_of!(_jvmtiEnv, functions) - 0usize];
 };
 impl Default for _jvmtiEnv {
     fn default() -> Self {
@@ -4952,18 +5977,26 @@ pub struct _jvmtiCompiledMethodLoadRecordHeader {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of _jvmtiCompiledMethodLoadRecordHeader"]
-        [::std::mem::size_of::<_jvmtiCompiledMethodLoadRecordHeader>() - 24usize];
-    ["Alignment of _jvmtiCompiledMethodLoadRecordHeader"]
-        [::std::mem::align_of::<_jvmtiCompiledMethodLoadRecordHeader>() - 8usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadRecordHeader::kind"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadRecordHeader, kind) - 0usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadRecordHeader::majorinfoversion"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadRecordHeader, majorinfoversion) - 4usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadRecordHeader::minorinfoversion"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadRecordHeader, minorinfoversion) - 8usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadRecordHeader::next"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadRecordHeader, next) - 16usize];
+    [
+        "Size of _jvmtiCompiledMethodLoadRecordHeader",
+    ][::std::mem::size_of::<_jvmtiCompiledMethodLoadRecordHeader>() - 24usize];
+    [
+        "Alignment of _jvmtiCompiledMethodLoadRecordHeader",
+    ][::std::mem::align_of::<_jvmtiCompiledMethodLoadRecordHeader>() - 8usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadRecordHeader::kind",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadRecordHeader, kind) - 0usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadRecordHeader::majorinfoversion",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadRecordHeader, majorinfoversion)
+        - 4usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadRecordHeader::minorinfoversion",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadRecordHeader, minorinfoversion)
+        - 8usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadRecordHeader::next",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadRecordHeader, next) - 16usize];
 };
 impl Default for _jvmtiCompiledMethodLoadRecordHeader {
     fn default() -> Self {
@@ -4986,12 +6019,18 @@ pub struct _PCStackInfo {
 const _: () = {
     ["Size of _PCStackInfo"][::std::mem::size_of::<_PCStackInfo>() - 32usize];
     ["Alignment of _PCStackInfo"][::std::mem::align_of::<_PCStackInfo>() - 8usize];
-    ["Offset of field: _PCStackInfo::pc"][::std::mem::offset_of!(_PCStackInfo, pc) - 0usize];
-    ["Offset of field: _PCStackInfo::numstackframes"]
-        [::std::mem::offset_of!(_PCStackInfo, numstackframes) - 8usize];
-    ["Offset of field: _PCStackInfo::methods"]
-        [::std::mem::offset_of!(_PCStackInfo, methods) - 16usize];
-    ["Offset of field: _PCStackInfo::bcis"][::std::mem::offset_of!(_PCStackInfo, bcis) - 24usize];
+    [
+        "Offset of field: _PCStackInfo::pc",
+    ][::std::mem::offset_of!(_PCStackInfo, pc) - 0usize];
+    [
+        "Offset of field: _PCStackInfo::numstackframes",
+    ][::std::mem::offset_of!(_PCStackInfo, numstackframes) - 8usize];
+    [
+        "Offset of field: _PCStackInfo::methods",
+    ][::std::mem::offset_of!(_PCStackInfo, methods) - 16usize];
+    [
+        "Offset of field: _PCStackInfo::bcis",
+    ][::std::mem::offset_of!(_PCStackInfo, bcis) - 24usize];
 };
 impl Default for _PCStackInfo {
     fn default() -> Self {
@@ -5011,16 +6050,21 @@ pub struct _jvmtiCompiledMethodLoadInlineRecord {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of _jvmtiCompiledMethodLoadInlineRecord"]
-        [::std::mem::size_of::<_jvmtiCompiledMethodLoadInlineRecord>() - 40usize];
-    ["Alignment of _jvmtiCompiledMethodLoadInlineRecord"]
-        [::std::mem::align_of::<_jvmtiCompiledMethodLoadInlineRecord>() - 8usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadInlineRecord::header"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadInlineRecord, header) - 0usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadInlineRecord::numpcs"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadInlineRecord, numpcs) - 24usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadInlineRecord::pcinfo"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadInlineRecord, pcinfo) - 32usize];
+    [
+        "Size of _jvmtiCompiledMethodLoadInlineRecord",
+    ][::std::mem::size_of::<_jvmtiCompiledMethodLoadInlineRecord>() - 40usize];
+    [
+        "Alignment of _jvmtiCompiledMethodLoadInlineRecord",
+    ][::std::mem::align_of::<_jvmtiCompiledMethodLoadInlineRecord>() - 8usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadInlineRecord::header",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadInlineRecord, header) - 0usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadInlineRecord::numpcs",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadInlineRecord, numpcs) - 24usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadInlineRecord::pcinfo",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadInlineRecord, pcinfo) - 32usize];
 };
 impl Default for _jvmtiCompiledMethodLoadInlineRecord {
     fn default() -> Self {
@@ -5039,14 +6083,18 @@ pub struct _jvmtiCompiledMethodLoadDummyRecord {
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of _jvmtiCompiledMethodLoadDummyRecord"]
-        [::std::mem::size_of::<_jvmtiCompiledMethodLoadDummyRecord>() - 80usize];
-    ["Alignment of _jvmtiCompiledMethodLoadDummyRecord"]
-        [::std::mem::align_of::<_jvmtiCompiledMethodLoadDummyRecord>() - 8usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadDummyRecord::header"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadDummyRecord, header) - 0usize];
-    ["Offset of field: _jvmtiCompiledMethodLoadDummyRecord::message"]
-        [::std::mem::offset_of!(_jvmtiCompiledMethodLoadDummyRecord, message) - 24usize];
+    [
+        "Size of _jvmtiCompiledMethodLoadDummyRecord",
+    ][::std::mem::size_of::<_jvmtiCompiledMethodLoadDummyRecord>() - 80usize];
+    [
+        "Alignment of _jvmtiCompiledMethodLoadDummyRecord",
+    ][::std::mem::align_of::<_jvmtiCompiledMethodLoadDummyRecord>() - 8usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadDummyRecord::header",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadDummyRecord, header) - 0usize];
+    [
+        "Offset of field: _jvmtiCompiledMethodLoadDummyRecord::message",
+    ][::std::mem::offset_of!(_jvmtiCompiledMethodLoadDummyRecord, message) - 24usize];
 };
 impl Default for _jvmtiCompiledMethodLoadDummyRecord {
     fn default() -> Self {
@@ -5071,14 +6119,18 @@ pub struct __va_list_tag {
 const _: () = {
     ["Size of __va_list_tag"][::std::mem::size_of::<__va_list_tag>() - 24usize];
     ["Alignment of __va_list_tag"][::std::mem::align_of::<__va_list_tag>() - 8usize];
-    ["Offset of field: __va_list_tag::gp_offset"]
-        [::std::mem::offset_of!(__va_list_tag, gp_offset) - 0usize];
-    ["Offset of field: __va_list_tag::fp_offset"]
-        [::std::mem::offset_of!(__va_list_tag, fp_offset) - 4usize];
-    ["Offset of field: __va_list_tag::overflow_arg_area"]
-        [::std::mem::offset_of!(__va_list_tag, overflow_arg_area) - 8usize];
-    ["Offset of field: __va_list_tag::reg_save_area"]
-        [::std::mem::offset_of!(__va_list_tag, reg_save_area) - 16usize];
+    [
+        "Offset of field: __va_list_tag::gp_offset",
+    ][::std::mem::offset_of!(__va_list_tag, gp_offset) - 0usize];
+    [
+        "Offset of field: __va_list_tag::fp_offset",
+    ][::std::mem::offset_of!(__va_list_tag, fp_offset) - 4usize];
+    [
+        "Offset of field: __va_list_tag::overflow_arg_area",
+    ][::std::mem::offset_of!(__va_list_tag, overflow_arg_area) - 8usize];
+    [
+        "Offset of field: __va_list_tag::reg_save_area",
+    ][::std::mem::offset_of!(__va_list_tag, reg_save_area) - 16usize];
 };
 impl Default for __va_list_tag {
     fn default() -> Self {

@@ -7,6 +7,7 @@
 //! table only ever grows at slots that were reserved before, so one library
 //! serves JDK 11 to 25 as long as a function is called only where the VM has it.
 
+#[rustfmt::skip]
 #[allow(
     missing_docs,
     non_camel_case_types,

@@ -70,6 +70,17 @@ impl TraceTable {
         self.intern_whole(thread, frames)
     }
 
+    /// A serial for a trace that is kept elsewhere.
+    pub fn new_serial(&mut self) -> TraceSerial {
+        let number = u32::try_from(self.traces.len()).unwrap_or(u32::MAX);
+        self.traces.push(Entry {
+            thread: None,
+            first_frame: 0,
+            frame_count: 0,
+        });
+        serial(number)
+    }
+
     fn intern_whole(&mut self, thread: Option<ThreadSerial>, frames: &[FrameId]) -> TraceSerial {
         if let Some(serial) = self.find(thread, frames) {
             return serial;

@@ -40,12 +40,6 @@ static UNBUILT: &[Unbuilt] = &[
     },
     Unbuilt {
         option: "heap",
-        value: "dump",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.heap_dump,
-    },
-    Unbuilt {
-        option: "heap",
         value: "sites",
         instead: "cpu=samples is",
         asked: |settings| settings.modes.heap_sites,

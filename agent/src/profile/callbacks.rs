@@ -131,7 +131,8 @@ pub(super) fn register(
         // SAFETY: the call takes nothing and cannot fail.
         None => unsafe { libc::gettid() },
     };
-    let Some(serial) = profile.registry.begin(tid) else {
+    let vm_thread = native.map_or(0, |native| native.vm_thread);
+    let Some(serial) = profile.registry.begin(tid, vm_thread) else {
         return;
     };
     match profile.engine {
@@ -140,6 +141,8 @@ pub(super) fn register(
                 tid,
                 env,
                 stack_end,
+                anchor,
+                ..
             }) = native
             {
                 let slot = ThreadSlot {
@@ -147,6 +150,7 @@ pub(super) fn register(
                     env,
                     serial: serial.get(),
                     stack_end,
+                    anchor,
                 };
                 match engine.start_thread(slot, installed) {
                     Ok(token) => profile.registry.set_slot(tid, token),
@@ -161,6 +165,22 @@ pub(super) fn register(
         }
         Engine::None => {}
     }
+    let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
+    profile.send(Message::ThreadStart { serial, info });
+}
+
+/// Registers a thread that started before VMInit on a VM that is not HotSpot,
+/// whose kernel thread is not known: the safepoint engine needs no more.
+pub(super) fn register_by_name(profile: &'static Profile, jni: &Jni, thread: jobject) {
+    let known = profile.jvmti.thread_local(thread).unwrap_or(0) != 0;
+    if known || !matches!(profile.engine, Engine::Safepoint) || profile.java_threads.get().is_some()
+    {
+        return;
+    }
+    let serial = profile.registry.new_serial();
+    let _ = profile
+        .jvmti
+        .set_thread_local(thread, serial.get() as usize);
     let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
     profile.send(Message::ThreadStart { serial, info });
 }

@@ -10,14 +10,17 @@ use hprof_format::rank::RankedCpuTable;
 
 use super::messages::Message;
 use super::output::Output;
+use super::numbers::ProfileNumbers;
 use super::{Engine, Profile};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
+use crate::heap_dump::{self, Content, Failure, Request, Summary};
+use crate::options::Format;
 use crate::report;
-use crate::vm::{Jni, Jvmti, ThreadInfo};
+use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
@@ -29,10 +32,12 @@ pub(super) struct Collector {
     last_lost: u64,
 }
 
-struct Tables {
+pub(super) struct Tables {
     methods: MethodTable,
     resolver: Resolver,
-    traces: TraceTable,
+    pub(super) traces: TraceTable,
+    /// The serial of the profile thread, when a heap dump has shown it.
+    pub(super) own_thread: Option<ThreadSerial>,
     samples: Samples,
     per_thread: bool,
     scratch: Vec<FrameId>,
@@ -62,6 +67,7 @@ impl Collector {
                 methods: MethodTable::default(),
                 resolver: Resolver::new(lineno),
                 traces: TraceTable::new(TABLE_MEMORY),
+                own_thread: None,
                 samples: Samples::default(),
                 per_thread,
                 scratch: Vec::new(),
@@ -100,13 +106,13 @@ impl Collector {
                 }
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
-                    self.dump(profile);
+                    self.dump(profile, jvmti, jni);
                     let _ = done.send(());
                 }
                 Ok(Message::Finish { done }) => {
                     self.drain(profile, jvmti, jni);
                     if profile.settings.doe {
-                        self.dump(profile);
+                        self.dump(profile, jvmti, jni);
                     } else {
                         self.output.commit();
                     }
@@ -153,7 +159,8 @@ impl Collector {
     fn thread_start(&mut self, serial: ThreadSerial, info: &ThreadInfo) {
         let number = u64::from(serial.get() - ThreadSerial::BASE);
         let record = ThreadStart {
-            object: ObjectId::new(ObjectId::BASE + number),
+            // Objects of a VM lie at multiples of eight: no heap dump has this id.
+            object: ObjectId::new(ObjectId::BASE + 8 * number),
             serial,
             name: &info.name,
             group: &info.group,
@@ -180,34 +187,32 @@ impl Collector {
         sampler: &mut SafepointSampler,
     ) {
         let own = profile.own_threads.lock().clone();
-        let mut new_threads = Vec::new();
         let samples = sampler.round(jvmti, jni, |thread| {
             if own.iter().any(|&own| jni.is_same(thread, own)) {
                 return None;
             }
-            let serial = jvmti.thread_local(thread).ok()?;
-            if serial != 0 {
-                return u32::try_from(serial).ok();
-            }
-            // A thread from before VMInit on a VM that is not HotSpot.
-            let serial = profile.registry.new_serial();
-            jvmti.set_thread_local(thread, serial.get() as usize).ok()?;
-            new_threads.push((serial, jvmti.thread_info(jni, thread).unwrap_or_default()));
-            Some(serial.get())
+            // A thread that has no serial yet is about to get it, on itself.
+            u32::try_from(jvmti.thread_local(thread).ok()?)
+                .ok()
+                .filter(|&serial| serial != 0)
         });
-        for (serial, info) in new_threads {
-            self.thread_start(serial, &info);
-        }
         for sample in samples.unwrap_or_default() {
             self.tables.add_safepoint_sample(jvmti, jni, &sample);
         }
     }
 
     /// Writes a dump, and forgets the counts that it holds.
-    fn dump(&mut self, profile: &Profile) {
+    fn dump(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) {
         let verbose = profile.settings.verbose;
         if verbose {
             report::raw("Dumping");
+        }
+        let mut summary = None;
+        if profile.settings.modes.heap_dump {
+            if verbose {
+                report::raw(" Java heap ...");
+            }
+            summary = self.dump_heap(profile, jvmti, jni);
         }
         if profile.settings.modes.cpu_samples {
             if verbose {
@@ -217,7 +222,48 @@ impl Collector {
         }
         if self.output.commit() && verbose {
             report::raw(" done.\n");
+            if let Some(summary) = summary {
+                report::note(&summary.to_string());
+            }
         }
+    }
+
+    /// Writes all objects. A failure is reported, and the profile goes on without.
+    fn dump_heap(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> Option<Summary> {
+        let settings = &profile.settings;
+        let content = Content {
+            text: settings.format == Format::Text,
+            fields: settings.primfields,
+            arrays: settings.primarrays,
+            lines: settings.lineno,
+        };
+        let scratch = self.output.scratch_path();
+        let ctime = LocalTime::now().ctime();
+        let request = Request {
+            dumper: VmDumper::of(VmLibrary::of(jvmti)),
+            jvmti,
+            jni,
+            output: &scratch,
+            content,
+            ctime: &ctime,
+        };
+        let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables);
+        let mut result = None;
+        self.output.write(|writer| {
+            let remark = match heap_dump::dump(&request, writer, &mut numbers) {
+                Ok(summary) => {
+                    result = Some(summary);
+                    summary.to_string()
+                }
+                Err(Failure::Output(error)) => return Err(error),
+                Err(failure) => {
+                    report::error(&failure.to_string());
+                    failure.to_string()
+                }
+            };
+            writer.comment(&remark)
+        });
+        result
     }
 
     fn dump_samples(&mut self, profile: &Profile) {

@@ -50,6 +50,13 @@ static LOADED: AtomicBool = AtomicBool::new(false);
 /// `vm` is the pointer that the VM passed to the agent's entry point.
 pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
     if LOADED.swap(true, Ordering::AcqRel) {
+        // The process ends here, so the first one's file must not stay behind.
+        if let Some(collector) = PROFILE
+            .get()
+            .and_then(|first| first.collector.lock().take())
+        {
+            collector.discard();
+        }
         return Err(fatal(
             "Cannot load this JVM TI agent twice, check your java command line for duplicate \
              hprof options.",

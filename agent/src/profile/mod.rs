@@ -12,6 +12,7 @@ mod callbacks;
 mod collector;
 mod load;
 mod messages;
+mod numbers;
 mod output;
 mod registry;
 mod start;

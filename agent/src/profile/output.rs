@@ -2,6 +2,7 @@
 //! one line that says so; the program runs on.
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,8 +47,21 @@ impl Output {
         }
     }
 
+    /// A name that nobody uses, in a folder for large files that are needed for a while.
+    pub(super) fn scratch_path(&self) -> PathBuf {
+        let sink = self.sink.0.lock();
+        if sink.path().is_file() || sink.current_path() != sink.path() {
+            sink.path().to_owned()
+        } else {
+            std::env::temp_dir().join("hprof-rs")
+        }
+    }
+
     /// Writes something, unless writing has failed before.
-    pub(super) fn write(&mut self, body: impl FnOnce(&mut dyn ProfileWriter) -> io::Result<()>) {
+    pub(super) fn write(
+        &mut self,
+        body: impl FnOnce(&mut (dyn ProfileWriter + Send)) -> io::Result<()>,
+    ) {
         if self.failed {
             return;
         }

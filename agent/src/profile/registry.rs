@@ -14,12 +14,15 @@ use crate::cpu_samples::signal::SlotToken;
 pub(super) struct LiveThread {
     pub(super) serial: ThreadSerial,
     pub(super) slot: Option<SlotToken>,
+    /// The VM's own thread, 0 when that is not known.
+    pub(super) vm_thread: usize,
 }
 
 /// All live threads by kernel thread id, and counts of what happened to threads.
 #[derive(Default)]
 pub(super) struct Registry {
     threads: Mutex<HashMap<i32, LiveThread>>,
+    last_ended: Mutex<Option<LiveThread>>,
     last_serial: AtomicU32,
     ended_cpu_nanos: AtomicU64,
     without_timer: AtomicU32,
@@ -43,13 +46,21 @@ impl Registry {
 
     /// Registers the thread `tid` unless it is registered already: a thread that
     /// starts while VMInit lists the live ones is seen twice.
-    pub(super) fn begin(&self, tid: i32) -> Option<ThreadSerial> {
+    pub(super) fn begin(&self, tid: i32, vm_thread: usize) -> Option<ThreadSerial> {
         let mut threads = self.threads.lock();
         if threads.contains_key(&tid) {
             return None;
         }
         let serial = self.new_serial();
-        threads.insert(tid, LiveThread { serial, slot: None });
+        let slot = None;
+        threads.insert(
+            tid,
+            LiveThread {
+                serial,
+                slot,
+                vm_thread,
+            },
+        );
         Some(serial)
     }
 
@@ -64,7 +75,17 @@ impl Registry {
     }
 
     pub(super) fn end(&self, tid: i32) -> Option<LiveThread> {
-        self.threads.lock().remove(&tid)
+        let ended = self.threads.lock().remove(&tid);
+        if ended.is_some() {
+            *self.last_ended.lock() = ended;
+        }
+        ended
+    }
+
+    /// The thread that ended last. At the end of the VM it still runs the VM's own code, so a heap
+    /// dump has it.
+    pub(super) fn last_ended(&self) -> Option<LiveThread> {
+        *self.last_ended.lock()
     }
 
     pub(super) fn live(&self) -> Vec<LiveThread> {

@@ -1,9 +1,11 @@
 //! VMInit: from here on the program is profiled.
 
+use std::ffi::CString;
+
 use hprof_native_headers as raw;
 use jni_sys::{jobject, jvalue};
 
-use super::callbacks::register;
+use super::callbacks::{register, register_by_name};
 use super::{Engine, Phase, Profile, virtual_threads};
 use crate::report;
 use crate::vm::{JavaThreads, Jni, Result, VmLibrary, VmStructs};
@@ -64,9 +66,9 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         if own {
             continue;
         }
-        let native = native_of(thread.as_raw());
-        if native.is_some() {
-            register(profile, jni, thread.as_raw(), native);
+        match native_of(thread.as_raw()) {
+            Some(native) => register(profile, jni, thread.as_raw(), Some(native)),
+            None => register_by_name(profile, jni, thread.as_raw()),
         }
     }
 }
@@ -91,6 +93,9 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
     }
 }
 
+/// The name of the profile thread.
+pub(super) const PROFILE_THREAD: &str = "HPROF profile thread";
+
 fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
     let Some(collector) = profile.collector.lock().take() else {
         return Ok(());
@@ -102,7 +107,7 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
         c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
     )?;
     let group = profile.jvmti.top_thread_group(jni)?;
-    let name = jni.new_string(c"HPROF profile thread")?;
+    let name = jni.new_string(&CString::new(PROFILE_THREAD).unwrap_or_default())?;
     let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
     let thread = jni.new_object(class.as_raw(), constructor, &arguments)?;
     let own = jni.new_global(thread.as_raw());

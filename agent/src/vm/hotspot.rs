@@ -14,6 +14,14 @@ pub struct JavaThreads {
     os_thread_offset: usize,
     thread_id_offset: usize,
     stack_base_offset: Option<usize>,
+    anchor_offset: Option<AnchorOffsets>,
+}
+
+/// Where a VM thread keeps its last Java frame (`JavaFrameAnchor`).
+#[derive(Clone, Copy)]
+struct AnchorOffsets {
+    sp: usize,
+    pc: usize,
 }
 
 // SAFETY: a field id is valid on every thread, the rest are numbers.
@@ -30,6 +38,11 @@ pub struct NativeThread {
     pub env: *mut JNIEnv,
     /// The highest address of the stack; 0 when the VM does not tell.
     pub stack_end: usize,
+    /// The VM's own thread, as the thread object has it.
+    pub vm_thread: usize,
+    /// Addresses of the stack pointer and program counter of the last Java frame
+    /// in the VM's thread; 0 when the VM does not tell.
+    pub anchor: (usize, usize),
 }
 
 impl JavaThreads {
@@ -50,6 +63,7 @@ impl JavaThreads {
             thread_id_offset: structs.offset(&[(c"OSThread", c"_thread_id")])?,
             stack_base_offset: structs
                 .offset(&[(c"JavaThread", c"_stack_base"), (c"Thread", c"_stack_base")]),
+            anchor_offset: anchor_offsets(structs),
         };
         // SAFETY: the call takes nothing and cannot fail.
         let tid = unsafe { libc::gettid() };
@@ -74,6 +88,8 @@ impl JavaThreads {
                 tid: *((os_thread + self.thread_id_offset) as *const i32),
                 env: (vm_thread + self.env_offset) as *mut JNIEnv,
                 stack_end: self.stack_end(vm_thread),
+                vm_thread,
+                anchor: self.anchor(vm_thread),
             })
         }
     }
@@ -88,7 +104,14 @@ impl JavaThreads {
             // SAFETY: the environment is a member of the current VM thread at
             // this offset, the same for all threads.
             stack_end: unsafe { self.stack_end(vm_thread) },
+            vm_thread,
+            anchor: self.anchor(vm_thread),
         }
+    }
+
+    fn anchor(&self, vm_thread: usize) -> (usize, usize) {
+        self.anchor_offset
+            .map_or((0, 0), |at| (vm_thread + at.sp, vm_thread + at.pc))
     }
 
     /// # Safety
@@ -99,4 +122,12 @@ impl JavaThreads {
             unsafe { *((vm_thread + offset) as *const usize) }
         })
     }
+}
+
+fn anchor_offsets(structs: VmStructs) -> Option<AnchorOffsets> {
+    let anchor = structs.offset(&[(c"JavaThread", c"_anchor")])?;
+    Some(AnchorOffsets {
+        sp: anchor + structs.offset(&[(c"JavaFrameAnchor", c"_last_Java_sp")])?,
+        pc: anchor + structs.offset(&[(c"JavaFrameAnchor", c"_last_Java_pc")])?,
+    })
 }

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::marker::PhantomData;
 
-use jni_sys::{JNIEnv, jclass, jfieldID, jmethodID, jobject, jvalue};
+use jni_sys::{JNIEnv, JavaVM, jclass, jfieldID, jmethodID, jobject, jvalue};
 
 use super::{JvmtiError, Result};
 
@@ -118,6 +118,90 @@ impl Jni {
         }
     }
 
+    /// `GetStaticMethodID`.
+    ///
+    /// # Errors
+    /// `INTERNAL`; the Java exception stays for [`Self::take_exception`].
+    pub fn static_method_id(
+        &self,
+        class: jclass,
+        name: &CStr,
+        signature: &CStr,
+    ) -> Result<jmethodID> {
+        let (name, signature) = (name.as_ptr(), signature.as_ptr());
+        let id = jni!(self, v1_2.GetStaticMethodID, class, name, signature);
+        if id.is_null() {
+            return Err(JvmtiError::INTERNAL);
+        }
+        Ok(id)
+    }
+
+    /// `CallStaticObjectMethodA`.
+    ///
+    /// # Errors
+    /// `INTERNAL` for null; a Java exception stays for [`Self::take_exception`].
+    pub fn call_static_object(
+        &self,
+        class: jclass,
+        method: jmethodID,
+        arguments: &[jvalue],
+    ) -> Result<LocalRef<'_>> {
+        let arguments = arguments.as_ptr();
+        let object = jni!(self, v1_2.CallStaticObjectMethodA, class, method, arguments);
+        if object.is_null() {
+            return Err(JvmtiError::INTERNAL);
+        }
+        Ok(self.own(object))
+    }
+
+    /// `CallVoidMethodA`.
+    ///
+    /// # Errors
+    /// The Java exception as text; it is cleared.
+    pub fn call_void(
+        &self,
+        object: jobject,
+        method: jmethodID,
+        arguments: &[jvalue],
+    ) -> std::result::Result<(), String> {
+        let arguments = arguments.as_ptr();
+        jni!(self, v1_2.CallVoidMethodA, object, method, arguments);
+        self.take_exception().map_or(Ok(()), Err)
+    }
+
+    /// Clears the pending exception and returns its text, `None` if there is none.
+    pub fn take_exception(&self) -> Option<String> {
+        let exception = jni!(self, v1_2.ExceptionOccurred);
+        if exception.is_null() {
+            return None;
+        }
+        jni!(self, v1_2.ExceptionClear);
+        let exception = self.own(exception);
+        let text = self.text_of(exception.as_raw());
+        self.clear_exception();
+        Some(text.unwrap_or_else(|| "a Java exception without text".to_owned()))
+    }
+
+    /// What `toString` of an object returns.
+    fn text_of(&self, object: jobject) -> Option<String> {
+        let class = self.find_class(c"java/lang/Object").ok()?;
+        let to_string = self
+            .method_id(class.as_raw(), c"toString", c"()Ljava/lang/String;")
+            .ok()?;
+        let arguments = std::ptr::null();
+        let text = jni!(self, v1_2.CallObjectMethodA, object, to_string, arguments);
+        let text = self.checked(text).ok()?;
+        let null = std::ptr::null_mut();
+        let chars = jni!(self, v1_2.GetStringUTFChars, text.as_raw(), null);
+        if chars.is_null() {
+            return None;
+        }
+        // SAFETY: the VM returned a NUL-terminated copy, which is released below.
+        let copy = super::memory::decode(unsafe { CStr::from_ptr(chars) }.to_bytes());
+        jni!(self, v1_2.ReleaseStringUTFChars, text.as_raw(), chars);
+        Some(copy)
+    }
+
     /// `GetFieldID`.
     ///
     /// # Errors
@@ -146,6 +230,35 @@ impl Jni {
     /// `NewGlobalRef`.
     pub fn new_global(&self, object: jobject) -> GlobalRef {
         GlobalRef(jni!(self, v1_2.NewGlobalRef, object))
+    }
+
+    /// `NewByteArray`.
+    ///
+    /// # Errors
+    /// `INTERNAL`; the Java exception is cleared.
+    pub fn new_byte_array(&self, length: i32) -> Result<LocalRef<'_>> {
+        self.checked(jni!(self, v1_2.NewByteArray, length))
+    }
+
+    /// `NewObjectArray`, of nulls.
+    ///
+    /// # Errors
+    /// `INTERNAL`; the Java exception is cleared.
+    pub fn new_object_array(&self, length: i32, class: jclass) -> Result<LocalRef<'_>> {
+        let null = std::ptr::null_mut();
+        self.checked(jni!(self, v1_2.NewObjectArray, length, class, null))
+    }
+
+    /// `GetJavaVM`.
+    ///
+    /// # Errors
+    /// `INTERNAL` when the VM does not say.
+    pub fn java_vm(&self) -> Result<*mut JavaVM> {
+        let mut vm = std::ptr::null_mut();
+        match jni!(self, v1_2.GetJavaVM, &mut vm) {
+            jni_sys::JNI_OK if !vm.is_null() => Ok(vm),
+            _ => Err(JvmtiError::INTERNAL),
+        }
     }
 
     /// `IsSameObject`.

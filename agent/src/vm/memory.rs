@@ -60,7 +60,7 @@ pub(super) unsafe fn take_string(jvmti: Jvmti, text: *mut c_char) -> Option<Stri
 
 /// Decodes modified UTF-8 (JVM specification, 4.4.7): surrogates come as two
 /// three-byte sequences, NUL as `C0 80`.
-fn decode(bytes: &[u8]) -> String {
+pub(super) fn decode(bytes: &[u8]) -> String {
     if let Ok(plain) = std::str::from_utf8(bytes) {
         return plain.to_owned();
     }

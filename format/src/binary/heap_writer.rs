@@ -98,6 +98,13 @@ impl<W: Write> HeapWriter for BinaryWriter<W> {
         self.write_pending()
     }
 
+    fn heap_class_names(&mut self, class: &HeapClass<'_>) -> io::Result<()> {
+        self.class(class.class, class.name)?;
+        self.names(few(class.statics).iter().map(|field| field.name))?;
+        self.names(few(class.fields).iter().map(|field| field.name))?;
+        self.write_pending()
+    }
+
     fn heap_begin(&mut self, _totals: &HeapTotals, _ctime: &str) -> io::Result<()> {
         self.segment.clear();
         Ok(())
@@ -167,6 +174,11 @@ impl<W: Write> HeapWriter for BinaryWriter<W> {
             body.counter(length as u64).u1(element.code());
             elements(array.values, length, body);
         })
+    }
+
+    fn heap_encoded(&mut self, length: u32) -> io::Result<&mut dyn Write> {
+        self.end_segment()?;
+        self.begin_encoded_segment(length)
     }
 
     fn heap_class(&mut self, class: &HeapClass<'_>) -> io::Result<()> {

@@ -164,6 +164,16 @@ impl<W: Write> BinaryWriter<W> {
         result
     }
 
+    /// Writes the head of a segment of `length` bytes, which go to the writer returned.
+    pub(super) fn begin_encoded_segment(&mut self, length: u32) -> io::Result<&mut dyn Write> {
+        let [t0, t1, t2, t3] = self.micros.to_be_bytes();
+        let [l0, l1, l2, l3] = length.to_be_bytes();
+        let tag = tags::record::HEAP_DUMP_SEGMENT;
+        self.out
+            .write_all(&[tag, t0, t1, t2, t3, l0, l1, l2, l3])?;
+        Ok(&mut self.out)
+    }
+
     /// The trace itself if the file has it, else the one that stands for all unknown ones.
     pub(super) fn known_trace(&self, trace: TraceSerial) -> TraceSerial {
         if self.has_trace(trace) {

@@ -4,9 +4,10 @@ use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
 use super::TextWriter;
+use super::digits::{decimal, hex, name};
 use super::escape::Name;
 use crate::binary::Value;
-use crate::ids::ObjectId;
+use crate::ids::{ObjectId, TraceSerial};
 use crate::model::{
     HeapClass, HeapField, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapRoot, HeapSummary,
     HeapTotals, RootKind, SiteOrder,
@@ -53,6 +54,10 @@ impl<W: Write> HeapWriter for TextWriter<W> {
         Ok(())
     }
 
+    fn heap_class_names(&mut self, _class: &HeapClass<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
     fn heap_begin(&mut self, totals: &HeapTotals, ctime: &str) -> io::Result<()> {
         let (HeapTotals { objects, bytes }, ctime) = (totals, Name(ctime.trim_end()));
         self.write(|s| {
@@ -68,67 +73,61 @@ impl<W: Write> HeapWriter for TextWriter<W> {
     }
 
     fn heap_instance(&mut self, instance: &HeapInstance<'_>) -> io::Result<()> {
-        let HeapInstance {
-            object,
-            size,
-            trace,
-            class,
-            class_name,
-            fields,
-        } = instance;
-        self.write(|s| {
-            let class_name = Name(class_name);
-            writeln!(
-                s,
-                "OBJ {object:x} (sz={size}, trace={trace}, class={class_name}@{class:x})"
-            )?;
+        self.write_bytes(|out| {
+            out.extend_from_slice(b"OBJ ");
+            hex(out, instance.object.get());
+            out.extend_from_slice(b" (sz=");
+            decimal(out, instance.size);
+            out.extend_from_slice(b", trace=");
+            decimal(out, instance.trace.get().into());
+            out.extend_from_slice(b", class=");
+            name(out, instance.class_name);
+            out.push(b'@');
+            hex(out, instance.class.get());
+            out.extend_from_slice(b")\n");
             // The text format has the topmost class first.
-            for (name, id) in fields.iter().rev().flat_map(|fields| references(fields)) {
-                let tab = if name.len() < 8 { "\t" } else { "" };
-                writeln!(s, "\t{}\t{tab}{id:x}", Name(name))?;
+            let lists = instance.fields.iter().rev();
+            for (field, id) in lists.flat_map(|fields| references(fields)) {
+                out.push(b'\t');
+                name(out, field);
+                out.extend_from_slice(if field.len() < 8 { b"\t\t" } else { b"\t" });
+                hex(out, id.get());
+                out.push(b'\n');
             }
-            Ok(())
         })
     }
 
     fn heap_object_array(&mut self, array: &HeapObjectArray<'_>) -> io::Result<()> {
-        let HeapObjectArray {
-            array,
-            size,
-            trace,
-            class,
-            class_name,
-            elements,
-        } = array;
-        self.write(|s| {
-            write!(
-                s,
-                "ARR {array:x} (sz={size}, trace={trace}, nelems={}, ",
-                elements.len()
-            )?;
-            writeln!(s, "elem type={}@{class:x})", Name(class_name))?;
-            let references = elements.iter().enumerate().filter(|(_, id)| !id.is_null());
-            references
-                .into_iter()
-                .try_for_each(|(index, id)| writeln!(s, "\t[{index}]\t\t{id:x}"))
+        self.write_bytes(|out| {
+            let length = array.elements.len() as u64;
+            array_head(out, array.array, array.size, array.trace, length);
+            name(out, array.class_name);
+            out.push(b'@');
+            hex(out, array.class.get());
+            out.extend_from_slice(b")\n");
+            for (index, id) in array.elements.iter().enumerate() {
+                if !id.is_null() {
+                    out.extend_from_slice(b"\t[");
+                    decimal(out, index as u64);
+                    out.extend_from_slice(b"]\t\t");
+                    hex(out, id.get());
+                    out.push(b'\n');
+                }
+            }
         })
     }
 
     fn heap_primitive_array(&mut self, array: &HeapPrimitiveArray<'_>) -> io::Result<()> {
-        let HeapPrimitiveArray {
-            array,
-            size,
-            trace,
-            values,
-        } = array;
-        let (length, element) = (values.len(), values.element().name());
-        self.write(|s| {
-            write!(
-                s,
-                "ARR {array:x} (sz={size}, trace={trace}, nelems={length}, "
-            )?;
-            writeln!(s, "elem type={element}[])")
+        self.write_bytes(|out| {
+            let length = array.values.len() as u64;
+            array_head(out, array.array, array.size, array.trace, length);
+            out.extend_from_slice(array.values.element().name().as_bytes());
+            out.extend_from_slice(b"[])\n");
         })
+    }
+
+    fn heap_encoded(&mut self, _length: u32) -> io::Result<&mut dyn Write> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn heap_class(&mut self, class: &HeapClass<'_>) -> io::Result<()> {
@@ -161,6 +160,19 @@ impl<W: Write> HeapWriter for TextWriter<W> {
     fn heap_end(&mut self) -> io::Result<()> {
         self.write(|s| s.write_str("HEAP DUMP END\n"))
     }
+}
+
+/// The head of an array's line up to the name of its class.
+fn array_head(out: &mut Vec<u8>, array: ObjectId, size: u64, trace: TraceSerial, length: u64) {
+    out.extend_from_slice(b"ARR ");
+    hex(out, array.get());
+    out.extend_from_slice(b" (sz=");
+    decimal(out, size);
+    out.extend_from_slice(b", trace=");
+    decimal(out, trace.get().into());
+    out.extend_from_slice(b", nelems=");
+    decimal(out, length);
+    out.extend_from_slice(b", elem type=");
 }
 
 /// Names and values of the references that are not null.

@@ -3,6 +3,7 @@
 //! Line layouts and column widths are those of the JDK 8 agent, as shown in the manual of HPROF
 //! ("HPROF: A Heap/CPU Profiling Tool", Java SE 8 documentation). Text is UTF-8.
 
+mod digits;
 mod escape;
 mod heap;
 mod monitors;

@@ -19,6 +19,7 @@ pub struct TextWriter<W> {
     out: W,
     traces: SerialSet,
     lines: String,
+    bytes: Vec<u8>,
 }
 
 impl<W: Write> TextWriter<W> {
@@ -28,6 +29,7 @@ impl<W: Write> TextWriter<W> {
             out,
             traces: SerialSet::default(),
             lines: String::new(),
+            bytes: Vec::new(),
         }
     }
 
@@ -39,6 +41,13 @@ impl<W: Write> TextWriter<W> {
     /// Gives the underlying writer back.
     pub fn into_inner(self) -> W {
         self.out
+    }
+
+    /// As [`Self::write`], for lines that come by the million. They must be UTF-8.
+    pub(super) fn write_bytes(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.bytes.clear();
+        fill(&mut self.bytes);
+        self.out.write_all(&self.bytes)
     }
 
     /// Collects lines and writes them in one piece.

@@ -1,6 +1,6 @@
 //! The part of the interface about the heap.
 
-use std::io;
+use std::io::{self, Write};
 
 use crate::model::{
     HeapClass, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapRoot, HeapSummary, HeapTotals,
@@ -23,6 +23,13 @@ pub trait HeapWriter {
     /// Writes the totals of the heap. The text format has no place for them.
     fn heap_summary(&mut self, summary: &HeapSummary) -> io::Result<()>;
 
+    /// Writes the names of a class and its fields, which [`heap_class`](Self::heap_class) refers to.
+    ///
+    /// Optional; but if it was called for all classes before [`heap_begin`](Self::heap_begin), the
+    /// segments of a binary dump follow each other without other records in between, and some readers
+    /// know no other files. The text format needs no such thing.
+    fn heap_class_names(&mut self, class: &HeapClass<'_>) -> io::Result<()>;
+
     /// Begins a heap dump. The text format shows the totals; a caller that wants them to be right
     /// counts before it writes.
     fn heap_begin(&mut self, totals: &HeapTotals, ctime: &str) -> io::Result<()>;
@@ -41,6 +48,13 @@ pub trait HeapWriter {
 
     /// Writes an array of a primitive type. The text format does not show elements.
     fn heap_primitive_array(&mut self, array: &HeapPrimitiveArray<'_>) -> io::Result<()>;
+
+    /// Begins a segment of instances and arrays that are encoded already: exactly `length` bytes of
+    /// whole sub-records with identifiers of eight bytes, which the caller then writes.
+    /// Traces they name must have been written.
+    ///
+    /// The text format cannot take them: [`io::ErrorKind::Unsupported`].
+    fn heap_encoded(&mut self, length: u32) -> io::Result<&mut dyn Write>;
 
     /// Writes a class.
     fn heap_class(&mut self, class: &HeapClass<'_>) -> io::Result<()>;

@@ -5,13 +5,16 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::SignalEngine;
+use super::anchor;
 use super::timer;
 use super::unwind::{self, Registers};
 
 /// `AsyncGetCallTrace`'s codes for a thread in Java code whose top frame it
-/// could not make out: the only failures that a second try can mend.
+/// could not make out.
 const UNKNOWN_JAVA: i32 = -5;
 const NOT_WALKABLE_JAVA: i32 = -6;
+/// The code for a thread in VM code whose last Java frame is not complete.
+const UNKNOWN_NOT_JAVA: i32 = -3;
 
 static ENGINE: AtomicPtr<SignalEngine> = AtomicPtr::new(ptr::null_mut());
 
@@ -83,19 +86,21 @@ fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
     if count == UNKNOWN_JAVA || count == NOT_WALKABLE_JAVA {
         // SAFETY: the context is the kernel's.
         let top = unsafe { unwind::registers(context) };
-        let again = unwind::retry(
-            top,
-            thread.stack_end(),
-            &engine.code_cache,
-            |r: Registers| {
+        let again = engine
+            .unwinder
+            .retry(top, thread.stack_end(), |r: Registers| {
                 // SAFETY: as above; the old registers are put back below.
                 unsafe { unwind::set_registers(context, r) };
                 walk()
-            },
-        );
+            });
         // SAFETY: as above.
         unsafe { unwind::set_registers(context, top) };
         count = again.unwrap_or(count);
+    }
+    if count == UNKNOWN_NOT_JAVA {
+        let (sp_at, pc_at) = thread.anchor();
+        // SAFETY: the addresses are those of the current thread's anchor.
+        count = unsafe { anchor::complete(sp_at, pc_at, &engine.unwinder, walk) }.unwrap_or(count);
     }
     claim.publish(
         weight,

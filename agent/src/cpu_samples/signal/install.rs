@@ -27,12 +27,40 @@ pub enum SignalError {
     Refused(i32, std::io::Error),
 }
 
+/// `struct sigaction` as the kernel has it; the C library hides the restorer.
+#[repr(C)]
+#[derive(Default)]
+struct KernelAction {
+    handler: usize,
+    flags: usize,
+    restorer: usize,
+    mask: u64,
+}
+
 type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
 
 impl Installed {
     /// The signal's number.
     pub fn signal(self) -> i32 {
         self.signal
+    }
+
+    /// Where the handler returns to: a piece of the C library that ends signal
+    /// handlers, the same for all of them. 0 when the kernel does not tell.
+    pub(super) fn restorer(self) -> usize {
+        let mut action = KernelAction::default();
+        // SAFETY: the kernel only writes the action, whose layout this is; the
+        // size of a signal set is eight bytes.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                self.signal,
+                std::ptr::null::<KernelAction>(),
+                &raw mut action,
+                size_of::<u64>(),
+            )
+        };
+        if result == 0 { action.restorer } else { 0 }
     }
 
     /// Whether the handler is still ours: another library may have replaced it.

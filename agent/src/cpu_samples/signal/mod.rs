@@ -10,13 +10,14 @@
 //!
 //! # Rules for code that runs in the handler
 //!
-//! `handler`, `first_signal`, `unwind`, and the parts of `slots` and `ring` they call:
+//! `handler`, `anchor`, `first_signal`, `unwind`, and the parts of `slots` and `ring` they call:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - nothing that can panic: no indexing, no arithmetic that can overflow in a
 //!   checked build, no `unwrap`;
 //! - memory is preallocated and never freed, so a late signal finds it valid;
 //! - `errno` is as it was when the handler returns.
 
+mod anchor;
 mod asgct;
 mod code_cache;
 mod first_signal;
@@ -41,13 +42,14 @@ use code_cache::CodeCache;
 use first_signal::FirstSignal;
 use ring::Ring;
 use slots::Slots;
+use unwind::Unwinder;
 
 /// The engine, leaked once it is started: the handler may run at any time.
 pub struct SignalEngine {
     walk: AsyncGetCallTrace,
     ring: Ring,
     slots: Slots,
-    code_cache: CodeCache,
+    unwinder: Unwinder,
     sampling: AtomicBool,
     lost: AtomicU64,
     foreign: AtomicU64,
@@ -85,7 +87,7 @@ impl SignalEngine {
             walk,
             ring: Ring::new(depth),
             slots: Slots::new(),
-            code_cache: CodeCache::of(structs),
+            unwinder: Unwinder::new(CodeCache::of(structs)),
             sampling: AtomicBool::new(true),
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
@@ -106,6 +108,7 @@ impl SignalEngine {
         let engine: &'static Self = Box::leak(Box::new(self));
         handler::publish(engine);
         let installed = install::install(wanted, handler::on_signal)?;
+        engine.unwinder.set_restorer(installed.restorer());
         Ok((engine, installed))
     }
 

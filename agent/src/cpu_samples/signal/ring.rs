@@ -264,10 +264,10 @@ mod tests {
                     done.fetch_add(1, Ordering::Release);
                 });
             }
-            while done.load(Ordering::Acquire) < 4 || ring.drain(|_| ()) > 0 {
+            loop {
+                let last = done.load(Ordering::Acquire) == 4;
                 ring.drain(|sample| total += u64::from(sample.weight));
-                if done.load(Ordering::Acquire) == 4 {
-                    ring.drain(|sample| total += u64::from(sample.weight));
+                if last {
                     break;
                 }
             }

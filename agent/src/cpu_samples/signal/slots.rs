@@ -30,6 +30,9 @@ pub struct ThreadSlot {
     pub serial: u32,
     /// The highest address of its stack; 0 when not known.
     pub stack_end: usize,
+    /// Where the VM keeps stack pointer and program counter of the thread's last
+    /// Java frame; 0 when not known.
+    pub anchor: (usize, usize),
 }
 
 /// A slot and the generation it was acquired in.
@@ -64,6 +67,8 @@ pub(super) struct Slot {
     virtual_thread: AtomicU32,
     sampled_virtual_thread: AtomicU32,
     stack_end: AtomicUsize,
+    anchor_sp: AtomicUsize,
+    anchor_pc: AtomicUsize,
     cpu_start_nanos: AtomicU64,
     /// Whether no signal has come yet.
     fresh: AtomicBool,
@@ -85,6 +90,15 @@ impl Current<'_> {
 
     pub(super) fn stack_end(&self) -> usize {
         self.slot.stack_end.load(Ordering::Relaxed)
+    }
+
+    /// Addresses of the last Java frame's stack pointer and program counter.
+    pub(super) fn anchor(&self) -> (usize, usize) {
+        let slot = self.slot;
+        (
+            slot.anchor_sp.load(Ordering::Relaxed),
+            slot.anchor_pc.load(Ordering::Relaxed),
+        )
     }
 
     /// True once, for the thread's first signal.
@@ -159,6 +173,8 @@ impl Slots {
         slot.virtual_thread.store(0, Ordering::Relaxed);
         slot.sampled_virtual_thread.store(0, Ordering::Relaxed);
         slot.stack_end.store(thread.stack_end, Ordering::Relaxed);
+        slot.anchor_sp.store(thread.anchor.0, Ordering::Relaxed);
+        slot.anchor_pc.store(thread.anchor.1, Ordering::Relaxed);
         slot.cpu_start_nanos
             .store(timer::thread_cpu_nanos(thread.tid), Ordering::Relaxed);
         slot.fresh.store(true, Ordering::Relaxed);
@@ -239,6 +255,7 @@ mod tests {
             env: ptr::null_mut(),
             serial,
             stack_end: 0,
+            anchor: (0, 0),
         }
     }
 

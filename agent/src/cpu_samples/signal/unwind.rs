@@ -7,6 +7,7 @@
 //! it like any other context before it walks.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::code_cache::CodeCache;
 
@@ -21,45 +22,90 @@ pub(super) struct Registers {
 /// How many native frames are looked through for the compiled caller.
 const MOST_NATIVE_FRAMES: usize = 32;
 
-/// Calls `walk` with each caller that the top frame may have, until one gives
-/// frames. `stack_end` bounds what may be read.
-pub(super) fn retry(
-    top: Registers,
-    stack_end: usize,
-    code: &CodeCache,
-    mut walk: impl FnMut(Registers) -> i32,
-) -> Option<i32> {
-    let stack = Stack {
-        low: top.sp,
-        end: stack_end,
-    };
-    if code.contains(top.pc) {
-        // A stub without a frame, or a method at its very first instruction.
-        if let Some(caller) = stack
-            .leaf_caller(top)
-            .filter(|caller| code.contains(caller.pc))
-        {
-            let frames = walk(caller);
-            if frames > 0 {
-                return Some(frames);
+/// What second tries must know of the process.
+pub(super) struct Unwinder {
+    code: CodeCache,
+    /// The return address of signal handlers; 0 when it is not known.
+    restorer: AtomicUsize,
+}
+
+impl Unwinder {
+    pub(super) fn new(code: CodeCache) -> Self {
+        Self {
+            code,
+            restorer: AtomicUsize::new(0),
+        }
+    }
+
+    /// Tells where signal handlers return to.
+    pub(super) fn set_restorer(&self, address: usize) {
+        self.restorer.store(address, Ordering::Relaxed);
+    }
+
+    /// Whether compiled Java code lies at an address.
+    pub(super) fn is_java_code(&self, address: usize) -> bool {
+        self.code.contains(address)
+    }
+
+    /// Calls `walk` with each caller that the top frame may have, until one gives
+    /// frames. `stack_end` bounds what may be read.
+    pub(super) fn retry(
+        &self,
+        top: Registers,
+        stack_end: usize,
+        mut walk: impl FnMut(Registers) -> i32,
+    ) -> Option<i32> {
+        let restorer = self.restorer.load(Ordering::Relaxed);
+        let stack = Stack {
+            low: top.sp,
+            end: stack_end,
+            restorer,
+        };
+        if self.code.contains(top.pc) {
+            // A stub without a frame, or a method at its very first instruction.
+            if let Some(caller) = stack.leaf_caller(top).filter(|c| self.code.contains(c.pc)) {
+                let frames = walk(caller);
+                if frames > 0 {
+                    return Some(frames);
+                }
+            }
+        } else if let Some(interrupted) = stack.interrupted_by_handler_at(top.sp) {
+            // Our signal came before the first instruction of another handler:
+            // the kernel delivers signals that are due together in one go.
+            if self.code.contains(interrupted.pc) {
+                let frames = walk(interrupted);
+                return (frames > 0).then_some(frames);
             }
         }
-    }
-    let mut registers = top;
-    for _ in 0..MOST_NATIVE_FRAMES {
-        registers = stack.caller(registers)?;
-        if code.contains(registers.pc) {
-            let frames = walk(registers);
-            return (frames > 0).then_some(frames);
+        let mut registers = top;
+        for _ in 0..MOST_NATIVE_FRAMES {
+            registers = stack.caller(registers)?;
+            if self.code.contains(registers.pc) {
+                let frames = walk(registers);
+                return (frames > 0).then_some(frames);
+            }
         }
+        None
     }
-    None
 }
 
 struct Stack {
     low: usize,
     end: usize,
+    restorer: usize,
 }
+
+/// Where the kernel keeps registers in the frame of a signal handler, in words
+/// from the return address: the return address, then `ucontext_t` (five words
+/// before its registers), whose registers are r8-r15, rdi, rsi, rbp, rbx, rdx,
+/// rax, rcx, rsp, rip (`struct rt_sigframe` and `struct sigcontext` of the
+/// kernel on x86-64).
+#[cfg(target_arch = "x86_64")]
+const SIGNAL_FRAME_WORDS: Registers = Registers {
+    pc: 6 + 16,
+    sp: 6 + 15,
+    fp: 6 + 10,
+};
 
 impl Stack {
     fn read(&self, address: usize) -> Option<usize> {
@@ -89,11 +135,33 @@ impl Stack {
         None
     }
 
+    /// What was interrupted by the signal handler whose return address is at
+    /// `address`; `None` when that is no handler's frame.
+    #[cfg(target_arch = "x86_64")]
+    fn interrupted_by_handler_at(&self, address: usize) -> Option<Registers> {
+        if self.restorer == 0 || self.read(address)? != self.restorer {
+            return None;
+        }
+        let word = |index: usize| self.read(address.checked_add(index * size_of::<usize>())?);
+        let at = SIGNAL_FRAME_WORDS;
+        let (pc, sp, fp) = (word(at.pc)?, word(at.sp)?, word(at.fp)?);
+        (sp > address).then_some(Registers { pc, sp, fp })
+    }
+
+    /// The frame of a handler is laid out differently elsewhere.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn interrupted_by_handler_at(&self, _address: usize) -> Option<Registers> {
+        None
+    }
+
     /// The caller by the chain of frame pointers: saved frame pointer, then
     /// return address, on x86-64 and AArch64 alike.
     fn caller(&self, callee: Registers) -> Option<Registers> {
         let word = size_of::<usize>();
         let return_at = callee.fp.checked_add(word)?;
+        if let Some(interrupted) = self.interrupted_by_handler_at(return_at) {
+            return (interrupted.sp > callee.sp).then_some(interrupted);
+        }
         let (fp, pc) = (self.read(callee.fp)?, self.read(return_at)?);
         let sp = return_at.checked_add(word)?;
         // Frames only ever lie further up.
@@ -181,13 +249,22 @@ mod tests {
         let stack = Stack {
             low,
             end: low + size_of_val(&words),
+            restorer: 0,
         };
         assert_eq!(stack.read(low), Some(1));
         assert_eq!(stack.read(low + 3 * size_of::<usize>()), Some(4));
         assert_eq!(stack.read(low + 4 * size_of::<usize>()), None);
         assert_eq!(stack.read(low + 1), None);
         assert_eq!(stack.read(low - 8), None);
-        assert_eq!(Stack { low: 0, end: 0 }.read(0), None);
+        assert_eq!(
+            Stack {
+                low: 0,
+                end: 0,
+                restorer: 0
+            }
+            .read(0),
+            None
+        );
     }
 
     #[test]
@@ -201,6 +278,7 @@ mod tests {
         let stack = Stack {
             low: base,
             end: at(8),
+            restorer: 0,
         };
         let first = stack
             .caller(Registers {
@@ -220,5 +298,31 @@ mod tests {
         let second = stack.caller(first).unwrap();
         assert_eq!(second.pc, 0x2000);
         assert_eq!(stack.caller(second), None);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_entry_of_another_signal_handler_leads_to_what_it_interrupted() {
+        let words: [AtomicUsize; 40] = [const { AtomicUsize::new(0) }; 40];
+        let base = words.as_ptr() as usize;
+        let set = |index: usize, word| words[index].store(word, Ordering::Relaxed);
+        set(0, 0x7e57);
+        set(SIGNAL_FRAME_WORDS.pc, 0x1234);
+        set(SIGNAL_FRAME_WORDS.sp, base + 39 * size_of::<usize>());
+        set(SIGNAL_FRAME_WORDS.fp, 5);
+        let end = base + size_of_val(&words);
+        let stack = Stack {
+            low: base,
+            end,
+            restorer: 0x7e57,
+        };
+        let interrupted = stack.interrupted_by_handler_at(base).unwrap();
+        assert_eq!((interrupted.pc, interrupted.fp), (0x1234, 5));
+        let other = Stack {
+            low: base,
+            end,
+            restorer: 0x7e58,
+        };
+        assert_eq!(other.interrupted_by_handler_at(base), None);
     }
 }

@@ -1,0 +1,153 @@
+//! heap=dump: all objects, and what keeps them alive.
+//!
+//! The VM's own dumper writes the heap into a file, which is copied into a binary profile
+//! while the VM writes it ([`splice`]). For text it is read twice: once for what is about
+//! classes, threads and roots ([`survey`]), and once for the objects ([`text`]).
+//! Nothing is kept for each object. Before the dump the mode costs nothing.
+//!
+//! In the profile all serials and names are the profile's own; object and class ids are the VM's
+//! addresses.
+
+mod primitive_array;
+mod reader;
+mod sizes;
+mod splice;
+mod survey;
+mod text;
+mod thread_objects;
+mod vm_dump;
+mod vm_names;
+mod write;
+
+pub use write::{Content, Numbers};
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hprof_format::writer::ProfileWriter;
+
+use crate::vm::{Jni, Jvmti, VmDumper};
+use reader::{DumpError, DumpReader, Growth, Visitor};
+use splice::Splice;
+use vm_dump::Place;
+
+/// Why there is no dump, or only a part of one.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Nothing was written.
+    #[error("no heap dump: {0}")]
+    NoDump(String),
+    /// The profile has a heap dump without its end.
+    #[error("the heap dump is cut off: {0}")]
+    CutOff(String),
+    /// The profile cannot be written; whoever owns the output reports that.
+    #[error("cannot write: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// What is said about a dump in the end.
+#[derive(Clone, Copy, Debug)]
+pub struct Summary {
+    /// Objects and arrays.
+    pub objects: u64,
+    /// From the beginning to the end.
+    pub time: Duration,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.time.as_secs_f64();
+        let objects = self.objects;
+        write!(
+            f,
+            "heap dump: {objects} objects, {seconds:.1} s, after a garbage collection"
+        )
+    }
+}
+
+/// Who asks for a dump.
+pub struct Request<'a> {
+    /// The VM's dumper.
+    pub dumper: VmDumper,
+    /// The environment.
+    pub jvmti: Jvmti,
+    /// That of the current thread.
+    pub jni: &'a Jni,
+    /// Where the profile is. Its folder must have room for a copy.
+    pub output: &'a Path,
+    /// What the dump is to hold.
+    pub content: Content,
+    /// The present time as text.
+    pub ctime: &'a str,
+}
+
+/// Collects garbage, and writes all objects that are left.
+///
+/// # Errors
+/// [`Failure`].
+pub fn dump(
+    request: &Request<'_>,
+    writer: &mut (dyn ProfileWriter + Send),
+    numbers: &mut dyn Numbers,
+) -> Result<Summary, Failure> {
+    let started = Instant::now();
+    let objects = if request.content.text {
+        text::dump(request, writer, numbers)?
+    } else {
+        binary(request, writer, numbers)?
+    };
+    Ok(Summary {
+        objects,
+        time: started.elapsed(),
+    })
+}
+
+fn binary(
+    request: &Request<'_>,
+    writer: &mut (dyn ProfileWriter + Send),
+    numbers: &mut dyn Numbers,
+) -> Result<u64, Failure> {
+    let place = Place::create(request.output).map_err(Failure::NoDump)?;
+    let mut splice = Splice::new(writer, numbers, request.content);
+    let (dumped, read) = follow(request, &place, true, &mut splice);
+    match (dumped, read) {
+        (_, Err(DumpError::Output(error))) => Err(error.into()),
+        (Err(reason), _) if splice.has_begun() => Err(Failure::CutOff(reason)),
+        (Err(reason), _) => Err(Failure::NoDump(reason)),
+        (Ok(()), Err(error)) if splice.has_begun() => Err(Failure::CutOff(error.to_string())),
+        (Ok(()), Err(error)) => Err(Failure::NoDump(error.to_string())),
+        (Ok(()), Ok(_)) => Ok(splice.end()?),
+    }
+}
+
+/// Lets the VM dump its heap, and shows the dump to `visitor` on another thread meanwhile: the VM
+/// writes with one thread, or few, and stands still otherwise. Returns how both went.
+fn follow<V: Visitor + Send>(
+    request: &Request<'_>,
+    place: &Place,
+    frees: bool,
+    visitor: &mut V,
+) -> (Result<(), String>, Result<File, DumpError>) {
+    let growth = Growth::default();
+    let read = |visitor: &mut V| {
+        let file = place.file(&growth)?;
+        DumpReader::new(&file, &growth, frees)?.read(visitor)?;
+        Ok(file)
+    };
+    let (dumped, read_meanwhile) = thread::scope(|scope| {
+        let reader = thread::Builder::new()
+            .name("HPROF heap dump".to_owned())
+            .spawn_scoped(scope, || read(&mut *visitor));
+        let dumped = place.dump(request.dumper, request.jni, true, &growth);
+        let panicked = |_| Err(DumpError::Read(io::Error::other("internal error")));
+        let result = reader.ok().map(|it| it.join().unwrap_or_else(panicked));
+        (dumped, result)
+    });
+    // When there are no more threads to be had: one after the other.
+    let read = read_meanwhile.unwrap_or_else(|| read(visitor));
+    (dumped, read)
+}

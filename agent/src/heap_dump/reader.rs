@@ -1,0 +1,366 @@
+//! Reads a dump that the VM writes, in pieces of about a mebibyte, while it is being written.
+//!
+//! The reader of the format crate hands out one sub-record at a time. Here whole runs of them are
+//! handed out, in a buffer that may be changed, so that a dump can be copied
+//! with small changes at the speed of memory.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hprof_format::binary::{IdSize, Record, SubRecords, tags};
+use hprof_format::reader::{Damage, FileHeader, HeaderError};
+
+use super::primitive_array;
+
+/// Why a dump of the VM cannot be passed on.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpError {
+    /// The VM's file cannot be read.
+    #[error("cannot read the VM's dump: {0}")]
+    Read(#[from] io::Error),
+    /// The VM's file is no dump.
+    #[error("the VM's dump cannot be used: {0}")]
+    Header(#[from] HeaderError),
+    /// The VM's file is damaged.
+    #[error("the VM's dump is damaged {0}")]
+    Damaged(#[from] Damage),
+    /// It has identifiers of four bytes, ours have eight.
+    #[error("the VM's dump has identifiers of 4 bytes")]
+    NarrowIds,
+    /// It ends without its end mark.
+    #[error("the VM's dump ends too early, after {0} bytes")]
+    Unfinished(u64),
+    /// The profile cannot be written; whoever owns the output reports that.
+    #[error("cannot write: {0}")]
+    Output(#[source] io::Error),
+}
+
+/// Takes in what a dump holds.
+pub trait Visitor {
+    /// A record outside the heap.
+    fn record(&mut self, record: &Record<'_>) -> Result<(), DumpError>;
+
+    /// Takes in the whole sub-records at the start of `bytes` and returns how long they are. A
+    /// sub-record that is cut off by the end is shown again later, with all of its bytes.
+    /// `offset` is the place in the file, for reports.
+    fn sub_records(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize, DumpError>;
+
+    /// Takes in a primitive array too large for the buffer: its head, and its elements, which
+    /// need not be read.
+    fn large_array(
+        &mut self,
+        head: &[u8; primitive_array::HEAD],
+        elements: &mut dyn Read,
+    ) -> Result<(), DumpError>;
+}
+
+/// Tells whether the VM still writes.
+#[derive(Default)]
+pub struct Growth {
+    finished: AtomicBool,
+}
+
+impl Growth {
+    /// The VM has written all it will write.
+    pub fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    /// Whether that was so.
+    pub fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    /// Waits a little for more.
+    pub fn wait(&self) {
+        std::thread::sleep(Duration::from_micros(500));
+    }
+}
+
+/// A dump that is read from start to end.
+pub struct DumpReader<'a> {
+    growth: &'a Growth,
+    file: File,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Where `start` is in the file.
+    offset: u64,
+    is_at_end: bool,
+    /// Free the disk space of what was read.
+    frees: bool,
+    freed: u64,
+}
+
+const BUFFER: usize = 1 << 20;
+const RECORD_HEAD: usize = 9;
+/// Disk space is freed in steps of this.
+const FREE_STEP: u64 = 32 << 20;
+
+impl<'a> DumpReader<'a> {
+    /// Reads `file` from its start, and waits for more until `growth` tells that there is no more. With `frees`, the disk space of what was read is given back, as
+    /// the copy takes as much: the file cannot be read again.
+    pub fn new(file: &File, growth: &'a Growth, frees: bool) -> Result<Self, DumpError> {
+        let mut file = file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Self {
+            growth,
+            file,
+            buffer: vec![0; BUFFER],
+            start: 0,
+            end: 0,
+            offset: 0,
+            is_at_end: false,
+            frees,
+            freed: 0,
+        })
+    }
+
+    /// Shows the whole dump to `visitor`.
+    pub fn read(mut self, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
+        self.fill(FileHeader::LENGTH)?;
+        let header = FileHeader::parse(self.unread())?;
+        if header.id_size != IdSize::Eight {
+            return Err(DumpError::NarrowIds);
+        }
+        self.skip(FileHeader::LENGTH);
+        let mut ended = false;
+        while self.fill(1)? {
+            if !self.fill(RECORD_HEAD)? {
+                return Err(DumpError::Unfinished(self.offset));
+            }
+            let head = self.unread();
+            let tag = head[0];
+            let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+            match tag {
+                tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => {
+                    let length = match length {
+                        0 => self.final_length()?,
+                        length => length,
+                    };
+                    self.skip(RECORD_HEAD);
+                    self.heap(u64::from(length), visitor)?;
+                }
+                tags::record::HEAP_DUMP_END => {
+                    self.skip(RECORD_HEAD);
+                    ended = true;
+                }
+                _ => self.record(tag, length as usize, visitor)?,
+            }
+        }
+        if !ended {
+            return Err(DumpError::Unfinished(self.offset));
+        }
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        tag: u8,
+        length: usize,
+        visitor: &mut dyn Visitor,
+    ) -> Result<(), DumpError> {
+        if !self.fill(RECORD_HEAD + length)? {
+            return Err(DumpError::Unfinished(self.offset));
+        }
+        let body = &self.unread()[RECORD_HEAD..RECORD_HEAD + length];
+        let at = self.offset + RECORD_HEAD as u64;
+        match Record::decode(tag, body, IdSize::Eight, at) {
+            Some(record) => visitor.record(&record)?,
+            None => {
+                return Err(Damage::ShortRecord {
+                    offset: self.offset,
+                    tag,
+                    length: length as u64,
+                }
+                .into());
+            }
+        }
+        self.skip(RECORD_HEAD + length);
+        Ok(())
+    }
+
+    /// The length of a segment that had none when it was read: before JDK 14 the VM writes it last.
+    fn final_length(&mut self) -> io::Result<u32> {
+        while !self.growth.is_finished() {
+            self.growth.wait();
+        }
+        let mut length = [0; 4];
+        self.file.read_exact_at(&mut length, self.offset + 5)?;
+        Ok(u32::from_be_bytes(length))
+    }
+
+    fn heap(&mut self, length: u64, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
+        let mut left = length;
+        let mut needed = 1;
+        while left > 0 {
+            if !self.fill(needed)? {
+                return Err(DumpError::Unfinished(self.offset));
+            }
+            let window = (self.end - self.start).min(usize::try_from(left).unwrap_or(usize::MAX));
+            let offset = self.offset;
+            let bytes = &mut self.buffer[self.start..self.start + window];
+            let done = visitor.sub_records(bytes, offset)?;
+            if done > 0 {
+                self.skip(done);
+                left -= done as u64;
+                needed = 1;
+                continue;
+            }
+            let window = &self.buffer[self.start..self.start + window];
+            if let Some((head, elements)) = primitive_array::large(window, BUFFER / 2) {
+                let whole = head.len() as u64 + elements;
+                if whole > left {
+                    return Err(too_long(offset, head[0], whole, left));
+                }
+                self.large_array(&head, elements, visitor)?;
+                left -= whole;
+                needed = 1;
+            } else {
+                needed = self.missing(left, offset)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many bytes to have at once for the sub-record that the buffer cuts off.
+    fn missing(&self, left: u64, offset: u64) -> Result<usize, DumpError> {
+        let unread = self.end - self.start;
+        let bytes = &self.unread()[..unread.min(usize::try_from(left).unwrap_or(usize::MAX))];
+        match SubRecords::new(bytes, IdSize::Eight, offset).next() {
+            Some(Err(Damage::SubRecordBody { expected, tag, .. })) if expected > left => {
+                Err(too_long(offset, tag, expected, left))
+            }
+            Some(Err(Damage::SubRecordBody { expected, .. })) => {
+                // A class is decoded list by list, so `expected` may be one list's end only.
+                Ok(usize::try_from(expected).unwrap_or(usize::MAX).max(unread + 1))
+            }
+            Some(Err(damage)) => Err(damage.into()),
+            // The visitor refused what can be decoded.
+            _ => Err(DumpError::Unfinished(offset)),
+        }
+    }
+
+    fn large_array(
+        &mut self,
+        head: &[u8; primitive_array::HEAD],
+        elements: u64,
+        visitor: &mut dyn Visitor,
+    ) -> Result<(), DumpError> {
+        self.skip(head.len());
+        let mut rest = Elements {
+            reader: self,
+            left: elements,
+        };
+        visitor.large_array(head, &mut rest)?;
+        let unread = rest.left;
+        self.pass_over(unread)
+    }
+
+    fn unread(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    fn skip(&mut self, length: usize) {
+        self.start += length;
+        self.offset += length as u64;
+    }
+
+    /// Passes over bytes that may not be in the buffer.
+    fn pass_over(&mut self, length: u64) -> Result<(), DumpError> {
+        let buffered = (self.end - self.start).min(usize::try_from(length).unwrap_or(usize::MAX));
+        self.skip(buffered);
+        let rest = length - buffered as u64;
+        // Beyond what is written yet this is no error; the next read waits.
+        self.file
+            .seek_relative(i64::try_from(rest).unwrap_or(i64::MAX))?;
+        self.offset += rest;
+        Ok(())
+    }
+
+    /// Reads until `length` bytes are unread, or the file ends; true if they are.
+    fn fill(&mut self, length: usize) -> io::Result<bool> {
+        while self.end - self.start < length && !self.is_at_end {
+            if self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            if self.buffer.len() < length {
+                // A damaged length must not make us ask for memory that the file cannot fill.
+                let more = (2 * self.buffer.len()).min(length.max(BUFFER));
+                if self.end == self.buffer.len() {
+                    self.buffer.resize(more, 0);
+                }
+            }
+            // Asked before the reading: what was written last is then read.
+            let is_finished = self.growth.is_finished();
+            match self.file.read(&mut self.buffer[self.end..]) {
+                Ok(0) if is_finished => self.is_at_end = true,
+                Ok(0) => self.growth.wait(),
+                Ok(found) => self.end += found,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            self.free();
+        }
+        Ok(self.end - self.start >= length)
+    }
+
+    fn free(&mut self) {
+        if !self.frees || self.offset - self.freed < FREE_STEP {
+            return;
+        }
+        let (from, to) = (self.freed, self.offset / 4096 * 4096);
+        // SAFETY: the descriptor is open; punching a hole into our own file touches no memory.
+        // A file system without holes fails here, and the space is freed with the file.
+        let done = unsafe {
+            libc::fallocate(
+                self.file.as_raw_fd(),
+                libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
+                libc::off_t::try_from(from).unwrap_or(0),
+                libc::off_t::try_from(to - from).unwrap_or(0),
+            )
+        };
+        self.frees = done == 0;
+        self.freed = to;
+    }
+}
+
+fn too_long(offset: u64, tag: u8, expected: u64, found: u64) -> DumpError {
+    Damage::SubRecordBody {
+        offset,
+        tag,
+        expected,
+        found,
+    }
+    .into()
+}
+
+/// The elements of a large array.
+struct Elements<'a, 'b> {
+    reader: &'a mut DumpReader<'b>,
+    left: u64,
+}
+
+impl Read for Elements<'_, '_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 || out.is_empty() {
+            return Ok(0);
+        }
+        if !self.reader.fill(1)? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let unread = self.reader.unread();
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let length = unread.len().min(out.len()).min(most);
+        out[..length].copy_from_slice(&unread[..length]);
+        self.reader.skip(length);
+        self.left -= length as u64;
+        Ok(length)
+    }
+}

@@ -1,0 +1,270 @@
+//! Binary output: instances and arrays are copied as they are, but for their allocation trace.
+//! Class and object ids are addresses and stay.
+
+use std::io::{self, Read};
+
+use hprof_format::binary::{BasicType, IdSize, Record, SubRecords, tags};
+use hprof_format::ids::{ObjectId, TraceSerial};
+use hprof_format::model::HeapTotals;
+use hprof_format::reader::Damage;
+use hprof_format::writer::ProfileWriter;
+
+use super::primitive_array;
+use super::reader::{DumpError, Visitor};
+use super::survey::Survey;
+use super::thread_objects::ThreadObjects;
+use super::write::{Content, Numbers, Serials, each_class, roots, stacks};
+
+/// Copies a dump into a binary profile, while the VM writes it.
+pub struct Splice<'a> {
+    writer: &'a mut (dyn ProfileWriter + Send),
+    numbers: &'a mut dyn Numbers,
+    content: Content,
+    survey: Survey,
+    serials: Serials,
+    /// Once the first object has come.
+    begun: Option<Begun>,
+}
+
+struct Begun {
+    threads: ThreadObjects,
+    /// How many classes are written.
+    classes: usize,
+    objects: u64,
+}
+
+/// Bytes of the heads of instances and of object arrays.
+const HEAD: usize = 25;
+const TRACE: usize = 9;
+/// Where the class of an instance is.
+const CLASS: usize = 13;
+
+impl<'a> Splice<'a> {
+    /// Copies into `writer`.
+    pub fn new(
+        writer: &'a mut (dyn ProfileWriter + Send),
+        numbers: &'a mut dyn Numbers,
+        content: Content,
+    ) -> Self {
+        Self {
+            writer,
+            numbers,
+            content,
+            survey: Survey::default(),
+            serials: Serials::default(),
+            begun: None,
+        }
+    }
+
+    /// Whether anything was written.
+    pub fn has_begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    /// Writes what comes before the objects. HotSpot's dumpers have all names, classes and stacks
+    /// there.
+    fn begin(&mut self) -> io::Result<&mut Begun> {
+        let begun = match self.begun.take() {
+            Some(begun) => begun,
+            None => {
+                let (writer, survey) = (&mut *self.writer, &self.survey);
+                self.serials.name_traces(self.numbers, survey);
+                stacks(writer, survey, &self.serials, self.content.lines)?;
+                // All names before the heap: see `heap_class_names`.
+                each_class(survey, 0, &mut |class| writer.heap_class_names(class))?;
+                writer.heap_begin(&HeapTotals::default(), "")?;
+                each_class(survey, 0, &mut |class| writer.heap_class(class))?;
+                Begun {
+                    threads: ThreadObjects::new(survey),
+                    classes: survey.classes.len(),
+                    objects: 0,
+                }
+            }
+        };
+        Ok(self.begun.insert(begun))
+    }
+
+    /// Writes the rest and the end mark when all was read; returns the number of objects.
+    pub fn end(mut self) -> io::Result<u64> {
+        self.begin()?;
+        let Some(begun) = self.begun else {
+            return Ok(0);
+        };
+        let (writer, survey) = (self.writer, &mut self.survey);
+        each_class(survey, begun.classes, &mut |class| writer.heap_class(class))?;
+        survey.threads = Some(Box::new(begun.threads));
+        let new = self.serials.name_threads(self.numbers, survey);
+        roots(writer, survey, &self.serials)?;
+        writer.heap_end()?;
+        new.iter().try_for_each(|thread| thread.write(writer))?;
+        Ok(begun.objects)
+    }
+
+    fn clear_primitives(&self, instance: &mut [u8]) {
+        let class = id_at(instance, CLASS);
+        let mut at = HEAD;
+        for class in self.survey.hierarchy(class) {
+            for (_, basic_type) in &class.fields {
+                let end = at + basic_type.width(IdSize::Eight);
+                if *basic_type != BasicType::Object
+                    && let Some(value) = instance.get_mut(at..end)
+                {
+                    value.fill(0);
+                }
+                at = end;
+            }
+        }
+    }
+}
+
+impl Visitor for Splice<'_> {
+    fn record(&mut self, record: &Record<'_>) -> Result<(), DumpError> {
+        self.survey.record(record)
+    }
+
+    fn sub_records(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize, DumpError> {
+        let trace = TraceSerial::SYSTEM.get().to_be_bytes();
+        // Up to `kept`, `bytes` is what will be written; up to `at` it was looked at.
+        let (mut kept, mut at) = (0, 0);
+        while let Some(&tag) = bytes.get(at) {
+            let Some(length) = object_length(&bytes[at..]) else {
+                let mut subs = SubRecords::new(&bytes[at..], IdSize::Eight, offset + at as u64);
+                match subs.next() {
+                    Some(Ok(sub)) => self.survey.add(&sub),
+                    Some(Err(Damage::SubRecordBody { .. })) | None => break,
+                    Some(Err(damage)) => return Err(damage.into()),
+                }
+                at = (subs.offset() - offset) as usize;
+                continue;
+            };
+            let Some(object) = bytes.get_mut(at..at + length) else {
+                break;
+            };
+            let begun = match &mut self.begun {
+                Some(begun) => begun,
+                None => self.begin().map_err(DumpError::Output)?,
+            };
+            begun.objects += 1;
+            let mut keep = length;
+            if tag == tags::heap::INSTANCE_DUMP {
+                let (id, class) = (id_at(object, 1), id_at(object, CLASS));
+                begun.threads.note(id, class, &object[HEAD..]);
+                if !self.content.fields {
+                    self.clear_primitives(object);
+                }
+            } else if tag == tags::heap::PRIMITIVE_ARRAY_DUMP && !self.content.arrays {
+                object[primitive_array::at::LENGTH..primitive_array::at::TYPE].fill(0);
+                keep = primitive_array::HEAD;
+            }
+            object[TRACE..TRACE + 4].copy_from_slice(&trace);
+            if kept < at {
+                bytes.copy_within(at..at + keep, kept);
+            }
+            kept += keep;
+            at += length;
+        }
+        self.write(&bytes[..kept])?;
+        Ok(at)
+    }
+
+    fn large_array(
+        &mut self,
+        head: &[u8; primitive_array::HEAD],
+        elements: &mut dyn Read,
+    ) -> Result<(), DumpError> {
+        let mut head = *head;
+        let trace = TraceSerial::SYSTEM.get().to_be_bytes();
+        head[primitive_array::at::TRACE..primitive_array::at::LENGTH].copy_from_slice(&trace);
+        let Some((length, element)) = primitive_array::elements(&head) else {
+            return Ok(());
+        };
+        if !self.content.arrays {
+            let begun = self.begin().map_err(DumpError::Output)?;
+            begun.objects += 1;
+            head[primitive_array::at::LENGTH..primitive_array::at::TYPE].fill(0);
+            return self.write(&head);
+        }
+        let begun = self.begin().map_err(DumpError::Output)?;
+        begun.objects += 1;
+        let width = element.width(IdSize::Eight) as u64;
+        let whole = primitive_array::HEAD as u64 + u64::from(length) * width;
+        // It came out of a segment whose length has as many bits.
+        let whole = u32::try_from(whole).map_err(|_| DumpError::Unfinished(0))?;
+        let out = self
+            .writer
+            .heap_encoded(whole)
+            .and_then(|out| out.write_all(&head).map(|()| out))
+            .map_err(DumpError::Output)?;
+        let mut left = u64::from(whole) - primitive_array::HEAD as u64;
+        let mut buffer = vec![0; 256 << 10];
+        let mut failure = None;
+        while left > 0 {
+            let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let found = match elements.read(&mut buffer[..most]) {
+                Ok(found) if found > 0 && failure.is_none() => found,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // The length is written already: zeros keep the rest of the file readable.
+                result => {
+                    let error = result.err();
+                    failure.get_or_insert(error.unwrap_or(io::ErrorKind::UnexpectedEof.into()));
+                    buffer.fill(0);
+                    most
+                }
+            };
+            out.write_all(&buffer[..found])
+                .map_err(DumpError::Output)?;
+            left -= found as u64;
+        }
+        failure.map_or(Ok(()), |error| Err(error.into()))
+    }
+}
+
+impl Splice<'_> {
+    fn write(&mut self, objects: &[u8]) -> Result<(), DumpError> {
+        let Ok(length) = u32::try_from(objects.len()) else {
+            return Err(DumpError::Unfinished(0));
+        };
+        if length == 0 {
+            return Ok(());
+        }
+        self.writer
+            .heap_encoded(length)
+            .and_then(|out| out.write_all(objects))
+            .map_err(DumpError::Output)
+    }
+}
+
+/// The length of the instance or array at the start of `bytes`, which may lack its end; `None` if it
+/// lacks its head, or is something else.
+#[inline]
+fn object_length(bytes: &[u8]) -> Option<usize> {
+    match bytes[0] {
+        tags::heap::INSTANCE_DUMP => {
+            let head = bytes.first_chunk::<HEAD>()?;
+            Some(HEAD + u32_at(head, 21) as usize)
+        }
+        tags::heap::OBJECT_ARRAY_DUMP => {
+            let head = bytes.first_chunk::<HEAD>()?;
+            Some(HEAD + u32_at(head, 13) as usize * 8)
+        }
+        tags::heap::PRIMITIVE_ARRAY_DUMP => {
+            let head = bytes.first_chunk::<{ primitive_array::HEAD }>()?;
+            let (length, element) = primitive_array::elements(head)?;
+            Some(primitive_array::HEAD + length as usize * element.width(IdSize::Eight))
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..]
+        .first_chunk()
+        .map_or(0, |field| u32::from_be_bytes(*field))
+}
+
+#[inline]
+fn id_at(bytes: &[u8], at: usize) -> ObjectId {
+    let field = bytes[at..].first_chunk();
+    ObjectId::new(field.map_or(0, |field| u64::from_be_bytes(*field)))
+}

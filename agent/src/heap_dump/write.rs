@@ -1,0 +1,287 @@
+//! What both formats have in common: numbers, stacks, roots and classes.
+
+use std::io;
+
+use hashbrown::HashMap;
+use hprof_format::binary::tags::line;
+use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
+use hprof_format::model::{
+    Frame, HeapClass, HeapField, HeapFieldType, HeapRoot, InstanceLayout, Line, Root, RootKind,
+    ThreadStart, Trace,
+};
+use hprof_format::writer::ProfileWriter;
+
+use super::survey::{Class, Stack, Survey};
+
+/// What a dump is to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Content {
+    /// Text, not binary.
+    pub text: bool,
+    /// Values of primitive fields (`primfields`).
+    pub fields: bool,
+    /// Elements of primitive arrays (`primarrays`).
+    pub arrays: bool,
+    /// Line numbers in stacks (`lineno`).
+    pub lines: bool,
+}
+
+/// Who gives out the numbers of a profile.
+pub trait Numbers: Send {
+    /// The serial of a thread by the VM's pointer to it, `None` for 0 or a thread that is not known.
+    fn thread(&self, vm_thread: u64) -> Option<ThreadSerial>;
+    /// A serial and a name for such a thread.
+    fn new_thread(&mut self, vm_thread: u64) -> (ThreadSerial, &'static str);
+    /// A serial for the stack of a thread.
+    fn new_trace(&mut self) -> TraceSerial;
+}
+
+/// From the VM's serials to those of the profile.
+#[derive(Default)]
+pub struct Serials {
+    threads: HashMap<ThreadSerial, ThreadSerial>,
+    traces: HashMap<TraceSerial, TraceSerial>,
+}
+
+/// A thread that the profile did not know.
+pub struct NewThread {
+    serial: ThreadSerial,
+    object: ObjectId,
+    name: &'static str,
+}
+
+impl NewThread {
+    /// Tells of it.
+    pub fn write(&self, writer: &mut dyn ProfileWriter) -> io::Result<()> {
+        writer.thread_start(&ThreadStart {
+            object: self.object,
+            serial: self.serial,
+            name: self.name,
+            group: "",
+            parent_group: "",
+            trace: TraceSerial::SYSTEM,
+        })
+    }
+}
+
+impl Serials {
+    /// Gives each thread of the dump its serial in the profile, and returns those that are new.
+    pub fn name_threads(&mut self, numbers: &mut dyn Numbers, survey: &Survey) -> Vec<NewThread> {
+        let mut new = Vec::new();
+        let mut name = |vm_serial: ThreadSerial, object: ObjectId, vm_thread: u64| {
+            if vm_serial.get() == 0 {
+                return;
+            }
+            self.threads.entry(vm_serial).or_insert_with(|| {
+                numbers.thread(vm_thread).unwrap_or_else(|| {
+                    let (serial, name) = numbers.new_thread(vm_thread);
+                    new.push(NewThread {
+                        serial,
+                        object,
+                        name,
+                    });
+                    serial
+                })
+            });
+        };
+        for root in &survey.roots {
+            if let RootKind::ThreadObject { thread, .. } = root.kind {
+                name(thread, root.object, survey.vm_thread(root.object));
+            }
+        }
+        for root in &survey.roots {
+            match root.kind {
+                RootKind::JniLocal { thread, .. }
+                | RootKind::JavaFrame { thread, .. }
+                | RootKind::NativeStack { thread }
+                | RootKind::ThreadBlock { thread } => name(thread, ObjectId::NULL, 0),
+                _ => {}
+            }
+        }
+        new
+    }
+
+    /// Gives each stack of the dump its serial in the profile.
+    pub fn name_traces(&mut self, numbers: &mut dyn Numbers, survey: &Survey) {
+        for stack in &survey.stacks {
+            let trace = if stack.thread.get() == 0 && stack.frames.is_empty() {
+                TraceSerial::SYSTEM
+            } else {
+                numbers.new_trace()
+            };
+            self.traces.insert(stack.trace, trace);
+        }
+    }
+}
+
+/// Writes the stacks of all threads. Those of a binary profile do not name their thread, which is known
+/// when the objects have been read only; the roots of the threads name their stacks.
+pub fn stacks(
+    writer: &mut dyn ProfileWriter,
+    survey: &Survey,
+    serials: &Serials,
+    lines: bool,
+) -> io::Result<()> {
+    if !writer.has_trace(TraceSerial::SYSTEM) {
+        writer.trace(&Trace {
+            serial: TraceSerial::SYSTEM,
+            thread: None,
+            frames: &[],
+        })?;
+    }
+    for stack in &survey.stacks {
+        let serial = serials.trace(stack.trace);
+        if serial != TraceSerial::SYSTEM {
+            stack_trace(writer, survey, stack, serial, serials, lines)?;
+        }
+    }
+    Ok(())
+}
+
+fn stack_trace(
+    writer: &mut dyn ProfileWriter,
+    survey: &Survey,
+    stack: &Stack,
+    serial: TraceSerial,
+    serials: &Serials,
+    lines: bool,
+) -> io::Result<()> {
+    let found: Vec<_> = stack
+        .frames
+        .iter()
+        .filter_map(|id| survey.frames.get(id))
+        .map(|frame| (frame, survey.loaded_class(frame.class)))
+        .collect();
+    let frames: Vec<Frame<'_>> = found
+        .iter()
+        .map(|(frame, (class_id, class_name))| Frame {
+            class_name,
+            class_id: *class_id,
+            method: survey.text(frame.method),
+            signature: survey.text(frame.signature),
+            source_file: Some(survey.text(frame.source_file)).filter(|name| !name.is_empty()),
+            line: match frame.line {
+                line::NATIVE => Line::Native,
+                number => match u32::try_from(number) {
+                    Ok(number @ 1..) if lines => Line::Number(number),
+                    _ => Line::Unknown,
+                },
+            },
+        })
+        .collect();
+    writer.trace(&Trace {
+        serial,
+        thread: serials.threads.get(&stack.thread).copied(),
+        frames: &frames,
+    })
+}
+
+/// Writes all roots.
+pub fn roots(
+    writer: &mut dyn ProfileWriter,
+    survey: &Survey,
+    serials: &Serials,
+) -> io::Result<()> {
+    for root in &survey.roots {
+        let kind = serials.root(root.kind);
+        let class = survey.class(root.object);
+        writer.heap_root(&HeapRoot {
+            root: Root { kind, ..*root },
+            trace: TraceSerial::SYSTEM,
+            class_name: class.map_or("Unknown_class", |class| &class.name),
+        })?;
+    }
+    Ok(())
+}
+
+impl Serials {
+    fn thread(&self, vm_serial: ThreadSerial) -> ThreadSerial {
+        let known = self.threads.get(&vm_serial).copied();
+        known.unwrap_or(ThreadSerial::UNKNOWN)
+    }
+
+    fn trace(&self, vm_serial: TraceSerial) -> TraceSerial {
+        let known = self.traces.get(&vm_serial).copied();
+        known.unwrap_or(TraceSerial::SYSTEM)
+    }
+
+    fn root(&self, mut kind: RootKind) -> RootKind {
+        match &mut kind {
+            RootKind::ThreadObject { thread, trace } => {
+                *thread = self.thread(*thread);
+                *trace = self.trace(*trace);
+            }
+            RootKind::JniLocal { thread, .. }
+            | RootKind::JavaFrame { thread, .. }
+            | RootKind::NativeStack { thread }
+            | RootKind::ThreadBlock { thread } => *thread = self.thread(*thread),
+            _ => {}
+        }
+        kind
+    }
+}
+
+/// Shows the classes from the one at `first` on, each super class before its subclasses.
+pub fn each_class(
+    survey: &Survey,
+    first: usize,
+    show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut shown = vec![false; survey.classes.len()];
+    shown[..first].fill(true);
+    let mut line = Vec::new();
+    for class in &survey.classes[first..] {
+        line.clear();
+        for class in survey.hierarchy(class.id) {
+            match survey.place(class.id) {
+                Some(place) if !shown[place] => line.push(place),
+                _ => break,
+            }
+        }
+        for &place in line.iter().rev() {
+            if !std::mem::replace(&mut shown[place], true) {
+                show_class(survey, &survey.classes[place], show)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn show_class(
+    survey: &Survey,
+    class: &Class,
+    show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let statics = class.statics.iter();
+    let statics: Vec<_> = statics
+        .map(|&(name, value)| HeapField {
+            name: survey.text(name),
+            value,
+        })
+        .collect();
+    let fields = class.fields.iter();
+    let fields: Vec<_> = fields
+        .map(|&(name, basic_type)| HeapFieldType {
+            name: survey.text(name),
+            basic_type,
+        })
+        .collect();
+    let instance = if class.name.ends_with(']') {
+        InstanceLayout::default()
+    } else {
+        survey.layout(class.id)
+    };
+    show(&HeapClass {
+        class: class.id,
+        name: &class.name,
+        trace: TraceSerial::SYSTEM,
+        super_class: class.super_class,
+        loader: class.loader,
+        signers: class.signers,
+        domain: class.domain,
+        instance,
+        constants: &[],
+        statics: &statics,
+        fields: &fields,
+    })
+}

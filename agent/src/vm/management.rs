@@ -1,0 +1,115 @@
+//! The VM's own heap dumper.
+//!
+//! HotSpot exports `JVM_GetManagement`, which the module `java.management` uses too: a
+//! table of functions, `jmm.h` in its sources, one of which dumps the heap. Through the table no
+//! class has to be loaded, and images without that module work. A VM that does
+//! not offer a table we know is asked through its `HotSpotDiagnosticMXBean`.
+
+use std::ffi::{CStr, c_void};
+
+use jni_sys::{JNIEnv, jboolean, jint, jobject, jvalue};
+
+use super::{Jni, JvmtiError, VmLibrary};
+
+/// The ways to the VM's heap dumper.
+#[derive(Clone, Copy)]
+pub struct VmDumper {
+    table: Option<DumpHeap>,
+}
+
+type GetManagement = unsafe extern "C" fn(version: jint) -> *mut c_void;
+/// `DumpHeap0`: file, live objects only; an exception tells of a failure.
+type DumpHeap = unsafe extern "C" fn(*mut JNIEnv, jobject, jboolean) -> jint;
+
+/// Versions of the table (`JMM_VERSION`) with the place of `DumpHeap0` in each. A VM gives out
+/// the table of its own version only.
+const TABLES: [(jint, usize); 3] = [
+    // JDK 10 to 13
+    (0x2002_0000, 28),
+    // JDK 14 to 20
+    (0x2003_0000, 29),
+    // JDK 21 and later
+    (0x2004_0000, 30),
+];
+
+impl VmDumper {
+    /// Looks for the dumper of the VM in `library`.
+    pub fn of(library: Option<VmLibrary>) -> Self {
+        let table = library.and_then(|library| {
+            let symbol = library.symbol(c"JVM_GetManagement")?;
+            // SAFETY: the exported function of this name has this type (jvm.h).
+            let get: GetManagement = unsafe { std::mem::transmute(symbol) };
+            TABLES.iter().find_map(|&(version, slot)| {
+                // SAFETY: any version may be asked for; null is the answer to an unknown one.
+                let table = unsafe { get(version) }.cast::<Option<DumpHeap>>();
+                if table.is_null() {
+                    return None;
+                }
+                // SAFETY: the table of this version has this function in this place (jmm.h).
+                unsafe { *table.add(slot) }
+            })
+        });
+        Self { table }
+    }
+
+    /// Dumps the heap into a new file, whose name must end in `.hprof`. With `live`, a garbage
+    /// collection comes first and only what it left is dumped.
+    ///
+    /// # Errors
+    /// What the VM says, as text.
+    pub fn dump(self, jni: &Jni, file: &CStr, live: bool) -> Result<(), String> {
+        let Ok(name) = jni.new_string(file) else {
+            return Err("no room for a file name in the Java heap".to_owned());
+        };
+        match self.table {
+            Some(dump) => {
+                // SAFETY: the environment is that of the current thread, the reference is live.
+                let result = unsafe { dump(jni.as_raw(), name.as_raw(), live) };
+                match jni.take_exception() {
+                    Some(problem) => Err(problem),
+                    None if result != 0 => Err(format!("the VM's dumper returned {result}")),
+                    None => Ok(()),
+                }
+            }
+            None => dump_through_bean(jni, name.as_raw(), live),
+        }
+    }
+}
+
+fn dump_through_bean(jni: &Jni, file: jobject, live: bool) -> Result<(), String> {
+    let explain = |error: JvmtiError| {
+        let reason = jni.take_exception().unwrap_or_else(|| error.to_string());
+        format!("this VM has no heap dumper that we know: {reason}")
+    };
+    let bean_class = jni
+        .find_class(c"com/sun/management/HotSpotDiagnosticMXBean")
+        .map_err(explain)?;
+    let factory = jni
+        .find_class(c"java/lang/management/ManagementFactory")
+        .map_err(explain)?;
+    let get = jni
+        .static_method_id(
+            factory.as_raw(),
+            c"getPlatformMXBean",
+            c"(Ljava/lang/Class;)Ljava/lang/management/PlatformManagedObject;",
+        )
+        .map_err(explain)?;
+    let dump = jni
+        .method_id(
+            bean_class.as_raw(),
+            c"dumpHeap",
+            c"(Ljava/lang/String;Z)V",
+        )
+        .map_err(explain)?;
+    let argument = [jvalue {
+        l: bean_class.as_raw(),
+    }];
+    let bean = jni
+        .call_static_object(factory.as_raw(), get, &argument)
+        .map_err(explain)?;
+    let arguments = [
+        jvalue { l: file },
+        jvalue { z: live },
+    ];
+    jni.call_void(bean.as_raw(), dump, &arguments)
+}
