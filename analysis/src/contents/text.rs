@@ -1,18 +1,23 @@
 //! Collects the pieces of a text profile.
 
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+
 use hprof_format::binary::mutf8;
-use hprof_format::model::CpuKind;
+use hprof_format::model::{CpuKind, Line};
 use hprof_format::text::{
     TextCpuTable, TextItem, TextMonitorTable, TextOldCpuRow, TextReader, TextSiteTable, TextTable,
     TextThread, TextTrace,
 };
+
+use rustc_hash::FxHashMap;
 
 use super::{
     Contents, CpuRow, CpuTable, Format, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable,
     TextDump, Thread,
 };
 use crate::names::source_form;
-use crate::stacks::{Frame, Trace};
+use crate::stacks::{Frame, FrameIndex, Trace};
 
 /// The bytes in which a section of a profile must begin.
 const HEAD: usize = 64 << 10;
@@ -49,6 +54,7 @@ fn is_section(line: &str) -> bool {
 /// Collects all pieces of a profile.
 pub(super) fn read(text: &str) -> Contents {
     let mut contents = Contents::new(Format::Text);
+    let mut known = Known::default();
     for item in TextReader::new(text) {
         match item {
             TextItem::Created(time) => contents.created_text = Some(time.to_owned()),
@@ -60,7 +66,7 @@ pub(super) fn read(text: &str) -> Contents {
                     thread.has_ended = true;
                 }
             }
-            TextItem::Trace(trace) => add_trace(&mut contents, trace),
+            TextItem::Trace(trace) => add_trace(&mut contents, trace, &mut known),
             TextItem::Cpu(table) => {
                 check(&mut contents, &table.table, title(table.kind));
                 contents.cpu.push(cpu(table));
@@ -128,7 +134,11 @@ fn started(thread: TextThread<'_>) -> Thread {
     }
 }
 
-fn add_trace(contents: &mut Contents, trace: TextTrace<'_>) {
+/// Frames by class, method, file and line as the text lends them: most frames repeat, and need no
+/// copy then.
+type Known<'a> = FxHashMap<(Cow<'a, str>, Cow<'a, str>, Option<Cow<'a, str>>, Line), FrameIndex>;
+
+fn add_trace<'a>(contents: &mut Contents, trace: TextTrace<'a>, known: &mut Known<'a>) {
     if trace.bad_lines > 0 {
         let note = format!(
             "{} lines in TRACE {} are no frames",
@@ -137,12 +147,21 @@ fn add_trace(contents: &mut Contents, trace: TextTrace<'_>) {
         contents.damage.note(note);
     }
     let frames = trace.frames.into_iter().map(|frame| {
-        contents.stacks.intern(Frame {
-            class_name: frame.name.class_name.into(),
-            method: frame.name.method.into(),
-            source_file: frame.source_file.map(Into::into),
-            line: frame.line,
-        })
+        let name = frame.name;
+        let key = (name.class_name, name.method, frame.source_file, frame.line);
+        match known.entry(key) {
+            Entry::Occupied(found) => *found.get(),
+            Entry::Vacant(new) => {
+                let (class_name, method, source_file, line) = new.key();
+                let index = contents.stacks.intern(Frame {
+                    class_name: class_name.as_ref().into(),
+                    method: method.as_ref().into(),
+                    source_file: source_file.as_deref().map(Into::into),
+                    line: *line,
+                });
+                *new.insert(index)
+            }
+        }
     });
     let frames = frames.collect();
     let thread = trace.thread;

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::call_tree::{CUT_OFF, EMPTY};
-use super::table::Stacks;
+use super::table::{FrameIndex, Stacks};
 use super::weights::Weights;
 
 /// What a method costs.
@@ -24,32 +24,49 @@ pub struct MethodCost {
 
 /// Costs by method, those with the highest self cost first.
 pub fn by_method(stacks: &Stacks, weights: &Weights) -> Vec<MethodCost> {
-    let mut costs: FxHashMap<String, (u64, u64)> = FxHashMap::default();
+    let mut all: Vec<MethodCost> = Vec::new();
+    let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
+    let mut by_frame: FxHashMap<FrameIndex, usize> = FxHashMap::default();
     let mut in_stack = FxHashSet::default();
+    let (mut empty, mut has_empty) = (0, false);
     for row in &weights.rows {
         in_stack.clear();
         let frames = stacks.frames_of(row.trace);
         if frames.is_empty() {
-            let cost = costs.entry(EMPTY.to_owned()).or_default();
-            cost.0 += row.value;
-            cost.1 += row.value;
+            empty += row.value;
+            has_empty = true;
         }
         for (depth, &frame) in frames.iter().enumerate() {
-            let name = stacks.frame(frame).name();
-            let is_new = in_stack.insert(name.clone());
-            let cost = costs.entry(name).or_default();
-            cost.0 += if depth == 0 { row.value } else { 0 };
-            cost.1 += if is_new { row.value } else { 0 };
+            let method = *by_frame.entry(frame).or_insert_with(|| {
+                let name = stacks.frame(frame).name();
+                *by_name.entry(name).or_insert_with_key(|name| {
+                    let name = name.clone();
+                    all.push(MethodCost {
+                        name,
+                        own: 0,
+                        total: 0,
+                    });
+                    all.len() - 1
+                })
+            });
+            let cost = &mut all[method];
+            cost.own += if depth == 0 { row.value } else { 0 };
+            cost.total += if in_stack.insert(method) {
+                row.value
+            } else {
+                0
+            };
         }
     }
     let missing = weights.missing();
-    if missing > 0 {
-        costs.insert(CUT_OFF.to_owned(), (missing, missing));
+    let others = [(has_empty, EMPTY, empty), (missing > 0, CUT_OFF, missing)];
+    for (_, name, cost) in others.into_iter().filter(|&(is_there, ..)| is_there) {
+        all.push(MethodCost {
+            name: name.to_owned(),
+            own: cost,
+            total: cost,
+        });
     }
-    let mut all: Vec<MethodCost> = costs
-        .into_iter()
-        .map(|(name, (own, total))| MethodCost { name, own, total })
-        .collect();
     all.sort_by(|a, b| {
         (Reverse((a.own, a.total)), &a.name).cmp(&(Reverse((b.own, b.total)), &b.name))
     });
