@@ -1,10 +1,12 @@
 //! The traces of a file and their frames.
 
-use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::names;
 
@@ -62,19 +64,28 @@ pub struct Trace {
 #[derive(Debug, Clone, Default)]
 pub struct Stacks {
     frames: Vec<Frame>,
-    index: FxHashMap<Frame, FrameIndex>,
+    /// Finds a frame by what it holds, which lies in `frames` only.
+    index: HashTable<FrameIndex>,
     traces: FxHashMap<TraceSerial, Trace>,
 }
 
 impl Stacks {
     /// Adds a frame, or finds it.
     pub fn intern(&mut self, frame: Frame) -> FrameIndex {
-        match self.index.entry(frame) {
+        let Self { frames, index, .. } = self;
+        let hash_of = |frame: &Frame| FxBuildHasher.hash_one(frame);
+        let place = index.entry(
+            hash_of(&frame),
+            |known| frames[known.0 as usize] == frame,
+            |known| hash_of(&frames[known.0 as usize]),
+        );
+        match place {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => {
-                let index = FrameIndex(self.frames.len() as u32);
-                self.frames.push(new.key().clone());
-                *new.insert(index)
+                let added = FrameIndex(frames.len() as u32);
+                new.insert(added);
+                frames.push(frame);
+                added
             }
         }
     }
