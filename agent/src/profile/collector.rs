@@ -9,15 +9,15 @@ use hprof_format::model::{CpuKind, CpuTable, Frame, Header, Settings, ThreadStar
 use hprof_format::rank::RankedCpuTable;
 
 use super::messages::Message;
-use super::numbers::ProfileNumbers;
 use super::output::Output;
+use super::numbers::ProfileNumbers;
 use super::{Engine, Profile};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
-use crate::heap_dump::{self, Content, Failure, Request, Summary};
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
+use crate::heap_dump::{self, Content, Failure, Request, Summary};
 use crate::options::Format;
 use crate::report;
 use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
