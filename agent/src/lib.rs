@@ -12,6 +12,7 @@
 mod clock;
 mod cpu_samples;
 mod heap_dump;
+mod heap_sites;
 mod names;
 pub mod options;
 mod profile;

@@ -81,6 +81,9 @@ pub struct Request<'a> {
     pub output: &'a Path,
     /// What the dump is to hold.
     pub content: Content,
+    /// Whether the VM can still collect garbage first: without, dead objects that
+    /// a collection would have found may be in the dump.
+    pub may_collect: bool,
     /// The present time as text.
     pub ctime: &'a str,
 }
@@ -142,7 +145,7 @@ fn follow<V: Visitor + Send>(
         let reader = thread::Builder::new()
             .name("HPROF heap dump".to_owned())
             .spawn_scoped(scope, || read(&mut *visitor));
-        let dumped = place.dump(request.dumper, request.jni, true, &growth);
+        let dumped = place.dump(request.dumper, request.jni, request.may_collect, &growth);
         let panicked = |_| Err(DumpError::Read(io::Error::other("internal error")));
         let result = reader.ok().map(|it| it.join().unwrap_or_else(panicked));
         (dumped, result)

@@ -237,7 +237,9 @@ impl<'a> DumpReader<'a> {
             }
             Some(Err(Damage::SubRecordBody { expected, .. })) => {
                 // A class is decoded list by list, so `expected` may be one list's end only.
-                Ok(usize::try_from(expected).unwrap_or(usize::MAX).max(unread + 1))
+                Ok(usize::try_from(expected)
+                    .unwrap_or(usize::MAX)
+                    .max(unread + 1))
             }
             Some(Err(damage)) => Err(damage.into()),
             // The visitor refused what can be decoded.

@@ -199,7 +199,9 @@ impl Visitor for Splice<'_> {
         let mut buffer = vec![0; 256 << 10];
         let mut failure = None;
         while left > 0 {
-            let most = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let most = buffer
+                .len()
+                .min(usize::try_from(left).unwrap_or(usize::MAX));
             let found = match elements.read(&mut buffer[..most]) {
                 Ok(found) if found > 0 && failure.is_none() => found,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -211,8 +213,7 @@ impl Visitor for Splice<'_> {
                     most
                 }
             };
-            out.write_all(&buffer[..found])
-                .map_err(DumpError::Output)?;
+            out.write_all(&buffer[..found]).map_err(DumpError::Output)?;
             left -= found as u64;
         }
         failure.map_or(Ok(()), |error| Err(error.into()))

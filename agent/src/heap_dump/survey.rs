@@ -150,7 +150,10 @@ impl Survey {
 
     /// The VM's pointer to the thread that an object is, 0 if it is none that lives.
     pub fn vm_thread(&self, object: ObjectId) -> u64 {
-        let known = self.threads.as_ref().and_then(|it| it.pointers.get(&object));
+        let known = self
+            .threads
+            .as_ref()
+            .and_then(|it| it.pointers.get(&object));
         known.copied().unwrap_or(0)
     }
 

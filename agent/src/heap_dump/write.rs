@@ -177,11 +177,7 @@ fn stack_trace(
 }
 
 /// Writes all roots.
-pub fn roots(
-    writer: &mut dyn ProfileWriter,
-    survey: &Survey,
-    serials: &Serials,
-) -> io::Result<()> {
+pub fn roots(writer: &mut dyn ProfileWriter, survey: &Survey, serials: &Serials) -> io::Result<()> {
     for root in &survey.roots {
         let kind = serials.root(root.kind);
         let class = survey.class(root.object);

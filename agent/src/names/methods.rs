@@ -62,6 +62,16 @@ impl MethodTable {
         id
     }
 
+    /// The object that stands for a class in profiles without a heap dump.
+    pub fn class_object(&mut self, class_name: &str) -> ObjectId {
+        if !self.classes.contains_key(class_name) {
+            let number = u32::try_from(self.classes.len()).unwrap_or(u32::MAX);
+            self.classes.insert(class_name.to_owned(), number);
+            self.bytes += class_name.len() + ENTRY_OVERHEAD;
+        }
+        self.class_id(class_name)
+    }
+
     /// The id of a frame, new or known.
     pub fn frame(&mut self, method: MethodId, line: Line) -> FrameId {
         let next = FrameId(u32::try_from(self.frames.len()).unwrap_or(u32::MAX));

@@ -39,12 +39,6 @@ static UNBUILT: &[Unbuilt] = &[
         asked: |settings| settings.modes.heap_dump && settings.modes.heap_sites,
     },
     Unbuilt {
-        option: "heap",
-        value: "sites",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.heap_sites,
-    },
-    Unbuilt {
         option: "cpu",
         value: "times",
         instead: "cpu=samples is",

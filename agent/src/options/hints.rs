@@ -104,6 +104,19 @@ pub(super) fn number(name: &str, given: &str) -> Hint {
     not(given)
 }
 
+/// Advice for what is not a good number of bytes.
+pub(super) fn bytes(name: &str, given: &str) -> Hint {
+    let lower = given.to_ascii_lowercase();
+    let number = lower
+        .trim_end_matches("ib")
+        .trim_end_matches('b')
+        .to_owned();
+    if number != given && super::numbers::bytes(&number).is_some() {
+        return Hint::new(format!("did you mean {name}={number}?"));
+    }
+    not(given)
+}
+
 /// Advice for what is not a good fraction.
 pub(super) fn fraction(name: &str, given: &str) -> Hint {
     match given
@@ -201,6 +214,11 @@ mod tests {
             Hint::new("write the number without a unit, as in interval=5")
         );
         assert_eq!(number("depth", "-1"), Hint::new("'-1' is not"));
+        assert_eq!(
+            bytes("heapinterval", "512KiB"),
+            Hint::new("did you mean heapinterval=512k?")
+        );
+        assert_eq!(bytes("heapinterval", "3g"), Hint::new("'3g' is not"));
         assert_eq!(
             fraction("cutoff", "1%"),
             Hint::new("it is a fraction, write cutoff=0.01")

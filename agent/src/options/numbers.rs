@@ -48,6 +48,21 @@ pub(super) fn decimal(text: &str) -> Option<i32> {
     (used == text.len()).then_some(value as i32)
 }
 
+/// Reads a number of bytes below 2^31 that fills the whole text: digits, and
+/// possibly `k` or `m` in either case for units of 1024 or 1024 * 1024.
+pub(super) fn bytes(text: &str) -> Option<u32> {
+    let (digits, unit) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 1 << 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 1 << 20),
+        _ => (text, 1),
+    };
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = digits.parse::<u32>().ok()?.checked_mul(unit)?;
+    i32::try_from(number).is_ok().then_some(number)
+}
+
 /// Reads a floating-point number that fills the whole text like `strtod` (ISO
 /// C11, 7.22.1.3): decimal, hexadecimal, infinite, or not a number.
 pub(super) fn strtod(text: &str) -> Option<f64> {
@@ -165,6 +180,35 @@ mod tests {
     }
 
     #[test]
+    fn bytes_have_units_and_a_limit() {
+        for (text, value) in [
+            ("0", 0),
+            ("512k", 512 << 10),
+            ("1M", 1 << 20),
+            ("2047m", 2047 << 20),
+            ("2147483647", 2_147_483_647),
+        ] {
+            assert_eq!(bytes(text), Some(value), "{text}");
+        }
+        for text in [
+            "",
+            "k",
+            "-1",
+            "+1",
+            "1g",
+            "1kk",
+            "1 k",
+            "2048m",
+            "2147483648",
+            "99999999999",
+            "1.5m",
+            "m\u{e4}",
+        ] {
+            assert_eq!(bytes(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
     fn strtod_takes_every_notation_of_c() {
         for (text, value) in [
             ("0.0001", 0.0001),
@@ -203,7 +247,7 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_never_panic(text in "\\PC*") {
-            let _ = (strtol(&text, 0), decimal(&text), strtod(&text));
+            let _ = (strtol(&text, 0), decimal(&text), strtod(&text), bytes(&text));
         }
 
         #[test]

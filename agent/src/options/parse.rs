@@ -169,6 +169,20 @@ fn value(
                 _ => return bad(rule, hints::number(name, value)),
             }
         }
+        Kind::Bytes(field) => {
+            let value = scanner
+                .token(',', VALUE_MAX)
+                .map_err(|f| syntax(spec, "BYTES", f))?;
+            match numbers::bytes(value) {
+                Some(number) => *field(raw) = number,
+                None => {
+                    return bad(
+                        "a number of bytes below 2g, with k or m for units",
+                        hints::bytes(name, value),
+                    );
+                }
+            }
+        }
         Kind::Fraction(field) => {
             let value = scanner
                 .token(',', VALUE_MAX)

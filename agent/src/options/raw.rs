@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::error::ErrorPolicy;
-use super::resolve::{Engine, Format};
+use super::resolve::{Engine, Format, Live};
 
 /// How `cpu=times` shows its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,9 @@ pub struct Raw {
     pub verbose: bool,
     pub gc_okay: bool,
     pub engine: Engine,
+    /// Bytes; at most `i32::MAX`.
+    pub heap_interval: u32,
+    pub live: Live,
     pub signal: Option<String>,
     pub primfields: bool,
     pub primarrays: bool,
@@ -106,6 +109,8 @@ impl Default for Raw {
             verbose: true,
             gc_okay: false,
             engine: Engine::Auto,
+            heap_interval: 0,
+            live: Live::Exact,
             signal: None,
             primfields: true,
             primarrays: true,

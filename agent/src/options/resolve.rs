@@ -44,6 +44,15 @@ pub enum Engine {
     Safepoint,
 }
 
+/// `live=`: how `heap=sites` knows which objects are still alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Live {
+    /// By following every recorded object.
+    Exact,
+    /// By following the first objects of each site, and some of the others.
+    Estimate,
+}
+
 /// Where the profile goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
@@ -118,6 +127,11 @@ pub struct Settings {
     pub depth: u32,
     /// Time between two samples; at least a millisecond.
     pub interval: Duration,
+    /// Mean distance in bytes between two recorded allocations of a thread; 0
+    /// records all.
+    pub heap_interval: u32,
+    /// How live objects are known.
+    pub live: Live,
     /// Rows below this fraction of the total are left out of tables. Not
     /// negative. If it is not a number, no row is below it.
     pub cutoff: f64,
@@ -227,6 +241,8 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         destination,
         depth,
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
+        heap_interval: raw.heap_interval,
+        live: raw.live,
         cutoff: raw.cutoff,
         lineno: raw.lineno,
         thread: raw.thread,

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::availability::{Availability, availability};
 use super::raw::{Raw, Timing};
-use super::resolve::{Engine, Format};
+use super::resolve::{Engine, Format, Live};
 
 /// Where an option is listed, and with it where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub enum Kind {
         /// The field.
         field: fn(&mut Raw) -> &mut i32,
     },
+    /// A number of bytes below 2^31, possibly followed by `k` or `m`.
+    Bytes(fn(&mut Raw) -> &mut u32),
     /// A floating-point number that is not below zero, as `strtod` reads it.
     Fraction(fn(&mut Raw) -> &mut f64),
     /// A bit mask as `strtol` reads it in base 0, without further checks.
@@ -411,6 +413,38 @@ pub static TABLE: &[OptionSpec] = &[
                   only needed if the program uses the same one",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.signal),
+    },
+    OptionSpec {
+        name: "heapinterval",
+        value: "<bytes>[k|m]",
+        default: "0",
+        summary: "bytes between allocations",
+        details: "`heap=sites`: record one allocation in this many bytes on average, and estimate \
+                  the rest; 0 records every allocation and all figures are exact. `512k` costs \
+                  next to nothing.",
+        section: Section::New,
+        kind: Kind::Bytes(|raw| &mut raw.heap_interval),
+    },
+    OptionSpec {
+        name: "live",
+        value: "exact|estimate",
+        default: "exact",
+        summary: "how live objects are known",
+        details: "`heap=sites`: `exact` follows every recorded object until it dies; `estimate` \
+                  follows the first 1,024 of each site and one in 16 of the others, which is \
+                  faster and takes less memory: the standard error of a site's live objects is at \
+                  most the square root of 15 times their number",
+        section: Section::New,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "exact",
+                set: |raw| raw.live = Live::Exact,
+            },
+            Choice {
+                word: "estimate",
+                set: |raw| raw.live = Live::Estimate,
+            },
+        ]),
     },
     OptionSpec {
         name: "primfields",

@@ -8,7 +8,7 @@ use super::messages::Message;
 use super::{Engine, Phase, Profile, start};
 use crate::cpu_samples::signal::ThreadSlot;
 use crate::report;
-use crate::vm::{Jni, NativeThread, guard};
+use crate::vm::{GlobalRef, Jni, NativeThread, guard};
 
 /// The table of all callbacks.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -60,12 +60,20 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
         if profile.phase() != Phase::Live {
             return;
         }
-        if profile
-            .own_threads
-            .lock()
-            .iter()
-            .any(|&own| jni.is_same(thread, own))
-        {
+        let own_threads = profile.own_threads.lock().clone();
+        if own_threads.iter().any(|&own| jni.is_same(thread, own)) {
+            let is_exit = |&hook: &GlobalRef| jni.is_same(thread, hook);
+            if profile.exit_hook.get().is_some_and(is_exit) {
+                match profile.heap_sites {
+                    Some(sites) => {
+                        sites.ignore_current_thread();
+                        sites.collect_before_exit();
+                    }
+                    None => {
+                        let _ = profile.jvmti.force_garbage_collection();
+                    }
+                }
+            }
             return;
         }
         let native = profile
@@ -73,6 +81,9 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
             .get()
             .map(|threads| threads.current(&jni));
         register(profile, &jni, thread, native);
+        if let Some(sites) = profile.heap_sites {
+            sites.thread_started(&jni);
+        }
     });
 }
 
@@ -81,6 +92,9 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, _th
         let Some(profile) = Profile::get() else {
             return;
         };
+        if let Some(sites) = profile.heap_sites {
+            sites.thread_ended();
+        }
         // SAFETY: the call takes nothing and cannot fail.
         let Some(ended) = profile.registry.end(unsafe { libc::gettid() }) else {
             return;

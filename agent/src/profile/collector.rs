@@ -1,32 +1,39 @@
 //! The profile thread: it alone owns the tables and the output, takes messages
 //! and samples, and writes the dumps.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
-use hprof_format::model::{CpuKind, CpuTable, Frame, Header, Settings, ThreadStart, Trace};
-use hprof_format::rank::RankedCpuTable;
+use hprof_format::model::{
+    CpuKind, CpuTable, Frame, Header, Settings, SiteOrder, SiteRow, SiteTable, ThreadStart, Trace,
+};
+use hprof_format::rank::{RankedCpuTable, RankedSiteTable};
+use hprof_format::writer::ProfileWriter;
 
 use super::messages::Message;
-use super::output::Output;
 use super::numbers::ProfileNumbers;
+use super::output::Output;
 use super::{Engine, Profile};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
-use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
 use crate::heap_dump::{self, Content, Failure, Request, Summary};
+use crate::heap_sites::{HeapSites, SiteFigures, SitesProfile};
+use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
 use crate::options::Format;
+use crate::options::Settings as RunSettings;
 use crate::report;
-use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
+use crate::vm::{Jni, Jvmti, StackFrame, ThreadInfo, VmDumper, VmLibrary};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
     receiver: Receiver<Message>,
     output: Output,
     tables: Tables,
+    sites: Option<SitesProfile>,
     started: LocalTime,
     last_cpu: Duration,
     last_lost: u64,
@@ -52,26 +59,33 @@ const CHURN_DRAIN_EVERY: Duration = Duration::from_millis(1);
 const IDLE_DRAIN_EVERY: Duration = Duration::from_millis(100);
 /// Bytes for methods and traces together; see [`TraceTable::intern`].
 const TABLE_MEMORY: usize = 16 << 20;
+/// The same with heap=sites, which has many more traces.
+const HEAP_TABLE_MEMORY: usize = 64 << 20;
 
 impl Collector {
     pub(super) fn new(
         receiver: Receiver<Message>,
         output: Output,
-        lineno: bool,
-        per_thread: bool,
+        settings: &RunSettings,
+        heap_sites: Option<&'static HeapSites>,
     ) -> Self {
+        let table_memory = match heap_sites {
+            Some(_) => HEAP_TABLE_MEMORY,
+            None => TABLE_MEMORY,
+        };
         Self {
             receiver,
             output,
             tables: Tables {
                 methods: MethodTable::default(),
-                resolver: Resolver::new(lineno),
-                traces: TraceTable::new(TABLE_MEMORY),
+                resolver: Resolver::new(settings.lineno),
+                traces: TraceTable::new(table_memory),
                 own_thread: None,
                 samples: Samples::default(),
-                per_thread,
+                per_thread: settings.thread,
                 scratch: Vec::new(),
             },
+            sites: heap_sites.map(SitesProfile::new),
             started: LocalTime::now(),
             last_cpu: Duration::ZERO,
             last_lost: 0,
@@ -86,6 +100,9 @@ impl Collector {
     /// The life of the profile thread.
     pub(super) fn run(mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         self.begin(profile);
+        if let Some(sites) = profile.heap_sites {
+            sites.ignore_current_thread();
+        }
         let mut safepoint = match profile.engine {
             Engine::Safepoint => Some(SafepointSampler::new(
                 profile.settings.interval,
@@ -128,12 +145,14 @@ impl Collector {
             if drained.elapsed() >= pause {
                 let unknown = self.tables.resolver.unknown_methods();
                 let busy = self.drain(profile, jvmti, jni) > 0;
-                pause = if self.tables.resolver.unknown_methods() > unknown {
+                pause = if self.tick_sites(jvmti, jni) {
+                    Duration::ZERO
+                } else if self.tables.resolver.unknown_methods() > unknown {
                     CHURN_DRAIN_EVERY
                 } else if busy {
-                    (pause * 2).min(DRAIN_EVERY)
+                    (pause * 2).clamp(CHURN_DRAIN_EVERY, DRAIN_EVERY)
                 } else {
-                    (pause * 2).min(IDLE_DRAIN_EVERY)
+                    (pause * 2).clamp(CHURN_DRAIN_EVERY, IDLE_DRAIN_EVERY)
                 };
                 drained = Instant::now();
                 self.tables.resolver.refresh();
@@ -148,7 +167,7 @@ impl Collector {
             created_millis: self.started.unix_millis(),
             created_ctime: &created_ctime,
             settings: Settings {
-                allocation_traces: false,
+                allocation_traces: profile.settings.modes.tracks_objects(),
                 cpu_sampling: profile.settings.modes.cpu_samples,
                 depth: profile.settings.depth,
             },
@@ -214,6 +233,12 @@ impl Collector {
             }
             summary = self.dump_heap(profile, jvmti, jni);
         }
+        if profile.settings.modes.heap_sites {
+            if verbose {
+                report::raw(" allocation sites ...");
+            }
+            self.dump_sites(profile, jvmti, jni);
+        }
         if profile.settings.modes.cpu_samples {
             if verbose {
                 report::raw(" CPU usage by sampling running threads ...");
@@ -245,6 +270,7 @@ impl Collector {
             jni,
             output: &scratch,
             content,
+            may_collect: profile.may_collect(),
             ctime: &ctime,
         };
         let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables);
@@ -278,20 +304,7 @@ impl Collector {
             methods, traces, ..
         } = &self.tables;
         self.output.write(|writer| {
-            for serial in table.traces() {
-                if !writer.has_trace(serial) {
-                    let (thread, frames) = traces.get(serial);
-                    let frames: Vec<Frame<'_>> = frames
-                        .iter()
-                        .map(|&frame| methods.describe(frame))
-                        .collect();
-                    writer.trace(&Trace {
-                        serial,
-                        thread,
-                        frames: &frames,
-                    })?;
-                }
-            }
+            self.tables.write_traces(writer, table.traces())?;
             writer.cpu_table(&table, &LocalTime::now().ctime(), &|serial| {
                 traces
                     .get(serial)
@@ -304,6 +317,61 @@ impl Collector {
         self.output
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
         self.tables.samples.clear();
+    }
+
+    /// Lets heap=sites do what is due. True when there is more to do at once.
+    fn tick_sites(&mut self, jvmti: Jvmti, jni: &Jni) -> bool {
+        let tables = &mut self.tables;
+        self.sites.as_mut().is_some_and(|sites| {
+            sites.tick(jni, &mut |thread, stack| {
+                tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
+            })
+        })
+    }
+
+    fn dump_sites(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) {
+        let Some(sites) = &mut self.sites else {
+            return;
+        };
+        let tables = &mut self.tables;
+        let may_collect = profile.may_collect();
+        let SiteFigures {
+            rows,
+            totals,
+            header,
+            remarks,
+            is_after_gc,
+        } = sites.collect(jni, may_collect, &mut |thread, stack| {
+            tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
+        });
+        let rows: Vec<SiteRow<'_>> = rows
+            .iter()
+            .map(|row| SiteRow {
+                class_name: &row.class_name,
+                class_id: tables.methods.class_object(&row.class_name),
+                element: row.element,
+                trace: row.trace,
+                live_bytes: row.figures.live_bytes,
+                live_objects: row.figures.live_objects,
+                allocated_bytes: row.figures.allocated_bytes,
+                allocated_objects: row.figures.allocated_objects,
+            })
+            .collect();
+        let table = SiteTable {
+            order: SiteOrder::LiveBytes,
+            is_incremental: false,
+            is_after_gc,
+            totals,
+            rows: &rows,
+        };
+        let table = RankedSiteTable::new(&table, profile.settings.cutoff);
+        self.output.write(|writer| {
+            header.iter().try_for_each(|line| writer.comment(line))?;
+            let traces = table.rows().iter().map(|ranked| ranked.row.trace);
+            self.tables.write_traces(writer, traces)?;
+            writer.site_table(&table, &LocalTime::now().ctime())?;
+            remarks.iter().try_for_each(|line| writer.comment(line))
+        });
     }
 
     /// What the profile does not show in its tables, as comment lines.
@@ -373,6 +441,29 @@ impl Collector {
 }
 
 impl Tables {
+    /// Writes those of the traces that the file lacks.
+    fn write_traces(
+        &self,
+        writer: &mut dyn ProfileWriter,
+        serials: impl Iterator<Item = TraceSerial>,
+    ) -> io::Result<()> {
+        for serial in serials {
+            if !writer.has_trace(serial) {
+                let (thread, frames) = self.traces.get(serial);
+                let frames: Vec<Frame<'_>> = frames
+                    .iter()
+                    .map(|&frame| self.methods.describe(frame))
+                    .collect();
+                writer.trace(&Trace {
+                    serial,
+                    thread,
+                    frames: &frames,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     fn add_signal_sample(&mut self, jvmti: Jvmti, jni: &Jni, sample: &Sample<'_>) {
         let thread = match sample.virtual_thread {
             0 => sample.thread,
@@ -422,6 +513,13 @@ impl Tables {
         scratch.clear();
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
+    }
+}
+
+fn stack_location(frame: &StackFrame) -> Location {
+    Location {
+        method: frame.method,
+        bytecode: u32::try_from(frame.location).ok(),
     }
 }
 

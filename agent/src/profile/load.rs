@@ -15,6 +15,7 @@ use super::output::Output;
 use super::registry::Registry;
 use super::{Engine, PROFILE, Phase, Profile, callbacks};
 use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
+use crate::heap_sites::HeapSites;
 use crate::options::{
     self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
 };
@@ -82,7 +83,9 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
     if settings.pause {
         pause();
     }
-    match prepare(jvmti, settings, output) {
+    // SAFETY: by the caller's promise.
+    let heap_environment = || unsafe { Jvmti::from_vm(vm) };
+    match prepare(jvmti, &heap_environment, settings, output) {
         Ok(()) => Ok(()),
         Err((output, refusal)) => {
             output.discard();
@@ -104,7 +107,12 @@ fn create_sink(settings: &Settings) -> Result<FileSink, Refusal> {
 }
 
 /// What can fail once there is an output, which must then be removed.
-fn prepare(jvmti: Jvmti, settings: Settings, output: Output) -> Result<(), (Output, Refusal)> {
+fn prepare(
+    jvmti: Jvmti,
+    new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+    settings: Settings,
+    output: Output,
+) -> Result<(), (Output, Refusal)> {
     let engine = match choose_engine(jvmti, &settings) {
         Ok(engine) => engine,
         Err(refusal) => return Err((output, refusal)),
@@ -113,8 +121,12 @@ fn prepare(jvmti: Jvmti, settings: Settings, output: Output) -> Result<(), (Outp
         let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
         return Err((output, set_up_error(&text)));
     }
+    let heap_sites = match install_heap_sites(new_environment, &settings) {
+        Ok(heap_sites) => heap_sites,
+        Err(refusal) => return Err((output, refusal)),
+    };
     let (sender, receiver) = bounded(CHANNEL);
-    let collector = Collector::new(receiver, output, settings.lineno, settings.thread);
+    let collector = Collector::new(receiver, output, &settings, heap_sites);
     let profile = Profile {
         jvmti,
         settings,
@@ -122,14 +134,35 @@ fn prepare(jvmti: Jvmti, settings: Settings, output: Output) -> Result<(), (Outp
         registry: Registry::default(),
         sender,
         engine,
+        heap_sites,
         java_threads: std::sync::OnceLock::new(),
         own_threads: Mutex::new(Vec::new()),
+        exit_hook: std::sync::OnceLock::new(),
         collector: Mutex::new(Some(collector)),
         dumping: AtomicBool::new(false),
     };
     // Loaded once, so the cell is empty.
     let _ = PROFILE.set(profile);
     Ok(())
+}
+
+fn install_heap_sites(
+    new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+    settings: &Settings,
+) -> Result<Option<&'static HeapSites>, Refusal> {
+    if !settings.modes.heap_sites {
+        return Ok(None);
+    }
+    let jvmti = new_environment()
+        .map_err(|code| set_up_error(&format!("no second JVMTI environment (GetEnv: {code})")))?;
+    HeapSites::install(jvmti, settings, Profile::current_serial)
+        .map(Some)
+        .map_err(|error| {
+            set_up_error(&format!(
+                "heap=sites cannot have the VM's allocation events ({error}); they go to one agent \
+                 only, so leave out the other agent that samples allocations"
+            ))
+        })
 }
 
 fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {

@@ -10,6 +10,7 @@
 
 mod callbacks;
 mod collector;
+mod exit_hook;
 mod load;
 mod messages;
 mod numbers;
@@ -28,6 +29,7 @@ use crossbeam_channel::{Sender, bounded};
 use parking_lot::Mutex;
 
 use crate::cpu_samples::signal::{Installed, SignalEngine};
+use crate::heap_sites::HeapSites;
 use crate::options::Settings;
 use crate::report;
 use crate::vm::{GlobalRef, JavaThreads, Jvmti};
@@ -51,9 +53,12 @@ struct Profile {
     registry: Registry,
     sender: Sender<Message>,
     engine: Engine,
+    heap_sites: Option<&'static HeapSites>,
     java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
     own_threads: Mutex<Vec<GlobalRef>>,
+    /// One of them, whose start is the time for a last collection.
+    exit_hook: OnceLock<GlobalRef>,
     /// What the profile thread takes over at VMInit.
     collector: Mutex<Option<Collector>>,
     dumping: AtomicBool,
@@ -90,6 +95,21 @@ impl Profile {
 
     fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    /// The serial of the current thread, 0 when it has none.
+    fn current_serial() -> u32 {
+        // SAFETY: the call takes nothing and cannot fail.
+        let tid = unsafe { libc::gettid() };
+        Self::get()
+            .and_then(|profile| profile.registry.get(tid))
+            .map_or(0, |thread| thread.serial.get())
+    }
+
+    /// Whether the VM can collect garbage now: some collectors are stopped before
+    /// the VM's death is told; see [`exit_hook`].
+    fn may_collect(&self) -> bool {
+        self.exit_hook.get().is_none() || self.phase() == Phase::Live
     }
 
     /// Sends without ever blocking the caller; a full channel loses the message,

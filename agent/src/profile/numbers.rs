@@ -54,7 +54,10 @@ impl Numbers for ProfileNumbers<'_> {
         }
         self.tables.own_thread = Some(serial);
         self.by_vm_thread.insert(vm_thread, serial);
-        (serial, super::start::PROFILE_THREAD)
+        (
+            serial,
+            super::start::PROFILE_THREAD.to_str().unwrap_or_default(),
+        )
     }
 
     fn new_trace(&mut self) -> TraceSerial {

@@ -1,14 +1,14 @@
 //! VMInit: from here on the program is profiled.
 
-use std::ffi::CString;
+use std::ffi::CStr;
 
 use hprof_native_headers as raw;
 use jni_sys::{jobject, jvalue};
 
 use super::callbacks::{register, register_by_name};
-use super::{Engine, Phase, Profile, virtual_threads};
+use super::{Engine, Phase, Profile, exit_hook, virtual_threads};
 use crate::report;
-use crate::vm::{JavaThreads, Jni, Result, VmLibrary, VmStructs};
+use crate::vm::{JavaThreads, Jni, LocalRef, NativeThread, Result, VmLibrary, VmStructs};
 
 /// Room for references to classes or threads: the most that a start-up has.
 const MANY_REFERENCES: u32 = 1 << 14;
@@ -32,13 +32,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
             report::error("this VM hides its threads from the signal engine: use engine=safepoint");
         }
     }
-    let native_of = |thread| {
-        profile
-            .java_threads
-            .get()
-            .and_then(|t| t.native(jni, thread))
-    };
-    register(profile, jni, main, native_of(main));
+    register(profile, jni, main, native_of(profile, jni, main));
     for event in [
         raw::JVMTI_EVENT_THREAD_START,
         raw::JVMTI_EVENT_THREAD_END,
@@ -51,7 +45,19 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if profile.settings.thread {
         virtual_threads::enable(profile.jvmti);
     }
-    // The threads that started before this event would never be seen otherwise.
+    register_running(profile, jni);
+    // Last, so that what the agent allocates here is not taken for the program's.
+    let modes = &profile.settings.modes;
+    if modes.tracks_objects() && profile.settings.doe && exit_hook::is_needed(structs) {
+        exit_hook::register(profile, jni);
+    }
+    if let Some(sites) = profile.heap_sites {
+        sites.start(jni);
+    }
+}
+
+/// Registers the threads that started before their event was enabled.
+fn register_running(profile: &'static Profile, jni: &Jni) {
     let _frame = jni.local_frame(MANY_REFERENCES);
     let Ok(threads) = profile.jvmti.all_threads() else {
         return;
@@ -66,11 +72,18 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         if own {
             continue;
         }
-        match native_of(thread.as_raw()) {
+        match native_of(profile, jni, thread.as_raw()) {
             Some(native) => register(profile, jni, thread.as_raw(), Some(native)),
             None => register_by_name(profile, jni, thread.as_raw()),
         }
     }
+}
+
+fn native_of(profile: &Profile, jni: &Jni, thread: jobject) -> Option<NativeThread> {
+    profile
+        .java_threads
+        .get()
+        .and_then(|threads| threads.native(jni, thread))
 }
 
 /// Creates the ids of all methods that are loaded, and sees to those to come.
@@ -94,12 +107,23 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
 }
 
 /// The name of the profile thread.
-pub(super) const PROFILE_THREAD: &str = "HPROF profile thread";
+pub(super) const PROFILE_THREAD: &CStr = c"HPROF profile thread";
 
 fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
     let Some(collector) = profile.collector.lock().take() else {
         return Ok(());
     };
+    let thread = new_thread(profile, jni, PROFILE_THREAD)?;
+    let own = jni.new_global(thread.as_raw());
+    profile.own_threads.lock().push(own);
+    profile.jvmti.run_agent_thread(
+        own.as_raw(),
+        Box::new(move |jvmti, jni| collector.run(profile, jvmti, &jni)),
+    )
+}
+
+/// A thread of the agent that was not started yet.
+pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &CStr) -> Result<LocalRef<'a>> {
     let class = jni.find_class(c"java/lang/Thread")?;
     let constructor = jni.method_id(
         class.as_raw(),
@@ -107,13 +131,7 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
         c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
     )?;
     let group = profile.jvmti.top_thread_group(jni)?;
-    let name = jni.new_string(&CString::new(PROFILE_THREAD).unwrap_or_default())?;
+    let name = jni.new_string(name)?;
     let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
-    let thread = jni.new_object(class.as_raw(), constructor, &arguments)?;
-    let own = jni.new_global(thread.as_raw());
-    profile.own_threads.lock().push(own);
-    profile.jvmti.run_agent_thread(
-        own.as_raw(),
-        Box::new(move |jvmti, jni| collector.run(profile, jvmti, &jni)),
-    )
+    jni.new_object(class.as_raw(), constructor, &arguments)
 }

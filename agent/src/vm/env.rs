@@ -68,6 +68,18 @@ impl Jvmti {
         Self { env }
     }
 
+    /// The feature release of the VM's JVMTI, such as 17.
+    ///
+    /// # Errors
+    /// What `GetVersionNumber` says.
+    pub fn version(self) -> Result<u32> {
+        let mut version = 0;
+        call!(self, GetVersionNumber, &mut version)?;
+        let version = u32::try_from(version).unwrap_or(0);
+        let major = raw::JVMTI_VERSION_MASK_MAJOR >> raw::JVMTI_VERSION_SHIFT_MAJOR;
+        Ok((version >> raw::JVMTI_VERSION_SHIFT_MAJOR) & major)
+    }
+
     /// The raw pointer, for a call through the table.
     pub fn as_raw(self) -> *mut raw::jvmtiEnv {
         self.env

@@ -30,6 +30,15 @@ unsafe impl Send for GlobalRef {}
 // SAFETY: as above.
 unsafe impl Sync for GlobalRef {}
 
+/// A weak global reference. It exists until [`Jni::delete_weak`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeakRef(jobject);
+
+// SAFETY: JNI global references are valid on every thread.
+unsafe impl Send for WeakRef {}
+// SAFETY: as above.
+unsafe impl Sync for WeakRef {}
+
 /// Calls a function of the JNI table.
 macro_rules! jni {
     ($jni:expr, $version:ident . $name:ident $(, $arg:expr)* $(,)?) => {{
@@ -232,6 +241,34 @@ impl Jni {
         GlobalRef(jni!(self, v1_2.NewGlobalRef, object))
     }
 
+    /// `NewWeakGlobalRef`.
+    ///
+    /// # Errors
+    /// `INTERNAL` when the VM has no memory left; the Java exception is cleared.
+    pub fn new_weak(&self, object: jobject) -> Result<WeakRef> {
+        let weak = jni!(self, v1_2.NewWeakGlobalRef, object);
+        if weak.is_null() {
+            self.clear_exception();
+            return Err(JvmtiError::INTERNAL);
+        }
+        Ok(WeakRef(weak))
+    }
+
+    /// `DeleteWeakGlobalRef`. The reference must not be used again.
+    pub fn delete_weak(&self, weak: WeakRef) {
+        jni!(self, v1_2.DeleteWeakGlobalRef, weak.0);
+    }
+
+    /// Whether the referent of a weak reference is gone.
+    pub fn is_cleared(&self, weak: WeakRef) -> bool {
+        jni!(self, v1_2.IsSameObject, weak.0, std::ptr::null_mut())
+    }
+
+    /// `IsSameObject`, where a cleared reference is the same as no object.
+    pub fn is_weak_of(&self, object: jobject, weak: WeakRef) -> bool {
+        jni!(self, v1_2.IsSameObject, object, weak.0)
+    }
+
     /// `NewByteArray`.
     ///
     /// # Errors
@@ -322,6 +359,21 @@ impl Drop for LocalRef<'_> {
         if !self.object.is_null() {
             jni!(self.jni, v1_2.DeleteLocalRef, self.object);
         }
+    }
+}
+
+impl WeakRef {
+    /// The raw reference.
+    pub fn as_raw(self) -> jobject {
+        self.0
+    }
+
+    /// A reference from what [`Self::as_raw`] returned.
+    ///
+    /// # Safety
+    /// The reference was not deleted meanwhile.
+    pub unsafe fn from_raw(reference: jobject) -> Self {
+        Self(reference)
     }
 }
 

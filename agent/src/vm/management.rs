@@ -95,11 +95,7 @@ fn dump_through_bean(jni: &Jni, file: jobject, live: bool) -> Result<(), String>
         )
         .map_err(explain)?;
     let dump = jni
-        .method_id(
-            bean_class.as_raw(),
-            c"dumpHeap",
-            c"(Ljava/lang/String;Z)V",
-        )
+        .method_id(bean_class.as_raw(), c"dumpHeap", c"(Ljava/lang/String;Z)V")
         .map_err(explain)?;
     let argument = [jvalue {
         l: bean_class.as_raw(),
@@ -107,9 +103,6 @@ fn dump_through_bean(jni: &Jni, file: jobject, live: bool) -> Result<(), String>
     let bean = jni
         .call_static_object(factory.as_raw(), get, &argument)
         .map_err(explain)?;
-    let arguments = [
-        jvalue { l: file },
-        jvalue { z: live },
-    ];
+    let arguments = [jvalue { l: file }, jvalue { z: live }];
     jni.call_void(bean.as_raw(), dump, &arguments)
 }

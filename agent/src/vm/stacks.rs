@@ -1,5 +1,6 @@
 //! Stacks taken by the VM itself, at a safepoint or handshake.
 
+use std::mem::offset_of;
 use std::ptr;
 
 use hprof_native_headers as raw;
@@ -11,12 +12,34 @@ use super::env::call;
 use super::memory::VmMemory;
 
 /// A method and the bytecode index in it; -1 for native methods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct StackFrame {
     /// The method.
     pub method: jmethodID,
     /// Bytecode index, -1 in native methods.
     pub location: i64,
+}
+
+// Buffers of frames are filled in by the VM.
+const _: () = {
+    assert!(size_of::<StackFrame>() == size_of::<raw::jvmtiFrameInfo>());
+    assert!(align_of::<StackFrame>() == align_of::<raw::jvmtiFrameInfo>());
+    assert!(offset_of!(StackFrame, method) == offset_of!(raw::jvmtiFrameInfo, method));
+    assert!(offset_of!(StackFrame, location) == offset_of!(raw::jvmtiFrameInfo, location));
+};
+
+// SAFETY: a method id is only a number here; the VM accepts it on any thread.
+unsafe impl Send for StackFrame {}
+// SAFETY: as above.
+unsafe impl Sync for StackFrame {}
+
+impl StackFrame {
+    /// A frame of no method, to fill a buffer with.
+    pub const NONE: Self = Self {
+        method: ptr::null_mut(),
+        location: -1,
+    };
 }
 
 /// The stack of one thread, innermost frame first.
@@ -26,6 +49,26 @@ pub struct ThreadStack {
 }
 
 impl Jvmti {
+    /// The innermost frames of the current thread, or of the virtual thread it
+    /// runs, as many as the buffer holds. Returns how many were written.
+    ///
+    /// # Errors
+    /// What `GetStackTrace` says.
+    pub fn current_stack(self, buffer: &mut [StackFrame]) -> Result<usize> {
+        let mut count = 0;
+        let limit = i32::try_from(buffer.len()).unwrap_or(i32::MAX);
+        call!(
+            self,
+            GetStackTrace,
+            ptr::null_mut(),
+            0,
+            limit,
+            buffer.as_mut_ptr().cast::<raw::jvmtiFrameInfo>(),
+            &mut count
+        )?;
+        Ok(usize::try_from(count).unwrap_or(0).min(buffer.len()))
+    }
+
     /// The innermost `depth` frames of several threads, all taken at one
     /// safepoint, in the order of `threads`.
     ///

@@ -100,6 +100,20 @@ impl VmStructs {
     /// The address of the VM flag `name` (a `bool`), when it still has its
     /// default value; `None` when the user has set it or there is no such flag.
     pub fn default_bool_flag(self, name: &CStr) -> Option<usize> {
+        let (address, origin) = self.flag(name)?;
+        (origin == 0).then_some(address)
+    }
+
+    /// The value of the VM flag `name` (a `bool`).
+    pub fn bool_flag(self, name: &CStr) -> Option<bool> {
+        let (address, _) = self.flag(name)?;
+        // SAFETY: the VM's own table says that the flag lies there; the caller
+        // names one of type bool, which is a byte.
+        Some(unsafe { *(address as *const u8) } != 0)
+    }
+
+    /// Address and origin (JVMFlagOrigin, 0 is the default) of a VM flag.
+    fn flag(self, name: &CStr) -> Option<(usize, i32)> {
         // A flag was called `Flag` before JDK 11 and `JVMFlag` since.
         let flag = c"JVMFlag";
         let size = self.type_size(flag)?;
@@ -122,15 +136,14 @@ impl VmStructs {
                 break;
             };
             if flag_name == name {
-                // SAFETY: as above. The low four bits are the origin (JVMFlagOrigin,
-                // 0 is the default).
+                // SAFETY: as above. The low four bits are the origin.
                 let (address, bits) = unsafe {
                     (
                         *((entry + address_at) as *const usize),
                         *((entry + bits_at) as *const i32),
                     )
                 };
-                return (bits & 0xf == 0 && address != 0).then_some(address);
+                return (address != 0).then_some((address, bits & 0xf));
             }
         }
         None

@@ -169,8 +169,7 @@ impl<W: Write> BinaryWriter<W> {
         let [t0, t1, t2, t3] = self.micros.to_be_bytes();
         let [l0, l1, l2, l3] = length.to_be_bytes();
         let tag = tags::record::HEAP_DUMP_SEGMENT;
-        self.out
-            .write_all(&[tag, t0, t1, t2, t3, l0, l1, l2, l3])?;
+        self.out.write_all(&[tag, t0, t1, t2, t3, l0, l1, l2, l3])?;
         Ok(&mut self.out)
     }
 

@@ -36,9 +36,9 @@ pub(super) fn decimal(out: &mut Vec<u8>, mut number: u64) {
 /// Appends a name, escaped as [`Name`] does.
 #[inline]
 pub(super) fn name(out: &mut Vec<u8>, name: &str) {
-    let is_plain = name
-        .bytes()
-        .fold(true, |plain, byte| plain & (0x20..0x7f).contains(&byte) & (byte != b'\\'));
+    let is_plain = name.bytes().fold(true, |plain, byte| {
+        plain & (0x20..0x7f).contains(&byte) & (byte != b'\\')
+    });
     if is_plain {
         out.extend_from_slice(name.as_bytes());
     } else {

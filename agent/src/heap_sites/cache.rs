@@ -1,0 +1,229 @@
+//! A thread's cache of sites, with what was counted there since they came in.
+//!
+//! The key is a 64-bit hash of the stack. Two stacks of the same key would be
+//! taken for one; with a million stacks the chance of that is 3 in 10^8.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jni_sys::jobject;
+
+use super::sites::{Count, SiteId};
+
+/// The cache. Its owner counts through shared references while others read.
+pub(super) struct Cache {
+    entries: Box<[Entry]>,
+    evicted: usize,
+}
+
+/// A site in the cache.
+pub(super) struct Entry {
+    key: u64,
+    /// Weak reference to the mirror of the class; 0 in an empty entry.
+    mirror: usize,
+    site: SiteId,
+    /// Objects of the site that were counted before it came in.
+    before: u32,
+    objects: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// How many entries in a row a key may be in.
+const WAYS: usize = 4;
+const FIRST_ENTRIES: usize = 64;
+/// How large one thread's cache may grow.
+const MOST_ENTRIES: usize = 1 << 18;
+
+impl Entry {
+    const EMPTY: Self = Self {
+        key: 0,
+        mirror: 0,
+        site: SiteId(0),
+        before: 0,
+        objects: AtomicU64::new(0),
+        bytes: AtomicU64::new(0),
+    };
+
+    /// The site.
+    #[inline]
+    pub(super) fn site(&self) -> SiteId {
+        self.site
+    }
+
+    /// How many objects of the site were counted, as far as this thread knows.
+    pub(super) fn seen(&self) -> u64 {
+        u64::from(self.before) + self.objects.load(Ordering::Relaxed)
+    }
+
+    /// Counts. Only the owner of the cache calls this, so nothing gets lost.
+    #[inline]
+    pub(super) fn add(&self, count: Count) {
+        let add = |counter: &AtomicU64, more: u64| {
+            counter.store(
+                counter.load(Ordering::Relaxed).wrapping_add(more),
+                Ordering::Relaxed,
+            );
+        };
+        add(&self.objects, count.objects);
+        add(&self.bytes, count.bytes);
+    }
+
+    fn count(&self) -> Count {
+        Count {
+            objects: self.objects.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Cache {
+    pub(super) fn new() -> Self {
+        Self {
+            entries: empty(FIRST_ENTRIES),
+            evicted: 0,
+        }
+    }
+
+    /// The entry of a stack and a class. `is_mirror` compares the class's mirror.
+    #[inline]
+    pub(super) fn find(
+        &self,
+        key: u64,
+        mut is_mirror: impl FnMut(jobject) -> bool,
+    ) -> Option<&Entry> {
+        self.set(key).iter().find(|entry| {
+            entry.key == key && entry.mirror != 0 && is_mirror(entry.mirror as jobject)
+        })
+    }
+
+    /// Puts a site in, in an empty entry or that of the site counted least, whose
+    /// counts go to `flush`.
+    pub(super) fn insert(
+        &mut self,
+        key: u64,
+        mirror: jobject,
+        site: SiteId,
+        before: u64,
+        flush: &mut dyn FnMut(SiteId, Count),
+    ) -> Option<&Entry> {
+        if self.evicted > self.entries.len() / 4 && self.entries.len() < MOST_ENTRIES {
+            self.grow(flush);
+        }
+        let start = start_of(key, self.entries.len());
+        let set = self.entries.get_mut(start..start + WAYS)?;
+        let entry = set
+            .iter_mut()
+            .min_by_key(|entry| (entry.mirror != 0, entry.objects.load(Ordering::Relaxed)))?;
+        if entry.mirror != 0 {
+            self.evicted += 1;
+            flush(entry.site, entry.count());
+        }
+        *entry = Entry {
+            key,
+            mirror: mirror as usize,
+            site,
+            before: u32::try_from(before).unwrap_or(u32::MAX),
+            objects: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        };
+        Some(entry)
+    }
+
+    /// The counts of all sites in the cache.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (SiteId, Count)> + '_ {
+        self.entries
+            .iter()
+            .filter(|entry| entry.mirror != 0)
+            .map(|entry| (entry.site, entry.count()))
+    }
+
+    /// How many bytes the cache takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.entries)
+    }
+
+    fn grow(&mut self, flush: &mut dyn FnMut(SiteId, Count)) {
+        let larger = empty(2 * self.entries.len());
+        let old = std::mem::replace(&mut self.entries, larger);
+        self.evicted = 0;
+        for entry in old.into_iter().filter(|entry| entry.mirror != 0) {
+            let start = start_of(entry.key, self.entries.len());
+            let set = self.entries.get_mut(start..start + WAYS);
+            match set.and_then(|set| set.iter_mut().find(|place| place.mirror == 0)) {
+                Some(place) => *place = entry,
+                None => flush(entry.site, entry.count()),
+            }
+        }
+    }
+
+    #[inline]
+    fn set(&self, key: u64) -> &[Entry] {
+        let start = start_of(key, self.entries.len());
+        self.entries.get(start..start + WAYS).unwrap_or_default()
+    }
+}
+
+/// `entries` is a power of two.
+#[inline]
+fn start_of(key: u64, entries: usize) -> usize {
+    key as usize & (entries - 1) & !(WAYS - 1)
+}
+
+fn empty(entries: usize) -> Box<[Entry]> {
+    (0..entries).map(|_| Entry::EMPTY).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hash::mix;
+    use super::*;
+    use std::collections::HashMap;
+
+    const ONE: Count = Count {
+        objects: 1,
+        bytes: 24,
+    };
+
+    #[test]
+    fn nothing_gets_lost_by_growing_and_evicting() {
+        let mut cache = Cache::new();
+        let mut flushed: HashMap<u32, u64> = HashMap::new();
+        let sites = 100_000u32;
+        for round in 0..3u32 {
+            for site in 1..=sites {
+                let (key, mirror) = (mix(7, u64::from(site / 2)), (8 * (site % 2) + 8) as jobject);
+                if let Some(entry) = cache.find(key, |other| other == mirror) {
+                    assert_eq!(entry.site(), SiteId(site));
+                    entry.add(ONE);
+                    continue;
+                }
+                let before = u64::from(round);
+                let mut flush = |site: SiteId, count: Count| {
+                    assert_eq!(count.bytes, 24 * count.objects);
+                    *flushed.entry(site.0).or_default() += count.objects;
+                };
+                let entry = cache
+                    .insert(key, mirror, SiteId(site), before, &mut flush)
+                    .unwrap();
+                entry.add(ONE);
+                assert_eq!(entry.seen(), before + 1);
+            }
+        }
+        assert!(cache.entries.len() > FIRST_ENTRIES && !flushed.is_empty());
+        for (site, count) in cache.counts() {
+            *flushed.entry(site.0).or_default() += count.objects;
+        }
+        assert_eq!(flushed.len(), sites as usize);
+        assert!(flushed.values().all(|&objects| objects == 3));
+    }
+
+    #[test]
+    fn a_full_cache_stays_as_large_as_it_may_be() {
+        let mut cache = Cache::new();
+        for site in 0..3 * MOST_ENTRIES as u32 {
+            let key = mix(1, u64::from(site));
+            cache.insert(key, 8 as jobject, SiteId(site), 0, &mut |_, _| ());
+        }
+        assert_eq!(cache.entries.len(), MOST_ENTRIES);
+        assert_eq!(cache.bytes(), MOST_ENTRIES * size_of::<Entry>());
+    }
+}

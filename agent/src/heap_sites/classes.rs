@@ -1,0 +1,161 @@
+//! The classes of allocated objects.
+//!
+//! A class is known by its mirror. Weak references hold the mirrors, so a class
+//! can be unloaded; its name stays. The references are never deleted, because
+//! threads compare mirrors with their words long after.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hprof_format::binary::BasicType;
+use jni_sys::jclass;
+use parking_lot::{Mutex, RwLock};
+
+use crate::names::java_class_name;
+use crate::vm::{Jni, Jvmti, Result, WeakRef};
+
+/// The place of a class in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ClassId(pub(super) u32);
+
+/// A class that objects were allocated of.
+#[derive(Debug)]
+pub(super) struct Class {
+    pub(super) id: ClassId,
+    /// As Java source has it.
+    pub(super) name: String,
+    /// The type of the elements, for an array.
+    pub(super) element: Option<BasicType>,
+    /// Its mirror; `None` for the class of objects whose class is not known.
+    pub(super) mirror: Option<WeakRef>,
+}
+
+/// All classes seen.
+pub(super) struct ClassTable {
+    by_hash: Mutex<HashMap<i32, Vec<Arc<Class>>>>,
+    all: RwLock<Vec<Arc<Class>>>,
+}
+
+/// How many classes are told apart. A program that makes classes for ever ends
+/// up with the rest of them in one row.
+const MOST_CLASSES: usize = 1 << 20;
+
+impl ClassTable {
+    pub(super) fn new() -> Self {
+        let unknown = Arc::new(Class {
+            id: ClassId(0),
+            name: "<Unknown Class>".to_owned(),
+            element: None,
+            mirror: None,
+        });
+        Self {
+            by_hash: Mutex::default(),
+            all: RwLock::new(vec![unknown]),
+        }
+    }
+
+    /// The class with this mirror, new or known.
+    ///
+    /// # Errors
+    /// What the VM says; nothing is remembered then.
+    pub(super) fn intern(&self, jvmti: Jvmti, jni: &Jni, mirror: jclass) -> Result<Arc<Class>> {
+        let hash = jvmti.object_hash(mirror)?;
+        // No lock is held while the VM compares, so another thread may have added
+        // the same class before ours is in.
+        let mut checked = 0;
+        let mut made = None;
+        loop {
+            let known: Vec<Arc<Class>> = match self.by_hash.lock().get(&hash) {
+                Some(classes) => classes.get(checked..).unwrap_or_default().to_vec(),
+                None => Vec::new(),
+            };
+            checked += known.len();
+            let same = |class: &&Arc<Class>| {
+                class
+                    .mirror
+                    .is_some_and(|weak| jni.is_weak_of(mirror, weak))
+            };
+            if let Some(class) = known.iter().find(same) {
+                if let Some((_, weak)) = made {
+                    jni.delete_weak(weak);
+                }
+                return Ok(Arc::clone(class));
+            }
+            let (signature, weak) = match made.take() {
+                Some(made) => made,
+                None => (jvmti.class_signature(mirror)?, jni.new_weak(mirror)?),
+            };
+            match self.add(hash, checked, &signature, weak) {
+                Some(class) => {
+                    if class.mirror.is_none() {
+                        jni.delete_weak(weak);
+                    }
+                    return Ok(class);
+                }
+                None => made = Some((signature, weak)),
+            }
+        }
+    }
+
+    /// Adds a class unless others of the same hash came after the `checked` first.
+    fn add(
+        &self,
+        hash: i32,
+        checked: usize,
+        signature: &str,
+        mirror: WeakRef,
+    ) -> Option<Arc<Class>> {
+        let mut by_hash = self.by_hash.lock();
+        let classes = by_hash.entry(hash).or_default();
+        if classes.len() > checked {
+            return None;
+        }
+        let mut all = self.all.write();
+        if all.len() >= MOST_CLASSES {
+            return all.first().cloned();
+        }
+        let class = Arc::new(Class {
+            id: ClassId(u32::try_from(all.len()).unwrap_or(0)),
+            name: java_class_name(signature),
+            element: element_type(signature),
+            mirror: Some(mirror),
+        });
+        all.push(Arc::clone(&class));
+        classes.push(Arc::clone(&class));
+        Some(class)
+    }
+
+    /// All classes, in the order of their ids.
+    pub(super) fn all(&self) -> Vec<Arc<Class>> {
+        self.all.read().clone()
+    }
+}
+
+/// The type of an array's elements by its signature (JVM specification, 4.3.2).
+fn element_type(signature: &str) -> Option<BasicType> {
+    Some(match signature.strip_prefix('[')?.as_bytes().first()? {
+        b'Z' => BasicType::Boolean,
+        b'C' => BasicType::Char,
+        b'F' => BasicType::Float,
+        b'D' => BasicType::Double,
+        b'B' => BasicType::Byte,
+        b'S' => BasicType::Short,
+        b'I' => BasicType::Int,
+        b'J' => BasicType::Long,
+        _ => BasicType::Object,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_have_an_element_type() {
+        assert_eq!(element_type("[I"), Some(BasicType::Int));
+        assert_eq!(element_type("[[I"), Some(BasicType::Object));
+        assert_eq!(element_type("[Ljava/lang/String;"), Some(BasicType::Object));
+        assert_eq!(element_type("Ljava/lang/String;"), None);
+        assert_eq!((element_type("["), element_type("")), (None, None));
+    }
+}

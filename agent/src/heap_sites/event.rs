@@ -1,0 +1,207 @@
+//! The hot path: what happens at each allocation.
+
+use std::sync::atomic::Ordering;
+
+use hprof_native_headers as raw;
+use jni_sys::{JNIEnv, jclass, jlong, jobject};
+
+use super::HeapSites;
+use super::cache::Entry;
+use super::hash::mix;
+use super::live::Followed;
+use super::sites::{Count, SiteId};
+use super::threads::{Mode, ThreadState};
+use crate::options::Live;
+use crate::vm::{Jni, StackFrame, guard};
+
+/// The callbacks of the mode's own environment.
+pub(super) fn table() -> raw::jvmtiEventCallbacks {
+    raw::jvmtiEventCallbacks {
+        SampledObjectAlloc: Some(sampled_object_alloc),
+        GarbageCollectionFinish: Some(garbage_collection_finish),
+        ..Default::default()
+    }
+}
+
+/// With live=estimate, how many objects of a site are followed before only some
+/// of them are.
+const FOLLOWED_ALL: u64 = 1024;
+/// With live=estimate, one in two to the power of this is followed beyond.
+const ESTIMATE_SHIFT: u8 = 4;
+
+unsafe extern "C" fn sampled_object_alloc(
+    _env: *mut raw::jvmtiEnv,
+    jni: *mut JNIEnv,
+    _thread: jobject,
+    object: jobject,
+    class: jclass,
+    size: jlong,
+) {
+    guard((), || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        if let Some(sites) = HeapSites::get() {
+            let allocation = Allocation {
+                object,
+                class,
+                size: u64::try_from(size).unwrap_or(0),
+            };
+            sites.event(&jni, allocation);
+        }
+    });
+}
+
+/// In a collection pause; nothing of the VM may be called.
+unsafe extern "C" fn garbage_collection_finish(_env: *mut raw::jvmtiEnv) {
+    guard((), || {
+        if let Some(sites) = HeapSites::get() {
+            sites.collections.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+}
+
+/// A new object, by references of the event.
+#[derive(Clone, Copy)]
+struct Allocation {
+    object: jobject,
+    class: jclass,
+    size: u64,
+}
+
+impl HeapSites {
+    fn event(&self, jni: &Jni, allocation: Allocation) {
+        let Some(thread) = self.threads.current() else {
+            return;
+        };
+        // What the agent itself allocates is not the program's.
+        if thread.inside.replace(true) {
+            return;
+        }
+        match thread.mode.get() {
+            Mode::Recording => self.record(jni, thread, allocation),
+            Mode::Priming | Mode::Primed => thread.mode.set(Mode::Primed),
+        }
+        thread.inside.set(false);
+    }
+
+    #[inline]
+    fn record(&self, jni: &Jni, thread: &ThreadState, allocation: Allocation) {
+        thread.count_event();
+        let count = self.weights.count(allocation.size);
+        let serial = self.serial(thread);
+        let mut buffer = thread.buffer.take();
+        buffer.resize(self.depth, StackFrame::NONE);
+        let frames = self.stack(&mut buffer);
+        let key = frames.iter().fold(u64::from(serial), |hash, frame| {
+            mix(mix(hash, frame.method as u64), frame.location as u64)
+        });
+        let found = thread
+            .cache()
+            .find(key, |mirror| self.is_mirror(jni, allocation.class, mirror));
+        let entry = match found {
+            Some(entry) => Some(entry),
+            None => self.miss(jni, thread, allocation, count, key, serial, frames),
+        };
+        thread.buffer.set(buffer);
+        if let Some(entry) = entry {
+            let seen = entry.seen();
+            entry.add(count);
+            self.follow(jni, thread, allocation, entry.site(), seen);
+        }
+    }
+
+    fn stack<'a>(&self, buffer: &'a mut [StackFrame]) -> &'a [StackFrame] {
+        if buffer.is_empty() {
+            return &[];
+        }
+        match self.jvmti.current_stack(buffer) {
+            Ok(count) => buffer.get(..count).unwrap_or_default(),
+            Err(_) => {
+                self.lost.stacks.fetch_add(1, Ordering::Relaxed);
+                &[]
+            }
+        }
+    }
+
+    /// A site that is not in the thread's cache. When it cannot go there, all is
+    /// done here and `None` is returned.
+    #[cold]
+    #[allow(clippy::too_many_arguments)]
+    fn miss<'a>(
+        &self,
+        jni: &Jni,
+        thread: &'a ThreadState,
+        allocation: Allocation,
+        count: Count,
+        key: u64,
+        serial: u32,
+        frames: &[StackFrame],
+    ) -> Option<&'a Entry> {
+        let Ok(class) = self.classes.intern(self.jvmti, jni, allocation.class) else {
+            self.lost.classes.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let stack = self.stacks.intern(serial, frames);
+        let site = self.sites.intern(stack, class.id);
+        let seen = self.sites.objects(site);
+        let entry = class.mirror.and_then(|mirror| {
+            self.threads.reshape(thread, |cache| {
+                let mut flush = |site, count| self.sites.add(site, count);
+                cache.insert(key, mirror.as_raw(), site, seen, &mut flush)
+            })
+        });
+        if entry.is_none() {
+            self.sites.add(site, count);
+            self.follow(jni, thread, allocation, site, seen);
+        }
+        entry
+    }
+
+    /// Follows the object, or by chance does not.
+    #[inline]
+    fn follow(
+        &self,
+        jni: &Jni,
+        thread: &ThreadState,
+        allocation: Allocation,
+        site: SiteId,
+        seen: u64,
+    ) {
+        let mut shift = self.shift.load(Ordering::Relaxed);
+        if self.live == Live::Estimate && seen >= FOLLOWED_ALL * self.weights.unit() {
+            shift += ESTIMATE_SHIFT;
+        }
+        if shift > 0 && !thread.one_in(shift) {
+            return;
+        }
+        let Ok(weak) = jni.new_weak(allocation.object) else {
+            self.lost.references.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let has_room = thread.open_segment().push(Followed {
+            weak,
+            site,
+            shift,
+            size: allocation.size,
+        });
+        if !has_room {
+            thread.replace_segment(|segment| self.hand_over(segment));
+        }
+    }
+
+    /// The serial that the thread's stacks are kept under, 0 for all the same.
+    #[inline]
+    fn serial(&self, thread: &ThreadState) -> u32 {
+        if !self.per_thread {
+            return 0;
+        }
+        match thread.virtual_serial.get() {
+            0 => {}
+            serial => return serial,
+        }
+        if thread.serial.get() == 0 {
+            thread.serial.set((self.serial_of_current)());
+        }
+        thread.serial.get()
+    }
+}

@@ -1,0 +1,227 @@
+//! heap=sites: where objects are allocated, and how many of them are alive.
+//!
+//! The VM's event for sampled allocations, at a distance of 0 bytes, tells of
+//! every object. A byte's way:
+//!
+//! ```text
+//! event ─► stack, class ─► the thread's cache of sites ─► site table ─┐
+//!      └─► weak reference ─► the thread's segment ─► sweeper ─────────┴► profile thread's tables
+//! ```
+//!
+//! No callback takes a lock that another thread holds during a call of the VM,
+//! and each thread counts in memory of its own.
+
+mod cache;
+mod classes;
+mod event;
+mod hash;
+mod live;
+mod prime;
+mod profile;
+mod sites;
+mod stacks;
+mod sweep;
+mod threads;
+mod walk;
+mod weights;
+
+pub use profile::{SiteFigures, SitesProfile};
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use hprof_native_headers as raw;
+use jni_sys::jobject;
+
+use crate::options::{Live, Settings};
+use crate::report;
+use crate::vm::{Capabilities, Jni, Jvmti, Result, VmLibrary, VmStructs};
+use classes::ClassTable;
+use live::{Pulse, Segment};
+use sites::SiteTable;
+use stacks::StackTable;
+use threads::Threads;
+use weights::Weights;
+
+/// What callbacks record into.
+pub struct HeapSites {
+    /// An environment of its own: tags belong to an environment.
+    jvmti: Jvmti,
+    depth: usize,
+    interval: u32,
+    weights: Weights,
+    live: Live,
+    per_thread: bool,
+    structs: Option<VmStructs>,
+    pulse: Pulse,
+    /// New threads keep a sampling distance they drew before it was set.
+    primes_threads: bool,
+    stacks: StackTable,
+    classes: ClassTable,
+    sites: SiteTable,
+    threads: Threads,
+    segments: Sender<Arc<Segment>>,
+    received: Receiver<Arc<Segment>>,
+    /// Objects that are followed, but for those in segments being filled.
+    following: AtomicUsize,
+    /// New objects are followed with probability 2 to the power of minus this.
+    shift: AtomicU8,
+    collections: AtomicUsize,
+    /// Set when the collector will be gone at the VM's death, and garbage was
+    /// collected just before.
+    collected_before_exit: AtomicBool,
+    serial_of_current: fn() -> u32,
+    started: AtomicBool,
+    lost: Lost,
+}
+
+/// What could not be recorded.
+#[derive(Default)]
+struct Lost {
+    stacks: AtomicU64,
+    classes: AtomicU64,
+    references: AtomicU64,
+    unprimed_threads: AtomicU64,
+}
+
+static INSTANCE: OnceLock<HeapSites> = OnceLock::new();
+
+/// Bytes that stacks may take.
+const STACK_MEMORY: usize = 64 << 20;
+/// How many objects are followed at full exactness. Each takes 24 bytes, 8 of
+/// them in the VM.
+const MOST_FOLLOWED: usize = 32 << 20;
+
+impl HeapSites {
+    /// Sets the mode up in `jvmti`, an environment that nothing else uses.
+    /// `serial_of_current` tells the serial of the current thread, 0 when it has
+    /// none. Nothing is recorded before [`Self::start`].
+    ///
+    /// # Errors
+    /// What the VM says; `NOT_AVAILABLE` for the capability when another agent
+    /// samples allocations.
+    pub fn install(
+        jvmti: Jvmti,
+        settings: &Settings,
+        serial_of_current: fn() -> u32,
+    ) -> Result<&'static Self> {
+        let mut wanted = Capabilities::default();
+        wanted.set_can_generate_sampled_object_alloc_events(1);
+        wanted.set_can_generate_garbage_collection_events(1);
+        wanted.set_can_tag_objects(1);
+        let refused = jvmti.add_capabilities(&wanted)?;
+        if refused.can_generate_sampled_object_alloc_events() != 0 {
+            return Err(crate::vm::JvmtiError::NOT_AVAILABLE);
+        }
+        jvmti.set_callbacks(&event::table())?;
+        jvmti.set_heap_sampling_interval(settings.heap_interval)?;
+        let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+        let (segments, received) = unbounded();
+        let sites = Self {
+            jvmti,
+            depth: settings.depth as usize,
+            interval: settings.heap_interval,
+            weights: Weights::new(settings.heap_interval),
+            live: settings.live,
+            per_thread: settings.thread,
+            structs,
+            pulse: Pulse {
+                hotspot: structs.is_some(),
+            },
+            primes_threads: settings.heap_interval == 0
+                && jvmti.version().is_ok_and(prime::keeps_old_distances),
+            stacks: StackTable::new(STACK_MEMORY),
+            classes: ClassTable::new(),
+            sites: SiteTable::new(),
+            threads: Threads::default(),
+            segments,
+            received,
+            following: AtomicUsize::new(0),
+            shift: AtomicU8::new(0),
+            collections: AtomicUsize::new(0),
+            collected_before_exit: AtomicBool::new(false),
+            serial_of_current,
+            started: AtomicBool::new(false),
+            lost: Lost::default(),
+        };
+        // Loaded once, so the cell is empty.
+        let _ = INSTANCE.set(sites);
+        INSTANCE.get().ok_or(crate::vm::JvmtiError::INTERNAL)
+    }
+
+    fn get() -> Option<&'static Self> {
+        INSTANCE.get()
+    }
+
+    /// VMInit, on the main thread: books what is there, then records.
+    pub fn start(&self, jni: &Jni) {
+        if let Err(error) = self.book_existing(jni) {
+            report::error(&format!(
+                "cannot look at the objects of the VM's start, they are left out ({error})"
+            ));
+        }
+        for event in [
+            raw::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+            raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
+        ] {
+            if let Err(error) = self.jvmti.set_event(event, true) {
+                report::error(&format!(
+                    "cannot enable event {event}, allocations are not recorded ({error})"
+                ));
+            }
+        }
+        self.started.store(true, Ordering::Release);
+        if self.interval == 0 {
+            self.prime_main(jni);
+        }
+    }
+
+    /// A thread starts; called on that thread.
+    pub fn thread_started(&self, jni: &Jni) {
+        if self.primes_threads && self.started.load(Ordering::Acquire) {
+            self.prime(jni);
+        }
+    }
+
+    /// The current thread ends.
+    pub fn thread_ended(&self) {
+        self.threads
+            .end_current(&self.sites, |segment| self.hand_over(segment));
+    }
+
+    /// The current thread is one of the agent's own.
+    pub fn ignore_current_thread(&self) {
+        self.threads.ignore_current();
+    }
+
+    /// The VM begins to end, and the collector will not work at its death.
+    pub fn collect_before_exit(&self) {
+        let collected = self.jvmti.force_garbage_collection().is_ok();
+        self.collected_before_exit
+            .store(collected, Ordering::Release);
+    }
+
+    /// Gives a segment to the profile thread.
+    fn hand_over(&self, segment: Arc<Segment>) {
+        segment.close(self.collections.load(Ordering::Relaxed));
+        self.following.fetch_add(segment.len(), Ordering::Relaxed);
+        // The receiver is in `self`, so it is there.
+        let _ = self.segments.send(segment);
+    }
+
+    /// Whether two references are of the same object, `mirror` being weak.
+    #[inline]
+    fn is_mirror(&self, jni: &Jni, class: jobject, mirror: jobject) -> bool {
+        // SAFETY: HotSpot, the local reference is the event's own, and mirrors
+        // are never deleted. The words are compared at one time: when the first
+        // has not changed, no collection moved the object in between.
+        let same = self.pulse.hotspot
+            && unsafe {
+                let before = crate::vm::handle_word(class);
+                before == crate::vm::handle_word(mirror) && before == crate::vm::handle_word(class)
+            };
+        // SAFETY: mirrors are never deleted.
+        same || jni.is_weak_of(class, unsafe { crate::vm::WeakRef::from_raw(mirror) })
+    }
+}

@@ -1,0 +1,78 @@
+//! Making the sampling interval act at once.
+//!
+//! A thread takes a new interval into account at its next sampling point only
+//! (JVMTI specification, `SetHeapSamplingInterval`), and the point it has was
+//! drawn for the default interval of 512 KiB. Then the end of its allocation
+//! buffer has to be moved, which happens when the buffer is full. So the main
+//! thread, and on old VMs each new one, allocates small garbage until each piece
+//! of it is an event.
+
+use std::sync::atomic::Ordering;
+
+use super::HeapSites;
+use super::threads::Mode;
+use crate::report;
+use crate::vm::Jni;
+
+/// The size of one piece, which fits into an allocation buffer.
+const ARRAY: i32 = 1 << 11;
+/// How many pieces in a row must have been events.
+const IN_A_ROW: u32 = 4;
+/// Give up after so many pieces. The distance is geometric with a mean of
+/// 512 KiB, so that these 32 MiB are exceeded once in e^64 times; a buffer is
+/// rarely larger than 1 MiB.
+const MOST_ARRAYS: u32 = 1 << 14;
+
+/// Whether new threads start with the default interval on a VM of this release.
+/// Those of 11 do, those of 17 do not; between them it does no harm.
+pub(super) fn keeps_old_distances(release: u32) -> bool {
+    release < 17
+}
+
+impl HeapSites {
+    /// Primes the main thread, and says so when it does not work.
+    pub(super) fn prime_main(&self, jni: &Jni) {
+        let is_primed = self.prime(jni);
+        let buffers = self.structs.and_then(|s| s.bool_flag(c"UseTLAB"));
+        if buffers == Some(false) && self.primes_threads {
+            report::error(
+                "heap=sites sees hardly any allocation with -XX:-UseTLAB on this VM; \
+                 leave that option out",
+            );
+        } else if !is_primed {
+            report::error(
+                "this VM does not tell of each allocation yet; heap=sites misses those until \
+                 each thread has allocated about 512 KB",
+            );
+        }
+    }
+
+    /// Makes the current thread tell of each allocation from now on. Returns
+    /// whether that worked.
+    pub(super) fn prime(&self, jni: &Jni) -> bool {
+        let Some(thread) = self.threads.current() else {
+            return true;
+        };
+        let mut in_a_row = 0;
+        for _ in 0..MOST_ARRAYS {
+            thread.mode.set(Mode::Priming);
+            let Ok(array) = jni.new_byte_array(ARRAY) else {
+                break;
+            };
+            drop(array);
+            in_a_row = match thread.mode.get() {
+                Mode::Primed => in_a_row + 1,
+                Mode::Priming | Mode::Recording => 0,
+            };
+            if in_a_row == IN_A_ROW {
+                break;
+            }
+        }
+        thread.mode.set(Mode::Recording);
+        let is_primed = in_a_row == IN_A_ROW;
+        if !is_primed {
+            self.lost.unprimed_threads.fetch_add(1, Ordering::Relaxed);
+        }
+        is_primed
+    }
+}

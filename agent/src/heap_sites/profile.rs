@@ -1,0 +1,296 @@
+//! The profile thread's part: names for stacks, and the figures of a dump.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hprof_format::binary::BasicType;
+use hprof_format::ids::{ThreadSerial, TraceSerial};
+use hprof_format::model::HeapSummary;
+
+use super::classes::Class;
+use super::live::Segment;
+use super::sites::{Count, SiteId};
+use super::stacks::{Stack, StackId};
+use super::sweep::Sweeper;
+use super::{HeapSites, MOST_FOLLOWED};
+use crate::options::Live;
+use crate::report;
+use crate::vm::{Jni, StackFrame};
+
+/// Makes a trace of a stack.
+pub type Intern<'a> = &'a mut dyn FnMut(Option<ThreadSerial>, &[StackFrame]) -> TraceSerial;
+
+/// What the profile thread knows of the mode.
+pub struct SitesProfile {
+    sites: &'static HeapSites,
+    /// By the numbers of the stacks.
+    traces: Vec<TraceSerial>,
+    sweeper: Sweeper,
+    deleted: u64,
+}
+
+/// A row of the table of sites.
+#[derive(Clone, Debug)]
+pub struct SiteFigure {
+    /// The class as Java source has it.
+    pub class_name: String,
+    /// The type of the elements, for an array.
+    pub element: Option<BasicType>,
+    /// The trace.
+    pub trace: TraceSerial,
+    /// What lives and what was allocated.
+    pub figures: HeapSummary,
+}
+
+/// All rows, and remarks about them.
+pub struct SiteFigures {
+    /// One row for each class name and trace.
+    pub rows: Vec<SiteFigure>,
+    /// The sums of all rows.
+    pub totals: HeapSummary,
+    /// Garbage was collected before.
+    pub is_after_gc: bool,
+    /// What the figures are worth, before the table; empty for exact ones.
+    pub header: Vec<String>,
+    /// Counters, after the table.
+    pub remarks: Vec<String>,
+}
+
+impl SitesProfile {
+    /// The profile of `sites`. There must be one only.
+    pub fn new(sites: &'static HeapSites) -> Self {
+        Self {
+            sites,
+            traces: Vec::new(),
+            sweeper: Sweeper::new(sites.received.clone(), sites.pulse),
+            deleted: 0,
+        }
+    }
+
+    /// Looks names up and forgets the dead. True when there is more to do at once.
+    pub fn tick(&mut self, jni: &Jni, intern: Intern<'_>) -> bool {
+        self.name_stacks(intern);
+        self.sweep(jni)
+    }
+
+    fn name_stacks(&mut self, intern: Intern<'_>) {
+        for stack in self.sites.stacks.since(self.traces.len()) {
+            let Stack { thread, frames, .. } = &*stack;
+            let thread = (*thread != 0).then(|| ThreadSerial::new(*thread));
+            self.traces.push(intern(thread, frames));
+        }
+    }
+
+    fn sweep(&mut self, jni: &Jni) -> bool {
+        let sites = self.sites;
+        let epoch = sites.collections.load(Ordering::Relaxed);
+        let swept = self.sweeper.step(jni, epoch);
+        self.deleted += swept.deleted as u64;
+        sites.following.fetch_sub(swept.deleted, Ordering::Relaxed);
+        let shift = shift_for(sites.following.load(Ordering::Relaxed));
+        sites.shift.store(shift, Ordering::Relaxed);
+        swept.more
+    }
+
+    /// Collects garbage, unless the collector is gone (`may_collect`), and adds
+    /// everything up.
+    pub fn collect(&mut self, jni: &Jni, may_collect: bool, intern: Intern<'_>) -> SiteFigures {
+        let is_after_gc = if may_collect {
+            self.sites.jvmti.force_garbage_collection().is_ok()
+        } else {
+            self.sites.collected_before_exit.load(Ordering::Acquire)
+        };
+        while self.sweep(jni) {}
+        let (live, estimated) = self.live(jni);
+        let mut existing = self.sites.existing_left().unwrap_or_else(|error| {
+            report::error(&format!(
+                "cannot count what is left of the objects of the VM's start ({error})"
+            ));
+            HashMap::new()
+        });
+        let totals = self.sites.threads.totals(&self.sites.sites);
+        // After the counts, so that each stack that was counted has its trace.
+        self.name_stacks(intern);
+        let classes = self.sites.classes.all();
+        let mut rows: HashMap<(&str, TraceSerial), SiteFigure> = HashMap::new();
+        for (number, (stack, class, _)) in self.sites.sites.rows().into_iter().enumerate() {
+            let Some(class) = classes.get(class.0 as usize) else {
+                continue;
+            };
+            let at = |counts: &[Count]| counts.get(number).copied().unwrap_or_default();
+            let allocated = at(&totals.rows);
+            let mut alive = at(&live);
+            if stack == StackId::EMPTY {
+                alive += existing.remove(&class.id).unwrap_or_default();
+            }
+            if allocated != Count::default() || alive != Count::default() {
+                self.add(&mut rows, class, stack, allocated, alive);
+            }
+        }
+        let mut rows: Vec<SiteFigure> = rows.into_values().collect();
+        let unit = self.sites.weights.unit();
+        let mut sums = HeapSummary::default();
+        for SiteFigure { figures, .. } in &mut rows {
+            figures.live_objects = (figures.live_objects + unit / 2) / unit;
+            figures.allocated_objects = (figures.allocated_objects + unit / 2) / unit;
+            add(&mut sums, figures);
+        }
+        rows.sort_by(|a, b| (a.trace, &a.class_name).cmp(&(b.trace, &b.class_name)));
+        SiteFigures {
+            is_after_gc,
+            header: self.header(estimated, is_after_gc),
+            remarks: self.remarks(&totals, estimated),
+            rows,
+            totals: sums,
+        }
+    }
+
+    fn add<'a>(
+        &self,
+        rows: &mut HashMap<(&'a str, TraceSerial), SiteFigure>,
+        class: &'a Arc<Class>,
+        stack: StackId,
+        allocated: Count,
+        alive: Count,
+    ) {
+        let trace = self
+            .traces
+            .get(stack.0 as usize)
+            .copied()
+            .unwrap_or(TraceSerial::SYSTEM);
+        let row = rows
+            .entry((&class.name, trace))
+            .or_insert_with(|| SiteFigure {
+                class_name: class.name.clone(),
+                element: class.element,
+                trace,
+                figures: HeapSummary::default(),
+            });
+        let more = HeapSummary {
+            live_bytes: alive.bytes,
+            live_objects: alive.objects,
+            allocated_bytes: allocated.bytes,
+            allocated_objects: allocated.objects,
+        };
+        add(&mut row.figures, &more);
+    }
+
+    /// What is alive by site, and for how many objects others stand.
+    fn live(&mut self, jni: &Jni) -> (Vec<Count>, u64) {
+        let open: Vec<Arc<Segment>> = self.sites.threads.open_segments();
+        let weights = self.sites.weights;
+        let mut counts: Vec<Count> = Vec::new();
+        let mut estimated = 0u64;
+        self.sweeper.for_each_live(jni, &open, |object| {
+            let SiteId(number) = object.site;
+            let number = number as usize;
+            if counts.len() <= number {
+                counts.resize(number + 1, Count::default());
+            }
+            let count = weights.count(object.size);
+            let times = 1u64 << object.shift.min(40);
+            estimated += times - 1;
+            if let Some(row) = counts.get_mut(number) {
+                *row += Count {
+                    objects: count.objects.saturating_mul(times),
+                    bytes: count.bytes.saturating_mul(times),
+                };
+            }
+        });
+        (counts, estimated)
+    }
+
+    fn header(&self, estimated: u64, is_after_gc: bool) -> Vec<String> {
+        let sites = self.sites;
+        let mut lines = Vec::new();
+        if !is_after_gc {
+            lines.push(
+                "hprof-rs: garbage could not be collected: live figures include dead objects"
+                    .to_owned(),
+            );
+        }
+        if sites.interval > 0 {
+            lines.push(format!(
+                "hprof-rs: all figures of the sites are estimates, from one allocation in {} bytes \
+                 on average (heapinterval)",
+                sites.interval
+            ));
+        } else if sites.live == Live::Estimate {
+            lines.push(
+                "hprof-rs: live figures of sites with more than 1024 objects are estimates \
+                 (live=estimate)"
+                    .to_owned(),
+            );
+        } else if estimated > 0 {
+            lines.push(format!(
+                "hprof-rs: live figures are partly estimates, as the program had more than \
+                 {MOST_FOLLOWED} objects to follow"
+            ));
+        }
+        lines
+    }
+
+    fn remarks(&self, totals: &super::threads::Totals, estimated: u64) -> Vec<String> {
+        let sites = self.sites;
+        let lost = &sites.lost;
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let following = sites.following.load(Ordering::Relaxed);
+        let bytes = totals.cache_bytes + sites.stacks.bytes() + 24 * following;
+        vec![
+            format!(
+                "hprof-rs: heapinterval={} allocation_events={} sites={} stacks={} stacks_cut={} \
+                 followed_objects={following} swept_objects={} live_objects_estimated={estimated}",
+                sites.interval,
+                totals.events,
+                sites.sites.len(),
+                sites.stacks.count(),
+                sites.stacks.cut(),
+                self.deleted,
+            ),
+            format!(
+                "hprof-rs: events_without_stack={} events_without_class={} objects_not_followed={} \
+                 threads_not_primed={} caches_unread={} collections={} sites_memory_kb={}",
+                load(&lost.stacks),
+                load(&lost.classes),
+                load(&lost.references),
+                load(&lost.unprimed_threads),
+                totals.unread,
+                sites.collections.load(Ordering::Relaxed),
+                bytes / 1024,
+            ),
+        ]
+    }
+}
+
+/// How rarely new objects are followed when so many are: up to the limit all are, beyond it
+/// half as many for each eighth of the limit.
+fn shift_for(following: usize) -> u8 {
+    match following.checked_sub(MOST_FOLLOWED) {
+        None => 0,
+        Some(beyond) => u8::try_from(1 + beyond / (MOST_FOLLOWED / 8))
+            .unwrap_or(u8::MAX)
+            .min(16),
+    }
+}
+
+fn add(sum: &mut HeapSummary, more: &HeapSummary) {
+    sum.live_bytes = sum.live_bytes.saturating_add(more.live_bytes);
+    sum.live_objects = sum.live_objects.saturating_add(more.live_objects);
+    sum.allocated_bytes = sum.allocated_bytes.saturating_add(more.allocated_bytes);
+    sum.allocated_objects = sum.allocated_objects.saturating_add(more.allocated_objects);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_objects_are_followed_beyond_the_limit() {
+        assert_eq!(shift_for(0), 0);
+        assert_eq!(shift_for(MOST_FOLLOWED - 1), 0);
+        assert_eq!(shift_for(MOST_FOLLOWED), 1);
+        assert_eq!(shift_for(MOST_FOLLOWED + MOST_FOLLOWED / 8), 2);
+        assert_eq!(shift_for(usize::MAX), 16);
+    }
+}

@@ -1,0 +1,175 @@
+//! The stacks that allocations were seen at, as the VM gave them.
+//!
+//! Their names are looked up later by the profile thread. Stacks that differ
+//! become one trace there when their methods and lines are the same.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use parking_lot::{Mutex, RwLock};
+
+use crate::vm::StackFrame;
+
+/// The place of a stack in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct StackId(pub(super) u32);
+
+impl StackId {
+    /// The stack without frames and thread.
+    pub(super) const EMPTY: Self = Self(0);
+}
+
+/// A stack.
+#[derive(Debug)]
+pub(super) struct Stack {
+    id: StackId,
+    /// Serial of its thread, 0 when threads are not told apart.
+    pub(super) thread: u32,
+    /// The frames, innermost first.
+    pub(super) frames: Box<[StackFrame]>,
+}
+
+/// All stacks seen.
+pub(super) struct StackTable {
+    shards: [Mutex<HashTable<Arc<Stack>>>; SHARDS],
+    all: RwLock<Vec<Arc<Stack>>>,
+    hasher: DefaultHashBuilder,
+    bytes: AtomicUsize,
+    limit: usize,
+    cut: AtomicU64,
+}
+
+const SHARDS: usize = 16;
+/// Rough bytes for each stack besides its frames.
+const STACK_OVERHEAD: usize = size_of::<Stack>() + 64;
+
+impl StackTable {
+    /// A table that takes about `limit` bytes, and twice that at most.
+    pub(super) fn new(limit: usize) -> Self {
+        let empty = Arc::new(Stack {
+            id: StackId::EMPTY,
+            thread: 0,
+            frames: Box::default(),
+        });
+        Self {
+            shards: Default::default(),
+            all: RwLock::new(vec![empty]),
+            hasher: DefaultHashBuilder::default(),
+            bytes: AtomicUsize::new(0),
+            limit,
+            cut: AtomicU64::new(0),
+        }
+    }
+
+    /// The id of a stack, new or known. Beyond the memory limit a new stack keeps
+    /// its innermost frame only, and beyond twice the limit nothing; both are
+    /// counted.
+    pub(super) fn intern(&self, thread: u32, frames: &[StackFrame]) -> StackId {
+        if frames.is_empty() && thread == 0 {
+            return StackId::EMPTY;
+        }
+        let used = self.bytes.load(Ordering::Relaxed);
+        if let Some(id) = self.intern_if(thread, frames, used < self.limit) {
+            return id;
+        }
+        self.cut.fetch_add(1, Ordering::Relaxed);
+        self.intern_if(
+            thread,
+            frames.get(..1).unwrap_or_default(),
+            used < 2 * self.limit,
+        )
+        .unwrap_or(StackId::EMPTY)
+    }
+
+    fn intern_if(&self, thread: u32, frames: &[StackFrame], may_add: bool) -> Option<StackId> {
+        let hash = self.hash(thread, frames);
+        // The table itself uses the low and the highest bits.
+        let shard = (hash >> 40) as usize % SHARDS;
+        let mut shard = self.shards[shard].lock();
+        let same = |stack: &Arc<Stack>| stack.thread == thread && *stack.frames == *frames;
+        if let Some(stack) = shard.find(hash, same) {
+            return Some(stack.id);
+        }
+        if !may_add {
+            return None;
+        }
+        let mut all = self.all.write();
+        let stack = Arc::new(Stack {
+            id: StackId(u32::try_from(all.len()).ok()?),
+            thread,
+            frames: frames.into(),
+        });
+        all.push(Arc::clone(&stack));
+        drop(all);
+        self.bytes
+            .fetch_add(STACK_OVERHEAD + size_of_val(frames), Ordering::Relaxed);
+        let id = stack.id;
+        shard.insert_unique(hash, stack, |other| self.hash(other.thread, &other.frames));
+        Some(id)
+    }
+
+    /// The stacks from the one with number `first` on.
+    pub(super) fn since(&self, first: usize) -> Vec<Arc<Stack>> {
+        self.all.read().get(first..).unwrap_or_default().to_vec()
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.all.read().len()
+    }
+
+    /// How often a stack was cut because the memory limit was reached.
+    pub(super) fn cut(&self) -> u64 {
+        self.cut.load(Ordering::Relaxed)
+    }
+
+    /// Roughly how many bytes they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn hash(&self, thread: u32, frames: &[StackFrame]) -> u64 {
+        self.hasher.hash_one((thread, frames))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(first: usize, count: usize) -> Vec<StackFrame> {
+        (first..first + count)
+            .map(|n| StackFrame {
+                method: (n * 8) as _,
+                location: n as i64,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn equal_stacks_have_one_id() {
+        let table = StackTable::new(1 << 20);
+        let one = table.intern(0, &frames(1, 4));
+        assert_eq!(table.intern(0, &frames(1, 4)), one);
+        assert_ne!(table.intern(0, &frames(1, 3)), one);
+        assert_ne!(table.intern(200_001, &frames(1, 4)), one);
+        assert_eq!(table.intern(0, &[]), StackId::EMPTY);
+        assert_eq!(table.count(), 4);
+        assert_eq!(*table.since(1)[0].frames, *frames(1, 4));
+        assert_eq!((table.since(4).len(), table.since(9).len()), (0, 0));
+    }
+
+    #[test]
+    fn a_full_table_keeps_the_innermost_frame_and_what_it_knows() {
+        let table = StackTable::new(16 << 10);
+        let ids: Vec<StackId> = (0..1000).map(|n| table.intern(0, &frames(n, 16))).collect();
+        assert!(table.cut() > 0);
+        assert!(table.bytes() < 33 << 10);
+        assert_eq!(table.intern(0, &frames(0, 16)), ids[0]);
+        let all = table.since(0);
+        assert_eq!(*all[ids[60].0 as usize].frames, *frames(60, 1));
+        assert_eq!(ids[999], StackId::EMPTY);
+    }
+}

@@ -1,0 +1,167 @@
+//! The profile thread's part of following objects: it deletes the references of
+//! the dead, and finds out who is alive.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use crossbeam_channel::Receiver;
+
+use super::live::{Followed, Packed, Pulse, Segment};
+use crate::vm::Jni;
+
+/// All followed objects but those in segments that threads are filling.
+pub(super) struct Sweeper {
+    receiver: Receiver<Arc<Segment>>,
+    pulse: Pulse,
+    /// Not looked at since they were allocated.
+    young: VecDeque<Arc<Segment>>,
+    /// Survivors; those of one level are looked at half as often as those of the
+    /// one before.
+    levels: [Level; LEVELS],
+}
+
+#[derive(Default)]
+struct Level {
+    chunks: VecDeque<Vec<Packed>>,
+    /// How many chunks are still to be visited in this pass.
+    to_visit: usize,
+    /// The number of collections when the pass began.
+    swept: usize,
+}
+
+const LEVELS: usize = 7;
+const CHUNK: usize = 1 << 12;
+/// How many objects are looked at before the profile thread does something else.
+const STEP: usize = 1 << 16;
+
+/// What a step did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Swept {
+    /// References that were deleted.
+    pub(super) deleted: usize,
+    /// There is more to do.
+    pub(super) more: bool,
+}
+
+impl Sweeper {
+    pub(super) fn new(receiver: Receiver<Arc<Segment>>, pulse: Pulse) -> Self {
+        Self {
+            receiver,
+            pulse,
+            young: VecDeque::new(),
+            levels: Default::default(),
+        }
+    }
+
+    /// Deletes some references to dead objects. `epoch` is the number of
+    /// collections so far.
+    pub(super) fn step(&mut self, jni: &Jni, epoch: usize) -> Swept {
+        self.young.extend(self.receiver.try_iter());
+        let mut swept = Swept::default();
+        let mut visited = 0;
+        while self
+            .young
+            .front()
+            .is_some_and(|segment| segment.epoch() < epoch)
+        {
+            let Some(segment) = self.young.pop_front() else {
+                break;
+            };
+            for object in segment.objects() {
+                if self.delete_if_dead(jni, object) {
+                    swept.deleted += 1;
+                } else {
+                    self.keep(0, object);
+                }
+            }
+            visited += segment.len();
+            if visited >= STEP {
+                swept.more = true;
+                return swept;
+            }
+        }
+        for level in 0..LEVELS {
+            if let Some(state) = self.levels.get_mut(level)
+                && state.to_visit == 0
+                && epoch.saturating_sub(state.swept) >= 2 << level
+            {
+                state.to_visit = state.chunks.len();
+                state.swept = epoch;
+            }
+            while let Some(chunk) = self.next_chunk(level) {
+                visited += chunk.len();
+                for object in chunk {
+                    if self.delete_if_dead(jni, object) {
+                        swept.deleted += 1;
+                    } else {
+                        self.keep((level + 1).min(LEVELS - 1), object);
+                    }
+                }
+                if visited >= STEP {
+                    swept.more = true;
+                    return swept;
+                }
+            }
+        }
+        swept
+    }
+
+    /// Calls `visit` with each object that is alive. `open` are the segments that
+    /// threads were filling a moment ago.
+    pub(super) fn for_each_live(
+        &mut self,
+        jni: &Jni,
+        open: &[Arc<Segment>],
+        mut visit: impl FnMut(Followed),
+    ) {
+        self.young.extend(self.receiver.try_iter());
+        let full: HashSet<*const Segment> = self.young.iter().map(Arc::as_ptr).collect();
+        let open = open
+            .iter()
+            .filter(|segment| !full.contains(&Arc::as_ptr(segment)));
+        let survivors = self.levels.iter().flat_map(|level| level.chunks.iter());
+        let all = self
+            .young
+            .iter()
+            .chain(open)
+            .flat_map(|segment| segment.objects())
+            .chain(survivors.flatten().copied());
+        for object in all {
+            let object = object.unpack();
+            if !self.pulse.is_dead(jni, object.weak) {
+                visit(object);
+            }
+        }
+    }
+
+    fn next_chunk(&mut self, level: usize) -> Option<Vec<Packed>> {
+        let level = self.levels.get_mut(level)?;
+        level.to_visit = level.to_visit.checked_sub(1)?;
+        level.chunks.pop_front()
+    }
+
+    fn delete_if_dead(&self, jni: &Jni, object: Packed) -> bool {
+        let weak = object.unpack().weak;
+        let dead = self.pulse.is_dead(jni, weak);
+        if dead {
+            jni.delete_weak(weak);
+        }
+        dead
+    }
+
+    fn keep(&mut self, level: usize, object: Packed) {
+        let Some(level) = self.levels.get_mut(level) else {
+            return;
+        };
+        // The chunks to visit are at the front; none of them must grow.
+        let may_grow = level.to_visit < level.chunks.len();
+        match level.chunks.back_mut() {
+            Some(chunk) if may_grow && chunk.len() < CHUNK => chunk.push(object),
+            _ => {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                chunk.push(object);
+                level.chunks.push_back(chunk);
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What HotSpot keeps behind a reference.
+
+use jni_sys::jobject;
+
+/// HotSpot marks the kind of a reference in these bits of it (`jniHandles.hpp`):
+/// 0 for local, 1 for weak, 2 for global references.
+const KIND_BITS: usize = 3;
+
+/// The word that a reference of HotSpot points to: the object's address as the
+/// collector in use writes it. Two references whose words are equal at the same
+/// time refer to the same object; the converse does not hold, as a concurrent
+/// collector mends references one after the other. 0 means that the referent of a
+/// weak reference is gone.
+///
+/// # Safety
+/// The VM is HotSpot, and `reference` is live and not null.
+#[inline]
+pub unsafe fn handle_word(reference: jobject) -> usize {
+    let slot = (reference as usize & !KIND_BITS) as *const usize;
+    // SAFETY: a live reference is the address of a word of the VM, with the kind
+    // in its low bits. The collector may write it at any time, hence volatile.
+    unsafe { slot.read_volatile() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_is_no_part_of_the_address() {
+        let word = 0x1234usize;
+        let address = &raw const word as usize;
+        for kind in 0..3 {
+            // SAFETY: the address of a word, as a reference of each kind has it.
+            assert_eq!(unsafe { handle_word((address | kind) as jobject) }, 0x1234);
+        }
+    }
+}

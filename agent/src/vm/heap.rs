@@ -1,0 +1,127 @@
+//! The heap: sampling of allocations, collections, walks and tags.
+
+use std::os::raw::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use hprof_native_headers as raw;
+use jni_sys::{jint, jlong, jobject};
+
+use super::env::call;
+use super::{Jvmti, JvmtiError, Result};
+
+/// An object that a walk visits.
+pub struct HeapObject<'a> {
+    /// The tag of its class, 0 for none.
+    pub class_tag: i64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its own tag, which the visitor may change.
+    pub tag: &'a mut i64,
+}
+
+/// What the callback of a walk gets through the VM.
+struct Visit<'a> {
+    visitor: &'a mut dyn FnMut(HeapObject<'_>),
+    panicked: bool,
+}
+
+impl Jvmti {
+    /// Sets the mean distance in bytes between two sampled allocations of a
+    /// thread; 0 makes every allocation an event. Each thread takes the new value
+    /// at its next sampling point.
+    ///
+    /// # Errors
+    /// What `SetHeapSamplingInterval` says.
+    pub fn set_heap_sampling_interval(self, bytes: u32) -> Result<()> {
+        let bytes = jint::try_from(bytes).map_err(|_| JvmtiError::INTERNAL)?;
+        call!(self, SetHeapSamplingInterval, bytes)
+    }
+
+    /// Collects garbage, all of it.
+    ///
+    /// # Errors
+    /// What `ForceGarbageCollection` says.
+    pub fn force_garbage_collection(self) -> Result<()> {
+        call!(self, ForceGarbageCollection)
+    }
+
+    /// Sets the tag of an object; 0 takes it away.
+    ///
+    /// # Errors
+    /// What `SetTag` says.
+    pub fn set_tag(self, object: jobject, tag: i64) -> Result<()> {
+        call!(self, SetTag, object, tag)
+    }
+
+    /// The identity hash of an object.
+    ///
+    /// # Errors
+    /// What `GetObjectHashCode` says.
+    pub fn object_hash(self, object: jobject) -> Result<i32> {
+        let mut hash: jint = 0;
+        call!(self, GetObjectHashCode, object, &mut hash)?;
+        Ok(hash)
+    }
+
+    /// Visits all objects of the heap, or the tagged ones only, at a safepoint.
+    /// Objects that are not reachable any more may be among them. The visitor must
+    /// not call the VM.
+    ///
+    /// # Errors
+    /// What `IterateThroughHeap` says; `INTERNAL` when the visitor panicked.
+    pub fn walk_heap(
+        self,
+        tagged_only: bool,
+        visitor: &mut dyn FnMut(HeapObject<'_>),
+    ) -> Result<()> {
+        let callbacks = raw::jvmtiHeapCallbacks {
+            heap_iteration_callback: Some(visit),
+            ..Default::default()
+        };
+        let filter = if tagged_only {
+            raw::JVMTI_HEAP_FILTER_UNTAGGED as jint
+        } else {
+            0
+        };
+        let mut state = Visit {
+            visitor,
+            panicked: false,
+        };
+        call!(
+            self,
+            IterateThroughHeap,
+            filter,
+            ptr::null_mut(),
+            &callbacks,
+            (&raw mut state).cast::<c_void>().cast_const(),
+        )?;
+        if state.panicked {
+            return Err(JvmtiError::INTERNAL);
+        }
+        Ok(())
+    }
+}
+
+unsafe extern "C" fn visit(
+    class_tag: jlong,
+    size: jlong,
+    tag: *mut jlong,
+    _length: jint,
+    state: *mut c_void,
+) -> jint {
+    // SAFETY: `walk_heap` passed the address of its state, and the VM calls us
+    // only during that call, from one thread.
+    let state = unsafe { &mut *state.cast::<Visit<'_>>() };
+    let object = HeapObject {
+        class_tag,
+        size: u64::try_from(size).unwrap_or(0),
+        // SAFETY: the VM passes the place of the object's tag for this call.
+        tag: unsafe { &mut *tag },
+    };
+    if catch_unwind(AssertUnwindSafe(|| (state.visitor)(object))).is_err() {
+        state.panicked = true;
+        return raw::JVMTI_VISIT_ABORT as jint;
+    }
+    0
+}
