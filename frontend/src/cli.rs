@@ -9,7 +9,8 @@ use crate::commands::Command;
 #[command(
     name = "hprof-rs",
     version,
-    about = "Profiles Java programs with the HPROF agent, which this command carries inside itself.",
+    about = "Profiles Java programs with the HPROF agent, which this command carries inside itself, and \
+             shows what heap dumps and profiles hold.",
     after_help = EXAMPLES,
     max_term_width = 100
 )]
@@ -26,7 +27,11 @@ Examples:
   hprof-rs options                              what can stand behind --agent
   java -agentpath:$(hprof-rs agent-path)=cpu=samples -jar app.jar
 
-More: hprof-rs help run";
+  hprof-rs summary java.hprof.txt               what is in a profile or heap dump
+  hprof-rs convert java.hprof.txt -o p.html     a flame graph
+  hprof-rs histogram heap.hprof                 the objects of a heap dump by class
+
+More: hprof-rs help COMMAND";
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ mod agent_options;
 mod cli;
 mod commands;
 mod launch;
+mod open;
 mod render;
 
 use std::io;

@@ -119,6 +119,11 @@ impl<R: Read> StreamReader<R> {
         &self.header
     }
 
+    /// Where in the file the next thing starts, or the file has ended.
+    pub fn offset(&self) -> u64 {
+        self.offset + self.shown as u64
+    }
+
     /// The next thing in the file, `None` at its end.
     // Not an iterator, as what it shows lies in the buffer until the next call.
     #[expect(clippy::should_implement_trait)]

@@ -1,9 +1,19 @@
 //! The sub-commands, one file each.
 
 mod agent_path;
+mod check;
 mod completions;
+mod convert;
+mod diff;
+mod histogram;
 mod options;
+mod records;
 mod run;
+mod samples;
+mod sites;
+mod summary;
+mod threads;
+mod top;
 
 use std::process::ExitCode;
 
@@ -14,6 +24,26 @@ use clap::Subcommand;
 pub enum Command {
     /// Start a Java program under the agent.
     Run(run::Run),
+    /// Show what is in a heap dump or profile, on one screen.
+    Summary(summary::Summary),
+    /// Count the objects of a heap dump by class, package or loader.
+    Histogram(histogram::HistogramCommand),
+    /// Show the largest arrays of a heap dump.
+    Top(top::Top),
+    /// Show where CPU time, allocation or waiting goes in a profile.
+    Samples(samples::Samples),
+    /// Show where a profile's objects were allocated.
+    Sites(sites::Sites),
+    /// Show the threads of a heap dump or profile, with their stacks.
+    Threads(threads::Threads),
+    /// Turn a profile into a flame graph or a file for another tool.
+    Convert(convert::Convert),
+    /// Show what has changed from one file to another.
+    Diff(diff::Diff),
+    /// Read a whole file and report every place that is damaged.
+    Check(check::Check),
+    /// List the records of a binary file with their offsets.
+    Records(records::Records),
     /// Unpack the agent library and print its path.
     AgentPath(agent_path::AgentPath),
     /// Show the agent's options as a table.
@@ -30,6 +60,16 @@ impl Command {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Run(command) => command.execute(),
+            Self::Summary(command) => command.execute(),
+            Self::Histogram(command) => command.execute(),
+            Self::Top(command) => command.execute(),
+            Self::Samples(command) => command.execute(),
+            Self::Sites(command) => command.execute(),
+            Self::Threads(command) => command.execute(),
+            Self::Convert(command) => command.execute(),
+            Self::Diff(command) => command.execute(),
+            Self::Check(command) => command.execute(),
+            Self::Records(command) => command.execute(),
             Self::AgentPath(command) => command.execute(),
             Self::Options(command) => command.execute(),
             Self::Completions(command) => command.execute(),

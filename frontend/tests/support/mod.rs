@@ -1,4 +1,5 @@
 //! A folder with an own cache for each test, and the command in it.
+#![allow(dead_code)] // Each test uses a part of it.
 
 use std::env;
 use std::fs;

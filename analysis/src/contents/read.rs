@@ -1,0 +1,176 @@
+//! Reads a whole input.
+
+use std::io::{self, Cursor, Read};
+
+use hprof_format::binary::mutf8;
+use hprof_format::reader::{Event, FileHeader, HeaderError, StreamError, StreamReader};
+use thiserror::Error;
+
+use super::binary::Builder;
+use super::mapped;
+use super::text;
+use super::{Contents, Format};
+use crate::input::{Input, Source};
+
+/// Why an input cannot be read at all.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The operating system, or the decompressor, fails.
+    #[error("reading failed: {0}")]
+    Io(#[from] io::Error),
+    /// It is no HPROF file.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+}
+
+/// How to read.
+#[derive(Clone, Copy)]
+pub struct ReadOptions<'a> {
+    /// The number of large arrays to keep for each heap dump.
+    pub largest: usize,
+    /// The number of threads to use; 0 for as many as the machine has.
+    pub threads: usize,
+    /// False to pass over heap dumps without counting what they hold.
+    pub with_heap: bool,
+    /// Is told the number of uncompressed bytes read since the last call, from any thread.
+    pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Default for ReadOptions<'_> {
+    fn default() -> Self {
+        Self {
+            largest: 100,
+            threads: 0,
+            with_heap: true,
+            progress: &|_| {},
+        }
+    }
+}
+
+/// Reads all of an input, in one pass.
+///
+/// # Errors
+/// If nothing can be read. Damage further on is reported in [`Contents::damage`].
+pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
+    match input.source {
+        Source::Mapped(map) => match FileHeader::parse(&map) {
+            Ok(_) => mapped::read(&map, options, &|range| crate::input::forget(&map, range)),
+            Err(error) => read_text(&map, error, options),
+        },
+        Source::Stream(mut stream) => {
+            let mut head = Vec::new();
+            stream
+                .by_ref()
+                .take(FileHeader::LENGTH as u64)
+                .read_to_end(&mut head)?;
+            match FileHeader::parse(&head) {
+                Ok(_) => read_stream(Cursor::new(head).chain(stream), options),
+                Err(error) => {
+                    // A text profile is short, unlike a dump, but other files need not be.
+                    let mut start = head;
+                    stream.by_ref().take(64 << 10).read_to_end(&mut start)?;
+                    if !text::looks_like_a_profile(&start) {
+                        return Err(error.into());
+                    }
+                    let result = stream.read_to_end(&mut start);
+                    let mut contents = read_text(&start, error, options)?;
+                    if let Err(error) = result {
+                        contents.damage.note(cut_short(&error));
+                    }
+                    Ok(contents)
+                }
+            }
+        }
+    }
+}
+
+fn read_text(
+    bytes: &[u8],
+    error: HeaderError,
+    options: &ReadOptions<'_>,
+) -> Result<Contents, ReadError> {
+    if !text::looks_like_a_profile(bytes) {
+        return Err(error.into());
+    }
+    let mut contents = text::read(&mutf8::decode(bytes));
+    contents.bytes = bytes.len() as u64;
+    (options.progress)(contents.bytes);
+    Ok(contents)
+}
+
+/// How often progress is reported.
+const PROGRESS: u64 = 1 << 20;
+
+fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
+    let mut reader = match StreamReader::new(stream) {
+        Ok(reader) => reader,
+        Err(StreamError::Io(error)) => return Err(error.into()),
+        Err(StreamError::Header(error)) => return Err(error.into()),
+        Err(StreamError::Damage(_)) => return Err(HeaderError::TooShort.into()),
+    };
+    let header = *reader.header();
+    let format = Format::Binary {
+        version: header.version,
+        id_size: header.id_size,
+    };
+    let mut builder = Builder::new(format, options.largest);
+    builder.contents.created_millis = Some(header.created_millis);
+    let mut reported = 0;
+    let mut end = FileHeader::LENGTH as u64;
+    let mut heap_start = None;
+    let mut failure = None;
+    while let Some(event) = reader.next() {
+        match event {
+            Ok(Event::SubRecord { sub_record, .. }) => {
+                if options.with_heap {
+                    builder.census().add(&sub_record);
+                }
+                continue;
+            }
+            Ok(Event::Record(found)) => {
+                builder.heap_ended(heap_start.take(), found.offset);
+                builder.record(&found.record);
+                end = found.offset;
+            }
+            Ok(Event::Heap {
+                offset, is_segment, ..
+            }) => {
+                builder.heap_ended(heap_start.take(), offset);
+                builder.begin_heap(is_segment);
+                builder.census().begin_segment();
+                heap_start = Some((offset, is_segment));
+                end = offset;
+            }
+            Err(StreamError::Damage(damage)) => {
+                end = end.max(damage.offset() + damage.lost());
+                builder.contents.damage.add(damage);
+            }
+            Err(StreamError::Header(error)) => return Err(error.into()),
+            Err(StreamError::Io(error)) => {
+                failure = Some(cut_short(&error));
+                break;
+            }
+        }
+        if end >= reported + PROGRESS {
+            (options.progress)(end - reported);
+            reported = end;
+        }
+    }
+    let end = reader.offset().max(end);
+    builder.heap_ended(heap_start, end);
+    builder.contents.bytes = end;
+    (options.progress)(end.saturating_sub(reported));
+    if let Some(failure) = failure {
+        builder.contents.damage.note(failure);
+    }
+    Ok(builder.finish())
+}
+
+fn cut_short(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            "the compressed file is cut short; all that came before is counted".to_owned()
+        }
+        _ => format!("reading ended early: {error}"),
+    }
+}

@@ -1,0 +1,278 @@
+//! Collects the pieces of a text profile.
+
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+
+use hprof_format::binary::mutf8;
+use hprof_format::model::{CpuKind, Line};
+use hprof_format::text::{
+    TextCpuTable, TextItem, TextMonitorTable, TextOldCpuRow, TextReader, TextSiteTable, TextTable,
+    TextThread, TextTrace,
+};
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    Contents, CpuRow, CpuTable, Format, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable,
+    TextDump, Thread,
+};
+use crate::names::source_form;
+use crate::stacks::{Frame, FrameIndex, Trace};
+
+/// The bytes in which a section of a profile must begin.
+const HEAD: usize = 64 << 10;
+
+/// True if a file begins like a text profile, or like a part of one.
+pub(super) fn looks_like_a_profile(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    if head.contains(&0) {
+        return false;
+    }
+    let text = mutf8::decode(head);
+    text.starts_with("JAVA PROFILE ") && text.contains(", created ") || text.lines().any(is_section)
+}
+
+fn is_section(line: &str) -> bool {
+    let starts = [
+        "CPU SAMPLES BEGIN (",
+        "CPU TIME (ms) BEGIN (",
+        "SITES BEGIN (",
+        "MONITOR TIME BEGIN (",
+        "MONITOR DUMP BEGIN",
+        "HEAP DUMP BEGIN (",
+        "count callee caller time",
+        "THREAD START (obj=",
+    ];
+    starts.iter().any(|start| line.starts_with(start))
+        || line.strip_prefix("TRACE ").is_some_and(|rest| {
+            rest.split(':')
+                .next()
+                .is_some_and(|n| n.parse::<u32>().is_ok())
+        })
+}
+
+/// Collects all pieces of a profile.
+pub(super) fn read(text: &str) -> Contents {
+    let mut contents = Contents::new(Format::Text);
+    let mut known = Known::default();
+    for item in TextReader::new(text) {
+        match item {
+            TextItem::Created(time) => contents.created_text = Some(time.to_owned()),
+            TextItem::Comment(remark) => contents.comments.push(remark.to_owned()),
+            TextItem::ThreadStart(thread) => contents.threads.push(started(thread)),
+            TextItem::ThreadEnd(serial) => {
+                let mut threads = contents.threads.iter_mut().rev();
+                if let Some(thread) = threads.find(|thread| thread.serial == serial) {
+                    thread.has_ended = true;
+                }
+            }
+            TextItem::Trace(trace) => add_trace(&mut contents, trace, &mut known),
+            TextItem::Cpu(table) => {
+                check(&mut contents, &table.table, title(table.kind));
+                contents.cpu.push(cpu(table));
+            }
+            TextItem::OldCpu(table) => {
+                check(&mut contents, &table, "table of calls");
+                contents.old_cpu.extend(table.rows.iter().map(old_cpu));
+            }
+            TextItem::Sites(table) => {
+                check(&mut contents, &table.table, "SITES");
+                contents.sites.push(sites(table));
+            }
+            TextItem::HeapDump(dump) => {
+                if !dump.is_complete {
+                    let note = "the HEAP DUMP has no end: the file is cut short";
+                    contents.damage.note(note.to_owned());
+                }
+                contents.text_dumps.push(TextDump {
+                    objects: dump.objects,
+                    bytes: dump.bytes,
+                });
+            }
+            TextItem::MonitorTime(table) => {
+                check(&mut contents, &table.table, "MONITOR TIME");
+                contents.monitors.push(monitors(table));
+            }
+            TextItem::MonitorDump(dump) => {
+                if !dump.is_complete {
+                    let note = "the MONITOR DUMP has no end: the file is cut short";
+                    contents.damage.note(note.to_owned());
+                }
+            }
+            TextItem::Wait(_) | TextItem::Waited(_) => {}
+        }
+    }
+    contents
+}
+
+fn title(kind: CpuKind) -> &'static str {
+    match kind {
+        CpuKind::Samples => "CPU SAMPLES",
+        CpuKind::Times => "CPU TIME",
+    }
+}
+
+fn check<R>(contents: &mut Contents, table: &TextTable<'_, R>, name: &str) {
+    if !table.is_complete {
+        let note = format!("the {name} section has no end: the file is cut short");
+        contents.damage.note(note);
+    }
+    if table.bad_lines > 0 {
+        let note = format!("{} lines in {name} are no rows", table.bad_lines);
+        contents.damage.note(note);
+    }
+}
+
+fn started(thread: TextThread<'_>) -> Thread {
+    Thread {
+        serial: thread.serial,
+        object: thread.object,
+        name: Some(thread.name.into_owned()),
+        group: Some(thread.group.into_owned()),
+        trace: None,
+        has_ended: false,
+    }
+}
+
+/// Frames by class, method, file and line as the text lends them: most frames repeat, and need no
+/// copy then.
+type Known<'a> = FxHashMap<(Cow<'a, str>, Cow<'a, str>, Option<Cow<'a, str>>, Line), FrameIndex>;
+
+fn add_trace<'a>(contents: &mut Contents, trace: TextTrace<'a>, known: &mut Known<'a>) {
+    if trace.bad_lines > 0 {
+        let note = format!(
+            "{} lines in TRACE {} are no frames",
+            trace.bad_lines, trace.serial
+        );
+        contents.damage.note(note);
+    }
+    let frames = trace.frames.into_iter().map(|frame| {
+        let name = frame.name;
+        let key = (name.class_name, name.method, frame.source_file, frame.line);
+        match known.entry(key) {
+            Entry::Occupied(found) => *found.get(),
+            Entry::Vacant(new) => {
+                let (class_name, method, source_file, line) = new.key();
+                let index = contents.stacks.intern(Frame {
+                    class_name: class_name.as_ref().into(),
+                    method: method.as_ref().into(),
+                    source_file: source_file.as_deref().map(Into::into),
+                    line: *line,
+                });
+                *new.insert(index)
+            }
+        }
+    });
+    let frames = frames.collect();
+    let thread = trace.thread;
+    contents.stacks.add(trace.serial, Trace { thread, frames });
+}
+
+/// The part of a total that a share in percent stands for.
+fn share(percent: f64, total: u64) -> u64 {
+    // Casts of floats saturate.
+    (percent / 100.0 * total as f64).round() as u64
+}
+
+fn cpu(table: TextCpuTable<'_>) -> CpuTable {
+    let (kind, total) = (table.kind, table.total);
+    let row = |row: hprof_format::text::TextCpuRow<'_>| match kind {
+        CpuKind::Samples => CpuRow {
+            trace: row.trace,
+            cost: row.count,
+            calls: None,
+        },
+        CpuKind::Times => CpuRow {
+            trace: row.trace,
+            cost: share(row.rank.self_percent, total),
+            calls: Some(row.count),
+        },
+    };
+    CpuTable {
+        kind,
+        total,
+        rows: table.table.rows.into_iter().map(row).collect(),
+    }
+}
+
+fn old_cpu(row: &TextOldCpuRow<'_>) -> OldCpuRow {
+    OldCpuRow {
+        count: row.count,
+        callee: row.callee.into(),
+        caller: row.caller.into(),
+        millis: row.millis,
+    }
+}
+
+fn sites(table: TextSiteTable<'_>) -> SiteTable {
+    let rows = table.table.rows.into_iter().map(|row| SiteRow {
+        trace: row.trace,
+        class_name: source_form(&row.class_name).into(),
+        live_bytes: row.live_bytes,
+        live_objects: row.live_objects,
+        allocated_bytes: row.allocated_bytes,
+        allocated_objects: row.allocated_objects,
+    });
+    SiteTable {
+        order: table.order,
+        totals: None,
+        rows: rows.collect(),
+    }
+}
+
+fn monitors(table: TextMonitorTable<'_>) -> MonitorTable {
+    let total_millis = table.total_millis;
+    let rows = table.table.rows.into_iter().map(|row| MonitorRow {
+        trace: row.trace,
+        class_name: source_form(&row.class_name).into(),
+        count: row.count,
+        millis: share(row.rank.self_percent, total_millis),
+    });
+    MonitorTable {
+        total_millis,
+        rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hprof_format::ids::TraceSerial;
+    use proptest::prelude::*;
+
+    #[test]
+    fn other_files_are_no_profiles() {
+        for other in [
+            "",
+            "hello\nworld\n",
+            "TRACE of something\n",
+            "JAVA PROFILES\n",
+        ] {
+            assert!(!looks_like_a_profile(other.as_bytes()), "{other}");
+        }
+        assert!(!looks_like_a_profile(b"TRACE 300001:\n\0"));
+        assert!(looks_like_a_profile(b"some words\nTRACE 300001:\n"));
+        assert!(looks_like_a_profile(b"count callee caller time\n"));
+    }
+
+    #[test]
+    fn a_table_without_its_end_is_reported() {
+        let text = "TRACE 300001:\n\tA.b(A.java:7)\n\
+                    CPU SAMPLES BEGIN (total = 10) Sat Nov 21 03:10:42 2026\n\
+                    rank   self  accum   count trace method\n\
+                    \u{20}  1 70.00% 70.00%       7 300001 A.b\n";
+        let contents = read(text);
+        assert_eq!(contents.cpu[0].total, 10);
+        assert_eq!(contents.cpu[0].rows[0].cost, 7);
+        assert_eq!(contents.damage.count, 1, "{:?}", contents.damage);
+        let frames = contents.stacks.frames_of(TraceSerial::new(300_001));
+        assert_eq!(contents.stacks.frame(frames[0]).place(), "A.java:7");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "(\\PC|\n|TRACE |CPU SAMPLES BEGIN \\(|SITES BEGIN|%|[0-9]){0,80}") {
+            read(&text);
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Counts the objects of a heap dump.
+
+use hprof_format::binary::{BasicType, SubRecord};
+use hprof_format::ids::{ObjectId, StringId, ThreadSerial, TraceSerial};
+use hprof_format::model::{Root, RootKind};
+use rustc_hash::FxHashMap;
+
+use super::class_shape::ClassShape;
+use super::largest::{Large, LargeKind, Largest, PREVIEW};
+use super::layout::Layout;
+use super::layout_votes::LayoutVotes;
+
+/// The objects of one class. Bytes are those of the values as the file has them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClassCount {
+    /// Instances that are no arrays.
+    pub instances: u64,
+    /// The bytes of their field values.
+    pub value_bytes: u64,
+    /// Arrays of references.
+    pub arrays: u64,
+    /// Their elements.
+    pub elements: u64,
+    /// Arrays with an odd number of elements, which settles how they are rounded up.
+    pub odd_arrays: u64,
+}
+
+impl ClassCount {
+    /// The room that the arrays take.
+    pub fn array_bytes(&self, layout: &Layout) -> u64 {
+        let empty = layout.object_array(0) * self.arrays;
+        let reference = layout.reference * self.elements;
+        // Elements come in pairs of 8 or 16 bytes, which need no rounding; the odd one does.
+        let odd = layout.object_array(1) - layout.object_array(0);
+        empty + (reference - layout.reference * self.odd_arrays) + odd * self.odd_arrays
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.instances += other.instances;
+        self.value_bytes += other.value_bytes;
+        self.arrays += other.arrays;
+        self.elements += other.elements;
+        self.odd_arrays += other.odd_arrays;
+    }
+}
+
+/// The arrays of one primitive type.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ArrayCount {
+    /// Arrays.
+    pub arrays: u64,
+    /// Their elements.
+    pub elements: u64,
+    /// The bytes of their elements.
+    pub data_bytes: u64,
+    /// Arrays by the bytes of their elements modulo 8, which settles how they are rounded up.
+    pub by_remainder: [u64; 8],
+}
+
+impl ArrayCount {
+    /// The room that the arrays take.
+    pub fn array_bytes(&self, layout: &Layout) -> u64 {
+        let rounding = self
+            .by_remainder
+            .iter()
+            .zip(0u64..)
+            .map(|(&arrays, remainder)| arrays * (layout.primitive_array(remainder) - remainder));
+        self.data_bytes + rounding.sum::<u64>()
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.arrays += other.arrays;
+        self.elements += other.elements;
+        self.data_bytes += other.data_bytes;
+        for (sum, more) in self.by_remainder.iter_mut().zip(other.by_remainder) {
+            *sum += more;
+        }
+    }
+}
+
+/// Roots by kind, under the names that the format gives them.
+pub type RootCounts = std::collections::BTreeMap<&'static str, u64>;
+
+/// The objects of one of Android's heaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeapCount {
+    /// The number of the heap; 0 before any is named.
+    pub heap: u32,
+    /// Its name, null before any is named.
+    pub name: StringId,
+    /// Objects and arrays.
+    pub objects: u64,
+}
+
+/// What a heap dump holds, counted by class.
+#[derive(Debug, Clone)]
+pub struct Census {
+    classes: Vec<(ObjectId, ClassCount)>,
+    class_index: FxHashMap<ObjectId, u32>,
+    last_class: (ObjectId, u32),
+    primitives: [ArrayCount; 16],
+    /// The classes by their objects.
+    pub shapes: FxHashMap<ObjectId, ClassShape>,
+    /// Class dumps, repeated ones included.
+    pub class_dumps: u64,
+    /// Roots by kind.
+    pub roots: RootCounts,
+    /// The threads of `ROOT THREAD OBJECT`: object, serial, trace.
+    pub threads: Vec<(ObjectId, ThreadSerial, TraceSerial)>,
+    /// Android: objects marked as not reachable.
+    pub unreachable: u64,
+    /// Arrays whose elements were left out of the file.
+    pub without_data: u64,
+    /// Android's heaps; one entry without a name in other files.
+    pub heaps: Vec<HeapCount>,
+    heap: usize,
+    /// The largest arrays.
+    pub largest: Largest,
+    votes: LayoutVotes,
+    sees_addresses: bool,
+}
+
+impl Census {
+    /// An empty census that keeps the `largest` largest arrays. `sees_addresses` tells that
+    /// identifiers are addresses, from which the layout can be guessed.
+    pub fn new(largest: usize, sees_addresses: bool) -> Self {
+        Self {
+            classes: Vec::new(),
+            class_index: FxHashMap::default(),
+            last_class: (ObjectId::NULL, u32::MAX),
+            primitives: [ArrayCount::default(); 16],
+            shapes: FxHashMap::default(),
+            class_dumps: 0,
+            roots: RootCounts::new(),
+            threads: Vec::new(),
+            unreachable: 0,
+            without_data: 0,
+            heaps: vec![HeapCount {
+                heap: 0,
+                name: StringId::NULL,
+                objects: 0,
+            }],
+            heap: 0,
+            largest: Largest::new(largest),
+            votes: LayoutVotes::default(),
+            sees_addresses,
+        }
+    }
+
+    /// Tells that a segment begins: Android's heap is the default one again.
+    pub fn begin_segment(&mut self) {
+        self.heap = 0;
+    }
+
+    /// Counts a sub-record.
+    #[inline]
+    pub fn add(&mut self, sub_record: &SubRecord<'_>) {
+        match *sub_record {
+            SubRecord::Instance {
+                object,
+                class,
+                values,
+                ..
+            } => {
+                self.seen(object, None);
+                let count = self.class(class);
+                count.instances += 1;
+                count.value_bytes += values.len() as u64;
+            }
+            SubRecord::ObjectArray {
+                array,
+                class,
+                elements,
+                ..
+            } => {
+                let length = elements.len() as u64;
+                self.seen(array, Some((length, true)));
+                let count = self.class(class);
+                count.arrays += 1;
+                count.elements += length;
+                count.odd_arrays += length & 1;
+                let data_bytes = elements.as_bytes().len() as u64;
+                if self.largest.wants(data_bytes) {
+                    self.largest.add(Large {
+                        data_bytes,
+                        object: array,
+                        length,
+                        kind: LargeKind::Objects(class),
+                    });
+                }
+            }
+            SubRecord::PrimitiveArray {
+                array,
+                element,
+                values,
+                ..
+            } => {
+                let data_bytes = values.len() as u64;
+                self.seen(array, Some((data_bytes, false)));
+                self.primitive(array, element, data_bytes, values);
+            }
+            SubRecord::PrimitiveArrayNoData {
+                array,
+                element,
+                length,
+                ..
+            } => {
+                self.without_data += 1;
+                self.seen(array, None);
+                let width = element.width(hprof_format::binary::IdSize::Four) as u64;
+                self.primitive(array, element, u64::from(length) * width, &[]);
+            }
+            _ => self.add_other(sub_record),
+        }
+    }
+
+    #[inline]
+    fn seen(&mut self, object: ObjectId, array: Option<(u64, bool)>) {
+        self.heaps[self.heap].objects += 1;
+        if self.sees_addresses && self.votes.wants() {
+            self.votes.see(object, array);
+        }
+    }
+
+    #[inline]
+    fn primitive(&mut self, array: ObjectId, element: BasicType, data_bytes: u64, values: &[u8]) {
+        let width = element.width(hprof_format::binary::IdSize::Four) as u64;
+        let length = data_bytes / width;
+        // Type codes are below 16.
+        let count = &mut self.primitives[usize::from(element.code() & 15)];
+        count.arrays += 1;
+        count.elements += length;
+        count.data_bytes += data_bytes;
+        count.by_remainder[(data_bytes & 7) as usize] += 1;
+        if self.largest.wants(data_bytes) {
+            let preview = &values[..values.len().min(PREVIEW)];
+            self.largest.add(Large {
+                data_bytes,
+                object: array,
+                length,
+                kind: LargeKind::Primitives(element.code(), preview.into()),
+            });
+        }
+    }
+
+    #[inline]
+    fn class(&mut self, class: ObjectId) -> &mut ClassCount {
+        let (last, index) = self.last_class;
+        let index = if last == class && index != u32::MAX {
+            index
+        } else {
+            let next = self.classes.len() as u32;
+            let index = *self.class_index.entry(class).or_insert(next);
+            if index == next {
+                self.classes.push((class, ClassCount::default()));
+            }
+            self.last_class = (class, index);
+            index
+        };
+        &mut self.classes[index as usize].1
+    }
+
+    #[cold]
+    fn add_other(&mut self, sub_record: &SubRecord<'_>) {
+        match *sub_record {
+            SubRecord::Class(dump) => {
+                self.class_dumps += 1;
+                self.shapes
+                    .entry(dump.class)
+                    .or_insert_with(|| ClassShape::new(&dump));
+            }
+            SubRecord::Root(root) => {
+                *self.roots.entry(root_name(&root)).or_default() += 1;
+                if let RootKind::ThreadObject { thread, trace } = root.kind {
+                    self.threads.push((root.object, thread, trace));
+                }
+            }
+            SubRecord::Unreachable { .. } => self.unreachable += 1,
+            SubRecord::HeapInfo { heap, name } => {
+                let known = self.heaps.iter().position(|count| count.heap == heap);
+                self.heap = known.unwrap_or_else(|| {
+                    self.heaps.push(HeapCount {
+                        heap,
+                        name,
+                        objects: 0,
+                    });
+                    self.heaps.len() - 1
+                });
+                let named = &mut self.heaps[self.heap];
+                if named.name.is_null() {
+                    named.name = name;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds another part of the same dump.
+    pub fn merge(&mut self, other: Self) {
+        for (class, count) in &other.classes {
+            self.class(*class).merge(count);
+        }
+        for (sum, more) in self.primitives.iter_mut().zip(&other.primitives) {
+            sum.merge(more);
+        }
+        for (class, shape) in other.shapes {
+            self.shapes.entry(class).or_insert(shape);
+        }
+        self.class_dumps += other.class_dumps;
+        for (kind, count) in other.roots {
+            *self.roots.entry(kind).or_default() += count;
+        }
+        self.threads.extend(other.threads);
+        self.unreachable += other.unreachable;
+        self.without_data += other.without_data;
+        for more in other.heaps {
+            match self.heaps.iter_mut().find(|count| count.heap == more.heap) {
+                Some(count) => count.objects += more.objects,
+                None => self.heaps.push(more),
+            }
+        }
+        self.largest.merge(other.largest);
+        self.votes.merge(&other.votes);
+    }
+
+    /// All classes that have instances or arrays, in no order.
+    pub fn classes(&self) -> impl Iterator<Item = (ObjectId, &ClassCount)> {
+        self.classes.iter().map(|(class, count)| (*class, count))
+    }
+
+    /// All primitive types that have arrays.
+    pub fn primitive_arrays(&self) -> impl Iterator<Item = (BasicType, &ArrayCount)> {
+        BasicType::ALL
+            .into_iter()
+            .map(|element| (element, &self.primitives[usize::from(element.code() & 15)]))
+            .filter(|(_, count)| count.arrays > 0)
+    }
+
+    /// Objects and arrays of all kinds; class objects are not among them.
+    pub fn objects(&self) -> u64 {
+        self.heaps.iter().map(|count| count.objects).sum()
+    }
+
+    /// Instances that are no arrays.
+    pub fn instances(&self) -> u64 {
+        self.classes.iter().map(|(_, count)| count.instances).sum()
+    }
+
+    /// Arrays of references.
+    pub fn object_arrays(&self) -> u64 {
+        self.classes.iter().map(|(_, count)| count.arrays).sum()
+    }
+
+    /// The layout that the distances between objects tell.
+    pub fn measured_layout(&self) -> Option<Layout> {
+        self.votes.winner()
+    }
+}
+
+/// The name of a root's kind, as the format's manual has it.
+pub(crate) fn root_name(root: &Root) -> &'static str {
+    match root.kind {
+        RootKind::Unknown => "unknown",
+        RootKind::JniGlobal { .. } => "JNI global",
+        RootKind::JniLocal { .. } => "JNI local",
+        RootKind::JavaFrame { .. } => "Java frame",
+        RootKind::NativeStack { .. } => "native stack",
+        RootKind::StickyClass => "sticky class",
+        RootKind::ThreadBlock { .. } => "thread block",
+        RootKind::MonitorUsed => "monitor used",
+        RootKind::ThreadObject { .. } => "thread object",
+        RootKind::InternedString => "interned string",
+        RootKind::Finalizing => "finalizing",
+        RootKind::Debugger => "debugger",
+        RootKind::ReferenceCleanup => "reference cleanup",
+        RootKind::VmInternal => "VM internal",
+        RootKind::JniMonitor { .. } => "JNI monitor",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_the_single_arrays(
+            lengths in prop::collection::vec(0u64..40, 0..50),
+            (reference, header) in prop_oneof![
+                Just((4u64, 16u64)), Just((8, 16)), Just((4, 12)), Just((8, 12)), Just((8, 24)),
+            ],
+        ) {
+            let layout = Layout { reference, object_header: 8, array_header: header };
+            let mut objects = ClassCount::default();
+            let mut bytes = ArrayCount::default();
+            for &length in &lengths {
+                objects.arrays += 1;
+                objects.elements += length;
+                objects.odd_arrays += length & 1;
+                bytes.arrays += 1;
+                bytes.data_bytes += length;
+                bytes.by_remainder[(length & 7) as usize] += 1;
+            }
+            let expected: u64 = lengths.iter().map(|&n| layout.object_array(n)).sum();
+            prop_assert_eq!(objects.array_bytes(&layout), expected);
+            let expected: u64 = lengths.iter().map(|&n| layout.primitive_array(n)).sum();
+            prop_assert_eq!(bytes.array_bytes(&layout), expected);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Guesses from the distances between arrays how a VM lays out its objects.
+//!
+//! A dump does not say whether references took 4 or 8 bytes in the heap, nor how long object
+//! headers were; identifiers are as wide as pointers in any case. But HotSpot writes objects in
+//! the order of their addresses, region by region, so the distance from an array to the next
+//! object is as a rule the array's size. Eclipse MAT tells compressed references the same way.
+
+use hprof_format::ids::ObjectId;
+
+use super::layout::{CANDIDATES, Layout};
+
+/// Votes enough; after these, looking costs time only.
+const ENOUGH: u32 = 20_000;
+/// With fewer votes than these nothing is decided.
+const TOO_FEW: u32 = 16;
+
+/// Counts which layouts explain the distances seen.
+#[derive(Debug, Clone, Default)]
+pub struct LayoutVotes {
+    last: Option<(u64, u64, bool)>,
+    votes: [u32; CANDIDATES.len()],
+    seen: u32,
+}
+
+impl LayoutVotes {
+    /// False when there is nothing more to learn.
+    #[inline]
+    pub fn wants(&self) -> bool {
+        self.seen < ENOUGH
+    }
+
+    /// Sees the next object of the dump. `array` holds the number of elements, or of bytes for
+    /// primitives, and whether the elements are references.
+    pub fn see(&mut self, object: ObjectId, array: Option<(u64, bool)>) {
+        if let Some((start, length, is_references)) = self.last
+            && let Some(distance) = object.get().checked_sub(start)
+        {
+            let mut fits = false;
+            for (vote, (layout, _)) in self.votes.iter_mut().zip(CANDIDATES) {
+                let size = if is_references {
+                    layout.object_array(length)
+                } else {
+                    layout.primitive_array(length)
+                };
+                if size == distance {
+                    *vote += 1;
+                    fits = true;
+                }
+            }
+            self.seen += u32::from(fits);
+        }
+        self.last = array.map(|(length, is_references)| (object.get(), length, is_references));
+    }
+
+    /// Adds the votes of another part of the dump.
+    pub fn merge(&mut self, other: &Self) {
+        for (vote, more) in self.votes.iter_mut().zip(other.votes) {
+            *vote += more;
+        }
+        self.seen += other.seen;
+    }
+
+    /// The layout that most distances agree with, if there are enough.
+    pub fn winner(&self) -> Option<Layout> {
+        let best = *self.votes.iter().max()?;
+        let index = self.votes.iter().position(|&votes| votes == best)?;
+        (best >= TOO_FEW).then(|| CANDIDATES[index].0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_in_a_row_tell_each_layout() {
+        for (layout, name) in CANDIDATES {
+            let mut votes = LayoutVotes::default();
+            let mut address = 0x7000_0000;
+            for length in 0..200 {
+                votes.see(ObjectId::new(address), Some((length, true)));
+                address += layout.object_array(length);
+                votes.see(ObjectId::new(address), Some((length, false)));
+                address += layout.primitive_array(length);
+            }
+            let winner = votes.winner().unwrap();
+            for length in 0..100 {
+                assert_eq!(
+                    (winner.object_array(length), winner.primitive_array(length)),
+                    (layout.object_array(length), layout.primitive_array(length)),
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn running_numbers_tell_nothing() {
+        let mut votes = LayoutVotes::default();
+        for number in 0..1000 {
+            votes.see(ObjectId::new(number), Some((number % 7, number % 2 == 0)));
+        }
+        assert!(votes.winner().is_none());
+    }
+}

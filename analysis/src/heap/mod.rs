@@ -1,0 +1,20 @@
+//! What a heap dump holds, counted by class.
+//!
+//! [`Census`] is filled in one pass, in any order of the sub-records, and can be merged with that
+//! of another part of the same dump. Sizes are worked out at the end, by [`Layout`], since a
+//! binary dump holds values only and not the room that a VM gives them.
+
+mod census;
+mod class_shape;
+mod histogram;
+mod largest;
+mod layout;
+mod layout_votes;
+mod thread_names;
+
+pub use census::{ArrayCount, Census, ClassCount, HeapCount, RootCounts};
+pub use class_shape::ClassShape;
+pub use histogram::{Group, Histogram, Row, Totals, histogram, layout};
+pub use largest::{Large, LargeKind, Largest, PREVIEW};
+pub use layout::{Layout, LayoutSource, Sizes};
+pub use thread_names::thread_names;

@@ -1,0 +1,210 @@
+//! Opens whatever holds a profile: files, pipes, compressed files.
+
+mod compression;
+mod pipe;
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::{Advice, Mmap, UncheckedAdvice};
+use thiserror::Error;
+
+pub use compression::Compression;
+
+/// Why an input cannot be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The operating system refuses.
+    #[error("cannot read {}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A folder.
+    #[error("{} is a folder; give the file in it", .0.display())]
+    Folder(PathBuf),
+    /// Nothing is in it.
+    #[error("{} is empty", .0.display())]
+    Empty(PathBuf),
+    /// A known compression that is not built in.
+    #[error("{} is compressed with {tool}; decompress it first: {tool} -dc {} | hprof-rs COMMAND -", .path.display(), .path.display())]
+    Compression {
+        /// The file.
+        path: PathBuf,
+        /// The program that decompresses it.
+        tool: &'static str,
+    },
+    /// A zip archive without a readable member.
+    #[error("cannot read the zip archive {}: {reason}", .path.display())]
+    Zip {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// An opened input.
+pub struct Input {
+    /// The name to show: the path, or `standard input`.
+    pub name: String,
+    /// The size of the file on disk in bytes, if it is a file.
+    pub file_bytes: Option<u64>,
+    /// How the file is compressed.
+    pub compression: Compression,
+    pub(crate) source: Source,
+}
+
+/// Tells the system that a part of a mapped file is not needed for now, so that the process seems
+/// no larger than what it works on.
+pub(crate) fn forget(map: &Mmap, range: Range<usize>) {
+    // SAFETY: the map is of a file and never written to, so pages that are dropped come back from
+    // the file, with the same bytes, when they are touched again.
+    let dropped =
+        unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len()) };
+    // Only a hint.
+    let _ = dropped;
+}
+
+/// Where the uncompressed bytes come from.
+pub(crate) enum Source {
+    /// All in memory at once.
+    Mapped(Mmap),
+    /// One after the other.
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Input {
+    /// Opens a file, or standard input for the path `-`. Compression is known by the first bytes,
+    /// not by the name.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, is a folder or empty, or is compressed in a way that is not
+    /// built in.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        if path == Path::new("-") {
+            return Self::from_stream("standard input", io::stdin(), path);
+        }
+        let fail = |error| OpenError::Io {
+            path: path.to_owned(),
+            error,
+        };
+        let file = File::open(path).map_err(fail)?;
+        let metadata = file.metadata().map_err(fail)?;
+        let name = path.display().to_string();
+        if metadata.is_dir() {
+            return Err(OpenError::Folder(path.to_owned()));
+        }
+        if !metadata.is_file() {
+            // A pipe or a device has no size and cannot be mapped.
+            return Self::from_stream(&name, file, path);
+        }
+        if metadata.len() == 0 {
+            return Err(OpenError::Empty(path.to_owned()));
+        }
+        // SAFETY: the map is only read, as bytes, which have no invalid values. If another process
+        // cuts the file meanwhile, access ends this process with SIGBUS; that is the contract of
+        // every program that maps files, and no memory is corrupted.
+        let map = unsafe { Mmap::map(&file) }.map_err(fail)?;
+        // Only a hint: without it the same bytes come, a little later.
+        let _ = map.advise(Advice::Sequential);
+        Self::from_map(name, map, path)
+    }
+
+    fn from_map(name: String, map: Mmap, path: &Path) -> Result<Self, OpenError> {
+        if let Some(tool) = compression::foreign_tool(&map) {
+            return Err(OpenError::Compression {
+                path: path.to_owned(),
+                tool,
+            });
+        }
+        let file_bytes = Some(map.len() as u64);
+        let compression = Compression::of(&map);
+        let source = match compression {
+            Compression::None => Source::Mapped(map),
+            Compression::Gzip => Source::Stream(Box::new(pipe::in_background(
+                compression::gunzip(Cursor::new(map)),
+            ))),
+            Compression::Zip => Source::Stream(Box::new(compression::unzip(map, path)?)),
+        };
+        Ok(Self {
+            name,
+            file_bytes,
+            compression,
+            source,
+        })
+    }
+
+    fn from_stream(
+        name: &str,
+        mut stream: impl Read + Send + 'static,
+        path: &Path,
+    ) -> Result<Self, OpenError> {
+        let mut head = Vec::new();
+        stream
+            .by_ref()
+            .take(compression::HEAD as u64)
+            .read_to_end(&mut head)
+            .map_err(|error| OpenError::Io {
+                path: path.to_owned(),
+                error,
+            })?;
+        if head.is_empty() {
+            return Err(OpenError::Empty(PathBuf::from(name)));
+        }
+        if let Some(tool) = compression::foreign_tool(&head) {
+            return Err(OpenError::Compression {
+                path: path.to_owned(),
+                tool,
+            });
+        }
+        let compression = Compression::of(&head);
+        let whole = Cursor::new(head).chain(stream);
+        let source: Box<dyn Read + Send> = match compression {
+            Compression::None => Box::new(whole),
+            Compression::Gzip => Box::new(pipe::in_background(compression::gunzip(whole))),
+            Compression::Zip => {
+                return Err(OpenError::Zip {
+                    path: PathBuf::from(name),
+                    reason: "its table of contents is at its end, so a file is needed".to_owned(),
+                });
+            }
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            file_bytes: None,
+            compression,
+            source: Source::Stream(source),
+        })
+    }
+
+    /// Wraps bytes that come from anywhere, uncompressed.
+    pub fn from_reader(name: &str, reader: impl Read + Send + 'static) -> Self {
+        Self {
+            name: name.to_owned(),
+            file_bytes: None,
+            compression: Compression::None,
+            source: Source::Stream(Box::new(reader)),
+        }
+    }
+
+    /// The uncompressed bytes, one after the other.
+    pub fn into_reader(self) -> Box<dyn Read + Send> {
+        match self.source {
+            Source::Mapped(map) => Box::new(Cursor::new(map)),
+            Source::Stream(stream) => stream,
+        }
+    }
+
+    /// The uncompressed bytes if the whole file is in memory, which allows any number of passes.
+    pub fn mapped(&self) -> Option<&[u8]> {
+        match &self.source {
+            Source::Mapped(map) => Some(map),
+            Source::Stream(_) => None,
+        }
+    }
+}

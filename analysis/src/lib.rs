@@ -1,0 +1,16 @@
+//! Reads HPROF dumps and profiles of any producer and says what is in them.
+//!
+//! [`input::Input`] opens a file, a pipe or a compressed file. [`contents::Contents`] is what one
+//! pass over it finds: the records, the names, the stacks, the tables of a profile, and a
+//! [`heap::Census`] of every heap dump. The rest of the crate answers questions about that:
+//! [`heap::histogram()`], [`stacks::Weights`], [`stacks::CallTree`], [`diff`].
+//!
+//! Damage never ends a reading. What could not be read is listed in
+//! [`contents::Contents::damage`] with its place.
+
+pub mod contents;
+pub mod diff;
+pub mod heap;
+pub mod input;
+pub mod names;
+pub mod stacks;

@@ -1,0 +1,186 @@
+//! Strings and class names of a file.
+
+use std::borrow::Cow;
+
+use hprof_format::binary::mutf8;
+use hprof_format::ids::{ClassSerial, ObjectId, StringId};
+use rustc_hash::FxHashMap;
+
+/// The strings and classes that a binary file names.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    strings: FxHashMap<StringId, Box<[u8]>>,
+    classes: FxHashMap<ObjectId, StringId>,
+    serials: FxHashMap<ClassSerial, (ObjectId, StringId)>,
+}
+
+impl Names {
+    /// Adds a string in modified UTF-8. If an identifier comes twice, the first string stays.
+    pub fn add_string(&mut self, id: StringId, bytes: &[u8]) {
+        self.strings.entry(id).or_insert_with(|| bytes.into());
+    }
+
+    /// Adds a class. HotSpot repeats array classes, with a new serial each time.
+    pub fn add_class(&mut self, serial: ClassSerial, class: ObjectId, name: StringId) {
+        self.classes.entry(class).or_insert(name);
+        self.serials.entry(serial).or_insert((class, name));
+    }
+
+    /// The number of strings.
+    pub fn string_count(&self) -> usize {
+        self.strings.len()
+    }
+
+    /// The number of classes.
+    pub fn class_count(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// A string, decoded leniently; `None` if the file lacks it.
+    pub fn string(&self, id: StringId) -> Option<Cow<'_, str>> {
+        self.strings.get(&id).map(|bytes| mutf8::decode(bytes))
+    }
+
+    /// The name of a class as Java source has it.
+    pub fn class(&self, class: ObjectId) -> Option<String> {
+        let name = self.string(*self.classes.get(&class)?)?;
+        Some(source_form(&name))
+    }
+
+    /// The name of a class as Java source has it, by the class's serial.
+    pub fn class_of_serial(&self, serial: ClassSerial) -> Option<String> {
+        let (_, name) = self.serials.get(&serial)?;
+        Some(source_form(&self.string(*name)?))
+    }
+
+    /// The class object with a serial.
+    pub fn class_object(&self, serial: ClassSerial) -> Option<ObjectId> {
+        self.serials.get(&serial).map(|&(class, _)| class)
+    }
+}
+
+/// Turns a class name of any producer into the form of Java source: `java/lang/String` into
+/// `java.lang.String`, `[[I` into `int[][]`. Names already in that form stay as they are.
+pub fn source_form(name: &str) -> String {
+    let element = name.trim_start_matches('[');
+    let dimensions = name.len() - element.len();
+    if dimensions == 0 {
+        return dotted(element);
+    }
+    let mut source = match element.as_bytes() {
+        [b'L', .., b';'] => dotted(&element[1..element.len() - 1]),
+        [code] => match primitive(*code) {
+            Some(primitive) => primitive.to_owned(),
+            None => return name.to_owned(),
+        },
+        _ => return name.to_owned(),
+    };
+    source.push_str(&"[]".repeat(dimensions));
+    source
+}
+
+fn primitive(descriptor: u8) -> Option<&'static str> {
+    Some(match descriptor {
+        b'Z' => "boolean",
+        b'C' => "char",
+        b'F' => "float",
+        b'D' => "double",
+        b'B' => "byte",
+        b'S' => "short",
+        b'I' => "int",
+        b'J' => "long",
+        _ => return None,
+    })
+}
+
+/// Slashes to dots, but for the one in front of a hidden class's address.
+fn dotted(name: &str) -> String {
+    match name.rfind("/0x") {
+        Some(at) => name[..at].replace('/', ".") + &name[at..],
+        None => name.replace('/', "."),
+    }
+}
+
+/// The name without what differs from run to run: the address of a hidden class and the number
+/// of a lambda's class. `App$$Lambda$14/0x0000000800c03000` becomes `App$$Lambda`.
+pub fn family(name: &str) -> Cow<'_, str> {
+    let element = name.trim_end_matches("[]");
+    let suffix = &name[element.len()..];
+    // HotSpot writes the slash or plus, JVMTI's signatures give a dot.
+    let start = ["/0x", "+0x", ".0x"]
+        .iter()
+        .find_map(|mark| element.rfind(mark));
+    let base = start.map_or(element, |at| &element[..at]);
+    let base = match base.find("$$Lambda$") {
+        Some(at) => &base[..at + "$$Lambda".len()],
+        None => base,
+    };
+    if base.len() == element.len() {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("{base}{suffix}"))
+    }
+}
+
+/// The package of a class name in source form; `(none)` for primitives and the unnamed package.
+pub fn package(name: &str) -> &str {
+    // Behind the address of a hidden class no dot is to be looked for.
+    let end = family(name).trim_end_matches("[]").len();
+    let class = name.get(..end).unwrap_or(name);
+    class
+        .rsplit_once('.')
+        .map_or("(none)", |(package, _)| package)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_of_all_producers_look_alike() {
+        for (name, source) in [
+            ("java/lang/String", "java.lang.String"),
+            ("java.lang.String", "java.lang.String"),
+            ("[Ljava/lang/String;", "java.lang.String[]"),
+            ("[[I", "int[][]"),
+            ("int[]", "int[]"),
+            ("[Q", "[Q"),
+            ("[", "["),
+            ("", ""),
+            ("App$$Lambda$14/0x0800", "App$$Lambda$14/0x0800"),
+            ("a/App$$Lambda+0x0800", "a.App$$Lambda+0x0800"),
+            ("[La/B$$Lambda/0x08;", "a.B$$Lambda/0x08[]"),
+        ] {
+            assert_eq!(source_form(name), source);
+        }
+    }
+
+    #[test]
+    fn families_are_the_same_in_every_run() {
+        for (name, expected) in [
+            ("a.App$$Lambda$14/0x0800", "a.App$$Lambda"),
+            ("a.App$$Lambda+0x0800", "a.App$$Lambda"),
+            ("a.App$$Lambda/0x0800[]", "a.App$$Lambda[]"),
+            (
+                "java.lang.invoke.LambdaForm$MH/0x1",
+                "java.lang.invoke.LambdaForm$MH",
+            ),
+            ("a.B$1", "a.B$1"),
+            ("a.B$$Lambda$1.0x00007f29d8000a08", "a.B$$Lambda"),
+        ] {
+            assert_eq!(family(name), expected);
+        }
+        assert_eq!(package("a.b.C$D[]"), "a.b");
+        assert_eq!(package("int[]"), "(none)");
+        assert_eq!(package("a.B/0x08.1"), "a");
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_has_a_form(name in "\\PC{0,20}|[\\[LIJ;/.$0x+]{0,12}") {
+            let source = source_form(&name);
+            let _ = (family(&source), package(&source));
+        }
+    }
+}

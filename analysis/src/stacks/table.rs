@@ -1,0 +1,134 @@
+//! The traces of a file and their frames.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use hprof_format::ids::{ThreadSerial, TraceSerial};
+use hprof_format::model::Line;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use crate::names;
+
+/// One frame: a method and a line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The class as Java source has it; empty if the file does not tell.
+    pub class_name: Box<str>,
+    /// The method.
+    pub method: Box<str>,
+    /// The source file.
+    pub source_file: Option<Box<str>>,
+    /// The line.
+    pub line: Line,
+}
+
+impl Frame {
+    /// Class and method with a dot between. The class is without the address of a hidden class,
+    /// which means nothing to people and differs from run to run.
+    pub fn name(&self) -> String {
+        if self.class_name.is_empty() {
+            self.method.to_string()
+        } else {
+            format!("{}.{}", names::family(&self.class_name), self.method)
+        }
+    }
+
+    /// File and line as Java prints them.
+    pub fn place(&self) -> String {
+        let file = self.source_file.as_deref();
+        match (file, self.line) {
+            (_, Line::Native) => "Native Method".to_owned(),
+            (Some(file), Line::Number(line)) => format!("{file}:{line}"),
+            (Some(file), Line::Unknown) => file.to_owned(),
+            (None, Line::Number(line)) => format!("line {line}"),
+            (None, Line::Unknown) => "Unknown Source".to_owned(),
+        }
+    }
+}
+
+/// The place of a frame in a [`Stacks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameIndex(u32);
+
+/// A trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// The thread, if the file keeps threads apart.
+    pub thread: Option<ThreadSerial>,
+    /// The frames, innermost first.
+    pub frames: Box<[FrameIndex]>,
+}
+
+/// All traces of a file. Equal frames are held once.
+#[derive(Debug, Clone, Default)]
+pub struct Stacks {
+    frames: Vec<Frame>,
+    /// Finds a frame by what it holds, which lies in `frames` only.
+    index: HashTable<FrameIndex>,
+    traces: FxHashMap<TraceSerial, Trace>,
+}
+
+impl Stacks {
+    /// Adds a frame, or finds it.
+    pub fn intern(&mut self, frame: Frame) -> FrameIndex {
+        let Self { frames, index, .. } = self;
+        let hash_of = |frame: &Frame| FxBuildHasher.hash_one(frame);
+        let place = index.entry(
+            hash_of(&frame),
+            |known| frames[known.0 as usize] == frame,
+            |known| hash_of(&frames[known.0 as usize]),
+        );
+        match place {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let added = FrameIndex(frames.len() as u32);
+                new.insert(added);
+                frames.push(frame);
+                added
+            }
+        }
+    }
+
+    /// Adds a trace. If a serial comes twice, the first stays.
+    pub fn add(&mut self, serial: TraceSerial, trace: Trace) {
+        self.traces.entry(serial).or_insert(trace);
+    }
+
+    /// A frame.
+    pub fn frame(&self, index: FrameIndex) -> &Frame {
+        &self.frames[index.0 as usize]
+    }
+
+    /// The trace with a serial.
+    pub fn trace(&self, serial: TraceSerial) -> Option<&Trace> {
+        self.traces.get(&serial)
+    }
+
+    /// The frames of a trace, innermost first; none if the file lacks it.
+    pub fn frames_of(&self, serial: TraceSerial) -> &[FrameIndex] {
+        self.trace(serial).map_or(&[], |trace| &trace.frames)
+    }
+
+    /// All traces in the order of their serials.
+    pub fn traces(&self) -> Vec<(TraceSerial, &Trace)> {
+        let mut all: Vec<_> = self.traces.iter().map(|(&serial, t)| (serial, t)).collect();
+        all.sort_by_key(|&(serial, _)| serial);
+        all
+    }
+
+    /// The number of traces.
+    pub fn len(&self) -> usize {
+        self.traces.len()
+    }
+
+    /// True if there is no trace.
+    pub fn is_empty(&self) -> bool {
+        self.traces.is_empty()
+    }
+
+    /// The number of different frames.
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+}

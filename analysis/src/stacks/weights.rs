@@ -1,0 +1,237 @@
+//! What stacks cost, in one measure.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hprof_format::ids::TraceSerial;
+use hprof_format::model::CpuKind;
+use serde::Serialize;
+
+use crate::contents::{Contents, SiteRow};
+
+/// What is summed up over stacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// CPU samples (`cpu=samples`).
+    Samples,
+    /// CPU milliseconds (`cpu=times`).
+    Time,
+    /// Calls (`cpu=times`, `cpu=old`).
+    Calls,
+    /// Bytes ever allocated (`heap=sites`).
+    AllocatedBytes,
+    /// Objects ever allocated (`heap=sites`).
+    AllocatedObjects,
+    /// Bytes still alive (`heap=sites`).
+    LiveBytes,
+    /// Objects still alive (`heap=sites`).
+    LiveObjects,
+    /// Milliseconds spent waiting for monitors (`monitor=y`).
+    Contention,
+}
+
+impl Measure {
+    /// All measures, the one to show first in front.
+    pub const ALL: [Self; 8] = [
+        Self::Samples,
+        Self::Time,
+        Self::Calls,
+        Self::LiveBytes,
+        Self::LiveObjects,
+        Self::AllocatedBytes,
+        Self::AllocatedObjects,
+        Self::Contention,
+    ];
+
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Samples => "samples",
+            Self::Time => "time",
+            Self::Calls => "calls",
+            Self::AllocatedBytes => "allocated-bytes",
+            Self::AllocatedObjects => "allocated-objects",
+            Self::LiveBytes => "live-bytes",
+            Self::LiveObjects => "live-objects",
+            Self::Contention => "contention",
+        }
+    }
+
+    /// The unit of its values.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Samples => "samples",
+            Self::Time | Self::Contention => "ms",
+            Self::Calls => "calls",
+            Self::AllocatedBytes | Self::LiveBytes => "bytes",
+            Self::AllocatedObjects | Self::LiveObjects => "objects",
+        }
+    }
+
+    /// The measure in words.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Samples => "CPU samples",
+            Self::Time => "CPU time",
+            Self::Calls => "Calls",
+            Self::AllocatedBytes => "Allocated bytes",
+            Self::AllocatedObjects => "Allocated objects",
+            Self::LiveBytes => "Live bytes",
+            Self::LiveObjects => "Live objects",
+            Self::Contention => "Monitor contention",
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Measure {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|measure| measure.name() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("one of {names} is expected")
+        })
+    }
+}
+
+/// What one trace costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weight {
+    /// The trace.
+    pub trace: TraceSerial,
+    /// The cost in the measure's unit.
+    pub value: u64,
+    /// The class of what was allocated or waited for.
+    pub class: Option<Box<str>>,
+}
+
+/// What all traces cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weights {
+    /// What the values are.
+    pub measure: Measure,
+    /// The sum that the file states, rows below the profiler's cutoff included.
+    pub total: u64,
+    /// The rows in the order of the file.
+    pub rows: Vec<Weight>,
+}
+
+impl Weights {
+    /// The costs in a measure; `None` if the file has none.
+    ///
+    /// A profiler starts its CPU counts anew after each table, so the tables of a file are added
+    /// up. Tables of sites hold all that happened so far, so the last one counts.
+    pub fn of(contents: &Contents, measure: Measure) -> Option<Self> {
+        let (total, rows) = match measure {
+            Measure::Samples => cpu(contents, CpuKind::Samples),
+            Measure::Time => cpu(contents, CpuKind::Times),
+            Measure::Calls => calls(contents),
+            Measure::AllocatedBytes => sites(contents, |row| row.allocated_bytes),
+            Measure::AllocatedObjects => sites(contents, |row| row.allocated_objects),
+            Measure::LiveBytes => sites(contents, |row| row.live_bytes),
+            Measure::LiveObjects => sites(contents, |row| row.live_objects),
+            Measure::Contention => contention(contents),
+        }?;
+        let listed = rows.iter().map(|row| row.value).sum();
+        Some(Self {
+            measure,
+            total: total.max(listed),
+            rows,
+        })
+    }
+
+    /// The first measure that the file has.
+    pub fn first_of(contents: &Contents) -> Option<Self> {
+        Measure::ALL
+            .into_iter()
+            .find_map(|measure| Self::of(contents, measure))
+    }
+
+    /// The part of the total that no row accounts for: what the profiler's cutoff left out.
+    pub fn missing(&self) -> u64 {
+        self.total
+            - self
+                .rows
+                .iter()
+                .map(|row| row.value)
+                .sum::<u64>()
+                .min(self.total)
+    }
+}
+
+type Found = Option<(u64, Vec<Weight>)>;
+
+fn cpu(contents: &Contents, kind: CpuKind) -> Found {
+    let mut tables = contents
+        .cpu
+        .iter()
+        .filter(|table| table.kind == kind)
+        .peekable();
+    tables.peek()?;
+    let mut total = 0;
+    let mut rows = Vec::new();
+    for table in tables {
+        total += table.total;
+        rows.extend(table.rows.iter().map(|row| Weight {
+            trace: row.trace,
+            value: row.cost,
+            class: None,
+        }));
+    }
+    Some((total, rows))
+}
+
+fn calls(contents: &Contents) -> Found {
+    let tables = contents
+        .cpu
+        .iter()
+        .filter(|table| table.kind == CpuKind::Times);
+    let rows: Vec<Weight> = tables
+        .flat_map(|table| &table.rows)
+        .filter_map(|row| {
+            Some(Weight {
+                trace: row.trace,
+                value: row.calls?,
+                class: None,
+            })
+        })
+        .collect();
+    (!rows.is_empty()).then_some((0, rows))
+}
+
+fn sites(contents: &Contents, value: impl Fn(&SiteRow) -> u64) -> Found {
+    let table = contents.sites.last()?;
+    let rows = table.rows.iter().map(|row| Weight {
+        trace: row.trace,
+        value: value(row),
+        class: Some(row.class_name.clone()),
+    });
+    let total = table.totals.as_ref().map_or(0, &value);
+    Some((total, rows.collect()))
+}
+
+fn contention(contents: &Contents) -> Found {
+    if contents.monitors.is_empty() {
+        return None;
+    }
+    let rows = contents.monitors.iter().flat_map(|table| &table.rows);
+    let rows = rows.map(|row| Weight {
+        trace: row.trace,
+        value: row.millis,
+        class: Some(row.class_name.clone()),
+    });
+    let total = contents
+        .monitors
+        .iter()
+        .map(|table| table.total_millis)
+        .sum();
+    Some((total, rows.collect()))
+}

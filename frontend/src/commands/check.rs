@@ -1,0 +1,120 @@
+//! `hprof-rs check`: what is wrong with a file.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::open::{self, FileArgument, Opened};
+use crate::render::screen::{Style, bytes, count, plural, print, print_json};
+
+/// Read a whole file and report every place that is damaged.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Check {
+    #[command(flatten)]
+    file: FileArgument,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Exit status:
+  0  the file is sound
+  1  something is damaged or missing; the rest can be read
+  2  the file cannot be read at all
+
+Examples:
+  hprof-rs check heap.hprof && upload heap.hprof
+  hprof-rs check --json heap.hprof.gz";
+
+impl Check {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let opened = match open::open(&self.file.file, true, 0) {
+            Ok(opened) => opened,
+            Err(error) => {
+                eprintln!("hprof-rs: {error:#}");
+                return Ok(ExitCode::from(2));
+            }
+        };
+        let missing = missing_parts(&opened);
+        let is_sound = opened.contents.damage.is_empty() && missing.is_empty();
+        if self.json {
+            print_json(&json!({
+                "file": opened.name,
+                "is_sound": is_sound,
+                "bytes": opened.contents.bytes,
+                "damage": opened.contents.damage,
+                "missing": missing,
+            }))?;
+        } else {
+            print(&as_text(&opened, &missing, Style::of_stdout()))?;
+        }
+        Ok(ExitCode::from(u8::from(!is_sound)))
+    }
+}
+
+/// What a whole file would have.
+fn missing_parts(opened: &Opened) -> Vec<String> {
+    let contents = &opened.contents;
+    let mut missing = Vec::new();
+    for (number, dump) in (1..).zip(&contents.dumps) {
+        if !dump.is_ended {
+            missing.push(format!(
+                "heap dump {number} lacks the record that ends it: it may be incomplete"
+            ));
+        }
+        let classes = dump.census.classes();
+        let unknown = classes
+            .filter(|(class, count)| count.instances > 0 && !dump.census.shapes.contains_key(class))
+            .map(|(_, count)| count.instances)
+            .sum::<u64>();
+        if unknown > 0 {
+            let objects = plural(unknown, "object", "objects");
+            missing.push(format!("heap dump {number} lacks the classes of {objects}"));
+        }
+    }
+    missing
+}
+
+fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
+    let contents = &opened.contents;
+    let damage = &contents.damage;
+    let mut text = String::new();
+    for entry in &damage.entries {
+        text.push_str(&format!("{}\n", entry.message));
+    }
+    let left_out = damage.count.saturating_sub(damage.entries.len() as u64);
+    if left_out > 0 {
+        text.push_str(&format!("... and {} more places\n", count(left_out)));
+    }
+    for line in missing {
+        text.push_str(&format!("{line}\n"));
+    }
+    let objects: u64 = contents
+        .dumps
+        .iter()
+        .map(|dump| dump.census.objects())
+        .sum();
+    let records: u64 = contents.records.values().map(|number| number.count).sum();
+    let mut read = bytes(contents.bytes);
+    if records > 0 {
+        read.push_str(&format!(", {}", plural(records, "record", "records")));
+    }
+    if objects > 0 {
+        read.push_str(&format!(", {}", plural(objects, "object", "objects")));
+    }
+    let verdict = if damage.is_empty() && missing.is_empty() {
+        style.bold("sound")
+    } else if damage.is_empty() {
+        style.warn("incomplete")
+    } else {
+        let places = plural(damage.count, "place", "places");
+        let lost = bytes(damage.lost_bytes);
+        style.warn(&format!("damaged in {places}, {lost} not read"))
+    };
+    text.push_str(&format!("{}: {verdict} ({read})\n", opened.name));
+    text
+}

@@ -1,0 +1,151 @@
+//! `hprof-rs histogram`: objects by class.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use hprof_analysis::heap::{Group, Histogram, Totals, histogram};
+use serde_json::json;
+
+use super::summary::layout_line;
+use crate::open::{self, DumpArgument, FileArgument};
+use crate::render::screen::{
+    Align, Style, bytes, columns, count, percent, plural, print, print_json,
+};
+
+/// Count the objects of a heap dump by class, package or loader.
+///
+/// Bytes are shallow: the room that the objects themselves take in the VM's heap, with their
+/// headers, as `jcmd PID GC.class_histogram` counts them. Class objects are not counted, as
+/// dumps do not tell what they take.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct HistogramCommand {
+    #[command(flatten)]
+    file: FileArgument,
+
+    /// What a row stands for.
+    #[arg(long, value_enum, default_value_t = By::Class)]
+    by: By,
+
+    /// The number of rows, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    top: usize,
+
+    /// Only rows whose name contains this text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+
+    #[command(flatten)]
+    dump: DumpArgument,
+
+    /// Print JSON, with exact numbers.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs histogram heap.hprof
+  hprof-rs histogram --by package --top 10 heap.hprof.gz
+  hprof-rs histogram --filter com.example. --top 0 heap.hprof
+  hprof-rs histogram --json heap.hprof | jq '.rows[0]'";
+
+/// What a row stands for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    /// Classes of one name.
+    Class,
+    /// Classes of one name, all lambdas of a class being one.
+    Family,
+    /// Packages.
+    Package,
+    /// Class loaders.
+    Loader,
+}
+
+impl HistogramCommand {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let opened = open::open(&self.file.file, true, 0)?;
+        open::warn_of_damage(&opened);
+        let dump = open::select_dump(&opened, &self.dump)?;
+        let group = match self.by {
+            By::Class => Group::Class,
+            By::Family => Group::Family,
+            By::Package => Group::Package,
+            By::Loader => Group::Loader,
+        };
+        let mut histogram = histogram(&opened.contents, dump, group);
+        if let Some(filter) = &self.filter {
+            histogram.rows.retain(|row| row.name.contains(filter));
+        }
+        let matching = histogram.rows.len();
+        let rest = match self.top {
+            0 => Vec::new(),
+            top => histogram.rows.split_off(top.min(matching)),
+        };
+        if self.json {
+            return print_json(&json!({
+                "file": opened.name,
+                "histogram": histogram,
+                "rows_left_out": rest.len(),
+            }));
+        }
+        let mut others = Totals::default();
+        for row in &rest {
+            others.objects += row.objects;
+            others.shallow_bytes += row.shallow_bytes;
+        }
+        print(&as_text(
+            &histogram,
+            rest.len(),
+            &others,
+            Style::of_stdout(),
+        ))
+    }
+}
+
+fn as_text(histogram: &Histogram, rest: usize, others: &Totals, style: Style) -> String {
+    let total = histogram.total;
+    let line = |bytes: u64, objects: u64, name: String| {
+        [
+            percent(bytes, total.shallow_bytes),
+            count(bytes),
+            count(objects),
+            name,
+        ]
+    };
+    let mut rows: Vec<_> = histogram
+        .rows
+        .iter()
+        .map(|row| line(row.shallow_bytes, row.objects, row.name.clone()))
+        .collect();
+    if rest > 0 {
+        let name = format!("... {} more (--top 0 for all)", count(rest as u64));
+        rows.push(line(others.shallow_bytes, others.objects, name));
+    }
+    let name = match histogram.group {
+        Group::Class | Group::Family => "class",
+        Group::Package => "package",
+        Group::Loader => "loader",
+    };
+    let head = [
+        ("share", Align::Right),
+        ("bytes", Align::Right),
+        ("objects", Align::Right),
+        (name, Align::Left),
+    ];
+    let mut text = columns(style, head, &rows);
+    let objects = plural(total.objects, "object", "objects");
+    text.push_str(&format!(
+        "Total: {objects}, {}\n",
+        bytes(total.shallow_bytes)
+    ));
+    text.push_str(&style.dim(&layout_line(histogram)));
+    text.push('\n');
+    if histogram.without_class > 0 {
+        let objects = plural(histogram.without_class, "object", "objects");
+        let note = format!("{objects} of classes that are not in the dump: sizes are estimates.");
+        text.push_str(&format!("{}\n", style.warn(&note)));
+    }
+    text
+}

@@ -1,0 +1,332 @@
+//! `hprof-rs samples`: where time, memory or waiting goes.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use hprof_analysis::contents::Contents;
+use hprof_analysis::stacks::{CallTree, Measure, Node, Weights, by_method, by_thread};
+use serde_json::{Value, json};
+
+use crate::open::{self, FileArgument, Opened};
+use crate::render::screen::{Align, Style, columns, count, percent, plural, print, print_json};
+
+/// Show where CPU time, allocation or waiting goes in a profile.
+///
+/// The file says what there is to show: CPU samples (cpu=samples), time and calls (cpu=times),
+/// allocation (heap=sites), contention (monitor=y).
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Samples {
+    #[command(flatten)]
+    file: FileArgument,
+
+    /// How costs are summed up.
+    #[arg(long, value_enum, default_value_t = By::Method)]
+    by: By,
+
+    #[command(flatten)]
+    measure: MeasureArgument,
+
+    /// The number of rows, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    top: usize,
+
+    /// Only rows whose name contains this text (not for trees).
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+
+    /// In trees, leave out what costs less than this share of all, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    min: f64,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is counted.
+#[derive(Debug, Args)]
+pub struct MeasureArgument {
+    /// What is counted: samples, time, calls, allocated-bytes, allocated-objects, live-bytes,
+    /// live-objects or contention [default: the first of these that the file has].
+    #[arg(long, value_name = "MEASURE")]
+    pub measure: Option<Measure>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs samples java.hprof.txt
+  hprof-rs samples --by tree --min 5 java.hprof.txt
+  hprof-rs samples --by trace --top 3 java.hprof.txt
+  hprof-rs samples --measure live-bytes java.hprof";
+
+/// How costs are summed up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// By method: its own cost, and with all it calls.
+    Method,
+    /// By stack trace, with the traces.
+    Trace,
+    /// By thread, if the profile was taken with thread=y.
+    Thread,
+    /// As a tree of calls from the outermost method.
+    Tree,
+}
+
+impl MeasureArgument {
+    /// The costs that are asked for.
+    ///
+    /// # Errors
+    /// If the file does not have them.
+    pub fn weights(&self, opened: &Opened) -> anyhow::Result<Weights> {
+        let contents = &opened.contents;
+        let name = &opened.name;
+        let found = match self.measure {
+            Some(measure) => Weights::of(contents, measure),
+            None => Weights::first_of(contents),
+        };
+        found.with_context(|| {
+            let there: Vec<&str> = Measure::ALL
+                .into_iter()
+                .filter(|&measure| Weights::of(contents, measure).is_some())
+                .map(Measure::name)
+                .collect();
+            match (there.is_empty(), contents.dumps.is_empty()) {
+                (false, _) => format!("{name} has no such counts; it has: {}", there.join(", ")),
+                (true, false) => {
+                    format!(
+                        "{name} holds no profile; for its heap dump use histogram, top, threads"
+                    )
+                }
+                (true, true) if !contents.old_cpu.is_empty() => format!(
+                    "{name} holds pairs of callee and caller only (cpu=old), no stacks; it is best \
+                     read as it is"
+                ),
+                (true, true) => format!("{name} holds no profile"),
+            }
+        })
+    }
+}
+
+impl Samples {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let opened = open::open(&self.file.file, false, 0)?;
+        open::warn_of_damage(&opened);
+        let weights = self.measure.weights(&opened)?;
+        let contents = &opened.contents;
+        let style = Style::of_stdout();
+        if self.json {
+            return print_json(&json!({
+                "file": opened.name,
+                "measure": weights.measure,
+                "unit": weights.measure.unit(),
+                "total": weights.total,
+                "rows": self.json_rows(contents, &weights),
+            }));
+        }
+        let mut text = format!(
+            "{}: {} {}\n",
+            style.bold(weights.measure.title()),
+            count(weights.total),
+            weights.measure.unit()
+        );
+        text.push_str(&match self.by {
+            By::Method => self.methods(contents, &weights, style),
+            By::Trace => self.traces(contents, &weights, style),
+            By::Thread => self.threads(contents, &weights, style),
+            By::Tree => self.tree(contents, &weights, style),
+        });
+        print(&text)
+    }
+
+    fn limit(&self) -> usize {
+        match self.top {
+            0 => usize::MAX,
+            top => top,
+        }
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        self.filter
+            .as_ref()
+            .is_none_or(|filter| name.contains(filter.as_str()))
+    }
+
+    fn json_rows(&self, contents: &Contents, weights: &Weights) -> Value {
+        match self.by {
+            By::Method => {
+                let mut costs = by_method(&contents.stacks, weights);
+                costs.retain(|cost| self.matches(&cost.name));
+                costs.truncate(self.limit());
+                json!(costs)
+            }
+            By::Thread => {
+                let rows = by_thread(&contents.stacks, weights);
+                let rows = rows.into_iter().take(self.limit()).map(|(thread, cost)| {
+                    let name = thread.and_then(|serial| contents.thread(serial)?.name.clone());
+                    json!({"thread": thread.map(|serial| serial.get()), "name": name, "cost": cost})
+                });
+                rows.collect()
+            }
+            By::Trace => {
+                let rows = self.sorted_traces(contents, weights);
+                let rows = rows.into_iter().map(|(index, frames)| {
+                    let row = &weights.rows[index];
+                    json!({
+                        "trace": row.trace.get(), "cost": row.value, "class": row.class,
+                        "frames": frames,
+                    })
+                });
+                rows.collect()
+            }
+            By::Tree => json!(CallTree::new(&contents.stacks, weights).roots),
+        }
+    }
+
+    fn methods(&self, contents: &Contents, weights: &Weights, style: Style) -> String {
+        let mut costs = by_method(&contents.stacks, weights);
+        costs.retain(|cost| self.matches(&cost.name));
+        let all = costs.len();
+        let rows: Vec<[String; 5]> = costs
+            .into_iter()
+            .take(self.limit())
+            .map(|cost| {
+                [
+                    percent(cost.own, weights.total),
+                    count(cost.own),
+                    percent(cost.total, weights.total),
+                    count(cost.total),
+                    cost.name,
+                ]
+            })
+            .collect();
+        let head = [
+            ("self", Align::Right),
+            (weights.measure.unit(), Align::Right),
+            ("with calls", Align::Right),
+            (weights.measure.unit(), Align::Right),
+            ("method", Align::Left),
+        ];
+        columns(style, head, &rows) + &left_out(all, rows.len(), style)
+    }
+
+    /// The traces that cost most: the index of their row, and their frames.
+    fn sorted_traces(&self, contents: &Contents, weights: &Weights) -> Vec<(usize, Vec<String>)> {
+        let mut order: Vec<usize> = (0..weights.rows.len()).collect();
+        order.sort_by_key(|&index| std::cmp::Reverse(weights.rows[index].value));
+        let with_frames = order.into_iter().map(|index| {
+            let frames = contents.stacks.frames_of(weights.rows[index].trace);
+            let frames = frames.iter().map(|&frame| {
+                let frame = contents.stacks.frame(frame);
+                format!("{} ({})", frame.name(), frame.place())
+            });
+            (index, frames.collect::<Vec<String>>())
+        });
+        with_frames
+            .filter(|(_, frames)| self.filter.is_none() || frames.iter().any(|f| self.matches(f)))
+            .take(self.limit())
+            .collect()
+    }
+
+    fn traces(&self, contents: &Contents, weights: &Weights, style: Style) -> String {
+        let traces = self.sorted_traces(contents, weights);
+        let mut text = String::new();
+        for (index, frames) in &traces {
+            let row = &weights.rows[*index];
+            let title = format!(
+                "{} {} ({}), trace {}",
+                count(row.value),
+                weights.measure.unit(),
+                percent(row.value, weights.total),
+                row.trace
+            );
+            text.push_str(&format!("\n{}\n", style.bold(&title)));
+            if let Some(class) = &row.class {
+                text.push_str(&format!("  {class}\n"));
+            }
+            if frames.is_empty() {
+                text.push_str("    <empty trace>\n");
+            }
+            for frame in frames {
+                text.push_str(&format!("    {frame}\n"));
+            }
+        }
+        text + &left_out(weights.rows.len(), traces.len(), style)
+    }
+
+    fn threads(&self, contents: &Contents, weights: &Weights, style: Style) -> String {
+        let threads = by_thread(&contents.stacks, weights);
+        if matches!(threads[..], [(None, _)]) {
+            return "The profile does not keep threads apart; take it with thread=y.\n".to_owned();
+        }
+        let rows: Vec<[String; 4]> = threads
+            .iter()
+            .take(self.limit())
+            .map(|&(thread, cost)| {
+                let found = thread.and_then(|serial| contents.thread(serial));
+                let name = found.and_then(|thread| thread.name.clone());
+                [
+                    percent(cost, weights.total),
+                    count(cost),
+                    thread.map_or_else(String::new, |serial| serial.to_string()),
+                    name.unwrap_or_else(|| "<unknown>".to_owned()),
+                ]
+            })
+            .collect();
+        let head = [
+            ("share", Align::Right),
+            (weights.measure.unit(), Align::Right),
+            ("thread", Align::Right),
+            ("name", Align::Left),
+        ];
+        columns(style, head, &rows) + &left_out(threads.len(), rows.len(), style)
+    }
+
+    fn tree(&self, contents: &Contents, weights: &Weights, style: Style) -> String {
+        let tree = CallTree::new(&contents.stacks, weights);
+        let least = (self.min / 100.0 * tree.total as f64) as u64;
+        let mut text = style.bold(" total    self  method");
+        text.push('\n');
+        let mut hidden = 0;
+        // Deep stacks must not make this deep, so it keeps what is to be shown in a list.
+        let mut open: Vec<(&Node, usize)> = tree.roots.iter().rev().map(|node| (node, 0)).collect();
+        while let Some((node, depth)) = open.pop() {
+            if node.total < least {
+                hidden += 1;
+                continue;
+            }
+            let own = match node.own {
+                0 => String::new(),
+                own => percent(own, tree.total),
+            };
+            text.push_str(&format!(
+                "{:>6}  {own:>6}  {}{}\n",
+                percent(node.total, tree.total),
+                "  ".repeat(depth),
+                node.name
+            ));
+            open.extend(node.children.iter().rev().map(|child| (child, depth + 1)));
+        }
+        if hidden > 0 {
+            let branches = plural(hidden, "branch", "branches");
+            let note = format!(
+                "{branches} below {}% left out (--min 0 for all)\n",
+                self.min
+            );
+            text.push_str(&style.dim(&note));
+        }
+        text
+    }
+}
+
+/// A line about rows that are not shown.
+fn left_out(all: usize, shown: usize, style: Style) -> String {
+    match all.saturating_sub(shown) {
+        0 => String::new(),
+        more => {
+            let note = format!("... {} more (--top 0 for all)", count(more as u64));
+            format!("{}\n", style.dim(&note))
+        }
+    }
+}

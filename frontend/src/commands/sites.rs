@@ -1,0 +1,188 @@
+//! `hprof-rs sites`: where objects are allocated.
+
+use std::cmp::Reverse;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use hprof_analysis::contents::{Contents, SiteRow, SiteTable};
+use serde_json::{Value, json};
+
+use crate::open::{self, FileArgument};
+use crate::render::screen::{
+    Align, Style, bytes, columns, count, percent, plural, print, print_json,
+};
+
+/// Show where a profile's objects were allocated (heap=sites).
+///
+/// A site is a class and the stack that allocated its objects. The last table of the file is
+/// shown. `samples --measure allocated-bytes` sums sites up by method.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Sites {
+    #[command(flatten)]
+    file: FileArgument,
+
+    /// What comes first.
+    #[arg(long, value_enum, default_value_t = Sort::Live)]
+    sort: Sort,
+
+    /// The number of sites, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    top: usize,
+
+    /// Only sites whose class or stack contains this text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+
+    /// Also the whole stack of each site.
+    #[arg(long)]
+    stacks: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs sites java.hprof.txt
+  hprof-rs sites --sort allocated --stacks --top 5 java.hprof
+  hprof-rs sites --filter com.example. java.hprof.txt";
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// Bytes still alive.
+    Live,
+    /// Bytes ever allocated.
+    Allocated,
+}
+
+impl Sites {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let opened = open::open(&self.file.file, false, 0)?;
+        open::warn_of_damage(&opened);
+        let contents = &opened.contents;
+        let Some(table) = contents.sites.last() else {
+            bail!(
+                "{} holds no allocation sites; take the profile with heap=sites",
+                opened.name
+            );
+        };
+        let mut rows: Vec<(&SiteRow, Vec<String>)> = table
+            .rows
+            .iter()
+            .map(|row| (row, stack(contents, row)))
+            .filter(|(row, stack)| self.matches(row, stack))
+            .collect();
+        let key = |row: &SiteRow| match self.sort {
+            Sort::Live => (row.live_bytes, row.allocated_bytes),
+            Sort::Allocated => (row.allocated_bytes, row.live_bytes),
+        };
+        rows.sort_by_key(|(row, _)| Reverse(key(row)));
+        let all = rows.len();
+        if self.top > 0 {
+            rows.truncate(self.top);
+        }
+        if self.json {
+            let rows: Vec<Value> = rows
+                .iter()
+                .map(|(row, stack)| as_json(row, stack))
+                .collect();
+            return print_json(&json!({"file": opened.name, "sites": rows}));
+        }
+        print(&self.text(table, &rows, all))
+    }
+
+    fn matches(&self, row: &SiteRow, stack: &[String]) -> bool {
+        let Some(filter) = &self.filter else {
+            return true;
+        };
+        row.class_name.contains(filter.as_str()) || stack.iter().any(|frame| frame.contains(filter))
+    }
+
+    fn text(&self, table: &SiteTable, rows: &[(&SiteRow, Vec<String>)], all: usize) -> String {
+        let style = Style::of_stdout();
+        let sum = |value: fn(&SiteRow) -> u64| match &table.totals {
+            Some(totals) => value(totals),
+            None => table.rows.iter().map(value).sum(),
+        };
+        let live = sum(|row| row.live_bytes);
+        let allocated = sum(|row| row.allocated_bytes);
+        let mut text = format!(
+            "{}: {} alive of {} allocated\n",
+            style.bold("Allocation sites"),
+            bytes(live),
+            bytes(allocated)
+        );
+        let line = |(row, stack): &(&SiteRow, Vec<String>)| {
+            let (part, whole) = match self.sort {
+                Sort::Live => (row.live_bytes, live),
+                Sort::Allocated => (row.allocated_bytes, allocated),
+            };
+            [
+                percent(part, whole),
+                count(row.live_bytes),
+                count(row.live_objects),
+                count(row.allocated_bytes),
+                count(row.allocated_objects),
+                row.class_name.to_string(),
+                stack
+                    .first()
+                    .cloned()
+                    .unwrap_or_else(|| "<empty trace>".to_owned()),
+            ]
+        };
+        let lines: Vec<[String; 7]> = rows.iter().map(line).collect();
+        let head = [
+            ("share", Align::Right),
+            ("live bytes", Align::Right),
+            ("objects", Align::Right),
+            ("allocated", Align::Right),
+            ("objects", Align::Right),
+            ("class", Align::Left),
+            ("at", Align::Left),
+        ];
+        let listing = columns(style, head, &lines);
+        if !self.stacks {
+            text.push_str(&listing);
+        } else {
+            let mut listed = listing.lines();
+            text.extend(listed.next().map(|head| format!("{head}\n")));
+            for (line, (_, stack)) in listed.zip(rows) {
+                text.push_str(&format!("{line}\n"));
+                for frame in stack.iter().skip(1) {
+                    text.push_str(&format!("      {frame}\n"));
+                }
+            }
+        }
+        if all > rows.len() {
+            let more = plural((all - rows.len()) as u64, "site", "sites");
+            text.push_str(&style.dim(&format!("... {more} more (--top 0 for all)\n")));
+        }
+        text
+    }
+}
+
+/// The frames of a site, innermost first.
+fn stack(contents: &Contents, row: &SiteRow) -> Vec<String> {
+    let frames = contents.stacks.frames_of(row.trace).iter();
+    let frames = frames.map(|&frame| {
+        let frame = contents.stacks.frame(frame);
+        format!("{} ({})", frame.name(), frame.place())
+    });
+    frames.collect()
+}
+
+fn as_json(row: &SiteRow, stack: &[String]) -> Value {
+    json!({
+        "class": row.class_name,
+        "trace": row.trace.get(),
+        "live_bytes": row.live_bytes,
+        "live_objects": row.live_objects,
+        "allocated_bytes": row.allocated_bytes,
+        "allocated_objects": row.allocated_objects,
+        "stack": stack,
+    })
+}

@@ -1,0 +1,318 @@
+//! `hprof-rs summary`: what is in a file, on one screen.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use hprof_analysis::contents::{Contents, Dump, Format};
+use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram};
+use hprof_analysis::stacks::{Measure, Weights, by_method};
+use hprof_format::reader::Version;
+use serde_json::{Value, json};
+
+use crate::open::{self, FileArgument, Opened};
+use crate::render::screen::{Align, Style, bytes, columns, count, percent, plural, print};
+
+/// Show what is in a heap dump or profile, on one screen.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Summary {
+    #[command(flatten)]
+    file: FileArgument,
+
+    /// Print JSON, with exact numbers.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs summary java.hprof.txt
+  hprof-rs summary heap.hprof.gz
+  ssh host cat heap.hprof | hprof-rs summary -
+  hprof-rs summary --json heap.hprof | jq .dumps[0].objects
+
+Then: histogram, top and threads for heap dumps, samples and sites for profiles.";
+
+/// The rows of each list.
+const ROWS: usize = 5;
+
+impl Summary {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let opened = open::open(&self.file.file, true, 0)?;
+        if self.json {
+            return crate::render::screen::print_json(&as_json(&opened));
+        }
+        let text = as_text(&opened, Style::of_stdout());
+        print(&text)
+    }
+}
+
+fn as_text(opened: &Opened, style: Style) -> String {
+    let contents = &opened.contents;
+    let mut text = format!("{}\n{}\n", style.bold(&opened.name), format_line(opened));
+    let mut facts = Vec::new();
+    if let Some(time) = created(contents) {
+        facts.push(("created", time));
+    }
+    if contents.names.class_count() > 0 {
+        let classes = plural(contents.names.class_count() as u64, "class", "classes");
+        let strings = plural(contents.names.string_count() as u64, "string", "strings");
+        facts.push(("names", format!("{classes}, {strings}")));
+    }
+    if !contents.stacks.is_empty() {
+        let traces = plural(contents.stacks.len() as u64, "trace", "traces");
+        let frames = plural(contents.stacks.frame_count() as u64, "frame", "frames");
+        facts.push(("stacks", format!("{traces} of {frames}")));
+    }
+    if !contents.threads.is_empty() {
+        facts.push(("threads", count(contents.threads.len() as u64)));
+    }
+    if let Some(summary) = contents.heap_summary {
+        let live = format!(
+            "{} in {} objects alive",
+            bytes(summary.live_bytes),
+            count(summary.live_objects)
+        );
+        let all = format!(
+            "{} in {} objects allocated",
+            bytes(summary.allocated_bytes),
+            count(summary.allocated_objects)
+        );
+        facts.push(("heap", format!("{live}, {all}")));
+    }
+    for (name, value) in facts {
+        text.push_str(&format!("{name:<9}{value}\n"));
+    }
+    for (index, dump) in contents.dumps.iter().enumerate() {
+        text.push_str(&dump_text(contents, dump, index, style));
+    }
+    for dump in &contents.text_dumps {
+        let title = style.bold("Heap dump in text");
+        let objects = plural(dump.objects, "object", "objects");
+        text.push_str(&format!("\n{title}: {objects}, {}\n", bytes(dump.bytes)));
+    }
+    for measure in Measure::ALL {
+        if let Some(weights) = Weights::of(contents, measure) {
+            text.push_str(&profile_text(contents, &weights, style));
+        }
+    }
+    if !contents.old_cpu.is_empty() {
+        let title = style.bold("Calls (cpu=old)");
+        let rows = plural(contents.old_cpu.len() as u64, "row", "rows");
+        text.push_str(&format!("\n{title}: {rows}\n"));
+    }
+    if !contents.damage.is_empty() {
+        let places = plural(contents.damage.count, "damaged place", "damaged places");
+        let lost = bytes(contents.damage.lost_bytes);
+        let line = format!("{places}, {lost} not read; `hprof-rs check` lists them");
+        text.push_str(&format!("\n{}\n", style.warn(&line)));
+    }
+    text
+}
+
+fn format_line(opened: &Opened) -> String {
+    let contents = &opened.contents;
+    let mut line = format_words(contents.format);
+    line.push_str(&format!(", {}", bytes(contents.bytes)));
+    if let Some(on_disk) = opened.file_bytes.filter(|&size| size != contents.bytes) {
+        line.push_str(&format!(
+            " ({} as {})",
+            bytes(on_disk),
+            opened.compression.name()
+        ));
+    }
+    line
+}
+
+fn format_words(format: Format) -> String {
+    match format {
+        Format::Text => "HPROF text".to_owned(),
+        Format::Binary { version, id_size } => {
+            let version = match version {
+                Version::V1_0_1 => "1.0.1",
+                Version::V1_0_2 => "1.0.2",
+                Version::V1_0_3 => "1.0.3 (Android)",
+            };
+            format!("HPROF {version}, identifiers of {} bytes", id_size.bytes())
+        }
+    }
+}
+
+fn created(contents: &Contents) -> Option<String> {
+    if let Some(text) = &contents.created_text {
+        return Some(text.clone());
+    }
+    let millis = i64::try_from(contents.created_millis.filter(|&ms| ms > 0)?).ok()?;
+    let time = jiff::Timestamp::from_millisecond(millis).ok()?;
+    Some(time.to_string())
+}
+
+fn dump_text(contents: &Contents, dump: &Dump, index: usize, style: Style) -> String {
+    let census = &dump.census;
+    let histogram = histogram(contents, dump, Group::Class);
+    let title = match contents.dumps.len() {
+        1 => "Heap dump".to_owned(),
+        _ => format!("Heap dump {}", index + 1),
+    };
+    let mut text = format!(
+        "\n{}: {}, {}; {}\n",
+        style.bold(&title),
+        plural(histogram.total.objects, "object", "objects"),
+        bytes(histogram.total.shallow_bytes),
+        plural(census.shapes.len() as u64, "class", "classes"),
+    );
+    text.push_str(&style.dim(&layout_line(&histogram)));
+    text.push('\n');
+    if !dump.is_ended {
+        let line = "The record that ends the dump is missing: it may be incomplete.";
+        text.push_str(&format!("{}\n", style.warn(line)));
+    }
+    let roots: Vec<String> = census
+        .roots
+        .iter()
+        .map(|(kind, number)| format!("{} {kind}", count(*number)))
+        .collect();
+    if !roots.is_empty() {
+        text.push_str(&format!("Roots: {}\n", roots.join(", ")));
+    }
+    if census.heaps.len() > 1 {
+        let heaps: Vec<String> = census
+            .heaps
+            .iter()
+            .filter(|heap| heap.objects > 0)
+            .map(|heap| {
+                let name = contents.names.string(heap.name);
+                let name = name.map_or_else(|| "default".to_owned(), |name| name.into_owned());
+                format!("{} {}", count(heap.objects), name)
+            })
+            .collect();
+        text.push_str(&format!("Objects by heap: {}\n", heaps.join(", ")));
+    }
+    let rows: Vec<[String; 4]> = histogram
+        .rows
+        .iter()
+        .take(ROWS)
+        .map(|row| {
+            [
+                percent(row.shallow_bytes, histogram.total.shallow_bytes),
+                count(row.shallow_bytes),
+                count(row.objects),
+                row.name.clone(),
+            ]
+        })
+        .collect();
+    let head = [
+        ("share", Align::Right),
+        ("bytes", Align::Right),
+        ("objects", Align::Right),
+        ("class", Align::Left),
+    ];
+    text.push_str(&columns(style, head, &rows));
+    text
+}
+
+/// How the sizes were worked out.
+pub fn layout_line(histogram: &Histogram) -> String {
+    match histogram.layout_source {
+        LayoutSource::Stated => "Sizes as the file states them.".to_owned(),
+        LayoutSource::Measured => format!(
+            "Sizes as HotSpot lays objects out with {}, told from the distances between them.",
+            histogram.layout.describe()
+        ),
+        LayoutSource::Assumed => format!(
+            "Sizes as HotSpot lays objects out with {}, an assumption: the file does not tell.",
+            histogram.layout.describe()
+        ),
+    }
+}
+
+fn profile_text(contents: &Contents, weights: &Weights, style: Style) -> String {
+    // Those of one table stand together.
+    let gap = if is_second(weights.measure) { "" } else { "\n" };
+    let mut text = format!(
+        "{gap}{}: {} {}\n",
+        style.bold(weights.measure.title()),
+        count(weights.total),
+        weights.measure.unit()
+    );
+    if is_second(weights.measure) {
+        return text;
+    }
+    let costs = by_method(&contents.stacks, weights);
+    let rows: Vec<[String; 3]> = costs
+        .iter()
+        .take(ROWS)
+        .map(|cost| {
+            [
+                percent(cost.own, weights.total),
+                count(cost.own),
+                cost.name.clone(),
+            ]
+        })
+        .collect();
+    let unit = weights.measure.unit();
+    let head = [
+        ("share", Align::Right),
+        (unit, Align::Right),
+        ("method", Align::Left),
+    ];
+    text.push_str(&columns(style, head, &rows));
+    text
+}
+
+/// True for measures that come with another, of which the methods are shown.
+fn is_second(measure: Measure) -> bool {
+    matches!(
+        measure,
+        Measure::Calls | Measure::AllocatedObjects | Measure::AllocatedBytes | Measure::LiveObjects
+    )
+}
+
+fn as_json(opened: &Opened) -> Value {
+    let contents = &opened.contents;
+    let dumps: Vec<Value> = contents
+        .dumps
+        .iter()
+        .map(|dump| {
+            let histogram = histogram(contents, dump, Group::Class);
+            json!({
+                "objects": histogram.total.objects,
+                "shallow_bytes": histogram.total.shallow_bytes,
+                "classes": dump.census.shapes.len(),
+                "segments": dump.segments,
+                "is_ended": dump.is_ended,
+                "layout": histogram.layout,
+                "layout_source": histogram.layout_source,
+                "roots": dump.census.roots,
+            })
+        })
+        .collect();
+    let profiles: Vec<Value> = Measure::ALL
+        .into_iter()
+        .filter_map(|measure| Weights::of(contents, measure))
+        .map(|weights| json!({"measure": weights.measure, "unit": weights.measure.unit(), "total": weights.total}))
+        .collect();
+    let records: serde_json::Map<String, Value> = contents
+        .records
+        .iter()
+        .map(|(tag, number)| (format!("0x{tag:02x}"), json!(number)))
+        .collect();
+    json!({
+        "file": opened.name,
+        "file_bytes": opened.file_bytes,
+        "compression": opened.compression,
+        "bytes": contents.bytes,
+        "format": format_words(contents.format),
+        "created": created(contents),
+        "records": records,
+        "classes": contents.names.class_count(),
+        "strings": contents.names.string_count(),
+        "traces": contents.stacks.len(),
+        "threads": contents.threads.len(),
+        "settings": contents.settings,
+        "dumps": dumps,
+        "text_dumps": contents.text_dumps.len(),
+        "profiles": profiles,
+        "damage": {"count": contents.damage.count, "lost_bytes": contents.damage.lost_bytes},
+    })
+}

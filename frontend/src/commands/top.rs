@@ -1,0 +1,180 @@
+//! `hprof-rs top`: the largest arrays.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use hprof_analysis::contents::Contents;
+use hprof_analysis::heap::{Large, LargeKind, Layout, layout};
+use hprof_format::binary::BasicType;
+use serde_json::{Value, json};
+
+use crate::open::{self, DumpArgument, FileArgument};
+use crate::render::screen::{Align, Style, columns, count, print, print_json, printable};
+
+/// Show the largest arrays of a heap dump, with their first elements.
+///
+/// Single objects are small; what is large by itself is an array. `histogram` shows classes of
+/// many objects.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Top {
+    #[command(flatten)]
+    file: FileArgument,
+
+    /// The number of arrays.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+
+    #[command(flatten)]
+    dump: DumpArgument,
+
+    /// Print JSON, with exact numbers.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs top heap.hprof
+  hprof-rs top --top 100 --json heap.hprof.gz";
+
+/// The characters of a preview.
+const PREVIEW: usize = 48;
+
+impl Top {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let opened = open::open(&self.file.file, true, self.top)?;
+        open::warn_of_damage(&opened);
+        let dump = open::select_dump(&opened, &self.dump)?;
+        let contents = &opened.contents;
+        let (layout, _) = layout(contents, &dump.census);
+        let largest = dump.census.largest.sorted();
+        if self.json {
+            let rows: Vec<Value> = largest
+                .iter()
+                .map(|large| {
+                    json!({
+                        "object": format!("{:#x}", large.object),
+                        "type": type_name(contents, large),
+                        "length": large.length,
+                        "shallow_bytes": shallow(&layout, large),
+                        "preview": preview(large),
+                    })
+                })
+                .collect();
+            return print_json(&json!({"file": opened.name, "arrays": rows}));
+        }
+        let rows: Vec<[String; 5]> = largest
+            .iter()
+            .map(|large| {
+                [
+                    count(shallow(&layout, large)),
+                    count(large.length),
+                    format!("{:#x}", large.object),
+                    type_name(contents, large),
+                    preview(large),
+                ]
+            })
+            .collect();
+        let head = [
+            ("bytes", Align::Right),
+            ("length", Align::Right),
+            ("object", Align::Right),
+            ("type", Align::Left),
+            ("begins with", Align::Left),
+        ];
+        print(&columns(Style::of_stdout(), head, &rows))
+    }
+}
+
+fn shallow(layout: &Layout, large: &Large) -> u64 {
+    match large.kind {
+        LargeKind::Objects(_) => layout.object_array(large.length),
+        LargeKind::Primitives(..) => layout.primitive_array(large.data_bytes),
+    }
+}
+
+fn type_name(contents: &Contents, large: &Large) -> String {
+    match &large.kind {
+        LargeKind::Objects(class) => contents
+            .names
+            .class(*class)
+            .unwrap_or_else(|| format!("<class {class:x}>")),
+        LargeKind::Primitives(..) => format!("{}[]", large.element().name()),
+    }
+}
+
+/// The first elements: text for characters, and for bytes that look like text.
+fn preview(large: &Large) -> String {
+    let LargeKind::Primitives(_, data) = &large.kind else {
+        return String::new();
+    };
+    let shorten = |text: &str| -> String { printable(text).chars().take(PREVIEW).collect() };
+    let element = large.element();
+    if element == BasicType::Char {
+        let units: Vec<u16> = data
+            .chunks_exact(2)
+            .map(|unit| u16::from_be_bytes([unit[0], unit[1]]))
+            .collect();
+        return format!("\"{}\"", shorten(&String::from_utf16_lossy(&units)));
+    }
+    if element == BasicType::Byte {
+        let is_text = |byte: &u8| matches!(byte, 0x20..=0x7e | b'\t' | b'\n' | b'\r');
+        if !data.is_empty() && data.iter().all(is_text) {
+            return format!("\"{}\"", shorten(&String::from_utf8_lossy(data)));
+        }
+    }
+    let width = element.width(hprof_format::binary::IdSize::Four);
+    let values = data
+        .chunks_exact(width)
+        .take(8)
+        .map(|value| show(element, value));
+    values.collect::<Vec<_>>().join(" ")
+}
+
+/// A big-endian value.
+fn show(element: BasicType, value: &[u8]) -> String {
+    let mut wide = [0; 8];
+    // Values are at most 8 bytes wide.
+    let start = 8 - value.len().min(8);
+    wide[start..].copy_from_slice(&value[..8 - start]);
+    let bits = u64::from_be_bytes(wide);
+    match element {
+        BasicType::Boolean => (bits != 0).to_string(),
+        BasicType::Float => f32::from_bits(bits as u32).to_string(),
+        BasicType::Double => f64::from_bits(bits).to_string(),
+        BasicType::Byte => format!("{bits:02x}"),
+        BasicType::Short => (bits as i16).to_string(),
+        BasicType::Int => (bits as i32).to_string(),
+        BasicType::Long => (bits as i64).to_string(),
+        BasicType::Char | BasicType::Object => format!("{bits:x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hprof_format::ids::ObjectId;
+
+    fn array(element: BasicType, data: &[u8]) -> String {
+        preview(&Large {
+            data_bytes: data.len() as u64,
+            object: ObjectId::new(1),
+            length: 1,
+            kind: LargeKind::Primitives(element.code(), data.into()),
+        })
+    }
+
+    #[test]
+    fn previews_show_values() {
+        assert_eq!(
+            array(BasicType::Int, &[0xff, 0xff, 0xff, 0xfe, 0, 0, 0, 7]),
+            "-2 7"
+        );
+        assert_eq!(array(BasicType::Byte, b"hello\n"), "\"hello\u{b7}\"");
+        assert_eq!(array(BasicType::Byte, &[0, 0x80]), "00 80");
+        assert_eq!(array(BasicType::Char, &[0, b'h', 0, b'i']), "\"hi\"");
+        assert_eq!(array(BasicType::Double, &1.5f64.to_be_bytes()), "1.5");
+        assert_eq!(array(BasicType::Long, &[]), "");
+    }
+}

@@ -1,0 +1,131 @@
+//! Opens and reads a file, with a progress bar when that takes long.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use hprof_analysis::contents::{Contents, Dump, ReadOptions, read};
+use hprof_analysis::input::{Compression, Input};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Smaller files are read before a bar could be looked at.
+const SLOW: u64 = 64 << 20;
+
+/// The file to read.
+#[derive(Debug, Args)]
+pub struct FileArgument {
+    /// A heap dump or profile, binary or text, plain or compressed with gzip or zip; `-` for
+    /// standard input.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// Which of several heap dumps in one file is meant.
+#[derive(Debug, Args)]
+pub struct DumpArgument {
+    /// The number of the heap dump, if the file holds several [default: the last].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub dump: Option<u32>,
+}
+
+/// What was read, and what it was read from.
+pub struct Opened {
+    /// The name to show.
+    pub name: String,
+    /// The size of the file on disk.
+    pub file_bytes: Option<u64>,
+    /// How the file is compressed.
+    pub compression: Compression,
+    /// What is in it.
+    pub contents: Contents,
+}
+
+/// Reads a file in one pass.
+///
+/// # Errors
+/// If it cannot be opened, or is no HPROF file.
+pub fn open(path: &Path, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
+    let input = Input::open(path)?;
+    let (name, file_bytes, compression) = (input.name.clone(), input.file_bytes, input.compression);
+    let bar = progress_bar(&input);
+    let options = ReadOptions {
+        largest,
+        with_heap,
+        progress: &|bytes| bar.inc(bytes),
+        ..ReadOptions::default()
+    };
+    let contents = read(input, &options).with_context(|| name.clone())?;
+    bar.finish_and_clear();
+    Ok(Opened {
+        name,
+        file_bytes,
+        compression,
+        contents,
+    })
+}
+
+/// A bar on standard error if that is a terminal and the file is large.
+pub fn progress_bar(input: &Input) -> ProgressBar {
+    let is_slow = input.file_bytes.is_none_or(|bytes| bytes >= SLOW);
+    if !is_slow || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    // The length is only known if the bytes in the file are those to be read.
+    let length = input.mapped().map(|bytes| bytes.len() as u64);
+    let template = match length {
+        Some(_) => "{bar:40} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
+        None => "{spinner} {bytes}, {bytes_per_sec}",
+    };
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    if length.is_none() {
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
+    bar
+}
+
+/// Says on standard error that a file is damaged; every command but `check` goes on.
+pub fn warn_of_damage(opened: &Opened) {
+    let damage = &opened.contents.damage;
+    if let Some(first) = damage.entries.first() {
+        eprintln!("hprof-rs: {}: {}", opened.name, first.message);
+        if damage.count > 1 {
+            eprintln!(
+                "hprof-rs: and {} more damaged places; `hprof-rs check` lists them",
+                damage.count - 1
+            );
+        }
+    }
+}
+
+/// The heap dump that is asked for.
+///
+/// # Errors
+/// If the file has no heap dump, or fewer.
+pub fn select_dump<'a>(opened: &'a Opened, wanted: &DumpArgument) -> anyhow::Result<&'a Dump> {
+    let dumps = &opened.contents.dumps;
+    let name = &opened.name;
+    let Some(last) = dumps.last() else {
+        let advice = match opened.contents.text_dumps.is_empty() {
+            true => "`hprof-rs summary` shows what it has",
+            false => "its heap dump is in text; take dumps with format=b to have them counted",
+        };
+        anyhow::bail!("{name} holds no binary heap dump: {advice}");
+    };
+    let Some(number) = wanted.dump else {
+        if dumps.len() > 1 {
+            eprintln!(
+                "hprof-rs: {name} holds {} heap dumps; this is the last (--dump N for another)",
+                dumps.len()
+            );
+        }
+        return Ok(last);
+    };
+    let index = usize::try_from(number)?.saturating_sub(1);
+    let found = dumps.get(index);
+    found.with_context(|| format!("{name} holds {} heap dumps, not {number}", dumps.len()))
+}

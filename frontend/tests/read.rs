@@ -1,0 +1,200 @@
+//! The commands that read files.
+
+mod support;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::Output;
+
+use support::{Scene, run, start, stderr, stdout};
+
+fn data(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data");
+    path.join(name)
+        .to_str()
+        .expect("a path in UTF-8")
+        .to_owned()
+}
+
+fn read(arguments: &[&str]) -> Output {
+    run(&mut Scene::new().hprof_rs(arguments), "")
+}
+
+fn text(arguments: &[&str]) -> String {
+    let output = read(arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+    stdout(&output)
+}
+
+fn json(arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&text(arguments)).expect("JSON")
+}
+
+#[test]
+fn a_summary_fits_a_screen() {
+    for file in [
+        "hprof-32.bin",
+        "heap-sites-b.hprof",
+        "cpu-samples.txt",
+        "cpu-times-thread.txt",
+        "monitor.txt",
+    ] {
+        let summary = text(&["summary", &data(file)]);
+        assert!(summary.lines().count() <= 30, "{summary}");
+        assert!(!summary.contains('\x1b'), "colours in a pipe: {summary}");
+        assert!(summary.contains("HPROF"), "{summary}");
+    }
+    let summary = json(&["summary", "--json", &data("hprof-32.bin")]);
+    assert!(summary["dumps"][0]["objects"].as_u64() > Some(1000));
+    assert_eq!(summary["damage"]["count"], 0);
+}
+
+#[test]
+fn a_histogram_adds_up() {
+    let all = json(&["histogram", "--json", "--top", "0", &data("hprof-32.bin")]);
+    let total = &all["histogram"]["total"];
+    for key in ["objects", "shallow_bytes", "value_bytes"] {
+        let rows = all["histogram"]["rows"].as_array().unwrap();
+        let sum: u64 = rows.iter().map(|row| row[key].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), total[key].as_u64(), "{key}");
+    }
+    let few = text(&["histogram", "--top", "3", &data("hprof-32.bin")]);
+    assert!(few.contains("more (--top 0 for all)"), "{few}");
+    let filtered = text(&[
+        "histogram",
+        "--filter",
+        "java.util.HashMap",
+        &data("hprof-32.bin"),
+    ]);
+    assert!(!filtered.contains("java.lang.String"), "{filtered}");
+    let other = read(&["histogram", "--dump", "7", &data("hprof-32.bin")]);
+    assert_eq!(other.status.code(), Some(1));
+    assert!(stderr(&other).contains("holds 1 heap dumps, not 7"));
+}
+
+#[test]
+fn samples_are_summed_up_in_every_way() {
+    let file = data("cpu-samples.txt");
+    let methods = json(&["samples", "--json", "--top", "0", &file]);
+    let rows = methods["rows"].as_array().unwrap();
+    let own: u64 = rows.iter().map(|row| row["self"].as_u64().unwrap()).sum();
+    assert_eq!(Some(own), methods["total"].as_u64());
+    for by in ["method", "trace", "tree"] {
+        let shown = text(&["samples", "--by", by, &file]);
+        assert!(shown.contains("Spin.hot"), "{by}: {shown}");
+    }
+    let threads = text(&["samples", "--by", "thread", &data("cpu-samples-thread.txt")]);
+    assert!(threads.contains("spinner"), "{threads}");
+    let other = read(&["samples", "--measure", "live-bytes", &file]);
+    assert!(
+        stderr(&other).contains("it has: samples"),
+        "{}",
+        stderr(&other)
+    );
+}
+
+#[test]
+fn sites_and_threads_are_shown() {
+    let sites = text(&["sites", "--stacks", &data("heap-sites-b.hprof")]);
+    assert!(
+        sites.contains("int[]") && sites.contains("Alloc.main"),
+        "{sites}"
+    );
+    let threads = text(&["threads", &data("hprof-32.bin")]);
+    assert!(threads.contains("\"main\""), "{threads}");
+}
+
+#[test]
+fn records_are_listed_from_a_pipe_too() {
+    let file = data("cpu-samples-b.hprof");
+    let listed = text(&["records", &file]);
+    assert!(
+        listed
+            .lines()
+            .any(|line| line.contains("CPU_SAMPLES") && line.contains("total="))
+    );
+    let scene = Scene::new();
+    let mut command = scene.hprof_rs(&["records", "-"]);
+    command.stdin(fs::File::open(&file).unwrap());
+    assert_eq!(stdout(&command.output().unwrap()), listed);
+    let only = text(&["records", "--only", "0x05", "--top", "2", &file]);
+    assert_eq!(
+        only.lines().filter(|line| line.contains(" TRACE ")).count(),
+        2
+    );
+}
+
+#[test]
+fn check_tells_by_its_status() {
+    assert_eq!(
+        read(&["check", &data("hprof-32.bin")]).status.code(),
+        Some(0)
+    );
+    let scene = Scene::new();
+    let whole = fs::read(data("hprof-32.bin")).unwrap();
+    fs::write(scene.path("cut"), &whole[..whole.len() - 1]).unwrap();
+    fs::write(scene.path("other"), "nothing of the kind").unwrap();
+    let cut = run(&mut scene.hprof_rs(&["check", "cut"]), "");
+    assert_eq!(cut.status.code(), Some(1));
+    assert!(
+        stdout(&cut).contains("damaged in 1 place"),
+        "{}",
+        stdout(&cut)
+    );
+    let other = run(&mut scene.hprof_rs(&["check", "other"]), "");
+    assert_eq!(other.status.code(), Some(2));
+    assert!(
+        stderr(&other).contains("not an HPROF file"),
+        "{}",
+        stderr(&other)
+    );
+}
+
+#[test]
+fn profiles_become_pictures() {
+    let scene = Scene::new();
+    let file = data("cpu-samples.txt");
+    for name in ["p.html", "p.svg", "p.collapsed", "p.speedscope.json"] {
+        let output = run(&mut scene.hprof_rs(&["convert", &file, "-o", name]), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let made = scene.profile(name);
+        assert!(made.contains("Spin.hot"), "{name}");
+        if name.ends_with(".json") {
+            let value: serde_json::Value = serde_json::from_str(&made).unwrap();
+            let profile = &value["profiles"][0];
+            let (samples, weights) = (&profile["samples"], &profile["weights"]);
+            let length = samples.as_array().map(Vec::len);
+            assert_eq!(length, weights.as_array().map(Vec::len));
+        }
+    }
+    let output = run(&mut scene.hprof_rs(&["convert", &file]), "");
+    assert!(stderr(&output).contains("--to"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_diff_of_a_file_with_itself_is_empty() {
+    let file = data("hprof-32.bin");
+    assert_eq!(text(&["diff", &file, &file]), "No difference.\n");
+    let profile = data("cpu-samples.txt");
+    let other = data("cpu-samples-thread.txt");
+    let changes = text(&["diff", &profile, &other]);
+    assert!(changes.contains("Spin.hot"), "{changes}");
+    let output = read(&["diff", &file, &profile]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    // The lambda's class has another address in each file, and yet is the same.
+    assert!(!changes.contains("0x"), "{changes}");
+}
+
+#[test]
+fn a_reader_may_go_away() {
+    let scene = Scene::new();
+    let mut command = scene.hprof_rs(&["records", "--sub", &data("hprof-32.bin")]);
+    let mut child = start(&mut command, "");
+    let mut some = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(stderr(&output), "");
+}
