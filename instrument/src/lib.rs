@@ -95,9 +95,11 @@ mod opcode;
 mod plan;
 mod rewriter;
 mod snippets;
+mod source_file;
 
 pub use error::{ClassSkip, Malformed, MethodSkip};
 pub use fields::{NewField, add_fields};
+pub use source_file::source_file;
 pub use method::MethodInfo;
 pub use mutf8::Mutf8;
 pub use plan::{Hooks, MethodHook, MethodNumber, SelectMethod, Shape};

@@ -52,12 +52,6 @@ static UNBUILT: &[Unbuilt] = &[
     },
     Unbuilt {
         option: "cpu",
-        value: "times",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.cpu_times,
-    },
-    Unbuilt {
-        option: "cpu",
         value: "old",
         instead: "cpu=samples is",
         asked: |settings| settings.modes.cpu_old,

@@ -14,6 +14,7 @@ use super::collector::Collector;
 use super::output::Output;
 use super::registry::Registry;
 use super::{Engine, PROFILE, Phase, Profile, callbacks};
+use crate::call_times::{CallTimes, MAX_PATH};
 use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
 use crate::options::{
     self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
@@ -113,6 +114,10 @@ fn prepare(jvmti: Jvmti, settings: Settings, output: Output) -> Result<(), (Outp
         let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
         return Err((output, set_up_error(&text)));
     }
+    let calls = match prepare_calls(&settings) {
+        Ok(calls) => calls,
+        Err(refusal) => return Err((output, refusal)),
+    };
     let (sender, receiver) = bounded(CHANNEL);
     let collector = Collector::new(receiver, output, settings.lineno, settings.thread);
     let profile = Profile {
@@ -122,6 +127,7 @@ fn prepare(jvmti: Jvmti, settings: Settings, output: Output) -> Result<(), (Outp
         registry: Registry::default(),
         sender,
         engine,
+        calls,
         java_threads: std::sync::OnceLock::new(),
         own_threads: Mutex::new(Vec::new()),
         collector: Mutex::new(Some(collector)),
@@ -159,6 +165,20 @@ fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
     }
 }
 
+fn prepare_calls(settings: &Settings) -> Result<Option<&'static CallTimes>, Refusal> {
+    if !settings.modes.counts_calls() {
+        return Ok(None);
+    }
+    let depth = settings.call_depth();
+    if depth > MAX_PATH {
+        report::note(&format!("cpu=times keeps {MAX_PATH} frames at most"));
+    }
+    match CallTimes::prepare(depth) {
+        Some(calls) => Ok(Some(calls)),
+        None => Err(set_up_error("no memory for counting calls")),
+    }
+}
+
 fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Result<()> {
     let mut wanted = Capabilities::default();
     wanted.set_can_get_source_file_name(1);
@@ -168,6 +188,12 @@ fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resul
     }
     if settings.thread {
         wanted.set_can_support_virtual_threads(1);
+    }
+    if settings.modes.counts_calls() {
+        wanted.set_can_retransform_classes(1);
+        wanted.set_can_retransform_any_class(1);
+        wanted.set_can_generate_all_class_hook_events(1);
+        wanted.set_can_generate_early_class_hook_events(1);
     }
     let debug_info = match engine {
         Engine::Signal(..) => debug_non_safepoints(jvmti),
@@ -180,6 +206,9 @@ fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resul
     jvmti.set_callbacks(&callbacks::table())?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_INIT, true)?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_DEATH, true)?;
+    if settings.modes.counts_calls() {
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
+    }
     if !debug_info {
         // The compilers keep debug information for every instruction, not only
         // for safepoints, while an agent listens to this event.

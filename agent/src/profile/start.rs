@@ -49,6 +49,13 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if profile.settings.thread {
         virtual_threads::enable(profile.jvmti);
     }
+    if let Some(calls) = profile.calls
+        && let Err(error) = calls.start(profile.jvmti, jni)
+    {
+        report::error(&format!(
+            "this VM does not take the agent's Java class; calls are not counted ({error})"
+        ));
+    }
     // The threads that started before this event would never be seen otherwise.
     let _frame = jni.local_frame(MANY_REFERENCES);
     let Ok(threads) = profile.jvmti.all_threads() else {
