@@ -20,18 +20,23 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hprof_format::ids::ThreadSerial;
+use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jfieldID, jint, jlong, jobject};
 use parking_lot::Mutex;
 
 use crate::names::{Method, java_class_name};
 use crate::report;
-use crate::vm::{GlobalRef, Jni, Jvmti, NativeMethod, Result, guard};
+use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, NativeMethod, Result, guard};
 use automaton::{Automaton, NodeAddress, NodeNumber};
 use methods::{HOOK_CLASS, Methods};
 use threads::Threads;
 
 const HOOK_CLASS_FILE: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofHooks.class"));
+const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
+const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
+const STARTED_CLASS_FILE: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofHooks$Started.class"));
 
 /// The longest path that is kept. Nodes, and so memory and cache misses, multiply
 /// with it.
@@ -59,6 +64,8 @@ pub struct CallTimes {
     methods: Mutex<Methods>,
     /// Whether classes get hooks now.
     engaged: AtomicBool,
+    /// Whether the classes loaded before are being rewritten.
+    starting: AtomicBool,
     stopped: AtomicBool,
     refused: AtomicU64,
     java: OnceLock<Java>,
@@ -68,6 +75,9 @@ pub struct CallTimes {
 struct Java {
     state: jfieldID,
     virtual_thread: Option<GlobalRef>,
+    hooks: GlobalRef,
+    /// Whether the hook class has its natives.
+    registered: AtomicBool,
 }
 
 // SAFETY: a field id is valid on every thread.
@@ -111,6 +121,7 @@ impl CallTimes {
             threads: Mutex::new(threads),
             methods: Mutex::new(Methods::new(depth > 0)),
             engaged: AtomicBool::new(false),
+            starting: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             java: OnceLock::new(),
@@ -127,6 +138,7 @@ impl CallTimes {
                 _ => None,
             };
         }
+        let again = again && !self.starting.load(Ordering::Relaxed);
         self.methods.lock().rewrite(name, class, again)
     }
 
@@ -143,13 +155,22 @@ impl CallTimes {
             .ok()
             .map(|class| jni.new_global(class.as_raw()));
         let hooks = jni.define_boot_class(HOOK_CLASS, HOOK_CLASS_FILE)?;
-        // SAFETY: the functions have the parameters of these descriptors.
-        unsafe { jni.register_natives(hooks.as_raw(), &natives())? };
-        jni.initialize(hooks.as_raw(), c"enter", c"(I)J")?;
+        jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
         let _ = self.java.set(Java {
             state,
             virtual_thread,
+            hooks: jni.new_global(hooks.as_raw()),
+            registered: AtomicBool::new(false),
         });
+        // The class is prepared in the call, see `class_prepared`.
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
+        let called = jni.call_static(hooks.as_raw(), c"start");
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
+        called?;
+        let java = self.java.get();
+        if !java.is_some_and(|java| java.registered.load(Ordering::Acquire)) {
+            return Err(JvmtiError::INTERNAL);
+        }
         self.engaged.store(true, Ordering::Release);
         if let Err(error) = sampler::start(self) {
             report::error(&format!(
@@ -158,6 +179,23 @@ impl CallTimes {
         }
         self.rewrite_loaded(jvmti, jni);
         Ok(())
+    }
+
+    /// A class was prepared: registers the natives of the hook class when that is
+    /// what runs, so that the VM sees the call come from java.base.
+    pub fn class_prepared(&self, jvmti: Jvmti, jni: &Jni, class: jclass) {
+        let Some(java) = self.java.get() else {
+            return;
+        };
+        let signature = jvmti.class_signature(class);
+        if java.registered.load(Ordering::Acquire)
+            || signature.is_ok_and(|signature| signature != STARTED_SIGNATURE)
+        {
+            return;
+        }
+        // SAFETY: the functions have the parameters of these descriptors.
+        let done = unsafe { jni.register_natives(java.hooks.as_raw(), &natives()) };
+        java.registered.store(done.is_ok(), Ordering::Release);
     }
 
     /// Rewrites the classes that were loaded before.
@@ -172,7 +210,9 @@ impl CallTimes {
             .copied()
             .filter(|&class| jvmti.is_modifiable(class))
             .collect();
+        self.starting.store(true, Ordering::Relaxed);
         self.retransform(jvmti, &classes);
+        self.starting.store(false, Ordering::Relaxed);
     }
 
     /// Retransforms in one go, or, where the VM refuses, in two halves.

@@ -160,12 +160,17 @@ unsafe extern "C" fn class_load(
 
 unsafe extern "C" fn class_prepare(
     _env: *mut raw::jvmtiEnv,
-    _jni: *mut JNIEnv,
+    jni: *mut JNIEnv,
     _thread: jobject,
     class: jclass,
 ) {
     guard((), || {
         if let Some(profile) = Profile::get() {
+            if let Some(calls) = profile.calls {
+                // SAFETY: the VM passes the environment of the current thread.
+                calls.class_prepared(profile.jvmti, &unsafe { Jni::new(jni) }, class);
+                return;
+            }
             // A class that fails here only loses its names in samples.
             let _ = profile.jvmti.create_method_ids(class);
         }

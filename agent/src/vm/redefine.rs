@@ -94,20 +94,26 @@ impl Jni {
         }
     }
 
-    /// Initializes a class by asking for one of its static methods.
+    /// Calls a static method without parameters and result.
     ///
     /// # Errors
-    /// `INTERNAL`; the Java exception is cleared.
-    pub fn initialize(&self, class: jclass, method: &CStr, signature: &CStr) -> Result<()> {
+    /// `INTERNAL` when there is none or it throws; the Java exception is cleared.
+    pub fn call_static(&self, class: jclass, method: &CStr) -> Result<()> {
         let id = jni!(
             self,
             v1_2.GetStaticMethodID,
             class,
             method.as_ptr(),
-            signature.as_ptr()
+            c"()V".as_ptr()
         );
-        self.clear_exception();
         if id.is_null() {
+            self.clear_exception();
+            return Err(JvmtiError::INTERNAL);
+        }
+        jni!(self, v1_2.CallStaticVoidMethodA, class, id, ptr::null());
+        let thrown = self.exception_pending();
+        self.clear_exception();
+        if thrown {
             Err(JvmtiError::INTERNAL)
         } else {
             Ok(())

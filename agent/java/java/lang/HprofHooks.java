@@ -102,6 +102,25 @@ public final class HprofHooks {
         return carrier.hprofState;
     }
 
+    /**
+     * Lets the VM prepare {@link Started} while two methods of this class are running: the agent
+     * then registers the native methods. Without callers from java.base, the VM prints a warning.
+     */
+    public static void start() {
+        prepare();
+    }
+
+    private static void prepare() {
+        Started.start();
+    }
+
+    /** See {@link #start}. */
+    static final class Started {
+        private Started() {}
+
+        static void start() {}
+    }
+
     /** The state for a thread: that of the current thread of the system, or VIRTUAL. */
     private static native long attach(Thread thread);
 
