@@ -99,8 +99,8 @@ mod source_file;
 
 pub use error::{ClassSkip, Malformed, MethodSkip};
 pub use fields::{NewField, add_fields};
-pub use source_file::source_file;
 pub use method::MethodInfo;
 pub use mutf8::Mutf8;
 pub use plan::{Hooks, MethodHook, MethodNumber, SelectMethod, Shape};
 pub use rewriter::{NEWEST_MAJOR, Rewriter, Rewritten, SkippedMethod, Tally};
+pub use source_file::source_file;

@@ -240,17 +240,12 @@ impl Automaton {
         let fresh = node.table.load(Ordering::Relaxed) == self.no_followers;
         if fresh || !table.has_room(method) {
             let size = if fresh { FIRST_SIZE } else { table.size + 1 };
-            let followers = if fresh {
-                Vec::new()
-            } else {
-                table.followers()
-            };
+            let followers = if fresh { Vec::new() } else { table.followers() };
             table = self.table(size, &followers, method);
         }
         table.put(method, next);
         // Release: who sees the table sees its entries.
-        node.table
-            .store(table.as_word(), Ordering::Release);
+        node.table.store(table.as_word(), Ordering::Release);
     }
 
     /// A new table with `followers` and a free slot for `method`, if possible.
@@ -342,9 +337,7 @@ impl Table {
             None => true,
             Some(other) if other.node().method == method => true,
             Some(_) if self.size < EAGER_SIZE => false,
-            Some(_) => {
-                self.size >= LARGEST_SIZE || self.followers().len() < 1 << (self.size - 1)
-            }
+            Some(_) => self.size >= LARGEST_SIZE || self.followers().len() < 1 << (self.size - 1),
         }
     }
 }

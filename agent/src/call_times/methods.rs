@@ -104,7 +104,9 @@ impl Methods {
     /// `class` with hooks, `None` to leave it as it is. `again` when the class was
     /// counted before.
     pub(super) fn rewrite(&mut self, name: &[u8], class: &[u8], again: bool) -> Option<Vec<u8>> {
-        let with_fields = (name == THREAD).then(|| thread_with_fields(class)).flatten();
+        let with_fields = (name == THREAD)
+            .then(|| thread_with_fields(class))
+            .flatten();
         let class = with_fields.as_deref().unwrap_or(class);
         if LEFT_ALONE.iter().any(|start| name.starts_with(start)) {
             if !again {

@@ -35,8 +35,10 @@ const HOOK_CLASS_FILE: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofHooks.class"));
 const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
-const STARTED_CLASS_FILE: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofHooks$Started.class"));
+const STARTED_CLASS_FILE: &[u8] = include_bytes!(concat!(
+    env!("OUT_DIR"),
+    "/java/lang/HprofHooks$Started.class"
+));
 
 /// The longest path that is kept. Nodes, and so memory and cache misses, multiply
 /// with it.
@@ -342,13 +344,12 @@ fn hidden_classes(jvmti: Jvmti, jni: &Jni) -> usize {
 }
 
 fn natives() -> [NativeMethod; 3] {
-    let native = |name: &'static CStr, signature: &'static CStr, function: *mut c_void| {
-        NativeMethod {
+    let native =
+        |name: &'static CStr, signature: &'static CStr, function: *mut c_void| NativeMethod {
             name,
             signature,
             function,
-        }
-    };
+        };
     [
         native(
             c"attach",
@@ -394,7 +395,9 @@ unsafe extern "system" fn find(
     node: jlong,
     method: jint,
 ) -> jlong {
-    let Some(calls) = CALLS.get() else { return node };
+    let Some(calls) = CALLS.get() else {
+        return node;
+    };
     guard(calls.root.as_word() as jlong, || {
         // SAFETY: the hooks only have addresses of nodes.
         let node = unsafe { NodeAddress::from_word(node as u64) };

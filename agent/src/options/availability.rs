@@ -53,7 +53,7 @@ static UNBUILT: &[Unbuilt] = &[
     Unbuilt {
         option: "cpu",
         value: "old",
-        instead: "cpu=samples is",
+        instead: "cpu=times is",
         asked: |settings| settings.modes.cpu_old,
     },
     Unbuilt {

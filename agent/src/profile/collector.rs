@@ -411,11 +411,7 @@ impl Tables {
         }
     }
 
-    fn intern_path(
-        &mut self,
-        thread: Option<ThreadSerial>,
-        path: Vec<PathMethod>,
-    ) -> TraceSerial {
+    fn intern_path(&mut self, thread: Option<ThreadSerial>, path: Vec<PathMethod>) -> TraceSerial {
         let lines_wanted = self.resolver.lines_wanted();
         self.scratch.clear();
         for PathMethod { method, line } in path {

@@ -94,7 +94,10 @@ impl Profile {
     /// The serial under which a thread's calls are counted (`thread=y`).
     fn calls_serial(&self, tid: i32) -> Option<ThreadSerial> {
         let wanted = self.settings.thread;
-        wanted.then(|| self.registry.get(tid)).flatten().map(|thread| thread.serial)
+        wanted
+            .then(|| self.registry.get(tid))
+            .flatten()
+            .map(|thread| thread.serial)
     }
 
     fn set_phase(&self, phase: Phase) {
