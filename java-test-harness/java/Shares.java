@@ -35,7 +35,7 @@ public class Shares {
     }
 
     public static void main(String[] args) {
-        for (int i = 0; i < 400; i++) {
+        for (int i = 0; i < 4000; i++) {
             sink += half(40000) + third(40000) + seventh(40000) + rest(40000);
         }
         System.out.println("done");

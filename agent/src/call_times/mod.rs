@@ -180,6 +180,7 @@ impl CallTimes {
             ));
         }
         self.rewrite_loaded(jvmti, jni);
+        self.threads.lock().forget_time();
         Ok(())
     }
 

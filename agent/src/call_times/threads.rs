@@ -229,6 +229,14 @@ impl Threads {
         }
     }
 
+    /// Forgets the CPU time so far: it was the agent's.
+    pub(super) fn forget_time(&mut self) {
+        for thread in &mut self.live {
+            thread.cpu = thread_cpu_nanos(thread.tid);
+            thread.nanos.clear();
+        }
+    }
+
     /// One round of the sampler.
     pub(super) fn book(&mut self, round: u32) {
         for thread in &mut self.live {

@@ -51,6 +51,9 @@ const CHURN_DRAIN_EVERY: Duration = Duration::from_millis(1);
 const IDLE_DRAIN_EVERY: Duration = Duration::from_millis(100);
 /// Bytes for methods and traces together; see [`TraceTable::intern`].
 const TABLE_MEMORY: usize = 16 << 20;
+/// The same when calls are counted: their traces are made for a dump only, and
+/// only of the paths that its table shows.
+const CALLS_TABLE_MEMORY: usize = 256 << 20;
 
 impl Collector {
     pub(super) fn new(
@@ -58,14 +61,20 @@ impl Collector {
         output: Output,
         lineno: bool,
         per_thread: bool,
+        counts_calls: bool,
     ) -> Self {
+        let table_memory = if counts_calls {
+            CALLS_TABLE_MEMORY
+        } else {
+            TABLE_MEMORY
+        };
         Self {
             receiver,
             output,
             tables: Tables {
                 methods: MethodTable::default(),
                 resolver: Resolver::new(lineno),
-                traces: TraceTable::new(TABLE_MEMORY),
+                traces: TraceTable::new(table_memory),
                 samples: Samples::default(),
                 per_thread,
                 scratch: Vec::new(),
@@ -272,9 +281,12 @@ impl Collector {
         };
         self.write_table(&table, cutoff);
         let mut remarks = vec![format!(
-            "hprof-rs {}: cpu=times clock=sampled threads={} internal_errors={}",
+            "hprof-rs {}: cpu=times clock=sampled threads={} traces={} traces_cut={} \
+             internal_errors={}",
             env!("CARGO_PKG_VERSION"),
             profile.registry.threads_seen(),
+            self.tables.traces.count(),
+            self.tables.traces.cut(),
             crate::vm::panics(),
         )];
         remarks.extend(calls.remarks(jvmti, jni));

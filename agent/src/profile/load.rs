@@ -119,7 +119,13 @@ fn prepare(jvmti: Jvmti, settings: Settings, output: Output) -> Result<(), (Outp
         Err(refusal) => return Err((output, refusal)),
     };
     let (sender, receiver) = bounded(CHANNEL);
-    let collector = Collector::new(receiver, output, settings.lineno, settings.thread);
+    let collector = Collector::new(
+        receiver,
+        output,
+        settings.lineno,
+        settings.thread,
+        settings.modes.counts_calls(),
+    );
     let profile = Profile {
         jvmti,
         settings,
