@@ -25,21 +25,17 @@ pub(super) struct NodeAddress(usize);
 /// What the Java side reads, at these very offsets.
 #[repr(C, align(16))]
 struct Node {
-    /// Address of the table, and the mask for indexes in the upper 16 bits.
+    /// Address of the table, and the logarithm of its size in the low five bits.
     table: AtomicU64,
     method: u32,
-    /// Where a thread's state has the counter of this node, in bytes.
-    counter: u32,
+    number: u32,
 }
-
-/// Bytes of a thread's state before its counters.
-pub(super) const COUNTERS_AT: usize = 64;
 
 /// No method has this number.
 const NO_METHOD: u32 = u32::MAX;
+/// Tables are aligned to this, which leaves the low bits for their size.
 const TABLE_ALIGN: usize = 32;
-/// Addresses have no more bits than this, unless a program asks for it.
-const ADDRESS_BITS: u32 = 48;
+const SIZE_BITS: u64 = TABLE_ALIGN as u64 - 1;
 const CHUNK: usize = 4096;
 /// A table up to this size grows at every collision, a larger one when half full.
 const EAGER_SIZE: u32 = 8;
@@ -62,7 +58,7 @@ impl NodeAddress {
     }
 
     pub(super) fn number(self) -> NodeNumber {
-        NodeNumber((self.node().counter - COUNTERS_AT as u32) / 8)
+        NodeNumber(self.node().number)
     }
 
     fn node(self) -> &'static Node {
@@ -110,7 +106,7 @@ impl Automaton {
         let nobody = Box::leak(Box::new(Node {
             table: AtomicU64::new(0),
             method: NO_METHOD,
-            counter: COUNTERS_AT as u32,
+            number: 0,
         }));
         let table = automaton.arena.words(1);
         // SAFETY: the arena gave one word.
@@ -205,7 +201,7 @@ impl Automaton {
             (address.0 as *mut Node).write(Node {
                 table: AtomicU64::new(self.no_followers),
                 method: path.first().copied().unwrap_or(NO_METHOD),
-                counter: COUNTERS_AT as u32 + 8 * number,
+                number,
             });
         }
         self.frames.extend_from_slice(path);
@@ -245,7 +241,10 @@ impl Automaton {
         }
         table.put(method, next);
         // Release: who sees the table sees its entries.
-        node.table.store(table.as_word(), Ordering::Release);
+        node.table.store(
+            table.start as u64 | u64::from(table.size),
+            Ordering::Release,
+        );
     }
 
     /// A new table with `followers` and a free slot for `method`, if possible.
@@ -301,13 +300,9 @@ impl Table {
     fn of(node: &Node) -> Self {
         let word = node.table.load(Ordering::Relaxed);
         Self {
-            start: (word & ((1 << ADDRESS_BITS) - 1)) as *mut AtomicU64,
-            size: (word >> ADDRESS_BITS).count_ones(),
+            start: (word & !SIZE_BITS) as *mut AtomicU64,
+            size: (word & SIZE_BITS) as u32,
         }
-    }
-
-    fn as_word(self) -> u64 {
-        self.start as u64 | u64::from(mask(self.size)) << ADDRESS_BITS
     }
 
     fn slot(&self, index: u32) -> &AtomicU64 {

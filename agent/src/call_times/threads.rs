@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hprof_format::ids::ThreadSerial;
 
-use super::automaton::{COUNTERS_AT, NodeAddress, NodeNumber};
+use super::automaton::{NodeAddress, NodeNumber};
 use crate::cpu_samples::signal::thread_cpu_nanos;
 
 /// Calls, and nanoseconds of CPU time.
@@ -21,7 +21,7 @@ pub(super) struct Cost {
 pub(super) type Costs = HashMap<(Option<ThreadSerial>, NodeNumber), Cost>;
 
 /// Bytes before the counters: the current node, and room to a cache line.
-const HEAD: usize = COUNTERS_AT;
+const HEAD: usize = 64;
 
 /// The memory that a thread's hooks write: its current node, and one counter for
 /// each node. Pages that are never written take no memory.

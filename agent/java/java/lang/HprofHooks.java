@@ -6,10 +6,10 @@ import jdk.internal.misc.Unsafe;
  * What rewritten methods call. Defined into java.base by the agent; its native methods, and the
  * layout of the memory it reads, are in the agent's module call_times.
  *
- * <p>A node stands for the last methods called, innermost first. It has two words: the address of
- * its table of following nodes with, in the upper 16 bits, the mask for that table's indexes; and
- * the number of its innermost method with, in the upper 32 bits, the place of the node's counter in
- * the state of each thread. The first word of that state is the address of the thread's node.
+ * <p>A node stands for the last methods called, innermost first: a word with the address of its
+ * table of following nodes and, in the low five bits, the logarithm of that table's size; the int
+ * number of its innermost method; its own int number. The state of a thread: the address of its
+ * node, 56 bytes of others, then one long for each node, its number of calls.
  */
 public final class HprofHooks {
     private static final Unsafe MEMORY = Unsafe.getUnsafe();
@@ -17,8 +17,9 @@ public final class HprofHooks {
     /** State of a virtual thread, which uses that of its carrier. */
     private static final long VIRTUAL = -1;
 
-    private static final int COUNTER = 8;
-    private static final long ADDRESS = (1L << 48) - 1;
+    private static final int METHOD = 8;
+    private static final int NUMBER = 12;
+    private static final int COUNTS = 64;
 
     private HprofHooks() {}
 
@@ -30,16 +31,10 @@ public final class HprofHooks {
             return enterElsewhere(thread, method);
         }
         long caller = MEMORY.getLong(state);
-        long table = MEMORY.getLong(caller);
-        long node = MEMORY.getLong((table & ADDRESS) + (((table >>> 48) & method) << 3));
-        long counter = MEMORY.getLong(node + COUNTER);
-        if ((int) counter != method) {
-            node = find(caller, method);
-            counter = MEMORY.getLong(node + COUNTER);
-        }
+        long node = next(caller, method);
         MEMORY.putLong(state, node);
-        counter = state + (counter >>> 32);
-        MEMORY.putLong(counter, MEMORY.getLong(counter) + 1);
+        long count = state + COUNTS + ((long) MEMORY.getInt(node + NUMBER) << 3);
+        MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         return caller;
     }
 
@@ -66,9 +61,9 @@ public final class HprofHooks {
 
     private static long next(long node, int method) {
         long table = MEMORY.getLong(node);
-        long following = MEMORY.getLong((table & ADDRESS) + (((table >>> 48) & method) << 3));
-        boolean found = (int) MEMORY.getLong(following + COUNTER) == method;
-        return found ? following : find(node, method);
+        int slot = method & ((1 << (int) table) - 1);
+        long following = MEMORY.getLong((table & -32) + ((long) slot << 3));
+        return MEMORY.getInt(following + METHOD) == method ? following : find(node, method);
     }
 
     /** A thread's first call, or a virtual thread. */
@@ -87,8 +82,8 @@ public final class HprofHooks {
         long state = carrierState();
         thread.hprofNode = node;
         MEMORY.putLong(state, node);
-        long counter = state + (MEMORY.getLong(node + COUNTER) >>> 32);
-        MEMORY.putLong(counter, MEMORY.getLong(counter) + 1);
+        long count = state + COUNTS + ((long) MEMORY.getInt(node + NUMBER) << 3);
+        MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         return caller;
     }
 
