@@ -19,6 +19,8 @@ const SOURCES: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",
     "agent/Cargo.toml",
+    "agent/build.rs",
+    "agent/java",
     "agent/src",
     "format/Cargo.toml",
     "format/src",

@@ -9,6 +9,7 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
+mod call_times;
 mod clock;
 mod cpu_samples;
 mod heap_dump;

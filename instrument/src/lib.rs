@@ -95,6 +95,7 @@ mod opcode;
 mod plan;
 mod rewriter;
 mod snippets;
+mod source_file;
 
 pub use error::{ClassSkip, Malformed, MethodSkip};
 pub use fields::{NewField, add_fields};
@@ -102,3 +103,4 @@ pub use method::MethodInfo;
 pub use mutf8::Mutf8;
 pub use plan::{Hooks, MethodHook, MethodNumber, SelectMethod, Shape};
 pub use rewriter::{NEWEST_MAJOR, Rewriter, Rewritten, SkippedMethod, Tally};
+pub use source_file::source_file;

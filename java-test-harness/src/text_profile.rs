@@ -22,6 +22,8 @@ pub struct TextProfile {
     pub tables: Vec<CpuTable>,
     /// Heap dumps, in order.
     pub heaps: Vec<TextHeap>,
+    /// The CPU TIME tables, one per dump, in order: totals are milliseconds, counts are calls.
+    pub times: Vec<CpuTable>,
     /// Lines that start with `#`, without that character and the blanks behind it.
     pub comments: Vec<String>,
 }
@@ -142,6 +144,29 @@ impl TextProfile {
         self.samples(|trace| trace.has(method))
     }
 
+    /// Calls of the method, given as `Class.method`, in all rows of the last CPU TIME table.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub fn calls(&self, method: &str) -> u64 {
+        self.times_of(method).map(|row| row.count).sum()
+    }
+
+    /// Share of the method, given as `Class.method`, in the last CPU TIME table, in percent.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub fn time_percent(&self, method: &str) -> f64 {
+        self.times_of(method).map(|row| row.self_percent).sum()
+    }
+
+    fn times_of(&self, method: &str) -> impl Iterator<Item = &Row> {
+        let table = self.times.last().expect("the profile has a CPU TIME table");
+        table.rows.iter().filter(move |row| row.method == method)
+    }
+
     /// A number that the agent tells about itself in the comments, as `name=number`; the last one
     /// counts.
     ///
@@ -196,6 +221,9 @@ enum State {
     Table,
     /// Inside a heap dump.
     Heap,
+    /// After CPU TIME (ms) BEGIN.
+    TimesHead,
+    Times,
 }
 
 #[derive(Debug, Default)]
@@ -250,6 +278,23 @@ impl Reader {
                 profile.tables.last_mut().ok_or("no table")?.rows.push(row);
                 Ok(())
             }
+            State::TimesHead if line == "rank   self  accum   count trace method" => {
+                self.state = State::Times;
+                Ok(())
+            }
+            State::TimesHead | State::Times if line == "CPU TIME (ms) END" => {
+                self.state = State::Records;
+                check_times(profile)
+            }
+            State::TimesHead => Err("neither column heads nor the end".to_owned()),
+            State::Times => {
+                let row = parse_row(line).ok_or("not a row")?;
+                if !profile.traces.contains_key(&row.trace) {
+                    return Err("the trace has not been written".to_owned());
+                }
+                profile.times.last_mut().ok_or("no table")?.rows.push(row);
+                Ok(())
+            }
         }
     }
 
@@ -284,6 +329,14 @@ impl Reader {
                 .heaps
                 .push(TextHeap::begin(totals).ok_or("malformed")?);
             self.state = State::Heap;
+        } else if let Some(rest) = line.strip_prefix("CPU TIME (ms) BEGIN (total = ") {
+            let (total, _date) = rest.split_once(") ").ok_or("malformed")?;
+            let total = total.parse().map_err(|_| "the total is no number")?;
+            profile.times.push(CpuTable {
+                total,
+                rows: Vec::new(),
+            });
+            self.state = State::TimesHead;
         } else if let Some(comment) = line.strip_prefix('#') {
             // Some readers take every line up to the table for a frame of the last trace.
             if matches!(from, State::Trace(_)) {
@@ -339,6 +392,24 @@ fn check_table(profile: &TextProfile) -> Result<(), String> {
     (sum <= table.total)
         .then_some(())
         .ok_or_else(|| "more samples than the total".to_owned())
+}
+
+/// Ranks count up, shares go down and add up to no more than all.
+fn check_times(profile: &TextProfile) -> Result<(), String> {
+    let rows = profile.times.last().map_or(&[][..], |table| &table.rows);
+    let (mut rank, mut before) = (0, f64::INFINITY);
+    for row in rows {
+        rank += 1;
+        let right = row.rank == rank
+            && row.self_percent <= before
+            && row.accumulated_percent < 100.0051
+            && row.accumulated_percent > row.self_percent - 0.0101;
+        right
+            .then_some(())
+            .ok_or_else(|| format!("row {row:?} is out of order"))?;
+        before = row.self_percent;
+    }
+    Ok(())
 }
 
 /// `obj=5, id = 200001, name="main", group="main")`
@@ -422,6 +493,18 @@ THREAD END (id = 200001)
         assert_eq!((profile.table().total, profile.table().rows.len()), (4, 2));
         assert_eq!((profile.counter("lost"), profile.counter("taken")), (0, 4));
         assert_eq!(profile.comments, ["version: lost=0 taken=4"]);
+    }
+
+    #[test]
+    fn reads_call_times() {
+        let sample = SAMPLE.replace("CPU SAMPLES", "CPU TIME (ms)");
+        let profile = TextProfile::parse(&sample).unwrap();
+        assert_eq!((profile.times.len(), profile.tables.len()), (1, 0));
+        assert_eq!(profile.calls("Spin.hot"), 3);
+        assert_eq!(profile.time_percent("Spin.hot"), 75.0);
+        for (from, to) in [("   2 25", "   3 25"), ("25.00%", "76.00%")] {
+            assert!(TextProfile::parse(&sample.replace(from, to)).is_err());
+        }
     }
 
     #[test]

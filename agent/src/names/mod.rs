@@ -11,6 +11,6 @@ mod resolver;
 mod traces;
 
 pub use class_name::java_class_name;
-pub use methods::{FrameId, MethodTable};
+pub use methods::{FrameId, Method, MethodTable};
 pub use resolver::{Location, Resolver};
 pub use traces::TraceTable;

@@ -99,6 +99,11 @@ impl Resolver {
         }
     }
 
+    /// Whether line numbers are wanted.
+    pub fn lines_wanted(&self) -> bool {
+        self.lines_wanted
+    }
+
     /// How many methods had no names any more when they were looked up.
     pub fn unknown_methods(&self) -> u64 {
         self.unknown

@@ -40,14 +40,8 @@ static UNBUILT: &[Unbuilt] = &[
     },
     Unbuilt {
         option: "cpu",
-        value: "times",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.cpu_times,
-    },
-    Unbuilt {
-        option: "cpu",
         value: "old",
-        instead: "cpu=samples is",
+        instead: "cpu=times is",
         asked: |settings| settings.modes.cpu_old,
     },
     Unbuilt {

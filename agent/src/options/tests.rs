@@ -289,8 +289,7 @@ fn modes_that_are_not_built_refuse_to_start() {
             "heap=sites,heap=dump,cpu=samples",
             refused("heap=all", "cpu=samples is"),
         ),
-        ("cpu=times", refused("cpu=times", "cpu=samples is")),
-        ("cpu=old", refused("cpu=old", "cpu=samples is")),
+        ("cpu=old", refused("cpu=old", "cpu=times is")),
         (
             "monitor=y,cpu=samples",
             refused("monitor=y", "cpu=samples is"),

@@ -1,8 +1,10 @@
 //! The VM's events. Each callback is a few lines inside a guard; what takes
 //! longer is a message to the profile thread.
 
+use std::ffi::{CStr, c_char};
+
 use hprof_native_headers as raw;
-use jni_sys::{JNIEnv, jclass, jobject};
+use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::messages::Message;
 use super::{Engine, Phase, Profile, start};
@@ -13,6 +15,7 @@ use crate::vm::{GlobalRef, Jni, NativeThread, guard};
 /// The table of all callbacks.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
     raw::jvmtiEventCallbacks {
+        ClassFileLoadHook: Some(class_file_load),
         VMInit: Some(vm_init),
         VMDeath: Some(vm_death),
         ThreadStart: Some(thread_start),
@@ -30,6 +33,48 @@ unsafe extern "C" fn vm_init(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread:
         let jni = unsafe { Jni::new(jni) };
         if let Some(profile) = Profile::get() {
             start::start(profile, &jni, thread);
+        }
+    });
+}
+
+unsafe extern "C" fn class_file_load(
+    _env: *mut raw::jvmtiEnv,
+    _jni: *mut JNIEnv,
+    redefined: jclass,
+    _loader: jobject,
+    name: *const c_char,
+    _protection_domain: jobject,
+    len: jint,
+    bytes: *const u8,
+    new_len: *mut jint,
+    new_bytes: *mut *mut u8,
+) {
+    guard((), || {
+        let Some(profile) = Profile::get() else {
+            return;
+        };
+        let (Some(calls), Ok(len)) = (profile.calls, usize::try_from(len)) else {
+            return;
+        };
+        if name.is_null() || bytes.is_null() {
+            return;
+        }
+        // SAFETY: the VM passes the name as a C string and the class file with its length.
+        let (name, bytes) = unsafe {
+            (
+                CStr::from_ptr(name).to_bytes(),
+                std::slice::from_raw_parts(bytes, len),
+            )
+        };
+        let Some(changed) = calls.class_file(name, bytes, !redefined.is_null()) else {
+            return;
+        };
+        if let Ok((memory, len)) = profile.jvmti.copy_for_vm(&changed) {
+            // SAFETY: the VM passes places for the new class file, and frees it.
+            unsafe {
+                *new_len = len;
+                *new_bytes = memory;
+            }
         }
     });
 }
@@ -82,13 +127,21 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
     });
 }
 
-unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, _thread: jobject) {
+unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
     guard((), || {
         let Some(profile) = Profile::get() else {
             return;
         };
         if let Some(sites) = profile.heap_sites {
             sites.thread_ended();
+        }
+        if let Some(calls) = profile.calls {
+            // SAFETY: the VM passes the environment of the current thread.
+            let jni = unsafe { Jni::new(jni) };
+            // SAFETY: the call takes nothing and cannot fail.
+            let tid = unsafe { libc::gettid() };
+            let serial = profile.calls_serial(tid);
+            calls.thread_end(&jni, thread, tid, serial);
         }
         // SAFETY: the call takes nothing and cannot fail.
         let Some(ended) = profile.registry.end(unsafe { libc::gettid() }) else {
@@ -116,12 +169,17 @@ unsafe extern "C" fn class_load(
 
 unsafe extern "C" fn class_prepare(
     _env: *mut raw::jvmtiEnv,
-    _jni: *mut JNIEnv,
+    jni: *mut JNIEnv,
     _thread: jobject,
     class: jclass,
 ) {
     guard((), || {
         if let Some(profile) = Profile::get() {
+            if let Some(calls) = profile.calls {
+                // SAFETY: the VM passes the environment of the current thread.
+                calls.class_prepared(profile.jvmti, &unsafe { Jni::new(jni) }, class);
+                return;
+            }
             // A class that fails here only loses its names in samples.
             let _ = profile.jvmti.create_method_ids(class);
         }

@@ -1,20 +1,24 @@
 //! The profile thread: it alone owns the tables and the output, takes messages
 //! and samples, and writes the dumps.
 
+use std::cmp::Reverse;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
-use hprof_format::model::{CpuKind, CpuTable, Frame, Header, Settings, ThreadStart, Trace};
-use hprof_format::rank::RankedCpuTable;
+use hprof_format::model::{
+    CpuKind, CpuRow, CpuTable, Frame, Header, Line, Settings, ThreadStart, Trace,
+};
+use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
 use super::messages::Message;
 use super::numbers::ProfileNumbers;
 use super::output::Output;
 use super::{Engine, Profile};
+use crate::call_times::{CallTimes, PathMethod};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
@@ -59,6 +63,9 @@ const IDLE_DRAIN_EVERY: Duration = Duration::from_millis(100);
 const TABLE_MEMORY: usize = 16 << 20;
 /// The same with heap=sites, which has many more traces.
 const HEAP_TABLE_MEMORY: usize = 64 << 20;
+/// The same when calls are counted: their traces are made for a dump only, and
+/// only of the paths that its table shows.
+const CALLS_TABLE_MEMORY: usize = 256 << 20;
 
 impl Collector {
     pub(super) fn new(
@@ -67,9 +74,12 @@ impl Collector {
         settings: &RunSettings,
         heap_sites: Option<&'static HeapSites>,
     ) -> Self {
-        let table_memory = match heap_sites {
-            Some(_) => HEAP_TABLE_MEMORY,
-            None => TABLE_MEMORY,
+        let table_memory = if settings.modes.counts_calls() {
+            CALLS_TABLE_MEMORY
+        } else if heap_sites.is_some() {
+            HEAP_TABLE_MEMORY
+        } else {
+            TABLE_MEMORY
         };
         Self {
             receiver,
@@ -219,7 +229,7 @@ impl Collector {
     }
 
     /// Writes a dump, and forgets the counts that it holds.
-    fn dump(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) {
+    fn dump(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         let verbose = profile.settings.verbose;
         if verbose {
             report::raw("Dumping");
@@ -244,6 +254,12 @@ impl Collector {
                 report::raw(" CPU usage by sampling running threads ...");
             }
             self.dump_samples(profile);
+        }
+        if let Some(calls) = profile.calls {
+            if verbose {
+                report::raw(" CPU usage by timing methods ...");
+            }
+            self.dump_times(profile, calls, jvmti, jni);
         }
         if self.output.commit() && verbose {
             report::raw(" done.\n");
@@ -305,7 +321,56 @@ impl Collector {
             total: self.tables.samples.total(),
             rows: &rows,
         };
-        let table = RankedCpuTable::new(&table, profile.settings.cutoff);
+        self.write_table(&table, profile.settings.cutoff);
+        let remarks = self.remarks(profile);
+        self.output
+            .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
+        self.tables.samples.clear();
+    }
+
+    fn dump_times(
+        &mut self,
+        profile: &'static Profile,
+        calls: &CallTimes,
+        jvmti: Jvmti,
+        jni: &Jni,
+    ) {
+        let mut costs = calls.take(&|tid| profile.calls_serial(tid));
+        let total = costs.iter().map(|cost| cost.nanos).sum();
+        let cutoff = profile.settings.cutoff;
+        // What the table will not show needs no trace.
+        costs.retain(|cost| cutoff.is_nan() || share(cost.nanos, total) >= cutoff);
+        costs.sort_by_key(|cost| (Reverse(cost.nanos), Reverse(cost.calls), cost.thread));
+        let rows: Vec<CpuRow> = costs
+            .iter()
+            .map(|cost| CpuRow {
+                cost: cost.nanos,
+                count: cost.calls,
+                trace: self.tables.intern_path(cost.thread, calls.path(cost)),
+            })
+            .collect();
+        let table = CpuTable {
+            kind: CpuKind::Times,
+            total,
+            rows: &merged(rows),
+        };
+        self.write_table(&table, cutoff);
+        let mut remarks = vec![format!(
+            "hprof-rs {}: cpu=times clock=sampled threads={} traces={} traces_cut={} \
+             internal_errors={}",
+            env!("CARGO_PKG_VERSION"),
+            profile.registry.threads_seen(),
+            self.tables.traces.count(),
+            self.tables.traces.cut(),
+            crate::vm::panics(),
+        )];
+        remarks.extend(calls.remarks(jvmti, jni));
+        self.output
+            .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
+    }
+
+    fn write_table(&mut self, table: &CpuTable<'_>, cutoff: f64) {
+        let table = RankedCpuTable::new(table, cutoff);
         let Tables {
             methods, traces, ..
         } = &self.tables;
@@ -319,10 +384,6 @@ impl Collector {
                     .map(|&frame| methods.name(frame))
             })
         });
-        let remarks = self.remarks(profile);
-        self.output
-            .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
-        self.tables.samples.clear();
     }
 
     /// What the profile does not show in its tables, as comment lines.
@@ -447,6 +508,20 @@ impl Tables {
         }
     }
 
+    fn intern_path(&mut self, thread: Option<ThreadSerial>, path: Vec<PathMethod>) -> TraceSerial {
+        let lines_wanted = self.resolver.lines_wanted();
+        self.scratch.clear();
+        for PathMethod { method, line } in path {
+            let line = match line.filter(|&line| lines_wanted && line > 0) {
+                Some(line) => Line::Number(u32::from(line)),
+                None => Line::Unknown,
+            };
+            let method = self.methods.intern(method);
+            self.scratch.push(self.methods.frame(method, line));
+        }
+        self.traces.intern(&self.methods, thread, &self.scratch)
+    }
+
     pub(super) fn intern(
         &mut self,
         jvmti: Jvmti,
@@ -465,6 +540,20 @@ impl Tables {
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
     }
+}
+
+/// One row for each trace: paths that were cut have the same.
+fn merged(mut rows: Vec<CpuRow>) -> Vec<CpuRow> {
+    rows.sort_by_key(|row| row.trace);
+    rows.dedup_by(|row, kept| {
+        let same = row.trace == kept.trace;
+        if same {
+            kept.cost += row.cost;
+            kept.count += row.count;
+        }
+        same
+    });
+    rows
 }
 
 fn location(frame: &AsgctFrame) -> Location {

@@ -14,6 +14,7 @@ use super::collector::Collector;
 use super::output::Output;
 use super::registry::Registry;
 use super::{Engine, PROFILE, Phase, Profile, callbacks};
+use crate::call_times::{CallTimes, MAX_PATH};
 use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
 use crate::heap_sites::HeapSites;
 use crate::options::{
@@ -125,6 +126,10 @@ fn prepare(
         Ok(heap_sites) => heap_sites,
         Err(refusal) => return Err((output, refusal)),
     };
+    let calls = match prepare_calls(&settings) {
+        Ok(calls) => calls,
+        Err(refusal) => return Err((output, refusal)),
+    };
     let (sender, receiver) = bounded(CHANNEL);
     let collector = Collector::new(receiver, output, &settings, heap_sites);
     let profile = Profile {
@@ -135,6 +140,7 @@ fn prepare(
         sender,
         engine,
         heap_sites,
+        calls,
         java_threads: std::sync::OnceLock::new(),
         own_threads: Mutex::new(Vec::new()),
         exit_hook: std::sync::OnceLock::new(),
@@ -195,6 +201,20 @@ fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
     }
 }
 
+fn prepare_calls(settings: &Settings) -> Result<Option<&'static CallTimes>, Refusal> {
+    if !settings.modes.counts_calls() {
+        return Ok(None);
+    }
+    let depth = settings.call_depth();
+    if depth > MAX_PATH {
+        report::note(&format!("cpu=times keeps {MAX_PATH} frames at most"));
+    }
+    match CallTimes::prepare(depth) {
+        Some(calls) => Ok(Some(calls)),
+        None => Err(set_up_error("no memory for counting calls")),
+    }
+}
+
 fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Result<()> {
     let mut wanted = Capabilities::default();
     wanted.set_can_get_source_file_name(1);
@@ -204,6 +224,12 @@ fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resul
     }
     if settings.thread {
         wanted.set_can_support_virtual_threads(1);
+    }
+    if settings.modes.counts_calls() {
+        wanted.set_can_retransform_classes(1);
+        wanted.set_can_retransform_any_class(1);
+        wanted.set_can_generate_all_class_hook_events(1);
+        wanted.set_can_generate_early_class_hook_events(1);
     }
     let debug_info = match engine {
         Engine::Signal(..) => debug_non_safepoints(jvmti),
@@ -216,6 +242,9 @@ fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resul
     jvmti.set_callbacks(&callbacks::table())?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_INIT, true)?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_DEATH, true)?;
+    if settings.modes.counts_calls() {
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
+    }
     if !debug_info {
         // The compilers keep debug information for every instruction, not only
         // for safepoints, while an agent listens to this event.

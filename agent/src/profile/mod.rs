@@ -27,8 +27,10 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
+use hprof_format::ids::ThreadSerial;
 use parking_lot::Mutex;
 
+use crate::call_times::CallTimes;
 use crate::cpu_samples::signal::{Installed, SignalEngine};
 use crate::heap_sites::HeapSites;
 use crate::options::Settings;
@@ -55,6 +57,8 @@ struct Profile {
     sender: Sender<Message>,
     engine: Engine,
     heap_sites: Option<&'static HeapSites>,
+    /// Call counting, when wanted.
+    calls: Option<&'static CallTimes>,
     java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
     own_threads: Mutex<Vec<GlobalRef>>,
@@ -98,6 +102,15 @@ impl Profile {
             1 => Phase::Live,
             _ => Phase::Dead,
         }
+    }
+
+    /// The serial under which a thread's calls are counted (`thread=y`).
+    fn calls_serial(&self, tid: i32) -> Option<ThreadSerial> {
+        let wanted = self.settings.thread;
+        wanted
+            .then(|| self.registry.get(tid))
+            .flatten()
+            .map(|thread| thread.serial)
     }
 
     fn set_phase(&self, phase: Phase) {
@@ -171,6 +184,9 @@ impl Profile {
         self.set_phase(Phase::Dead);
         if let Engine::Signal(engine, _) = self.engine {
             engine.set_sampling(false);
+        }
+        if let Some(calls) = self.calls {
+            calls.stop();
         }
         if !started {
             // The VM ends before it was up: nothing was profiled.

@@ -46,6 +46,13 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if profile.settings.thread {
         virtual_threads::enable(profile.jvmti);
     }
+    if let Some(calls) = profile.calls
+        && let Err(error) = calls.start(profile.jvmti, jni)
+    {
+        report::error(&format!(
+            "this VM does not take the agent's Java class; calls are not counted ({error})"
+        ));
+    }
     register_running(profile, jni);
     if profile.settings.modes.tracks_objects() && exit_hook::is_needed(structs) {
         profile.collector_stops.store(true, Ordering::Release);

@@ -42,12 +42,14 @@ unsafe impl Sync for WeakRef {}
 /// Calls a function of the JNI table.
 macro_rules! jni {
     ($jni:expr, $version:ident . $name:ident $(, $arg:expr)* $(,)?) => {{
-        let env = $jni.env;
+        let env = $jni.as_raw();
         // SAFETY: `Jni` wraps the environment that the VM gave for this very
         // thread; the arguments are live references or valid ids.
         unsafe { ((**env).$version.$name)(env $(, $arg)*) }
     }};
 }
+
+pub(super) use jni;
 
 impl Jni {
     /// Wraps the environment of the current thread.
@@ -318,7 +320,7 @@ impl Jni {
         jni!(self, v1_2.ExceptionCheck)
     }
 
-    fn checked(&self, object: jobject) -> Result<LocalRef<'_>> {
+    pub(super) fn checked(&self, object: jobject) -> Result<LocalRef<'_>> {
         self.clear_exception();
         if object.is_null() {
             Err(JvmtiError::INTERNAL)
@@ -327,7 +329,7 @@ impl Jni {
         }
     }
 
-    fn clear_exception(&self) {
+    pub(super) fn clear_exception(&self) {
         if self.exception_pending() {
             jni!(self, v1_2.ExceptionClear);
         }

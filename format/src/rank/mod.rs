@@ -29,7 +29,8 @@ impl Rankable for CpuRow {
     }
 
     fn is_counted(&self) -> bool {
-        self.count > 0
+        // Calls may have been counted before the last dump and still cost time.
+        self.count > 0 || self.cost > 0
     }
 
     fn tie_break(&self) -> (u64, u64) {

@@ -32,6 +32,7 @@ pub use asgct::{AsgctFrame, NATIVE_LOCATION, WalkFailure};
 pub use install::{Installed, SignalError, SignalNumber};
 pub use ring::Sample;
 pub use slots::{SlotToken, ThreadSlot};
+pub use timer::thread_cpu_nanos;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

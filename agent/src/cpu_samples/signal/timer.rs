@@ -17,7 +17,7 @@ fn cpu_clock(tid: i32) -> libc::clockid_t {
 }
 
 /// CPU time of a thread of this process; 0 when it has ended.
-pub(super) fn thread_cpu_nanos(tid: i32) -> u64 {
+pub fn thread_cpu_nanos(tid: i32) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

@@ -1,0 +1,440 @@
+//! Nodes: a node stands for the last methods a thread has called, `depth` of
+//! them at most, innermost first.
+//!
+//! It is a state of an automaton, not a place in a tree: calling method `m` in
+//! the node `[a, b, c]` leads to `[m, a, b]`, so a recursion needs no further
+//! nodes. All threads share the nodes. The Java side (`HprofHooks`) reads them
+//! without a lock, so a node never moves, is never freed and never changes but
+//! for the address of its table of following nodes.
+
+use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::hash::BuildHasher;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// Number of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct NodeNumber(pub(super) u32);
+
+/// Address of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NodeAddress(usize);
+
+/// What the Java side reads, at these very offsets.
+#[repr(C, align(16))]
+struct Node {
+    /// Address of the table, and the logarithm of its size in the low five bits.
+    table: AtomicU64,
+    method: u32,
+    number: u32,
+}
+
+/// No method has this number.
+const NO_METHOD: u32 = u32::MAX;
+/// Tables are aligned to this, which leaves the low bits for their size.
+const TABLE_ALIGN: usize = 32;
+const SIZE_BITS: u64 = TABLE_ALIGN as u64 - 1;
+const CHUNK: usize = 4096;
+/// A table up to this size grows at every collision, a larger one when half full.
+const EAGER_SIZE: u32 = 8;
+const LARGEST_SIZE: u32 = 16;
+const FIRST_SIZE: u32 = 2;
+/// Nodes kept back for paths of a single method, so that counts per method stay
+/// exact when the memory for paths is used up.
+const SPARE: usize = 1 << 18;
+
+impl NodeAddress {
+    /// The address as Java code has it.
+    pub(super) fn as_word(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// # Safety
+    /// `word` came from [`as_word`](Self::as_word).
+    pub(super) unsafe fn from_word(word: u64) -> Self {
+        Self(word as usize)
+    }
+
+    pub(super) fn number(self) -> NodeNumber {
+        NodeNumber(self.node().number)
+    }
+
+    fn node(self) -> &'static Node {
+        // SAFETY: addresses are only made of nodes, which live for ever.
+        unsafe { &*(self.0 as *const Node) }
+    }
+}
+
+/// All nodes.
+pub(super) struct Automaton {
+    depth: usize,
+    capacity: usize,
+    chunks: Vec<NodeAddress>,
+    len: usize,
+    /// `depth` method numbers for each node, filled up with [`NO_METHOD`].
+    frames: Vec<u32>,
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    /// The table of nodes without followers; its one entry is no real node.
+    no_followers: u64,
+    table_bytes: usize,
+    arena: Arena,
+    scratch: Vec<u32>,
+    cut: u64,
+}
+
+impl Automaton {
+    /// The automaton for paths of `depth` methods, at least 1, with about
+    /// `paths` nodes at most.
+    pub(super) fn new(depth: usize, paths: usize) -> Self {
+        let mut automaton = Self {
+            depth,
+            capacity: paths,
+            chunks: Vec::new(),
+            len: 0,
+            frames: Vec::new(),
+            index: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            no_followers: 0,
+            table_bytes: 0,
+            arena: Arena::default(),
+            scratch: Vec::new(),
+            cut: 0,
+        };
+        let nobody = Box::leak(Box::new(Node {
+            table: AtomicU64::new(0),
+            method: NO_METHOD,
+            number: 0,
+        }));
+        let table = automaton.arena.words(1);
+        // SAFETY: the arena gave one word.
+        unsafe { table.write(AtomicU64::new(ptr::from_mut(nobody) as u64)) };
+        automaton.no_followers = table as u64;
+        nobody.table = AtomicU64::new(automaton.no_followers);
+        automaton.add(&[]);
+        automaton
+    }
+
+    /// How many counters a thread needs.
+    pub(super) fn most_nodes(&self) -> usize {
+        self.capacity + SPARE
+    }
+
+    /// How many nodes there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many paths were cut to one method because the memory was used up.
+    pub(super) fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    /// Bytes of all nodes and tables, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        self.len * (size_of::<Node>() + 4 * self.depth + 5) + self.table_bytes
+    }
+
+    /// The node of a thread that has called nothing.
+    pub(super) fn root(&self) -> NodeAddress {
+        self.address(0)
+    }
+
+    /// The methods of a node, innermost first.
+    pub(super) fn methods(&self, node: NodeNumber) -> &[u32] {
+        let start = node.0 as usize * self.depth;
+        let all = self
+            .frames
+            .get(start..start + self.depth)
+            .unwrap_or_default();
+        let len = all.iter().position(|&method| method == NO_METHOD);
+        &all[..len.unwrap_or(all.len())]
+    }
+
+    /// The node after calling `method` in `node`, found or made, and put into the
+    /// table of `node`.
+    pub(super) fn next(&mut self, node: NodeAddress, method: u32) -> NodeAddress {
+        let mut path = std::mem::take(&mut self.scratch);
+        path.clear();
+        path.push(method);
+        let callers = self.methods(node.number());
+        path.extend_from_slice(&callers[..callers.len().min(self.depth - 1)]);
+        let next = match self.find(&path) {
+            Some(found) => found,
+            None if self.len < self.capacity => self.add(&path),
+            None => {
+                self.cut += 1;
+                match self.find(&path[..1]) {
+                    Some(found) => found,
+                    None if self.len < self.most_nodes() => self.add(&path[..1]),
+                    None => self.root(),
+                }
+            }
+        };
+        self.scratch = path;
+        if next != self.root() {
+            self.link(node, next);
+        }
+        next
+    }
+
+    fn find(&self, path: &[u32]) -> Option<NodeAddress> {
+        let hash = self.hasher.hash_one(path);
+        let same = |&number: &u32| self.methods(NodeNumber(number)) == path;
+        self.index
+            .find(hash, same)
+            .map(|&number| self.address(number))
+    }
+
+    fn add(&mut self, path: &[u32]) -> NodeAddress {
+        let number = self.len as u32;
+        if self.len.is_multiple_of(CHUNK) {
+            let chunk = allocate(CHUNK * size_of::<Node>(), align_of::<Node>());
+            self.chunks.push(NodeAddress(chunk as usize));
+        }
+        self.len += 1;
+        let address = self.address(number);
+        // SAFETY: the place lies in a chunk and nobody knows of it yet.
+        unsafe {
+            (address.0 as *mut Node).write(Node {
+                table: AtomicU64::new(self.no_followers),
+                method: path.first().copied().unwrap_or(NO_METHOD),
+                number,
+            });
+        }
+        self.frames.extend_from_slice(path);
+        self.frames.resize(self.len * self.depth, NO_METHOD);
+        let hash = self.hasher.hash_one(path);
+        let Self {
+            index,
+            frames,
+            hasher,
+            depth,
+            ..
+        } = self;
+        index.insert_unique(hash, number, |&other| {
+            let start = other as usize * *depth;
+            let all = &frames[start..start + *depth];
+            let len = all.iter().position(|&method| method == NO_METHOD);
+            hasher.hash_one(&all[..len.unwrap_or(all.len())])
+        });
+        address
+    }
+
+    fn address(&self, number: u32) -> NodeAddress {
+        let chunk = self.chunks[number as usize / CHUNK];
+        NodeAddress(chunk.0 + number as usize % CHUNK * size_of::<Node>())
+    }
+
+    /// Puts `next` where Java code looks for it.
+    fn link(&mut self, node: NodeAddress, next: NodeAddress) {
+        let node = node.node();
+        let method = next.node().method;
+        let mut table = Table::of(node);
+        let fresh = node.table.load(Ordering::Relaxed) == self.no_followers;
+        if fresh || !table.has_room(method) {
+            let size = if fresh { FIRST_SIZE } else { table.size + 1 };
+            let followers = if fresh { Vec::new() } else { table.followers() };
+            table = self.table(size, &followers, method);
+        }
+        table.put(method, next);
+        // Release: who sees the table sees its entries.
+        node.table.store(
+            table.start as u64 | u64::from(table.size),
+            Ordering::Release,
+        );
+    }
+
+    /// A new table with `followers` and a free slot for `method`, if possible.
+    fn table(&mut self, size: u32, followers: &[NodeAddress], method: u32) -> Table {
+        let mut size = size;
+        loop {
+            let mut used = vec![method & mask(size)];
+            let fits = followers.iter().all(|f| {
+                let slot = f.node().method & mask(size);
+                let free = !used.contains(&slot);
+                used.push(slot);
+                free
+            });
+            if fits || size >= EAGER_SIZE.max(size_for(followers.len())) || size >= LARGEST_SIZE {
+                break;
+            }
+            size += 1;
+        }
+        let entries = 1usize << size;
+        let start = self.arena.words(entries);
+        self.table_bytes += entries * 8;
+        // SAFETY: the entry of the table without followers is written for ever.
+        let nobody = unsafe { (*(self.no_followers as *const AtomicU64)).load(Ordering::Relaxed) };
+        for entry in 0..entries {
+            // SAFETY: the arena gave that many words.
+            unsafe { start.add(entry).write(AtomicU64::new(nobody)) };
+        }
+        let table = Table { start, size };
+        for &follower in followers {
+            table.put(follower.node().method, follower);
+        }
+        table
+    }
+}
+
+fn mask(size: u32) -> u32 {
+    (1 << size) - 1
+}
+
+/// The logarithm of a table twice as large as its number of entries.
+fn size_for(followers: usize) -> u32 {
+    (2 * followers + 1).next_power_of_two().ilog2()
+}
+
+/// A table of following nodes, indexed by the low bits of their method.
+#[derive(Clone, Copy)]
+struct Table {
+    start: *mut AtomicU64,
+    size: u32,
+}
+
+impl Table {
+    fn of(node: &Node) -> Self {
+        let word = node.table.load(Ordering::Relaxed);
+        Self {
+            start: (word & !SIZE_BITS) as *mut AtomicU64,
+            size: (word & SIZE_BITS) as u32,
+        }
+    }
+
+    fn slot(&self, index: u32) -> &AtomicU64 {
+        // SAFETY: a table has 2^size words, and `index` is masked.
+        unsafe { &*self.start.add((index & mask(self.size)) as usize) }
+    }
+
+    fn put(&self, method: u32, node: NodeAddress) {
+        // Release: who sees the address sees the node.
+        self.slot(method).store(node.as_word(), Ordering::Release);
+    }
+
+    fn follower(&self, index: u32) -> Option<NodeAddress> {
+        let address = NodeAddress(self.slot(index).load(Ordering::Relaxed) as usize);
+        (address.node().method != NO_METHOD).then_some(address)
+    }
+
+    fn followers(&self) -> Vec<NodeAddress> {
+        (0..=mask(self.size))
+            .filter_map(|index| self.follower(index))
+            .collect()
+    }
+
+    /// Whether `method` may be put in without making a larger table.
+    fn has_room(&self, method: u32) -> bool {
+        match self.follower(method) {
+            None => true,
+            Some(other) if other.node().method == method => true,
+            Some(_) if self.size < EAGER_SIZE => false,
+            Some(_) => self.size >= LARGEST_SIZE || self.followers().len() < 1 << (self.size - 1),
+        }
+    }
+}
+
+/// Memory that is never given back.
+#[derive(Default)]
+struct Arena {
+    rest: Vec<(usize, usize)>,
+}
+
+const ARENA_BLOCK: usize = 1 << 16;
+
+impl Arena {
+    /// Room for `count` words, aligned for a table.
+    fn words(&mut self, count: usize) -> *mut AtomicU64 {
+        let bytes = (count * 8).next_multiple_of(TABLE_ALIGN);
+        if bytes > ARENA_BLOCK / 8 {
+            return allocate(bytes, TABLE_ALIGN).cast();
+        }
+        match self.rest.last_mut() {
+            Some((start, left)) if *left >= bytes => {
+                let at = *start;
+                *start += bytes;
+                *left -= bytes;
+                at as *mut AtomicU64
+            }
+            _ => {
+                let block = allocate(ARENA_BLOCK, TABLE_ALIGN) as usize;
+                self.rest = vec![(block + bytes, ARENA_BLOCK - bytes)];
+                block as *mut AtomicU64
+            }
+        }
+    }
+}
+
+fn allocate(bytes: usize, align: usize) -> *mut u8 {
+    let Ok(layout) = Layout::from_size_align(bytes, align) else {
+        return ptr::null_mut();
+    };
+    // SAFETY: the layout has a size.
+    let memory = unsafe { alloc_zeroed(layout) };
+    if memory.is_null() {
+        handle_alloc_error(layout);
+    }
+    memory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What `HprofHooks.next` does.
+    fn as_java(automaton: &mut Automaton, node: NodeAddress, method: u32) -> NodeAddress {
+        let table = Table::of(node.node());
+        let following = NodeAddress(table.slot(method).load(Ordering::Relaxed) as usize);
+        if following.node().method == method {
+            following
+        } else {
+            automaton.next(node, method)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_node_has_the_last_methods(
+            depth in 1usize..6,
+            calls in prop::collection::vec(0u32..600, 1..400),
+        ) {
+            let mut automaton = Automaton::new(depth, 1 << 16);
+            let mut node = automaton.root();
+            for (at, &call) in calls.iter().enumerate() {
+                node = as_java(&mut automaton, node, call);
+                let last: Vec<u32> = calls[..=at].iter().rev().take(depth).copied().collect();
+                prop_assert_eq!(automaton.methods(node.number()), &last[..]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_known_step_is_in_the_table() {
+        let mut automaton = Automaton::new(3, 1 << 16);
+        let root = automaton.root();
+        let nodes: Vec<_> = (0..3000).map(|m| automaton.next(root, m)).collect();
+        let before = automaton.len();
+        let found = (0..3000).filter(|&m| {
+            let slot = Table::of(root.node()).slot(m).load(Ordering::Relaxed);
+            slot == nodes[m as usize].as_word()
+        });
+        assert!(found.count() > 2900);
+        assert_eq!(automaton.len(), before);
+    }
+
+    #[test]
+    fn a_full_automaton_keeps_single_methods() {
+        let mut automaton = Automaton::new(4, 10);
+        let mut node = automaton.root();
+        for method in 0..100 {
+            node = automaton.next(node, method % 50);
+        }
+        assert!(automaton.cut() > 0);
+        assert_eq!(automaton.methods(node.number())[0], 49);
+        assert!(automaton.len() <= 60);
+    }
+}

@@ -1,0 +1,212 @@
+//! The methods that are counted, by number, and those that are not.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use hprof_instrument::{
+    ClassSkip, Hooks, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape, add_fields,
+    source_file,
+};
+
+/// The class with the hooks, in `java/` of this crate.
+pub(super) const HOOK_CLASS: &std::ffi::CStr = c"java/lang/HprofHooks";
+
+const HOOKS: Hooks<'static> = Hooks {
+    class: HOOK_CLASS.to_bytes(),
+    enter: b"enter",
+    exit: b"exit",
+    repair: b"repair",
+    count: b"count",
+};
+
+const THREAD: &[u8] = b"java/lang/Thread";
+const ACC_TRANSIENT: u16 = 0x0080;
+const ACC_SYNTHETIC: u16 = 0x1000;
+/// What `HprofHooks` keeps in each thread object.
+const THREAD_FIELDS: [NewField<'static>; 2] = [
+    NewField {
+        name: b"hprofState",
+        descriptor: b"J",
+        access_flags: ACC_TRANSIENT | ACC_SYNTHETIC,
+    },
+    NewField {
+        name: b"hprofNode",
+        descriptor: b"J",
+        access_flags: ACC_TRANSIENT | ACC_SYNTHETIC,
+    },
+];
+
+/// Classes without hooks, by the start of their names. Methods that change which
+/// thread is the current one must not call hooks that ask for it. The VM looks
+/// at the innermost frames of threads that access memory segments.
+const LEFT_ALONE: &[&[u8]] = &[
+    b"java/lang/VirtualThread",
+    b"java/lang/BaseVirtualThread",
+    b"java/lang/ThreadBuilders",
+    b"jdk/internal/vm/",
+    b"jdk/internal/misc/ScopedMemoryAccess",
+    b"sun/misc/Unsafe",
+];
+
+/// A counted method.
+#[derive(Clone, Debug)]
+pub(super) struct CountedMethod {
+    /// The internal name of its class, `java/lang/Thread`.
+    pub(super) class: Arc<str>,
+    pub(super) name: String,
+    pub(super) descriptor: String,
+    pub(super) source_file: Option<Arc<str>>,
+    /// The line its code begins with.
+    pub(super) line: Option<u16>,
+}
+
+/// How many of what got no hooks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LeftOut {
+    pub(super) classes: u64,
+    pub(super) methods: u64,
+    pub(super) natives: u64,
+    pub(super) intrinsics: u64,
+    pub(super) no_longer_compiled: u64,
+    pub(super) skipped_methods: BTreeMap<String, u64>,
+    pub(super) skipped_classes: BTreeMap<String, u64>,
+}
+
+/// Rewrites classes and numbers their methods.
+pub(super) struct Methods {
+    rewriter: Rewriter,
+    counted: Vec<CountedMethod>,
+    numbers: HashMap<Box<str>, u32>,
+    left_out: LeftOut,
+    /// Without paths, all methods have the number 0.
+    numbered: bool,
+}
+
+impl Methods {
+    pub(super) fn new(numbered: bool) -> Self {
+        Self {
+            rewriter: Rewriter::new(),
+            counted: Vec::new(),
+            numbers: HashMap::new(),
+            left_out: LeftOut::default(),
+            numbered,
+        }
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<&CountedMethod> {
+        self.counted.get(number as usize)
+    }
+
+    pub(super) fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// `class` with hooks, `None` to leave it as it is. `again` when the class was
+    /// counted before.
+    pub(super) fn rewrite(&mut self, name: &[u8], class: &[u8], again: bool) -> Option<Vec<u8>> {
+        let with_fields = (name == THREAD)
+            .then(|| thread_with_fields(class))
+            .flatten();
+        let class = with_fields.as_deref().unwrap_or(class);
+        if LEFT_ALONE.iter().any(|start| name.starts_with(start)) {
+            if !again {
+                self.skip_class("reserved");
+            }
+            return with_fields;
+        }
+        let file: Option<Arc<str>> = source_file(class).map(Arc::from);
+        let mut class_name: Option<Arc<str>> = None;
+        let mut intrinsics = 0;
+        let Self {
+            rewriter,
+            counted,
+            numbers,
+            numbered,
+            ..
+        } = self;
+        let mut select = |method: &MethodInfo<'_>| {
+            let class = class_name.get_or_insert_with(|| method.class.to_string().into());
+            intrinsics += u64::from(method.is_intrinsic_candidate());
+            let key = format!("{class}.{}{}", method.name, method.descriptor);
+            let number = *numbers.entry(key.into()).or_insert_with(|| {
+                counted.push(CountedMethod {
+                    class: Arc::clone(class),
+                    name: method.name.to_string(),
+                    descriptor: method.descriptor.to_string(),
+                    source_file: file.clone(),
+                    line: method.first_line,
+                });
+                counted.len() as u32 - 1
+            });
+            let number = MethodNumber(if *numbered { number } else { 0 });
+            let shape = Shape::Full;
+            Some(MethodHook { number, shape })
+        };
+        let rewritten = match rewriter.rewrite(class, &HOOKS, &mut select) {
+            Ok(done) => Ok(done.bytes.to_vec()),
+            Err(reason) => Err(reason),
+        };
+        let tally = self.rewriter.tally();
+        let left_out = &mut self.left_out;
+        if !again {
+            left_out.natives += u64::from(tally.natives);
+            for skipped in &tally.skipped {
+                let reason = label(&skipped.reason.to_string());
+                *left_out.skipped_methods.entry(reason).or_default() += 1;
+            }
+        }
+        match rewritten {
+            Ok(bytes) => {
+                if !again {
+                    left_out.classes += 1;
+                    left_out.methods += u64::from(tally.hooked);
+                    left_out.no_longer_compiled += u64::from(tally.no_longer_compiled);
+                    left_out.intrinsics += intrinsics;
+                }
+                Some(bytes)
+            }
+            Err(ClassSkip::NothingHooked) => with_fields,
+            Err(reason) => {
+                if !again {
+                    self.skip_class(&reason.to_string());
+                }
+                with_fields
+            }
+        }
+    }
+
+    fn skip_class(&mut self, reason: &str) {
+        *self
+            .left_out
+            .skipped_classes
+            .entry(label(reason))
+            .or_default() += 1;
+    }
+}
+
+/// Adds the fields to java.lang.Thread; `None` when they are there.
+pub(super) fn thread_with_fields(class: &[u8]) -> Option<Vec<u8>> {
+    add_fields(class, &THREAD_FIELDS).ok()
+}
+
+/// A reason as one word.
+fn label(reason: &str) -> String {
+    reason
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    #[test]
+    fn reasons_become_words() {
+        assert_eq!(
+            label("code would exceed 65,535 bytes"),
+            "code-would-exceed-65-535-bytes"
+        );
+    }
+}
