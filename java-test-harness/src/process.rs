@@ -81,6 +81,17 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // Whoever runs the tests may ignore signals, as nohup does, and children inherit that; a
+        // JVM then leaves them ignored.
+        let defaults = || {
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+                // SAFETY: allowed between fork and exec; only restores a default action.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
+            Ok(())
+        };
+        // SAFETY: the closure only calls signal(), which is async-signal-safe.
+        unsafe { command.pre_exec(defaults) };
         let started = Instant::now();
         let mut child = command
             .spawn()

@@ -309,11 +309,15 @@ impl Builder {
             .map(|thread| thread.serial)
             .collect();
         let mut added = rustc_hash::FxHashSet::default();
+        let mut roots = Vec::new();
         for &(object, serial, trace) in contents.dumps.iter().flat_map(|d| &d.census.threads) {
             if !known.contains(&serial) && added.insert(serial) {
-                contents.threads.push(thread_of_root(object, serial, trace));
+                roots.push(thread_of_root(object, serial, trace));
             }
         }
+        // Segments are counted in parallel, so the roots come in any order.
+        roots.sort_by_key(|thread| thread.serial);
+        contents.threads.append(&mut roots);
         for (order, totals, rows) in self.sites {
             let rows = rows.into_iter().map(|raw| SiteRow {
                 class_name: site_class(&contents.names, raw.class, raw.array),

@@ -193,7 +193,7 @@ mod tests {
             let total: u64 = rows.iter().map(|row| row.cost).sum();
             let ranked = rank(&rows, total, cutoff);
             let expected =
-                rows.iter().filter(|r| r.count > 0 && share(r.cost, total) >= cutoff).count();
+                rows.iter().filter(|r| (r.count > 0 || r.cost > 0) && share(r.cost, total) >= cutoff).count();
             prop_assert_eq!(ranked.len(), expected);
             prop_assert!(ranked.windows(2).all(|w| w[0].row.cost >= w[1].row.cost));
             prop_assert!(ranked.windows(2).all(|w| w[0].accum_percent <= w[1].accum_percent));
