@@ -262,7 +262,7 @@ fn debug_non_safepoints(jvmti: Jvmti) -> bool {
     let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else {
         return false;
     };
-    let Some(flag) = structs.default_bool_flag(c"DebugNonSafepoints") else {
+    let Some(flag) = structs.default_flag(c"DebugNonSafepoints") else {
         // Set by the user, or unknown here: in the latter case the event helps.
         return structs.type_size(c"JVMFlag").is_some();
     };
