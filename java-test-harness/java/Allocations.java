@@ -11,7 +11,8 @@ import java.util.function.IntSupplier;
  * Every way to allocate, each in a method of its own, with exact counts.
  *
  * Prints a line "site CLASS METHOD ALLOCATED LIVE" for what must be found of CLASS in traces with
- * METHOD; a "*" at the end of CLASS stands for any rest. Argument "wait": prints "ready" at the end and waits for a byte on
+ * METHOD; a "*" at the end of CLASS stands for any rest. "METHOD innermost" is for classes of which
+ * the VM makes objects of its own at any time, such as names of classes that compilers load. Argument "wait": prints "ready" at the end and waits for a byte on
  * standard input.
  */
 public class Allocations {
@@ -179,7 +180,7 @@ public class Allocations {
         expect("Allocations$Plain", "plain", 20_000, 5_000);
         expect("Allocations$Small", "plain", 1_000, 500);
         for (String type : "boolean byte char short int long float double".split(" "))
-            expect(type + "[]", "primitiveArrays", 1_000, 100);
+            expect(type + "[]", "primitiveArrays innermost", 1_000, 100);
         expect("Allocations$Item[]", "objectArrays", 1_000, 500);
         expect("Allocations$Item[][]", "objectArrays", 1_000, 250);
         expect("int[][]", "matrices", 500, 100);

@@ -19,10 +19,15 @@ fn assert_sites(outcome: &Outcome, profile: &TextProfile) {
             continue;
         };
         let words: Vec<&str> = expectation.split(' ').collect();
-        let [class, method, allocated, live] = words[..] else {
-            panic!("{line}");
+        let (class, method, is_innermost, allocated, live) = match words[..] {
+            [class, method, allocated, live] => (class, method, false, allocated, live),
+            [class, method, "innermost", allocated, live] => (class, method, true, allocated, live),
+            _ => panic!("{line}"),
         };
-        let rows = profile.sites_with(method);
+        let rows = profile.sites_with(method).filter(|row| {
+            let frames = &profile.traces[&row.trace].frames;
+            !is_innermost || frames[0].starts_with(&format!("{method}("))
+        });
         let found = counts(rows.filter(|row| match class.strip_suffix('*') {
             Some(start) => row.class.starts_with(start),
             None => row.class == class,
