@@ -209,9 +209,9 @@ fn prepare_calls(settings: &Settings) -> Result<Option<&'static CallTimes>, Refu
     if depth > MAX_PATH {
         report::note(&format!("cpu=times keeps {MAX_PATH} frames at most"));
     }
-    match CallTimes::prepare(depth) {
-        Some(calls) => Ok(Some(calls)),
-        None => Err(set_up_error("no memory for counting calls")),
+    match CallTimes::prepare(depth, settings.signal) {
+        Ok(calls) => Ok(Some(calls)),
+        Err(reason) => Err(set_up_error(&reason.to_string())),
     }
 }
 
