@@ -409,9 +409,9 @@ pub static TABLE: &[OptionSpec] = &[
         name: "signal",
         value: "<name|number>",
         default: "auto",
-        summary: "signal of the signal engine",
-        details: "`cpu=samples`: the signal of `engine=signal`, such as `SIGPROF`, `PROF` or `27`; \
-                  only needed if the program uses the same one",
+        summary: "signal of the timers",
+        details: "the signal of threads' timers (`cpu=samples` with `engine=signal`, `cpu=times`), such \
+                  as `SIGPROF`, `PROF` or `27`; only needed if the program uses the same one",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.signal),
     },

@@ -455,16 +455,21 @@ impl Collector {
             .map(|(reason, weight)| format!(" {}={weight}", reason.label()))
             .collect();
         lines.push(format!("hprof-rs: samples_without_stack={failed}{reasons}"));
-        lines.push(format!(
+        lines.push(self.general_remark(profile));
+        lines
+    }
+
+    /// What concerns all modes.
+    pub(super) fn general_remark(&self, profile: &Profile) -> String {
+        format!(
             "hprof-rs: traces={} traces_cut={} unknown_methods={} lost_thread_records={} \
              internal_errors={}",
             self.tables.traces.count(),
             self.tables.traces.cut(),
             self.tables.resolver.unknown_methods(),
-            registry.lost_records(),
+            profile.registry.lost_records(),
             crate::vm::panics(),
-        ));
-        lines
+        )
     }
 }
 

@@ -223,9 +223,9 @@ fn prepare_calls(settings: &Settings) -> Result<Option<&'static CallTimes>, Refu
     if depth > MAX_PATH {
         report::note(&format!("cpu=times keeps {MAX_PATH} frames at most"));
     }
-    match CallTimes::prepare(depth) {
-        Some(calls) => Ok(Some(calls)),
-        None => Err(set_up_error("no memory for counting calls")),
+    match CallTimes::prepare(depth, settings.signal) {
+        Ok(calls) => Ok(Some(calls)),
+        Err(reason) => Err(set_up_error(&reason.to_string())),
     }
 }
 
@@ -276,7 +276,7 @@ fn debug_non_safepoints(jvmti: Jvmti) -> bool {
     let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else {
         return false;
     };
-    let Some(flag) = structs.default_bool_flag(c"DebugNonSafepoints") else {
+    let Some(flag) = structs.default_flag(c"DebugNonSafepoints") else {
         // Set by the user, or unknown here: in the latter case the event helps.
         return structs.type_size(c"JVMFlag").is_some();
     };
