@@ -33,7 +33,7 @@ pub(super) struct Output {
     flushed: Instant,
     dump: DumpState,
     /// What every profile of this run starts with.
-    begin: Option<Begin>,
+    begin: Option<Box<Begin>>,
     /// The threads that live.
     threads: BTreeMap<ThreadSerial, ThreadInfo>,
 }
@@ -100,7 +100,7 @@ impl Output {
     /// Writes the start.
     pub(super) fn begin(&mut self, begin: Begin) {
         self.write(|writer| begin.write(writer));
-        self.begin = Some(begin);
+        self.begin = Some(Box::new(begin));
     }
 
     /// Tells that a thread started.
