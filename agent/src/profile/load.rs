@@ -81,7 +81,10 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
         Start::Profile(settings) => *settings,
     };
     let hurry = Hurry::default();
-    let output = Output::new(settings.format, create_sink(&settings, &hurry)?);
+    let output = Box::new(Output::new(
+        settings.format,
+        create_sink(&settings, &hurry)?,
+    ));
     if settings.pause {
         pause();
     }
@@ -124,9 +127,9 @@ fn prepare(
     jvmti: Jvmti,
     new_environment: &dyn Fn() -> Result<Jvmti, i32>,
     settings: Settings,
-    output: Output,
+    output: Box<Output>,
     hurry: Hurry,
-) -> Result<(), (Output, Refusal)> {
+) -> Result<(), (Box<Output>, Refusal)> {
     let engine = match choose_engine(jvmti, &settings) {
         Ok(engine) => engine,
         Err(refusal) => return Err((output, refusal)),
@@ -144,7 +147,7 @@ fn prepare(
         Err(refusal) => return Err((output, refusal)),
     };
     let (sender, receiver) = bounded(CHANNEL);
-    let collector = Collector::new(receiver, output, &settings, heap_sites);
+    let collector = Collector::new(receiver, *output, &settings, heap_sites);
     let profile = Profile {
         jvmti,
         settings,
