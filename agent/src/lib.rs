@@ -15,6 +15,7 @@ mod cpu_samples;
 mod heap_dump;
 mod heap_sites;
 mod names;
+mod native_thread;
 pub mod options;
 mod profile;
 mod report;

@@ -51,6 +51,11 @@ impl SafepointSampler {
         }
     }
 
+    /// Keeps this many frames from now on.
+    pub fn set_depth(&mut self, depth: u32) {
+        self.depth = depth;
+    }
+
     /// How long until the next round.
     pub fn wait(&self) -> Duration {
         self.next.saturating_duration_since(Instant::now())

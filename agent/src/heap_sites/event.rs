@@ -90,7 +90,7 @@ impl HeapSites {
         let count = self.weights.count(allocation.size);
         let serial = self.serial(thread);
         let mut buffer = thread.buffer.take();
-        buffer.resize(self.depth, StackFrame::NONE);
+        buffer.resize(self.depth.load(Ordering::Relaxed), StackFrame::NONE);
         let frames = self.stack(&mut buffer);
         let key = frames.iter().fold(u64::from(serial), |hash, frame| {
             mix(mix(hash, frame.method as u64), frame.location as u64)

@@ -25,7 +25,7 @@ mod threads;
 mod walk;
 mod weights;
 
-pub use profile::{SiteFigures, SitesProfile};
+pub use profile::{SiteFigure, SiteFigures, SitesProfile};
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -48,7 +48,8 @@ use weights::Weights;
 pub struct HeapSites {
     /// An environment of its own: tags belong to an environment.
     jvmti: Jvmti,
-    depth: usize,
+    depth: AtomicUsize,
+    recording: AtomicBool,
     interval: u32,
     weights: Weights,
     live: Live,
@@ -122,7 +123,8 @@ impl HeapSites {
         let (segments, received) = unbounded();
         let sites = Self {
             jvmti,
-            depth: settings.depth as usize,
+            depth: AtomicUsize::new(settings.depth as usize),
+            recording: AtomicBool::new(false),
             interval: settings.heap_interval,
             weights: Weights::new(settings.heap_interval),
             live: settings.live,
@@ -173,10 +175,32 @@ impl HeapSites {
                 ));
             }
         }
+        self.recording.store(true, Ordering::Relaxed);
         self.started.store(true, Ordering::Release);
         if self.interval == 0 {
             self.prime_main(jni);
         }
+    }
+
+    /// Records allocations no more, or again.
+    ///
+    /// # Errors
+    /// What the VM says.
+    pub fn set_recording(&self, on: bool) -> Result<()> {
+        self.jvmti
+            .set_event(raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
+        self.recording.store(on, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether allocations are recorded.
+    pub fn is_recording(&self) -> bool {
+        self.recording.load(Ordering::Relaxed)
+    }
+
+    /// Keeps this many frames of stacks to come.
+    pub fn set_depth(&self, depth: u32) {
+        self.depth.store(depth as usize, Ordering::Relaxed);
     }
 
     /// A thread starts; called on that thread.

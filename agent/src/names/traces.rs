@@ -117,6 +117,11 @@ impl TraceTable {
         self.index.find(hash, same).map(|&number| serial(number))
     }
 
+    /// The serials of all traces but the system trace.
+    pub fn serials(&self) -> impl Iterator<Item = TraceSerial> + use<> {
+        (1..u32::try_from(self.traces.len()).unwrap_or(u32::MAX)).map(serial)
+    }
+
     /// The thread of a trace (with `thread=y`) and its frames, innermost first.
     pub fn get(&self, trace: TraceSerial) -> (Option<ThreadSerial>, &[FrameId]) {
         let number = trace.get().saturating_sub(TraceSerial::BASE) as usize;

@@ -3,6 +3,7 @@
 
 use std::ffi::{CStr, c_char};
 
+use hprof_format::ids::ThreadSerial;
 use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
@@ -147,7 +148,7 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
         let Some(ended) = profile.registry.end(unsafe { libc::gettid() }) else {
             return;
         };
-        if let (Engine::Signal(engine, _), Some(slot)) = (profile.engine, ended.slot) {
+        if let (Engine::Signal(engine, _), Some(slot)) = (profile.engine(), ended.slot) {
             profile.registry.add_ended_cpu(engine.cpu_time(slot));
             engine.end_thread(slot);
         }
@@ -202,7 +203,19 @@ pub(super) fn register(
     let Some(serial) = profile.registry.begin(tid, vm_thread) else {
         return;
     };
-    match profile.engine {
+    sample_thread(profile, thread, native, serial);
+    let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
+    profile.send(Message::ThreadStart { serial, info });
+}
+
+/// Has a registered thread sampled.
+pub(super) fn sample_thread(
+    profile: &'static Profile,
+    thread: jobject,
+    native: Option<NativeThread>,
+    serial: ThreadSerial,
+) {
+    match profile.engine() {
         Engine::Signal(engine, installed) => {
             if let Some(NativeThread {
                 tid,
@@ -220,7 +233,9 @@ pub(super) fn register(
                     anchor,
                 };
                 match engine.start_thread(slot, installed) {
-                    Ok(token) => profile.registry.set_slot(tid, token),
+                    Ok(token) if profile.registry.set_slot(tid, token) => {}
+                    // It ended, or somebody else was faster.
+                    Ok(token) => engine.end_thread(token),
                     Err(error) => no_timer(profile, &error),
                 }
             }
@@ -232,15 +247,15 @@ pub(super) fn register(
         }
         Engine::None => {}
     }
-    let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
-    profile.send(Message::ThreadStart { serial, info });
 }
 
 /// Registers a thread that started before VMInit on a VM that is not HotSpot,
 /// whose kernel thread is not known: the safepoint engine needs no more.
 pub(super) fn register_by_name(profile: &'static Profile, jni: &Jni, thread: jobject) {
     let known = profile.jvmti.thread_local(thread).unwrap_or(0) != 0;
-    if known || !matches!(profile.engine, Engine::Safepoint) || profile.java_threads.get().is_some()
+    if known
+        || !matches!(profile.engine(), Engine::Safepoint)
+        || profile.java_threads.get().is_some()
     {
         return;
     }

@@ -2,6 +2,7 @@
 //! and samples, and writes the dumps.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,14 +13,16 @@ use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trac
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
+use super::commands::Vm;
 use super::messages::Message;
 use super::numbers::ProfileNumbers;
 use super::output::{Begin, DumpEnd, Output};
-use super::{Engine, Profile, identity};
+use super::sites::{SiteMarks, SiteRequest};
+use super::{Engine, Profile, identity, peer};
 use crate::call_times::{CallTimes, PathCost, PathMethod};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
-use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
+use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, SignalEngine, WalkFailure};
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
@@ -39,6 +42,17 @@ pub(super) struct Collector {
     last_lost: u64,
     /// What becomes of these two when the dump under way is complete.
     shown: (Duration, u64),
+    /// The safepoint engine's, if that is used.
+    pub(super) sampler: Option<SafepointSampler>,
+    /// Frames of traces to come.
+    pub(super) depth: u32,
+    /// Threads that were muted, or not, by themselves.
+    pub(super) muted: HashMap<u32, bool>,
+    /// What holds for the others.
+    pub(super) all_muted: bool,
+    /// How many commands were refused.
+    pub(super) refused: u32,
+    pub(super) site_marks: SiteMarks,
 }
 
 pub(super) struct Tables {
@@ -47,7 +61,7 @@ pub(super) struct Tables {
     pub(super) traces: TraceTable,
     /// The serial of the profile thread, when a heap dump has shown it.
     pub(super) own_thread: Option<ThreadSerial>,
-    samples: Samples,
+    pub(super) samples: Samples,
     per_thread: bool,
     scratch: Vec<FrameId>,
 }
@@ -98,6 +112,12 @@ impl Collector {
             last_cpu: Duration::ZERO,
             last_lost: 0,
             shown: (Duration::ZERO, 0),
+            sampler: None,
+            depth: settings.depth,
+            muted: HashMap::new(),
+            all_muted: false,
+            refused: 0,
+            site_marks: SiteMarks::default(),
         }
     }
 
@@ -112,17 +132,16 @@ impl Collector {
         if let Some(sites) = profile.heap_sites {
             sites.ignore_current_thread();
         }
-        let mut safepoint = match profile.engine {
-            Engine::Safepoint => Some(SafepointSampler::new(
-                profile.settings.interval,
-                profile.settings.depth,
-            )),
-            Engine::Signal(..) | Engine::None => None,
-        };
+        self.sampler = self.safepoint_sampler(profile);
+        if let Some(source) = self.output.source() {
+            self.site_marks.wanted = true;
+            peer::listen(profile, source);
+        }
         let mut drained = Instant::now();
         let mut pause = DRAIN_EVERY;
         loop {
-            let wait = safepoint
+            let wait = self
+                .sampler
                 .as_ref()
                 .map_or(pause, |sampler| sampler.wait().min(pause));
             match self.receiver.recv_timeout(wait) {
@@ -130,6 +149,20 @@ impl Collector {
                     self.output.thread_start(serial, info);
                 }
                 Ok(Message::ThreadEnd { serial }) => self.output.thread_end(serial),
+                Ok(Message::Command { incoming, done }) => {
+                    let vm = Vm {
+                        profile,
+                        jvmti,
+                        jni,
+                    };
+                    self.command(vm, incoming);
+                    let _ = done.send(());
+                }
+                Ok(Message::Connected(sink)) => {
+                    if let Some(source) = self.output.reconnect(sink) {
+                        peer::listen(profile, source);
+                    }
+                }
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
                     self.dump(profile, jvmti, jni);
@@ -150,8 +183,14 @@ impl Collector {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if let Some(sampler) = safepoint.as_mut().filter(|sampler| sampler.is_due()) {
-                self.safepoint_round(profile, jvmti, jni, sampler);
+            if let Some(mut sampler) = self.sampler.take() {
+                if sampler.is_due() {
+                    self.safepoint_round(profile, jvmti, jni, &mut sampler);
+                }
+                self.sampler = Some(sampler);
+            }
+            if let Some(endpoint) = self.output.take_lost() {
+                peer::reconnect(profile, endpoint);
             }
             if drained.elapsed() >= pause {
                 let unknown = self.tables.resolver.unknown_methods();
@@ -172,6 +211,24 @@ impl Collector {
         }
     }
 
+    pub(super) fn safepoint_sampler(&self, profile: &Profile) -> Option<SafepointSampler> {
+        let interval = profile.settings.interval;
+        matches!(profile.engine(), Engine::Safepoint)
+            .then(|| SafepointSampler::new(interval, self.depth))
+    }
+
+    /// Sets all counts of samples and times to zero.
+    pub(super) fn clear_cpu(&mut self, profile: &Profile) {
+        self.tables.samples.clear();
+        if let Engine::Signal(engine, _) = profile.engine() {
+            self.shown = (cpu_time(profile, engine), engine.lost());
+        }
+        (self.last_cpu, self.last_lost) = self.shown;
+        if let Some(calls) = profile.calls {
+            drop(calls.take(&|tid| profile.calls_serial(tid)));
+        }
+    }
+
     fn begin(&mut self, profile: &Profile) {
         let settings = &profile.settings;
         self.output.begin(Begin {
@@ -186,8 +243,8 @@ impl Collector {
     }
 
     /// Takes the samples out of the signal engine's ring.
-    fn drain(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> usize {
-        let Engine::Signal(engine, _) = profile.engine else {
+    pub(super) fn drain(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> usize {
+        let Engine::Signal(engine, _) = profile.engine() else {
             return 0;
         };
         let tables = &mut self.tables;
@@ -202,6 +259,7 @@ impl Collector {
         sampler: &mut SafepointSampler,
     ) {
         let own = profile.own_threads.lock().clone();
+        let (muted, all_muted) = (&self.muted, self.all_muted);
         let samples = sampler.round(jvmti, jni, |thread| {
             if own.iter().any(|&own| jni.is_same(thread, own)) {
                 return None;
@@ -209,7 +267,7 @@ impl Collector {
             // A thread that has no serial yet is about to get it, on itself.
             u32::try_from(jvmti.thread_local(thread).ok()?)
                 .ok()
-                .filter(|&serial| serial != 0)
+                .filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
         });
         for sample in samples.unwrap_or_default() {
             self.tables.add_safepoint_sample(jvmti, jni, &sample);
@@ -269,9 +327,10 @@ impl Collector {
             if verbose {
                 report::raw(" allocation sites ...");
             }
-            self.dump_sites(profile, jvmti, jni);
+            let request = SiteRequest::of_dump(profile);
+            self.dump_sites(profile, jvmti, jni, request);
         }
-        if profile.settings.modes.cpu_samples {
+        if profile.settings.modes.cpu_samples || !matches!(profile.engine(), Engine::None) {
             if verbose {
                 report::raw(" CPU usage by sampling running threads ...");
             }
@@ -287,7 +346,12 @@ impl Collector {
     }
 
     /// Writes all objects. A failure is reported, and the profile goes on without.
-    fn dump_heap(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> Option<Summary> {
+    pub(super) fn dump_heap(
+        &mut self,
+        profile: &Profile,
+        jvmti: Jvmti,
+        jni: &Jni,
+    ) -> Option<Summary> {
         let settings = &profile.settings;
         let content = Content {
             text: settings.format == Format::Text,
@@ -386,7 +450,7 @@ impl Collector {
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
     }
 
-    fn write_table(&mut self, table: &CpuTable<'_>, cutoff: f64) {
+    pub(super) fn write_table(&mut self, table: &CpuTable<'_>, cutoff: f64) {
         let table = RankedCpuTable::new(table, cutoff);
         let Tables {
             methods, traces, ..
@@ -410,15 +474,9 @@ impl Collector {
         let interval = profile.settings.interval.as_millis();
         let mut lines = Vec::new();
         let version = env!("CARGO_PKG_VERSION");
-        match profile.engine {
+        match profile.engine() {
             Engine::Signal(engine, installed) => {
-                let live: Duration = registry
-                    .live()
-                    .iter()
-                    .filter_map(|thread| thread.slot)
-                    .map(|slot| engine.cpu_time(slot))
-                    .sum();
-                let cpu = live + registry.ended_cpu();
+                let cpu = cpu_time(profile, engine);
                 let lost = engine.lost();
                 lines.push(format!(
                     "hprof-rs {version}: engine=signal signal={} interval_ms={interval} \
@@ -497,7 +555,7 @@ impl Tables {
         Ok(())
     }
 
-    fn add_signal_sample(&mut self, jvmti: Jvmti, jni: &Jni, sample: &Sample<'_>) {
+    pub(super) fn add_signal_sample(&mut self, jvmti: Jvmti, jni: &Jni, sample: &Sample<'_>) {
         let thread = match sample.virtual_thread {
             0 => sample.thread,
             virtual_thread => virtual_thread,
@@ -561,6 +619,18 @@ impl Tables {
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
     }
+}
+
+/// CPU time of all threads that are or were sampled.
+fn cpu_time(profile: &Profile, engine: &SignalEngine) -> Duration {
+    let registry = &profile.registry;
+    let live: Duration = registry
+        .live()
+        .iter()
+        .filter_map(|thread| thread.slot)
+        .map(|slot| engine.cpu_time(slot))
+        .sum();
+    live + registry.ended_cpu()
 }
 
 /// One row for each trace: paths that were cut have the same.

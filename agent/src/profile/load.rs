@@ -2,13 +2,14 @@
 //! Everything that can refuse to start does so here, before any Java code runs.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::SystemTime;
 
 use crossbeam_channel::bounded;
 use hprof_native_headers as raw;
 use jni_sys::JavaVM;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use super::collector::Collector;
 use super::output::Output;
@@ -40,6 +41,10 @@ impl From<Failure> for Refusal {
 
 /// Messages that may wait for the profile thread before callbacks drop theirs.
 const CHANNEL: usize = 1 << 15;
+
+/// The one signal engine of this process: a signal may be on its way to it at any time, so it is
+/// used again rather than freed.
+static SIGNAL_ENGINE: OnceLock<&'static SignalEngine> = OnceLock::new();
 
 static LOADED: AtomicBool = AtomicBool::new(false);
 
@@ -154,12 +159,12 @@ fn prepare(
         phase: AtomicU8::new(Phase::Load as u8),
         registry: Registry::default(),
         sender,
-        engine,
+        engine: RwLock::new(engine),
         heap_sites,
         calls,
-        java_threads: std::sync::OnceLock::new(),
+        java_threads: OnceLock::new(),
         own_threads: Mutex::new(Vec::new()),
-        exit_hook: std::sync::OnceLock::new(),
+        exit_hook: OnceLock::new(),
         collector_stops: AtomicBool::new(false),
         collected_before_exit: AtomicBool::new(false),
         collector: Mutex::new(Some(collector)),
@@ -196,14 +201,27 @@ fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
     if !settings.modes.cpu_samples || settings.depth == 0 {
         return Ok(Engine::None);
     }
+    find_engine(jvmti, settings).map_err(|text| set_up_error(&text))
+}
+
+/// The engine that cpu=samples uses here, ready for its first thread.
+pub(super) fn find_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, String> {
     if settings.engine == options::Engine::Safepoint {
         return Ok(Engine::Safepoint);
     }
-    let started = SignalEngine::new(jvmti, settings.depth, settings.interval).and_then(|engine| {
-        engine
-            .install(settings.signal.map(SignalNumber))
-            .map_err(EngineError::from)
-    });
+    let wanted = settings.signal.map(SignalNumber);
+    let (depth, interval) = (settings.depth.max(1), settings.interval);
+    let started = match SIGNAL_ENGINE.get() {
+        Some(&engine) => engine
+            .install_again(depth, interval, wanted)
+            .map(|installed| (engine, installed))
+            .map_err(EngineError::from),
+        None => SignalEngine::new(jvmti, depth, interval)
+            .and_then(|engine| engine.install(wanted).map_err(EngineError::from))
+            .inspect(|(engine, _)| {
+                let _ = SIGNAL_ENGINE.set(engine);
+            }),
+    };
     match started {
         Ok((engine, installed)) => Ok(Engine::Signal(engine, installed)),
         Err(error) if settings.engine == options::Engine::Auto && settings.signal.is_none() => {
@@ -212,9 +230,9 @@ fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
             ));
             Ok(Engine::Safepoint)
         }
-        Err(error) => Err(set_up_error(&format!(
+        Err(error) => Err(format!(
             "cpu=samples cannot use the signal engine: {error}; engine=safepoint works everywhere"
-        ))),
+        )),
     }
 }
 
@@ -248,10 +266,7 @@ fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resul
         wanted.set_can_generate_all_class_hook_events(1);
         wanted.set_can_generate_early_class_hook_events(1);
     }
-    let debug_info = match engine {
-        Engine::Signal(..) => debug_non_safepoints(jvmti),
-        Engine::Safepoint | Engine::None => true,
-    };
+    let debug_info = has_debug_info(jvmti, engine);
     if !debug_info {
         wanted.set_can_generate_compiled_method_load_events(1);
     }
@@ -270,6 +285,14 @@ fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resul
     Ok(())
 }
 
+/// Whether the compilers keep what the engine needs, or will from now on.
+pub(super) fn has_debug_info(jvmti: Jvmti, engine: Engine) -> bool {
+    match engine {
+        Engine::Signal(..) => debug_non_safepoints(jvmti),
+        Engine::Safepoint | Engine::None => true,
+    }
+}
+
 /// Makes the compilers keep debug information between safepoints, without which
 /// a sample in compiled code is charged to the nearest safepoint. It is the
 /// diagnostic flag -XX:+DebugNonSafepoints. Writing it costs nothing, while the
@@ -283,9 +306,9 @@ fn debug_non_safepoints(jvmti: Jvmti) -> bool {
         // Set by the user, or unknown here: in the latter case the event helps.
         return structs.type_size(c"JVMFlag").is_some();
     };
-    // SAFETY: the VM's own table says that a bool flag lies there; no compiler
-    // runs before the VM is initialised, so nobody reads it now.
-    unsafe { *(flag as *mut u8) = 1 };
+    // SAFETY: the VM's own table says that a bool flag lies there: a byte, which compilers that run
+    // already see whole, before or after.
+    unsafe { std::ptr::write_volatile(flag as *mut u8, 1) };
     true
 }
 

@@ -2,7 +2,9 @@
 
 use crossbeam_channel::Sender;
 use hprof_format::ids::ThreadSerial;
+use hprof_wire::frames::Incoming;
 
+use crate::sink::NetSink;
 use crate::vm::ThreadInfo;
 
 /// A message to the profile thread.
@@ -19,6 +21,15 @@ pub(super) enum Message {
         /// Its serial.
         serial: ThreadSerial,
     },
+    /// The front-end has sent something.
+    Command {
+        /// What.
+        incoming: Incoming,
+        /// Told when it is carried out.
+        done: Sender<()>,
+    },
+    /// The front-end is there again.
+    Connected(NetSink),
     /// Somebody wants a dump now.
     Dump {
         /// Told when it is written.

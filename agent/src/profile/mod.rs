@@ -10,12 +10,14 @@
 
 mod callbacks;
 mod collector;
+mod commands;
 mod exit_hook;
 mod identity;
 mod load;
 mod messages;
 mod numbers;
 mod output;
+mod peer;
 mod registry;
 mod sites;
 mod start;
@@ -29,7 +31,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use hprof_format::ids::ThreadSerial;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use crate::call_times::CallTimes;
 use crate::cpu_samples::signal::{Installed, SignalEngine};
@@ -57,7 +59,7 @@ struct Profile {
     phase: AtomicU8,
     registry: Registry,
     sender: Sender<Message>,
-    engine: Engine,
+    engine: RwLock<Engine>,
     heap_sites: Option<&'static HeapSites>,
     /// Call counting, when wanted.
     calls: Option<&'static CallTimes>,
@@ -117,6 +119,11 @@ impl Profile {
             .map(|thread| thread.serial)
     }
 
+    /// How stacks are taken at the moment.
+    fn engine(&self) -> Engine {
+        *self.engine.read()
+    }
+
     fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
     }
@@ -149,6 +156,11 @@ impl Profile {
         if self.sender.try_send(message).is_err() {
             self.registry.count_lost_record();
         }
+    }
+
+    /// Sends, waiting for room if need be; false when there is no profile thread.
+    fn ask(&self, message: Message) -> bool {
+        self.sender.send(message).is_ok()
     }
 
     /// Asks the profile thread for a dump and waits for its end. A second request
@@ -186,7 +198,7 @@ impl Profile {
         }
         let started = self.phase() == Phase::Live;
         self.set_phase(Phase::Dead);
-        if let Engine::Signal(engine, _) = self.engine {
+        if let Engine::Signal(engine, _) = self.engine() {
             engine.set_sampling(false);
         }
         if let Some(calls) = self.calls {

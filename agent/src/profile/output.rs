@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use crate::clock::LocalTime;
 use crate::options::{Format, unique_name};
 use crate::report;
-use crate::sink::{FileSink, NetSink, Sink};
+use crate::sink::{Endpoint, FileSink, NetSink, NetSource, Sink};
 use crate::vm::ThreadInfo;
 
 /// Where the profile is written.
@@ -36,6 +36,20 @@ pub(super) struct Output {
     begin: Option<Box<Begin>>,
     /// The threads that live.
     threads: BTreeMap<ThreadSerial, ThreadInfo>,
+    /// The front-end that was lost.
+    lost: Option<Endpoint>,
+    /// The file that took its place, while there is a front-end again.
+    parked: Option<Parked>,
+    /// The connection has taken a dump.
+    proven: bool,
+}
+
+/// A file to go on with when a front-end is lost again.
+struct Parked {
+    writer: Box<dyn ProfileWriter + Send>,
+    sink: SharedSink,
+    /// The last thread that it knows.
+    last_thread: Option<ThreadSerial>,
 }
 
 /// How far a dump is.
@@ -86,7 +100,45 @@ impl Output {
             dump: DumpState::None,
             begin: None,
             threads: BTreeMap::new(),
+            lost: None,
+            parked: None,
+            proven: true,
         }
+    }
+
+    /// What the front-end says.
+    pub(super) fn source(&self) -> Option<NetSource> {
+        match &*self.sink.0.lock() {
+            Some(Sink::Net(net)) => net.source().ok(),
+            _ => None,
+        }
+    }
+
+    /// The front-end that was lost since the last call, if it is worth to look for it.
+    pub(super) fn take_lost(&mut self) -> Option<Endpoint> {
+        self.lost.take()
+    }
+
+    /// Goes on with the front-end that is there again; the file rests.
+    pub(super) fn reconnect(&mut self, sink: NetSink) -> Option<NetSource> {
+        if self.failed || self.dump != DumpState::None {
+            return None;
+        }
+        self.commit();
+        let source = sink.source().ok()?;
+        report::note(&format!(
+            "the front-end at {} is there again; the profile goes on there",
+            sink.endpoint()
+        ));
+        let (writer, shared) = writer(self.format, Sink::Net(sink));
+        self.parked = Some(Parked {
+            writer: std::mem::replace(&mut self.writer, writer),
+            sink: std::mem::replace(&mut self.sink, shared),
+            last_thread: self.threads.keys().next_back().copied(),
+        });
+        self.proven = false;
+        self.start_over();
+        Some(source)
     }
 
     /// A name that nobody uses, in a folder for large files that are needed for a while.
@@ -149,7 +201,10 @@ impl Output {
         let state = std::mem::replace(&mut self.dump, DumpState::None);
         match state {
             DumpState::Interrupted => DumpEnd::Again,
-            _ if committed => DumpEnd::Written,
+            _ if committed => {
+                self.proven = true;
+                DumpEnd::Written
+            }
             _ => DumpEnd::Failed,
         }
     }
@@ -217,6 +272,19 @@ impl Output {
     /// The front-end is gone: all that follows goes to a file.
     fn fall_back(&mut self, net: &NetSink, error: &io::Error) {
         net.abort();
+        // One that takes connections, but no profiles, is not our front-end.
+        self.lost = self.proven.then(|| net.endpoint().clone());
+        if self.dump == DumpState::Open {
+            self.dump = DumpState::Interrupted;
+        }
+        if let Some(parked) = self.parked.take() {
+            report::note(&format!(
+                "the front-end at {} is lost again ({error}); the profile goes on in the file",
+                net.endpoint()
+            ));
+            self.unpark(parked);
+            return;
+        }
         match fallback_file(self.format) {
             Ok(file) => {
                 report::note(&format!(
@@ -238,12 +306,26 @@ impl Output {
         }
     }
 
-    /// Goes on with a new profile.
+    /// Goes on with the file, which lacks the threads that have started meanwhile.
+    fn unpark(&mut self, parked: Parked) {
+        (self.writer, self.sink) = (parked.writer, parked.sink);
+        let new = |serial: &ThreadSerial| parked.last_thread.is_none_or(|last| *serial > last);
+        let mut threads = self.threads.iter().filter(|(serial, _)| new(serial));
+        let written =
+            threads.try_for_each(|(&serial, info)| write_thread(&mut *self.writer, serial, info));
+        if let Err(error) = written {
+            self.fail(&error);
+        }
+    }
+
+    /// Goes on with a new file.
     fn replace(&mut self, sink: Sink) {
         (self.writer, self.sink) = writer(self.format, sink);
-        if self.dump == DumpState::Open {
-            self.dump = DumpState::Interrupted;
-        }
+        self.start_over();
+    }
+
+    /// Writes what every profile begins with.
+    fn start_over(&mut self) {
         let begin = self.begin.clone();
         let written = begin.map_or(Ok(()), |begin| begin.write(&mut *self.writer));
         let written = written.and_then(|()| {

@@ -64,10 +64,11 @@ impl Registry {
         Some(serial)
     }
 
-    pub(super) fn set_slot(&self, tid: i32, slot: SlotToken) {
-        if let Some(thread) = self.threads.lock().get_mut(&tid) {
-            thread.slot = Some(slot);
-        }
+    /// Notes a thread's place in the signal engine; false if it has one, or has ended.
+    pub(super) fn set_slot(&self, tid: i32, slot: SlotToken) -> bool {
+        let mut threads = self.threads.lock();
+        let free = threads.get_mut(&tid).filter(|it| it.slot.is_none());
+        free.map(|thread| thread.slot = Some(slot)).is_some()
     }
 
     pub(super) fn get(&self, tid: i32) -> Option<LiveThread> {

@@ -6,10 +6,12 @@ use std::sync::atomic::Ordering;
 use hprof_native_headers as raw;
 use jni_sys::{jobject, jvalue};
 
-use super::callbacks::{register, register_by_name};
-use super::{Engine, Phase, Profile, exit_hook, virtual_threads};
+use super::callbacks::{register, register_by_name, sample_thread};
+use super::{Engine, Phase, Profile, exit_hook, load, virtual_threads};
 use crate::report;
-use crate::vm::{JavaThreads, Jni, LocalRef, NativeThread, Result, VmLibrary, VmStructs};
+use crate::vm::{
+    self, Capabilities, JavaThreads, Jni, LocalRef, NativeThread, VmLibrary, VmStructs,
+};
 
 /// Room for references to classes or threads: the most that a start-up has.
 const MANY_REFERENCES: u32 = 1 << 14;
@@ -27,7 +29,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, jni, main)) {
         let _ = profile.java_threads.set(threads);
     }
-    if let Engine::Signal(..) = profile.engine {
+    if let Engine::Signal(..) = profile.engine() {
         make_method_ids(profile, jni);
         if profile.java_threads.get().is_none() {
             report::error("this VM hides its threads from the signal engine: use engine=safepoint");
@@ -87,6 +89,36 @@ fn register_running(profile: &'static Profile, jni: &Jni) {
     }
 }
 
+/// Begins to sample a program that runs.
+///
+/// # Errors
+/// Why it cannot be sampled.
+pub(super) fn start_sampling(profile: &'static Profile, jni: &Jni) -> Result<(), String> {
+    let engine = load::find_engine(profile.jvmti, &profile.settings)?;
+    if let Engine::Safepoint = engine {
+        let mut wanted = Capabilities::default();
+        wanted.set_can_get_thread_cpu_time(1);
+        let added = profile.jvmti.add_capabilities(&wanted);
+        added.map_err(|error| error.to_string())?;
+    }
+    load::has_debug_info(profile.jvmti, engine);
+    if let Engine::Signal(..) = engine {
+        make_method_ids(profile, jni);
+    }
+    *profile.engine.write() = engine;
+    let _frame = jni.local_frame(MANY_REFERENCES);
+    let threads = profile.jvmti.all_threads();
+    for &thread in threads.map_err(|error| error.to_string())?.iter() {
+        let thread = jni.own(thread);
+        let native = native_of(profile, jni, thread.as_raw());
+        let known = native.and_then(|native| profile.registry.get(native.tid));
+        if let Some(known) = known.filter(|known| known.slot.is_none()) {
+            sample_thread(profile, thread.as_raw(), native, known.serial);
+        }
+    }
+    Ok(())
+}
+
 fn native_of(profile: &Profile, jni: &Jni, thread: jobject) -> Option<NativeThread> {
     profile
         .java_threads
@@ -117,7 +149,7 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
 /// The name of the profile thread.
 pub(super) const PROFILE_THREAD: &str = "HPROF profile thread";
 
-fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
+fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> vm::Result<()> {
     let Some(collector) = profile.collector.lock().take() else {
         return Ok(());
     };
@@ -131,7 +163,11 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> Result<()> {
 }
 
 /// A thread of the agent that was not started yet.
-pub(super) fn new_thread<'a>(profile: &Profile, jni: &'a Jni, name: &str) -> Result<LocalRef<'a>> {
+pub(super) fn new_thread<'a>(
+    profile: &Profile,
+    jni: &'a Jni,
+    name: &str,
+) -> vm::Result<LocalRef<'a>> {
     let class = jni.find_class(c"java/lang/Thread")?;
     let constructor = jni.method_id(
         class.as_raw(),

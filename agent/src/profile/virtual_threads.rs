@@ -92,7 +92,7 @@ fn note(profile: &Profile, serial: u32) -> u32 {
 }
 
 fn note_for_samples(profile: &Profile, serial: u32) -> u32 {
-    let Engine::Signal(engine, _) = profile.engine else {
+    let Engine::Signal(engine, _) = profile.engine() else {
         return 0;
     };
     // SAFETY: the call takes nothing and cannot fail.

@@ -4,7 +4,7 @@ mod file;
 mod net;
 
 pub use file::FileSink;
-pub use net::{Endpoint, Hurry, NetSink};
+pub use net::{Endpoint, Hurry, NetSink, NetSource};
 
 use std::io::{self, Write};
 

@@ -6,7 +6,7 @@
 //! goes on elsewhere.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -31,6 +31,9 @@ pub struct NetSink {
     stall: Duration,
     hurry: Hurry,
 }
+
+/// The reading side of a connection.
+pub struct NetSource(Stream);
 
 /// Set when the VM waits: then a stalled front-end is given up sooner.
 #[derive(Clone, Debug, Default)]
@@ -124,6 +127,17 @@ impl NetSink {
     /// Where the front-end listens.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// The other direction.
+    ///
+    /// # Errors
+    /// When the process has no more descriptors.
+    pub fn source(&self) -> io::Result<NetSource> {
+        Ok(NetSource(match &self.stream {
+            Stream::Tcp(tcp) => Stream::Tcp(tcp.try_clone()?),
+            Stream::Unix(unix) => Stream::Unix(unix.try_clone()?),
+        }))
     }
 
     /// How long nothing may move.
@@ -237,6 +251,15 @@ impl Write for NetSink {
     }
 }
 
+impl Read for NetSource {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Stream::Tcp(tcp) => tcp.read(bytes),
+            Stream::Unix(unix) => unix.read(bytes),
+        }
+    }
+}
+
 impl Stream {
     fn shutdown(&self, how: Shutdown) {
         // An error means that the connection is gone already.
@@ -280,7 +303,6 @@ fn poll(socket: BorrowedFd<'_>, events: libc::c_short, limit: Duration) -> io::R
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
     use std::thread;

@@ -181,6 +181,26 @@ impl Jni {
         self.take_exception().map_or(Ok(()), Err)
     }
 
+    /// `System.exit(0)`: the VM's orderly end.
+    ///
+    /// # Errors
+    /// What Java says, such as a security manager that forbids it.
+    pub fn exit_vm(&self) -> std::result::Result<(), String> {
+        let text = |error: JvmtiError| error.to_string();
+        let class = self.find_class(c"java/lang/System").map_err(text)?;
+        let exit = self.static_method_id(class.as_raw(), c"exit", c"(I)V");
+        let exit = exit.map_err(|error| self.take_exception().unwrap_or(text(error)))?;
+        let arguments = [jvalue { i: 0 }];
+        jni!(
+            self,
+            v1_2.CallStaticVoidMethodA,
+            class.as_raw(),
+            exit,
+            arguments.as_ptr()
+        );
+        self.take_exception().map_or(Ok(()), Err)
+    }
+
     /// Clears the pending exception and returns its text, `None` if there is none.
     pub fn take_exception(&self) -> Option<String> {
         let exception = jni!(self, v1_2.ExceptionOccurred);

@@ -306,6 +306,11 @@ impl<W: Write> ProfileWriter for BinaryWriter<W> {
         self.write_pending()
     }
 
+    fn settings(&mut self, settings: &Settings) -> io::Result<()> {
+        self.control_settings(settings)?;
+        self.write_pending()
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

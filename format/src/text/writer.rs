@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::PRELUDE;
 use super::escape::{Name, Quoted, Remark};
 use crate::ids::{ThreadSerial, TraceSerial};
-use crate::model::{CpuKind, Frame, Header, Line, OldCpuRow, SignedMethod, ThreadStart, Trace};
+use crate::model::{CpuKind, Frame, Header, Line, OldCpuRow, SignedMethod, Settings, ThreadStart, Trace};
 use crate::rank::RankedCpuTable;
 use crate::serial_set::SerialSet;
 use crate::writer::{InnermostMethod, ProfileWriter};
@@ -179,6 +179,16 @@ impl<W: Write> ProfileWriter for TextWriter<W> {
 
     fn mark(&mut self, text: &str) -> io::Result<()> {
         self.comment(text)
+    }
+
+    fn settings(&mut self, settings: &Settings) -> io::Result<()> {
+        let on = |on: bool| if on { "on" } else { "off" };
+        self.comment(&format!(
+            "hprof-rs settings: alloc_traces={} cpu_sampling={} depth={}",
+            on(settings.allocation_traces),
+            on(settings.cpu_sampling),
+            settings.depth
+        ))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -9,7 +9,7 @@ pub use monitors::MonitorWriter;
 use std::io;
 
 use crate::ids::{ThreadSerial, TraceSerial};
-use crate::model::{Header, MethodName, OldCpuRow, ThreadStart, Trace};
+use crate::model::{Header, MethodName, OldCpuRow, Settings, ThreadStart, Trace};
 use crate::rank::RankedCpuTable;
 
 /// Tells class and method of a trace's innermost frame, `None` for a trace without frames.
@@ -78,6 +78,9 @@ pub trait ProfileWriter: HeapWriter + MonitorWriter {
     /// remark like [`comment`](Self::comment), in the binary format a UTF8 record that no other
     /// record refers to, which readers pass over.
     fn mark(&mut self, text: &str) -> io::Result<()>;
+
+    /// Tells what is recorded from now on: a CONTROL SETTINGS record, a remark in text.
+    fn settings(&mut self, settings: &Settings) -> io::Result<()>;
 
     /// Flushes the underlying writer.
     fn flush(&mut self) -> io::Result<()>;

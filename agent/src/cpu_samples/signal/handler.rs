@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::SignalEngine;
 use super::anchor;
+use super::first_signal::FirstSignal;
 use super::timer;
 use super::unwind::{self, Registers};
 
@@ -47,7 +48,10 @@ pub(super) extern "C" fn on_signal(_signal: i32, info: *mut libc::siginfo_t, con
         // SAFETY: a published engine is leaked; the kernel filled in `info`, and
         // siginfo_t is larger than the view of it.
         let (engine, info) = unsafe { (&*engine, &*info.cast::<TimerInfo>()) };
+        // Before the ring is looked at, so that whoever exchanges it waits for us.
+        engine.active.fetch_add(1, Ordering::SeqCst);
         take_sample(engine, info, context);
+        engine.active.fetch_sub(1, Ordering::SeqCst);
     }
     // SAFETY: as above.
     unsafe { *errno_at = errno };
@@ -64,17 +68,29 @@ fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
     let Some(thread) = engine.slots.current(info.value) else {
         return;
     };
+    if thread.is_muted() {
+        return;
+    }
+    let ring = engine.ring.load(Ordering::SeqCst);
+    if ring.is_null() {
+        return;
+    }
+    // SAFETY: a ring is freed only after it was exchanged and all handlers that
+    // were active then have returned; we are active.
+    let ring = unsafe { &*ring };
     let weight = if thread.is_first_signal() {
         // A failure here leaves the timer as it is: a bias of half a tick.
-        let _ = timer::start(thread.timer(), engine.first.next_expiry(), engine.interval);
-        match engine.first.weight() {
+        let interval = engine.interval();
+        let first = FirstSignal::new(interval, engine.tick_nanos);
+        let _ = timer::start(thread.timer(), first.next_expiry(), interval);
+        match first.weight() {
             0 => return,
             weight => weight,
         }
     } else {
         (info.overrun.max(0) as u32).saturating_add(1)
     };
-    let Some(claim) = engine.ring.claim() else {
+    let Some(claim) = ring.claim() else {
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
         return;
     };

@@ -11,6 +11,8 @@ pub struct SignalNumber(pub i32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Installed {
     pub(super) signal: i32,
+    /// The action before: the default one, or to ignore it.
+    was: usize,
 }
 
 /// Why no signal could be had.
@@ -64,6 +66,20 @@ impl Installed {
         if result == 0 { action.restorer } else { 0 }
     }
 
+    /// Takes the handler away, if it is still there. No timer of ours may be left:
+    /// signals that are still on their way are dropped.
+    pub(super) fn remove(self, handler: Handler) {
+        if !self.is_handled_by(handler) {
+            return;
+        }
+        // Ignoring a signal drops those that are pending (POSIX, sigaction); the
+        // default action of most is the end of the process.
+        for action in [libc::SIG_IGN, self.was] {
+            // SAFETY: sets an action that needs no handler.
+            unsafe { libc::signal(self.signal, action) };
+        }
+    }
+
     /// Whether the handler is still ours: another library may have replaced it.
     pub fn is_ours(self) -> bool {
         self.is_handled_by(super::handler::on_signal)
@@ -98,6 +114,7 @@ pub(crate) fn install(
 }
 
 fn set(signal: i32, handler: Handler) -> Result<Installed, SignalError> {
+    let was = handler_of(signal)?;
     // SAFETY: a sigaction of zero bytes is valid.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = handler as usize;
@@ -111,7 +128,7 @@ fn set(signal: i32, handler: Handler) -> Result<Installed, SignalError> {
             std::io::Error::last_os_error(),
         ));
     }
-    Ok(Installed { signal })
+    Ok(Installed { signal, was })
 }
 
 fn is_free(signal: i32) -> Result<bool, SignalError> {

@@ -40,13 +40,13 @@ pub(crate) use timer::{
     start as start_timer,
 };
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::vm::{Jvmti, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use code_cache::CodeCache;
-use first_signal::FirstSignal;
 use ring::Ring;
 use slots::Slots;
 use unwind::Unwinder;
@@ -54,14 +54,17 @@ use unwind::Unwinder;
 /// The engine, leaked once it is started: the handler may run at any time.
 pub struct SignalEngine {
     walk: AsyncGetCallTrace,
-    ring: Ring,
+    /// Null while nothing is sampled for good.
+    ring: AtomicPtr<Ring>,
+    /// Handlers at work.
+    active: AtomicUsize,
     slots: Slots,
     unwinder: Unwinder,
     sampling: AtomicBool,
     lost: AtomicU64,
     foreign: AtomicU64,
-    interval: Duration,
-    first: FirstSignal,
+    interval_nanos: AtomicU64,
+    tick_nanos: u64,
 }
 
 /// Why the signal engine cannot be used here.
@@ -92,15 +95,79 @@ impl SignalEngine {
         timer::probe().map_err(EngineError::Timer)?;
         Ok(Self {
             walk,
-            ring: Ring::new(depth),
+            ring: AtomicPtr::new(Box::into_raw(Box::new(Ring::new(depth)))),
+            active: AtomicUsize::new(0),
             slots: Slots::new(),
             unwinder: Unwinder::new(CodeCache::of(structs)),
             sampling: AtomicBool::new(true),
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
-            interval,
-            first: FirstSignal::new(interval, timer::tick_nanos()),
+            interval_nanos: AtomicU64::new(nanos(interval)),
+            tick_nanos: timer::tick_nanos(),
         })
+    }
+
+    /// The engine of an earlier run, made ready for a new one.
+    ///
+    /// # Errors
+    /// [`SignalError`], as for [`Self::install`].
+    pub fn install_again(
+        &'static self,
+        depth: u32,
+        interval: Duration,
+        wanted: Option<SignalNumber>,
+    ) -> Result<Installed, SignalError> {
+        let installed = install(wanted, handler::on_signal)?;
+        self.unwinder.set_restorer(installed.restorer());
+        self.interval_nanos
+            .store(nanos(interval), Ordering::Release);
+        self.exchange_ring(Some(Ring::new(depth)), |_| {});
+        self.slots.mute_all(false);
+        self.foreign.store(0, Ordering::Relaxed);
+        self.set_sampling(true);
+        Ok(installed)
+    }
+
+    /// Ends sampling for good: no timer, no handler and no queue stays behind. The
+    /// threads' timers must have been ended before.
+    pub fn uninstall(&self, installed: Installed) {
+        self.set_sampling(false);
+        installed.remove(handler::on_signal);
+        self.exchange_ring(None, |_| {});
+    }
+
+    /// Makes room for stacks of `depth` frames from now on; `consume` gets the
+    /// samples taken so far. Only for the thread that drains.
+    pub fn set_depth(&self, depth: u32, consume: impl FnMut(Sample<'_>)) {
+        self.exchange_ring(Some(Ring::new(depth)), consume);
+    }
+
+    fn exchange_ring(&self, ring: Option<Ring>, consume: impl FnMut(Sample<'_>)) {
+        let new = ring.map_or(ptr::null_mut(), |ring| Box::into_raw(Box::new(ring)));
+        let old = self.ring.swap(new, Ordering::SeqCst);
+        while self.active.load(Ordering::SeqCst) != 0 {
+            std::thread::yield_now();
+        }
+        if !old.is_null() {
+            // SAFETY: it came out of a box, and nobody has it any more: handlers
+            // that start now see the new one, those before have returned.
+            let old = unsafe { Box::from_raw(old) };
+            old.drain(consume);
+        }
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_nanos(self.interval_nanos.load(Ordering::Relaxed))
+    }
+
+    /// Samples a thread no more, or again.
+    pub fn mute(&self, token: SlotToken, muted: bool) {
+        self.slots.mute(token, muted);
+    }
+
+    /// The same for all threads, and for those to come.
+    pub fn mute_all(&self, muted: bool) {
+        self.slots.mute_all(muted);
     }
 
     /// Leaks the engine and installs the handler. `wanted` is the user's choice
@@ -136,7 +203,7 @@ impl SignalEngine {
             .and_then(|id| {
                 // Known before the first signal, which starts it anew.
                 self.slots.set_timer(token, id);
-                timer::start(id, 1, self.interval)
+                timer::start(id, 1, self.interval())
             });
         if let Err(error) = started {
             self.end_thread(token);
@@ -167,7 +234,12 @@ impl SignalEngine {
 
     /// Hands all samples taken so far to `consume`. One thread at a time may call it.
     pub fn drain(&self, consume: impl FnMut(Sample<'_>)) -> usize {
-        self.ring.drain(consume)
+        let ring = self.ring.load(Ordering::Acquire);
+        if ring.is_null() {
+            return 0;
+        }
+        // SAFETY: only the thread that drains exchanges the ring.
+        unsafe { &*ring }.drain(consume)
     }
 
     /// Pauses or resumes sampling; timers go on but their signals count nothing.
@@ -184,6 +256,12 @@ impl SignalEngine {
     pub fn foreign_signals(&self) -> u64 {
         self.foreign.load(Ordering::Relaxed)
     }
+}
+
+fn nanos(interval: Duration) -> u64 {
+    u64::try_from(interval.as_nanos())
+        .unwrap_or(u64::MAX)
+        .max(1)
 }
 
 #[cfg(test)]

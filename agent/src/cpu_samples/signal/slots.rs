@@ -72,6 +72,8 @@ pub(super) struct Slot {
     cpu_start_nanos: AtomicU64,
     /// Whether no signal has come yet.
     fresh: AtomicBool,
+    /// Whether the thread is not sampled.
+    muted: AtomicBool,
 }
 
 /// The slot as the handler sees it.
@@ -101,6 +103,10 @@ impl Current<'_> {
         )
     }
 
+    pub(super) fn is_muted(&self) -> bool {
+        self.slot.muted.load(Ordering::Relaxed)
+    }
+
     /// True once, for the thread's first signal.
     pub(super) fn is_first_signal(&self) -> bool {
         self.slot.fresh.load(Ordering::Relaxed) && self.slot.fresh.swap(false, Ordering::Relaxed)
@@ -125,6 +131,8 @@ impl Current<'_> {
 pub(super) struct Slots {
     chunks: Box<[AtomicPtr<[Slot; CHUNK_LEN]>]>,
     free: Mutex<Free>,
+    /// What new threads begin with.
+    muted: AtomicBool,
 }
 
 #[derive(Default)]
@@ -142,6 +150,7 @@ impl Slots {
         Self {
             chunks,
             free: Mutex::new(Free::default()),
+            muted: AtomicBool::new(false),
         }
     }
 
@@ -178,6 +187,8 @@ impl Slots {
         slot.cpu_start_nanos
             .store(timer::thread_cpu_nanos(thread.tid), Ordering::Relaxed);
         slot.fresh.store(true, Ordering::Relaxed);
+        let muted = self.muted.load(Ordering::Relaxed);
+        slot.muted.store(muted, Ordering::Relaxed);
         slot.generation.store(generation, Ordering::Release);
         Some(SlotToken { index, generation })
     }
@@ -203,6 +214,20 @@ impl Slots {
         let now = timer::thread_cpu_nanos(slot.tid.load(Ordering::Relaxed));
         let start = slot.cpu_start_nanos.load(Ordering::Relaxed);
         Duration::from_nanos(now.saturating_sub(start))
+    }
+
+    pub(super) fn mute(&self, token: SlotToken, muted: bool) {
+        if let Some(slot) = self.live(token) {
+            slot.muted.store(muted, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn mute_all(&self, muted: bool) {
+        self.muted.store(muted, Ordering::Relaxed);
+        let used = self.free.lock().used;
+        for slot in (0..used).filter_map(|index| self.slot(index)) {
+            slot.muted.store(muted, Ordering::Relaxed);
+        }
     }
 
     /// Frees the slot and returns the timer that must be deleted.

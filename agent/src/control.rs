@@ -1,0 +1,224 @@
+//! The control socket: requests from outside, without `net=`.
+//!
+//! A thread of the agent's own, which the VM does not know, waits for clients; each is served by
+//! another, so that a long dump keeps nobody else from asking for the status. What a request does
+//! is done by the profile thread; see `hprof_wire::control` for what there is.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hprof_wire::control::{MAX_REQUEST, Reply, Request};
+use hprof_wire::socket;
+use parking_lot::Mutex;
+
+use crate::native_thread;
+use crate::profile;
+use crate::report;
+use crate::vm::VmHandle;
+
+/// The socket that is open.
+struct Open {
+    listener: Arc<UnixListener>,
+    path: PathBuf,
+}
+
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+static CLIENTS: AtomicUsize = AtomicUsize::new(0);
+
+/// More clients than this wait.
+const MOST_CLIENTS: usize = 8;
+/// How long a client may take to send its line, and to take the reply.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens the socket, unless it is open.
+///
+/// # Errors
+/// Why there is none.
+pub fn open(vm: VmHandle) -> Result<(), String> {
+    let mut open = OPEN.lock();
+    if open.is_some() {
+        return Ok(());
+    }
+    let path = socket::path(std::process::id());
+    let fail = |error: io::Error| format!("no control socket at {}: {error}", path.display());
+    if UnixStream::connect(&path).is_ok() {
+        return Err(format!(
+            "another copy of the agent controls this JVM at {}; use that one",
+            path.display()
+        ));
+    }
+    let listener = Arc::new(bind(&path).map_err(fail)?);
+    let accepting = Arc::clone(&listener);
+    native_thread::spawn("HPROF control", move || accept(&accepting, vm)).map_err(|error| {
+        let _ = fs::remove_file(&path);
+        fail(error)
+    })?;
+    *open = Some(Open { listener, path });
+    Ok(())
+}
+
+/// Closes the socket; its thread ends.
+pub fn close() {
+    if let Some(Open { listener, path }) = OPEN.lock().take() {
+        let _ = fs::remove_file(path);
+        // SAFETY: a valid descriptor; this wakes the thread that waits in accept.
+        unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
+    }
+}
+
+/// A socket that nobody else can open at any moment: it gets its name when its mode is set. A stale
+/// one of that name, left by a process that was killed, is replaced.
+fn bind(path: &PathBuf) -> io::Result<UnixListener> {
+    let mut temporary = path.clone().into_os_string();
+    temporary.push(".new");
+    let _ = fs::remove_file(&temporary);
+    let listener = UnixListener::bind(&temporary)?;
+    let named = fs::set_permissions(&temporary, fs::Permissions::from_mode(0o600))
+        .and_then(|()| fs::rename(&temporary, path));
+    named.inspect_err(|_| {
+        let _ = fs::remove_file(&temporary);
+    })?;
+    Ok(listener)
+}
+
+fn accept(listener: &UnixListener, vm: VmHandle) {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) if CLIENTS.load(Ordering::Relaxed) < MOST_CLIENTS => {
+                CLIENTS.fetch_add(1, Ordering::Relaxed);
+                let served = native_thread::spawn("HPROF request", move || {
+                    serve(stream, vm);
+                    CLIENTS.fetch_sub(1, Ordering::Relaxed);
+                });
+                if served.is_err() {
+                    CLIENTS.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
+            Ok((stream, _)) => answer(&stream, &Reply::error("too many requests at a time")),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Closed.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return,
+            // Out of descriptors, perhaps.
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+        if OPEN.lock().is_none() {
+            return;
+        }
+    }
+}
+
+fn serve(stream: UnixStream, vm: VmHandle) {
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let _ = stream.set_write_timeout(Some(PATIENCE));
+    if !is_allowed(&stream) {
+        return answer(&stream, &Reply::error("only the JVM's user may control it"));
+    }
+    let request = match read_line(&stream) {
+        Ok(line) => line.parse::<Request>().map_err(|error| error.to_string()),
+        Err(error) => Err(format!("no request: {error}")),
+    };
+    let reply = match request {
+        Ok(request) => carry_out(request, vm),
+        Err(text) => Reply::error(text),
+    };
+    answer(&stream, &reply);
+}
+
+/// Whether the other side runs as our user, or as root.
+fn is_allowed(stream: &UnixStream) -> bool {
+    let mut peer = libc::ucred {
+        pid: 0,
+        uid: u32::MAX,
+        gid: u32::MAX,
+    };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into the local.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    // SAFETY: the call takes nothing and cannot fail.
+    let own = unsafe { libc::geteuid() };
+    result == 0 && (peer.uid == own || peer.uid == 0)
+}
+
+fn read_line(mut stream: &UnixStream) -> io::Result<String> {
+    let mut line = Vec::new();
+    let mut buffer = [0; 1024];
+    while !line.contains(&b'\n') {
+        if line.len() > MAX_REQUEST {
+            return Err(io::Error::other("the line is too long"));
+        }
+        match stream.read(&mut buffer)? {
+            0 => break,
+            count => line.extend_from_slice(&buffer[..count]),
+        }
+    }
+    let end = line.iter().position(|&byte| byte == b'\n');
+    line.truncate(end.unwrap_or(line.len()));
+    String::from_utf8(line).map_err(io::Error::other)
+}
+
+fn answer(mut stream: &UnixStream, reply: &Reply) {
+    // All signals are blocked on this thread, SIGPIPE too. Who has gone does not want it.
+    let _ = stream.write_all(reply.to_string().as_bytes());
+}
+
+fn carry_out(request: Request, vm: VmHandle) -> Reply {
+    let running = profile::is_running();
+    match request {
+        Request::Start(Some(options)) => {
+            match vm.attached(|jni| {
+                // SAFETY: the handle's VM, and this thread's environment.
+                unsafe { profile::begin(vm.as_raw(), jni, &options) }
+            }) {
+                Ok(Ok(true)) => profile::request(Request::Status),
+                Ok(Ok(false)) => Reply::error(
+                    "these options name no mode; there are cpu=samples, heap=sites, heap=dump",
+                ),
+                Ok(Err(text)) => Reply::error(text),
+                Err(code) => Reply::error(format!("the VM takes no thread of the agent ({code})")),
+            }
+        }
+        Request::Detach => {
+            let reply = if running {
+                profile::detach()
+            } else {
+                Reply::default()
+            };
+            if reply.error.is_none() {
+                close();
+            }
+            reply
+        }
+        Request::Status if !running => {
+            let mut reply = Reply::default();
+            reply.push("state", "idle");
+            reply.push("version", env!("CARGO_PKG_VERSION"));
+            reply.push("pid", std::process::id());
+            reply
+        }
+        Request::Metrics if !running => Reply::default(),
+        _ if !running => Reply::error("nothing is profiled; begin with 'start cpu=samples'"),
+        request => profile::request(request),
+    }
+}
+
+/// Opens the socket at the start of the VM; a failure is only said.
+pub fn open_or_say(vm: VmHandle) {
+    if let Err(text) = open(vm) {
+        report::note(&text);
+    }
+}

@@ -1,0 +1,143 @@
+//! A run in a VM that is running already, and its end before that of the VM.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use hprof_native_headers as raw;
+use jni_sys::JavaVM;
+use parking_lot::Mutex;
+
+use super::{Engine, PROFILE, Phase, Profile, load, start};
+use crate::options::{self, Destination, Process, Settings, StartTime};
+use crate::vm::Jni;
+
+/// One begins at a time.
+static BEGINNING: Mutex<()> = Mutex::new(());
+
+/// The events that a run may have enabled in the VM.
+const EVENTS: [raw::jvmtiEvent; 9] = [
+    raw::JVMTI_EVENT_THREAD_START,
+    raw::JVMTI_EVENT_THREAD_END,
+    raw::JVMTI_EVENT_CLASS_LOAD,
+    raw::JVMTI_EVENT_CLASS_PREPARE,
+    raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+    raw::JVMTI_EVENT_COMPILED_METHOD_LOAD,
+    raw::JVMTI_EVENT_DATA_DUMP_REQUEST,
+    raw::JVMTI_EVENT_VM_DEATH,
+    raw::JVMTI_EVENT_VM_INIT,
+];
+
+/// Longest time that a callback may still be under way when its event is off.
+const CALLBACKS_END: Duration = Duration::from_millis(50);
+
+/// Whether a run is under way.
+pub fn is_running() -> bool {
+    Profile::get().is_some_and(|profile| profile.phase() == Phase::Live)
+}
+
+/// Begins a run with these options, or adds their modes to the one that is under way. Options that
+/// name no mode change nothing. Returns whether there is a run now.
+///
+/// # Errors
+/// A sentence that says what cannot be done and why.
+///
+/// # Safety
+/// `vm` is the VM, and `jni` the environment of the current thread.
+pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, String> {
+    let _one = BEGINNING.lock();
+    let process = Process {
+        pid: std::process::id(),
+        start: StartTime::local(SystemTime::now()),
+    };
+    let settings = options::load_late(text, &process).map_err(|failure| failure.lines.join("\n"))?;
+    let Some(settings) = settings else {
+        return Ok(is_running());
+    };
+    if settings.modes.counts_calls() {
+        return Err(
+            "cpu=times counts calls in classes that are rewritten when they are loaded, and keeps \
+             its place in fields added to java.lang.Thread, which a VM that runs does not allow: \
+             start the program with -agentpath:libhprof_rs.so=cpu=times; cpu=samples can be begun \
+             at any time"
+                .to_owned(),
+        );
+    }
+    if let Some(profile) = Profile::get() {
+        return add(profile, jni, &settings).map(|()| true);
+    }
+    // SAFETY: by the caller's promise.
+    let profile = unsafe { load::load_late(vm, settings) }?;
+    let started = profile.jvmti.current_thread(jni).map_err(|error| error.to_string());
+    started.and_then(|thread| {
+        start::start(profile, jni, thread.as_raw());
+        match profile.phase() {
+            Phase::Live => Ok(true),
+            _ => Err("the profile thread cannot be started".to_owned()),
+        }
+    })
+}
+
+/// Adds modes to a run.
+fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), String> {
+    let new = &wanted.modes;
+    let has = &profile.settings.modes;
+    if new.heap_sites && !has.heap_sites {
+        return Err(
+            "heap=sites cannot be added to a run: detach, then begin with all modes".to_owned(),
+        );
+    }
+    if new.heap_dump && !has.heap_dump {
+        return Err("heap=dump needs no start in a run: ask for 'dump heap'".to_owned());
+    }
+    if new.monitor && !has.monitor {
+        return Err(
+            "monitor=y cannot be added to a run: detach, then begin with all modes".to_owned(),
+        );
+    }
+    let given = match &wanted.destination {
+        Destination::File(path) => {
+            let default = std::path::Path::new(wanted.format.default_file_name());
+            (path != default).then(|| path.display().to_string())
+        }
+        Destination::Net { host, port } => Some(format!("{host}:{port}")),
+        Destination::Unix(path) => Some(path.display().to_string()),
+    };
+    if let Some(given) = given
+        && wanted.destination != profile.settings.destination
+    {
+        return Err(format!(
+            "a run is under way and has its output already; leave out {given}, or detach first"
+        ));
+    }
+    if new.cpu_samples && matches!(profile.engine(), Engine::None) {
+        start::start_sampling(profile, jni)?;
+    }
+    Ok(())
+}
+
+impl Profile {
+    /// Takes everything back that the run has put into the VM, on the profile thread. What stays is
+    /// this structure: a callback that has just begun may still look at it.
+    pub(super) fn retire(&self, jni: &Jni) {
+        for event in EVENTS {
+            // An event that this run did not have cannot be refused.
+            let _ = self.jvmti.set_event(event, false);
+        }
+        let engine = std::mem::replace(&mut *self.engine.write(), Engine::None);
+        if let Engine::Signal(engine, installed) = engine {
+            engine.uninstall(installed);
+        }
+        if let Some(sites) = self.heap_sites {
+            sites.end();
+        }
+        self.registry.forget();
+        load::restore_debug_info();
+        PROFILE.store(std::ptr::null_mut(), Ordering::Release);
+        std::thread::sleep(CALLBACKS_END);
+        for own in self.own_threads.lock().drain(..) {
+            jni.delete_global(own);
+        }
+        *self.sender.write() = None;
+        self.jvmti.dispose();
+    }
+}
