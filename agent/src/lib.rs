@@ -11,6 +11,7 @@
 
 mod call_times;
 mod clock;
+mod control;
 mod cpu_samples;
 mod heap_dump;
 mod heap_sites;
@@ -57,23 +58,54 @@ pub unsafe extern "C" fn Agent_OnLoad(
     })
 }
 
-/// Loading into a running VM.
+/// Loading into a running VM, or being loaded there once more, with other options.
 ///
 /// # Safety
 /// Called by the VM.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn Agent_OnAttach(
-    _vm: *mut JavaVM,
-    _options: *const c_char,
+    vm: *mut JavaVM,
+    options: *const c_char,
     _reserved: *mut c_void,
 ) -> jint {
     vm::guard(JNI_ERR, || {
-        report::error(
-            "this version cannot be loaded into a running VM; start the program with \
-             -agentpath:libhprof_rs.so=cpu=samples",
-        );
-        JNI_ERR
+        vm::pin_library();
+        let options = if options.is_null() {
+            String::new()
+        } else {
+            // SAFETY: the VM passes a NUL-terminated string.
+            unsafe { CStr::from_ptr(options) }
+                .to_string_lossy()
+                .into_owned()
+        };
+        // SAFETY: the VM passes itself.
+        match attach(unsafe { vm::VmHandle::new(vm) }, &options) {
+            Ok(()) => JNI_OK,
+            Err(text) => {
+                if text.starts_with("HPROF ERROR") {
+                    report::raw(&format!("{text}\n"));
+                } else {
+                    report::error(&text);
+                }
+                JNI_ERR
+            }
+        }
     })
+}
+
+fn attach(vm: vm::VmHandle, options: &str) -> Result<(), String> {
+    let jni = vm.current().ok_or("the VM does not know this thread")?;
+    // SAFETY: the handle's VM, and this thread's environment.
+    let runs = unsafe { profile::begin(vm.as_raw(), &jni, options) }?;
+    match control::open(vm) {
+        // Whoever attaches without a mode wants the socket.
+        Err(text) if !runs => Err(text),
+        Err(text) => {
+            report::note(&text);
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
 }
 
 /// The VM has gone; all was written at its death.

@@ -154,6 +154,23 @@ impl HeapSites {
         INSTANCE.get().ok_or(crate::vm::JvmtiError::INTERNAL)
     }
 
+    /// Whether the mode was set up in this process.
+    pub fn was_used() -> bool {
+        INSTANCE.get().is_some()
+    }
+
+    /// Records nothing any more, for good.
+    pub fn end(&self) {
+        for event in [
+            raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
+            raw::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+        ] {
+            let _ = self.jvmti.set_event(event, false);
+        }
+        self.recording.store(false, Ordering::Relaxed);
+        self.jvmti.dispose();
+    }
+
     fn get() -> Option<&'static Self> {
         INSTANCE.get()
     }

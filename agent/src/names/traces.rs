@@ -141,7 +141,8 @@ impl TraceTable {
         self.traces.len()
     }
 
-    fn bytes(&self) -> usize {
+    /// Roughly how many bytes the table takes.
+    pub fn bytes(&self) -> usize {
         self.traces.len() * TRACE_OVERHEAD + self.frames.len() * size_of::<FrameId>()
     }
 }

@@ -85,5 +85,26 @@ pub fn load(
     }
 }
 
+/// The same for a VM that runs already, where options that name no mode ask for none.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_late(options: &str, process: &Process) -> Result<Option<Settings>, Failure> {
+    let raw = match parse(options, None)? {
+        // There is nobody to read it.
+        Request::Help => return Ok(None),
+        Request::Options(raw) => raw,
+    };
+    let settings = resolve(&raw, process)?;
+    if settings.modes.by_default {
+        return Ok(None);
+    }
+    match unbuilt_modes(&settings) {
+        Some(error) => Err(Failure::new(&error, &raw.text, raw.error_policy())),
+        None => Ok(Some(settings)),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -12,13 +12,15 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trace};
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
+use hprof_wire::control::{Mode, Reply};
 
 use super::commands::Vm;
 use super::messages::Message;
 use super::numbers::ProfileNumbers;
 use super::output::{Begin, DumpEnd, Output};
+use super::requests::Parts;
 use super::sites::{SiteMarks, SiteRequest};
-use super::{Engine, Profile, identity, peer};
+use super::{Engine, Phase, Profile, identity, peer};
 use crate::call_times::{CallTimes, PathCost, PathMethod};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
@@ -53,6 +55,11 @@ pub(super) struct Collector {
     /// How many commands were refused.
     pub(super) refused: u32,
     pub(super) site_marks: SiteMarks,
+    /// Sampling is stopped.
+    pub(super) paused: bool,
+    /// How many dumps were written.
+    pub(super) dumps: u32,
+    began: Instant,
 }
 
 pub(super) struct Tables {
@@ -118,6 +125,9 @@ impl Collector {
             all_muted: false,
             refused: 0,
             site_marks: SiteMarks::default(),
+            paused: false,
+            dumps: 0,
+            began: Instant::now(),
         }
     }
 
@@ -158,6 +168,32 @@ impl Collector {
                     self.command(vm, incoming);
                     let _ = done.send(());
                 }
+                Ok(Message::Request { request, reply }) => {
+                    let vm = Vm {
+                        profile,
+                        jvmti,
+                        jni,
+                    };
+                    let answer = self.request(vm, request);
+                    let _ = reply.send(answer);
+                }
+                Ok(Message::Detach { reply }) => {
+                    profile.set_phase(Phase::Dead);
+                    if let Engine::Signal(engine, _) = profile.engine() {
+                        engine.set_sampling(false);
+                    }
+                    let whole = self.finish(profile, jvmti, jni);
+                    let mut answer = if whole {
+                        Reply::default()
+                    } else {
+                        Reply::error("the last dump could not be written, see standard error")
+                    };
+                    answer.push("output", self.output.place());
+                    drop(self);
+                    profile.retire(jni);
+                    let _ = reply.send(answer);
+                    return;
+                }
                 Ok(Message::Connected(sink)) => {
                     if let Some(source) = self.output.reconnect(sink) {
                         peer::listen(profile, source);
@@ -165,26 +201,22 @@ impl Collector {
                 }
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
-                    self.dump(profile, jvmti, jni);
+                    self.dump(profile, Parts::ALL, jvmti, jni);
                     let _ = done.send(());
                 }
                 Ok(Message::Finish { done }) => {
-                    self.drain(profile, jvmti, jni);
-                    if profile.settings.doe {
-                        self.dump(profile, jvmti, jni);
-                    } else if !self.output.commit() {
-                        // A front-end that is lost at the last moment has a file as its successor.
-                        self.output.commit();
-                    }
-                    self.output.close();
+                    self.finish(profile, jvmti, jni);
                     let _ = done.send(());
                     return;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
+            if self.sampler.is_none() {
+                self.sampler = self.safepoint_sampler(profile);
+            }
             if let Some(mut sampler) = self.sampler.take() {
-                if sampler.is_due() {
+                if sampler.is_due() && !self.paused {
                     self.safepoint_round(profile, jvmti, jni, &mut sampler);
                 }
                 self.sampler = Some(sampler);
@@ -209,6 +241,24 @@ impl Collector {
                 self.output.tick();
             }
         }
+    }
+
+    /// Writes what is left. False when it could not be written.
+    fn finish(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) -> bool {
+        self.drain(profile, jvmti, jni);
+        let written = if profile.settings.doe {
+            self.dump(profile, Parts::ALL, jvmti, jni)
+        } else {
+            // A front-end that is lost at the last moment has a file as its successor.
+            self.output.commit() || self.output.commit()
+        };
+        self.output.close();
+        written
+    }
+
+    /// How long the run has lasted.
+    pub(super) fn running(&self) -> Duration {
+        self.began.elapsed()
     }
 
     pub(super) fn safepoint_sampler(&self, profile: &Profile) -> Option<SafepointSampler> {
@@ -275,9 +325,16 @@ impl Collector {
     }
 
     /// Writes a dump, and forgets the counts that it holds.
-    fn dump(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
+    pub(super) fn dump(
+        &mut self,
+        profile: &'static Profile,
+        parts: Parts<'_>,
+        jvmti: Jvmti,
+        jni: &Jni,
+    ) -> bool {
         let verbose = profile.settings.verbose;
-        let calls = profile.calls.map(|calls| {
+        let cpu = parts.has(Mode::Cpu, true);
+        let calls = profile.calls.filter(|_| cpu).map(|calls| {
             let costs = calls.take(&|tid| profile.calls_serial(tid));
             (calls, costs)
         });
@@ -286,9 +343,10 @@ impl Collector {
                 report::raw("Dumping");
             }
             self.output.begin_dump();
-            let summary = self.write_dump(profile, calls.as_ref(), jvmti, jni);
+            let summary = self.write_dump(profile, parts, calls.as_ref(), jvmti, jni);
             match self.output.end_dump() {
                 DumpEnd::Written => {
+                    self.dumps += 1;
                     if verbose {
                         report::raw(" done.\n");
                         if let Some(summary) = summary {
@@ -299,23 +357,28 @@ impl Collector {
                 }
                 // The front-end is lost, and a file is there instead.
                 DumpEnd::Again => {}
-                DumpEnd::Failed => break,
+                DumpEnd::Failed => return false,
             }
         }
-        self.tables.samples.clear();
-        (self.last_cpu, self.last_lost) = self.shown;
+        if cpu {
+            self.tables.samples.clear();
+            (self.last_cpu, self.last_lost) = self.shown;
+        }
+        true
     }
 
     fn write_dump(
         &mut self,
         profile: &'static Profile,
+        parts: Parts<'_>,
         calls: Option<&(&CallTimes, Vec<PathCost>)>,
         jvmti: Jvmti,
         jni: &Jni,
     ) -> Option<Summary> {
         let verbose = profile.settings.verbose;
         let mut summary = None;
-        if profile.settings.modes.heap_dump {
+        let modes = profile.settings.modes;
+        if parts.has(Mode::Heap, modes.heap_dump) {
             if verbose {
                 report::raw(" Java heap ...");
             }
@@ -323,14 +386,15 @@ impl Collector {
             summary = self.dump_heap(profile, jvmti, jni);
             profile.dumping_heap.store(false, Ordering::Release);
         }
-        if profile.settings.modes.heap_sites {
+        if parts.has(Mode::Sites, modes.heap_sites) {
             if verbose {
                 report::raw(" allocation sites ...");
             }
             let request = SiteRequest::of_dump(profile);
             self.dump_sites(profile, jvmti, jni, request);
         }
-        if profile.settings.modes.cpu_samples || !matches!(profile.engine(), Engine::None) {
+        let samples = modes.cpu_samples || !matches!(profile.engine(), Engine::None);
+        if parts.has(Mode::Cpu, samples) {
             if verbose {
                 report::raw(" CPU usage by sampling running threads ...");
             }
@@ -532,6 +596,11 @@ impl Collector {
 }
 
 impl Tables {
+    /// Rough bytes of methods and traces.
+    pub(super) fn bytes(&self) -> usize {
+        self.traces.bytes() + self.methods.bytes()
+    }
+
     /// Writes those of the traces that the file lacks.
     pub(super) fn write_traces(
         &self,

@@ -264,7 +264,7 @@ impl Collector {
     }
 }
 
-fn collect_garbage(vm: Vm<'_>) -> Outcome {
+pub(super) fn collect_garbage(vm: Vm<'_>) -> Outcome {
     if !vm.profile.may_collect() {
         return Err("the VM ends, and its collector is gone".to_owned());
     }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::SystemTime;
 
 use crossbeam_channel::bounded;
@@ -23,7 +23,7 @@ use crate::options::{
 };
 use crate::report;
 use crate::sink::{Endpoint, FileSink, Hurry, Sink};
-use crate::vm::{Capabilities, Jvmti, VmLibrary, VmStructs};
+use crate::vm::{Capabilities, Jvmti, VmHandle, VmLibrary, VmStructs};
 
 /// Why the agent does not start, or the text that was asked for instead.
 pub enum Refusal {
@@ -58,10 +58,7 @@ static LOADED: AtomicBool = AtomicBool::new(false);
 pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
     if LOADED.swap(true, Ordering::AcqRel) {
         // The process ends here, so the first one's file must not stay behind.
-        if let Some(collector) = PROFILE
-            .get()
-            .and_then(|first| first.collector.lock().take())
-        {
+        if let Some(collector) = Profile::get().and_then(|first| first.collector.lock().take()) {
             collector.discard();
         }
         return Err(fatal(
@@ -93,13 +90,53 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
     if settings.pause {
         pause();
     }
+    let control = settings.control;
     // SAFETY: by the caller's promise.
     let heap_environment = || unsafe { Jvmti::from_vm(vm) };
     match prepare(jvmti, &heap_environment, settings, output, hurry) {
-        Ok(()) => Ok(()),
+        Ok(()) => {
+            if control && let Some(profile) = Profile::get() {
+                // SAFETY: by the caller's promise.
+                let _ = profile.control.set(unsafe { VmHandle::new(vm) });
+            }
+            Ok(())
+        }
         Err((output, refusal)) => {
             output.discard();
             Err(refusal)
+        }
+    }
+}
+
+/// Prepares a run in a VM that is up. Nothing ends the process here.
+///
+/// # Errors
+/// Why there can be none.
+///
+/// # Safety
+/// `vm` is the VM.
+pub(super) unsafe fn load_late(
+    vm: *mut JavaVM,
+    settings: Settings,
+) -> Result<&'static Profile, String> {
+    let said = |refusal| match refusal {
+        Refusal::Help(text) => text,
+        Refusal::Failure(failure) => failure.lines.join("\n"),
+    };
+    // SAFETY: by the caller's promise.
+    let jvmti = unsafe { Jvmti::from_vm(vm) }
+        .map_err(|code| format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))?;
+    let hurry = Hurry::default();
+    let output = create_sink(&settings, &hurry).map_err(said)?;
+    let output = Box::new(Output::new(settings.format, output));
+    // SAFETY: by the caller's promise.
+    let heap_environment = || unsafe { Jvmti::from_vm(vm) };
+    match prepare(jvmti, &heap_environment, settings, output, hurry) {
+        Ok(()) => Profile::get().ok_or_else(|| "no profile".to_owned()),
+        Err((output, refusal)) => {
+            output.discard();
+            jvmti.dispose();
+            Err(said(refusal))
         }
     }
 }
@@ -158,7 +195,7 @@ fn prepare(
         settings,
         phase: AtomicU8::new(Phase::Load as u8),
         registry: Registry::default(),
-        sender,
+        sender: RwLock::new(Some(sender)),
         engine: RwLock::new(engine),
         heap_sites,
         calls,
@@ -169,11 +206,12 @@ fn prepare(
         collected_before_exit: AtomicBool::new(false),
         collector: Mutex::new(Some(collector)),
         dumping: AtomicBool::new(false),
+        finishing: AtomicBool::new(false),
         dumping_heap: AtomicBool::new(false),
         hurry,
+        control: OnceLock::new(),
     };
-    // Loaded once, so the cell is empty.
-    let _ = PROFILE.set(profile);
+    PROFILE.store(Box::into_raw(Box::new(profile)), Ordering::Release);
     Ok(())
 }
 
@@ -183,6 +221,11 @@ fn install_heap_sites(
 ) -> Result<Option<&'static HeapSites>, Refusal> {
     if !settings.modes.heap_sites {
         return Ok(None);
+    }
+    if HeapSites::was_used() {
+        return Err(set_up_error(
+            "allocation sites were recorded in this JVM before, and can be once only",
+        ));
     }
     let jvmti = new_environment()
         .map_err(|code| set_up_error(&format!("no second JVMTI environment (GetEnv: {code})")))?;
@@ -309,7 +352,20 @@ fn debug_non_safepoints(jvmti: Jvmti) -> bool {
     // SAFETY: the VM's own table says that a bool flag lies there: a byte, which compilers that run
     // already see whole, before or after.
     unsafe { std::ptr::write_volatile(flag as *mut u8, 1) };
+    FLAG_SET.store(flag, Ordering::Relaxed);
     true
+}
+
+/// Where the flag is that was written; 0 when it was not.
+static FLAG_SET: AtomicUsize = AtomicUsize::new(0);
+
+/// Gives the flag its old value back.
+pub(super) fn restore_debug_info() {
+    let flag = FLAG_SET.swap(0, Ordering::Relaxed);
+    if flag != 0 {
+        // SAFETY: `debug_non_safepoints` has written it.
+        unsafe { std::ptr::write_volatile(flag as *mut u8, 0) };
+    }
 }
 
 /// `pause=y`: time for a native debugger to attach.

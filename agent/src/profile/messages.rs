@@ -2,6 +2,7 @@
 
 use crossbeam_channel::Sender;
 use hprof_format::ids::ThreadSerial;
+use hprof_wire::control::{Reply, Request};
 use hprof_wire::frames::Incoming;
 
 use crate::sink::NetSink;
@@ -27,6 +28,18 @@ pub(super) enum Message {
         incoming: Incoming,
         /// Told when it is carried out.
         done: Sender<()>,
+    },
+    /// The control socket wants something.
+    Request {
+        /// What.
+        request: Request,
+        /// Gets the answer.
+        reply: Sender<Reply>,
+    },
+    /// End the run, though the VM goes on.
+    Detach {
+        /// Told when nothing is left.
+        reply: Sender<Reply>,
     },
     /// The front-end is there again.
     Connected(NetSink),

@@ -19,27 +19,32 @@ mod numbers;
 mod output;
 mod peer;
 mod registry;
+mod requests;
+mod session;
 mod sites;
 mod start;
 mod virtual_threads;
 
 pub use load::{Refusal, load};
+pub use session::{begin, is_running};
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use hprof_format::ids::ThreadSerial;
+use hprof_wire::control::{Reply, Request};
 use parking_lot::{Mutex, RwLock};
 
 use crate::call_times::CallTimes;
+use crate::control;
 use crate::cpu_samples::signal::{Installed, SignalEngine};
 use crate::heap_sites::HeapSites;
 use crate::options::Settings;
 use crate::report;
 use crate::sink::Hurry;
-use crate::vm::{GlobalRef, JavaThreads, Jvmti};
+use crate::vm::{GlobalRef, JavaThreads, Jvmti, VmHandle};
 use collector::Collector;
 use messages::Message;
 use registry::Registry;
@@ -58,7 +63,8 @@ struct Profile {
     settings: Settings,
     phase: AtomicU8,
     registry: Registry,
-    sender: Sender<Message>,
+    /// Gone when the run has ended.
+    sender: RwLock<Option<Sender<Message>>>,
     engine: RwLock<Engine>,
     heap_sites: Option<&'static HeapSites>,
     /// Call counting, when wanted.
@@ -75,8 +81,12 @@ struct Profile {
     /// What the profile thread takes over at VMInit.
     collector: Mutex<Option<Collector>>,
     dumping: AtomicBool,
+    /// Somebody has asked for the end before that of the VM.
+    finishing: AtomicBool,
     /// Set while the VM waits for the end.
     hurry: Hurry,
+    /// The VM, if a control socket is to be opened when it is up.
+    control: OnceLock<VmHandle>,
     /// The profile thread writes a heap dump.
     dumping_heap: AtomicBool,
 }
@@ -92,14 +102,17 @@ enum Engine {
     Safepoint,
 }
 
-static PROFILE: OnceLock<Profile> = OnceLock::new();
+/// The run of this process. It is leaked: a callback may look at it at any time.
+static PROFILE: AtomicPtr<Profile> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Longest wait for a dump that somebody asked for while the program runs.
 const DUMP_WAIT: Duration = Duration::from_secs(300);
 
 impl Profile {
     fn get() -> Option<&'static Self> {
-        PROFILE.get()
+        let profile = PROFILE.load(Ordering::Acquire);
+        // SAFETY: null, or a leaked profile.
+        unsafe { profile.as_ref() }
     }
 
     fn phase(&self) -> Phase {
@@ -153,14 +166,19 @@ impl Profile {
     /// Sends without ever blocking the caller; a full channel loses the message,
     /// which is counted.
     fn send(&self, message: Message) {
-        if self.sender.try_send(message).is_err() {
+        let sender = self.sender.read();
+        if sender
+            .as_ref()
+            .is_some_and(|sender| sender.try_send(message).is_err())
+        {
             self.registry.count_lost_record();
         }
     }
 
     /// Sends, waiting for room if need be; false when there is no profile thread.
     fn ask(&self, message: Message) -> bool {
-        self.sender.send(message).is_ok()
+        let sender = self.sender.read().clone();
+        sender.is_some_and(|sender| sender.send(message).is_ok())
     }
 
     /// Asks the profile thread for a dump and waits for its end. A second request
@@ -179,7 +197,9 @@ impl Profile {
     /// false when it takes too long. A heap dump may take as long as it needs.
     fn ask_and_wait(&self, message: impl FnOnce(Sender<()>) -> Message) -> bool {
         let (done, wait) = bounded(1);
-        if self.sender.send_timeout(message(done), DUMP_WAIT).is_err() {
+        let sender = self.sender.read().clone();
+        let sent = sender.map(|sender| sender.send_timeout(message(done), DUMP_WAIT).is_ok());
+        if sent != Some(true) {
             return false;
         }
         loop {
@@ -193,6 +213,7 @@ impl Profile {
 
     /// The end: the profile thread writes what it has, and the VM waits for it.
     fn finish(&self) {
+        control::close();
         if self.phase() == Phase::Dead {
             return;
         }
@@ -219,4 +240,37 @@ impl Profile {
             );
         }
     }
+}
+
+/// Has the profile thread carry a request out.
+pub fn request(request: Request) -> Reply {
+    let (reply, wait) = bounded(1);
+    let asked =
+        Profile::get().is_some_and(|profile| profile.ask(Message::Request { request, reply }));
+    match wait.recv() {
+        Ok(reply) if asked => reply,
+        _ => Reply::error("the run has ended"),
+    }
+}
+
+/// Ends the run before the VM ends: the last dump is written, and everything is taken back.
+pub fn detach() -> Reply {
+    let Some(profile) = Profile::get() else {
+        return Reply::default();
+    };
+    if profile.calls.is_some() {
+        return Reply::error(
+            "cpu=times stays to the end of the VM: the classes are rewritten; 'reset cpu' starts \
+             new counts",
+        );
+    }
+    if profile.finishing.swap(true, Ordering::AcqRel) {
+        return Reply::error("the run ends already");
+    }
+    let (reply, wait) = bounded(1);
+    if !profile.ask(Message::Detach { reply }) {
+        return Reply::error("the run has ended");
+    }
+    wait.recv()
+        .unwrap_or_else(|_| Reply::error("the run has ended"))
 }

@@ -237,6 +237,15 @@ impl Output {
         committed.is_ok()
     }
 
+    /// Where the profile goes, as text.
+    pub(super) fn place(&self) -> String {
+        match &*self.sink.0.lock() {
+            Some(Sink::File(file)) => absolute(file.path()).display().to_string(),
+            Some(Sink::Net(net)) => net.endpoint().to_string(),
+            None => "nowhere, writing has failed".to_owned(),
+        }
+    }
+
     /// The last word: the front-end sees the end of the stream.
     pub(super) fn close(&mut self) {
         if let Some(Sink::Net(net)) = &*self.sink.0.lock() {

@@ -93,6 +93,11 @@ impl Registry {
         self.threads.lock().values().copied().collect()
     }
 
+    /// Forgets all threads.
+    pub(super) fn forget(&self) {
+        *self.threads.lock() = HashMap::new();
+    }
+
     pub(super) fn add_ended_cpu(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(0);
         self.ended_cpu_nanos.fetch_add(nanos, Ordering::Relaxed);

@@ -162,7 +162,10 @@ impl Collector {
         reply.push("lost_thread_records", profile.registry.lost_records());
         reply.push("commands_refused", self.refused);
         reply.push("dumps", self.dumps);
-        reply.push("profile_thread_cpu_ms", native_thread::cpu_time().as_millis());
+        reply.push(
+            "profile_thread_cpu_ms",
+            native_thread::cpu_time().as_millis(),
+        );
         reply.push("internal_errors", crate::vm::panics());
         reply
     }

@@ -49,7 +49,8 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
         pid: std::process::id(),
         start: StartTime::local(SystemTime::now()),
     };
-    let settings = options::load_late(text, &process).map_err(|failure| failure.lines.join("\n"))?;
+    let settings =
+        options::load_late(text, &process).map_err(|failure| failure.lines.join("\n"))?;
     let Some(settings) = settings else {
         return Ok(is_running());
     };
@@ -67,7 +68,10 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
     }
     // SAFETY: by the caller's promise.
     let profile = unsafe { load::load_late(vm, settings) }?;
-    let started = profile.jvmti.current_thread(jni).map_err(|error| error.to_string());
+    let started = profile
+        .jvmti
+        .current_thread(jni)
+        .map_err(|error| error.to_string());
     started.and_then(|thread| {
         start::start(profile, jni, thread.as_raw());
         match profile.phase() {

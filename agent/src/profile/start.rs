@@ -8,6 +8,7 @@ use jni_sys::{jobject, jvalue};
 
 use super::callbacks::{register, register_by_name, sample_thread};
 use super::{Engine, Phase, Profile, exit_hook, load, virtual_threads};
+use crate::control;
 use crate::report;
 use crate::vm::{
     self, Capabilities, JavaThreads, Jni, LocalRef, NativeThread, VmLibrary, VmStructs,
@@ -59,6 +60,9 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if profile.settings.modes.tracks_objects() && exit_hook::is_needed(structs) {
         profile.collector_stops.store(true, Ordering::Release);
         exit_hook::register(profile, jni);
+    }
+    if let Some(&vm) = profile.control.get() {
+        control::open_or_say(vm);
     }
     // Last, so that what the agent allocates here is not taken for the program's.
     if let Some(sites) = profile.heap_sites {

@@ -17,7 +17,7 @@ macro_rules! call {
     ($jvmti:expr, $name:ident $(, $arg:expr)* $(,)?) => {{
         let env = $jvmti.as_raw();
         // SAFETY: `Jvmti` holds an environment that GetEnv returned and that is
-        // never disposed of, so the table is valid; the arguments are what the
+        // disposed of only when nothing uses it any more, so the table is valid; the arguments are what the
         // JVMTI specification asks for in this function.
         unsafe {
             match (**env).$name {

@@ -20,7 +20,7 @@ pub struct LocalRef<'a> {
     scope: PhantomData<&'a Jni>,
 }
 
-/// A global reference. It is kept for the life of the VM: the agent only pins
+/// A global reference. It exists until [`Jni::delete_global`]: the agent only pins
 /// its own few objects with it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct GlobalRef(jobject);
@@ -262,6 +262,11 @@ impl Jni {
     /// `NewGlobalRef`.
     pub fn new_global(&self, object: jobject) -> GlobalRef {
         GlobalRef(jni!(self, v1_2.NewGlobalRef, object))
+    }
+
+    /// `DeleteGlobalRef`. No copy may be used afterwards.
+    pub fn delete_global(&self, global: GlobalRef) {
+        jni!(self, v1_2.DeleteGlobalRef, global.0);
     }
 
     /// `NewWeakGlobalRef`.

@@ -17,6 +17,24 @@ unsafe impl Send for VmLibrary {}
 // SAFETY: as above.
 unsafe impl Sync for VmLibrary {}
 
+/// Keeps this library in memory: the VM unloads it when an attempt to attach fails, but threads and
+/// signals of an earlier run may still be in it.
+pub fn pin_library() {
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    let here = pin_library as fn() as *const c_void;
+    // SAFETY: `info` is writable; dladdr accepts any address.
+    if unsafe { libc::dladdr(here, info.as_mut_ptr()) } != 0 {
+        // SAFETY: dladdr has filled the structure in, with a path that is valid; the flags only pin
+        // what is loaded.
+        unsafe {
+            libc::dlopen(
+                info.assume_init().dli_fname,
+                libc::RTLD_NOLOAD | libc::RTLD_NODELETE | libc::RTLD_LAZY,
+            )
+        };
+    }
+}
+
 impl VmLibrary {
     /// Finds the library that the functions of `jvmti` lie in.
     pub fn of(jvmti: Jvmti) -> Option<Self> {

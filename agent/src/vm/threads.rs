@@ -52,6 +52,16 @@ impl Jvmti {
         Ok(unsafe { VmMemory::new(self, threads, count.max(0) as usize) })
     }
 
+    /// The current thread.
+    ///
+    /// # Errors
+    /// What `GetCurrentThread` says.
+    pub fn current_thread(self, jni: &Jni) -> Result<LocalRef<'_>> {
+        let mut thread = ptr::null_mut();
+        call!(self, GetCurrentThread, &mut thread)?;
+        Ok(jni.own(thread))
+    }
+
     /// Name and groups of a thread; null is the current one.
     ///
     /// # Errors

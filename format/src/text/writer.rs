@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use super::PRELUDE;
 use super::escape::{Name, Quoted, Remark};
 use crate::ids::{ThreadSerial, TraceSerial};
-use crate::model::{CpuKind, Frame, Header, Line, OldCpuRow, SignedMethod, Settings, ThreadStart, Trace};
+use crate::model::{
+    CpuKind, Frame, Header, Line, OldCpuRow, Settings, SignedMethod, ThreadStart, Trace,
+};
 use crate::rank::RankedCpuTable;
 use crate::serial_set::SerialSet;
 use crate::writer::{InnermostMethod, ProfileWriter};

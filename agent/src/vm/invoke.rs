@@ -1,0 +1,71 @@
+//! The VM itself: how a thread of the agent's own becomes one of Java.
+
+use std::ffi::{CStr, c_void};
+use std::ptr;
+
+use jni_sys::{JNI_OK, JNI_VERSION_1_8, JavaVM, JavaVMAttachArgs, jint};
+
+use super::Jni;
+
+/// The VM that has loaded the agent.
+#[derive(Clone, Copy)]
+pub struct VmHandle(*mut JavaVM);
+
+// SAFETY: the functions of the invocation interface may be called by any thread.
+unsafe impl Send for VmHandle {}
+// SAFETY: as above.
+unsafe impl Sync for VmHandle {}
+
+impl VmHandle {
+    /// Wraps the VM.
+    ///
+    /// # Safety
+    /// `vm` is the pointer that the VM passed to the agent's entry point.
+    pub unsafe fn new(vm: *mut JavaVM) -> Self {
+        Self(vm)
+    }
+
+    /// The raw pointer.
+    pub fn as_raw(self) -> *mut JavaVM {
+        self.0
+    }
+
+    /// The environment of the current thread; `None` when the VM does not know it.
+    pub fn current(self) -> Option<Jni> {
+        let mut env: *mut c_void = ptr::null_mut();
+        // SAFETY: the VM is valid for the life of the process, `env` is a local.
+        let code = unsafe { ((**self.0).v1_2.GetEnv)(self.0, &mut env, JNI_VERSION_1_8) };
+        // SAFETY: GetEnv has given the environment of this very thread.
+        (code == JNI_OK && !env.is_null()).then(|| unsafe { Jni::new(env.cast()) })
+    }
+
+    /// Runs `body` with the current thread known to the VM, as a daemon.
+    ///
+    /// # Errors
+    /// The VM's code when it takes no more threads.
+    pub fn attached<T>(self, body: impl FnOnce(&Jni) -> T) -> Result<T, jint> {
+        const NAME: &CStr = c"HPROF control";
+        let mut arguments = JavaVMAttachArgs {
+            version: JNI_VERSION_1_8,
+            name: NAME.as_ptr().cast_mut(),
+            group: ptr::null_mut(),
+        };
+        let mut env: *mut c_void = ptr::null_mut();
+        // SAFETY: as above; the arguments live until the call returns.
+        let code = unsafe {
+            ((**self.0).v1_4.AttachCurrentThreadAsDaemon)(
+                self.0,
+                &mut env,
+                (&raw mut arguments).cast(),
+            )
+        };
+        if code != JNI_OK || env.is_null() {
+            return Err(code);
+        }
+        // SAFETY: the VM has given the environment of this very thread.
+        let result = body(&unsafe { Jni::new(env.cast()) });
+        // SAFETY: this thread was attached above, and runs no Java code.
+        unsafe { ((**self.0).v1_2.DetachCurrentThread)(self.0) };
+        Ok(result)
+    }
+}

@@ -1,0 +1,230 @@
+//! Profiles of JVMs that run already, and the control socket.
+
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use java_test_harness::{Jdk, Run, Running, agent_library, each_jdk};
+
+/// The control socket.
+fn socket(running: &Running) -> PathBuf {
+    format!("/tmp/.hprof_rs_pid{}", running.pid()).into()
+}
+
+/// What the agent answers.
+fn ask(running: &Running, request: &str) -> String {
+    let mut stream = UnixStream::connect(socket(running)).expect("a control socket");
+    writeln!(stream, "{request}").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply
+}
+
+fn value<'a>(reply: &'a str, name: &str) -> &'a str {
+    let mut lines = reply.lines().filter_map(|line| line.split_once('='));
+    let found = lines.find(|(key, _)| *key == name);
+    found.unwrap_or_else(|| panic!("no {name} in {reply}")).1
+}
+
+/// Loads the agent with `jcmd`; what that says.
+fn attach(running: &Running, options: &str) -> String {
+    let library = agent_library().to_str().expect("a path");
+    if options.is_empty() {
+        running.jcmd(&["JVMTI.agent_load", library])
+    } else {
+        running.jcmd(&["JVMTI.agent_load", library, &format!("\"{options}\"")])
+    }
+}
+
+fn start(jdk: &'static Jdk) -> Running {
+    let running = Run::new(jdk)
+        .jvm_arg("-XX:+UnlockDiagnosticVMOptions")
+        .class("DumpLoop")
+        .start();
+    running.wait_for_line("first");
+    running
+}
+
+fn release(running: &Running) {
+    std::fs::write(running.path("go"), "").unwrap();
+    running.wait_for_line("second");
+    std::fs::write(running.path("end"), "").unwrap();
+}
+
+/// Threads, descriptors and CPU timers of the process.
+fn traces_of(running: &Running) -> (Vec<String>, usize, usize) {
+    let at = |name: &str| format!("/proc/{}/{name}", running.pid());
+    let tasks = std::fs::read_dir(at("task")).unwrap();
+    let mut names: Vec<String> = tasks
+        .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok())
+        .filter(|name| name.contains("HPROF"))
+        .collect();
+    names.sort();
+    let descriptors = std::fs::read_dir(at("fd")).unwrap().count();
+    let timers = std::fs::read_to_string(at("timers")).unwrap_or_default();
+    (names, descriptors, timers.matches("ID:").count())
+}
+
+#[test]
+fn samples_begin_and_end_while_the_program_runs() {
+    each_jdk(|jdk| {
+        let running = start(jdk);
+        attach(&running, "");
+        assert_eq!(value(&ask(&running, "status"), "state"), "idle");
+        let before = traces_of(&running);
+        for round in 0..3 {
+            let file = running.path(&format!("{round}.txt"));
+            let request = format!("start cpu=samples,interval=1,file={}", file.display());
+            let reply = ask(&running, &request);
+            assert_eq!(value(&reply, "state"), "running", "{reply}");
+            assert_eq!(value(&reply, "modes"), "cpu=samples");
+            running.wait_until("samples", |running| {
+                value(&ask(running, "metrics"), "samples")
+                    .parse::<u32>()
+                    .unwrap()
+                    > 50
+            });
+            assert!(traces_of(&running).2 > 0, "no timers");
+            let reply = ask(&running, "detach");
+            assert!(reply.starts_with("ok\n"), "{reply}");
+            assert_eq!(value(&reply, "output"), file.to_str().unwrap());
+            running.wait_until("the end of the agent's threads", |running| {
+                traces_of(running).0.is_empty()
+            });
+            assert!(!socket(&running).exists());
+            assert_eq!(traces_of(&running).2, 0, "timers stay");
+            attach(&running, "");
+        }
+        let after = traces_of(&running);
+        assert_eq!(after.0, before.0);
+        assert!(
+            after.1 <= before.1,
+            "descriptors: {} and {}",
+            before.1,
+            after.1
+        );
+        release(&running);
+        let outcome = running.finish().expect_status(0);
+        for round in 0..3 {
+            let profile = outcome.text_profile(&format!("{round}.txt"));
+            assert!(profile.samples_with("DumpLoop.second") > 40);
+            assert_eq!(profile.samples_with("DumpLoop.third"), 0);
+            assert_eq!(profile.counter("internal_errors"), 0);
+        }
+    });
+}
+
+#[test]
+fn an_attached_run_goes_on_to_the_end_of_the_vm() {
+    each_jdk(|jdk| {
+        let running = start(jdk);
+        attach(&running, "cpu=samples,format=b,file=late.hprof");
+        release(&running);
+        let outcome = running.finish().expect_status(0);
+        let profile = outcome.binary_profile("late.hprof");
+        assert!(profile.samples_with("DumpLoop.third") >= 20);
+        assert_eq!(profile.samples_with("DumpLoop.first"), 0);
+    });
+}
+
+#[test]
+fn modes_are_stopped_started_reset_and_dumped_one_by_one() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk)
+            .agent("cpu=samples,heap=sites,heapinterval=64k,interval=1,file=p.txt")
+            .class("DumpLoop")
+            .start();
+        running.wait_for_line("first");
+        let mode = std::fs::metadata(socket(&running))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let samples = || {
+            value(&ask(&running, "metrics"), "samples")
+                .parse::<u32>()
+                .unwrap()
+        };
+        assert!(samples() > 0);
+        assert!(ask(&running, "stop cpu").starts_with("ok\n"));
+        assert!(ask(&running, "reset cpu").starts_with("ok\n"));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert_eq!(samples(), 0, "counted while stopped");
+        assert!(ask(&running, "start").starts_with("ok\n"));
+        running.wait_until("samples", |_| samples() > 20);
+        let reply = ask(&running, "dump sites");
+        assert_eq!(
+            value(&reply, "output"),
+            running.path("p.txt").to_str().unwrap()
+        );
+        assert!(samples() > 20, "a dump of sites forgot the samples");
+        assert!(ask(&running, "dump cpu").starts_with("ok\n"));
+        assert!(ask(&running, "dump heap").starts_with("ok\n"));
+        assert!(ask(&running, "gc").starts_with("ok\n"));
+        assert!(ask(&running, "dump monitor").starts_with("error this run does not record"));
+        assert!(ask(&running, "stop heap").starts_with("error "));
+        assert!(ask(&running, "nonsense").starts_with("error unknown request"));
+        assert!(ask(&running, "start file=other.txt,cpu=samples").starts_with("error a run is"));
+        assert!(ask(&running, &"x".repeat(100_000)).starts_with("error "));
+        release(&running);
+        let outcome = running.finish().expect_status(0);
+        assert!(!PathBuf::from(format!("/tmp/.hprof_rs_pid{}", outcome.pid)).exists());
+        let profile = outcome.text_profile("p.txt");
+        assert_eq!(profile.tables.len(), 2, "one asked for, one at the end");
+        assert_eq!(profile.site_tables.len(), 2);
+        assert_eq!(profile.heaps.len(), 1);
+        assert_eq!(profile.tables[0].rows.len(), profile.tables[0].rows.len());
+    });
+}
+
+#[test]
+fn what_a_late_start_cannot_do_says_why() {
+    let running = start(Jdk::feature_release(17));
+    attach(&running, "");
+    let reply = ask(&running, "start cpu=times");
+    assert!(
+        reply.starts_with("error cpu=times counts calls in classes"),
+        "{reply}"
+    );
+    let reply = ask(&running, "start cpu=sampels");
+    assert!(
+        reply.starts_with("error ") && reply.contains("option value must be"),
+        "{reply}"
+    );
+    let reply = ask(&running, "start depth=3");
+    assert!(
+        reply.starts_with("error these options name no mode"),
+        "{reply}"
+    );
+    assert!(ask(&running, "dump").starts_with("error nothing is profiled"));
+    let said = attach(&running, "bogus=1");
+    assert!(
+        said.contains("-1") || said.contains("return code"),
+        "{said}"
+    );
+    assert!(ask(&running, "detach").starts_with("ok\n"));
+    release(&running);
+    let outcome = running.finish().expect_status(0);
+    assert!(
+        outcome.stderr.contains("Unknown option: bogus"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn heap_modes_can_begin_late() {
+    each_jdk(|jdk| {
+        let running = start(jdk);
+        attach(&running, "heap=sites,heapinterval=1k,file=sites.txt");
+        assert!(ask(&running, "dump heap").starts_with("ok\n"));
+        let reply = ask(&running, "detach");
+        assert!(reply.starts_with("ok\n"), "{reply}");
+        release(&running);
+        let outcome = running.finish().expect_status(0);
+        let profile = outcome.text_profile("sites.txt");
+        assert_eq!((profile.heaps.len(), profile.site_tables.len()), (1, 1));
+        assert!(!profile.sites().rows.is_empty());
+    });
+}
