@@ -29,7 +29,8 @@ fn value<'a>(reply: &'a str, name: &str) -> &'a str {
 
 /// Loads the agent with `jcmd`; what that says.
 fn attach(running: &Running, options: &str) -> String {
-    let library = agent_library().to_str().expect("a path");
+    let library = agent_library();
+    let library = library.to_str().expect("a path");
     if options.is_empty() {
         running.jcmd(&["JVMTI.agent_load", library])
     } else {

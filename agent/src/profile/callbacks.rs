@@ -268,6 +268,9 @@ pub(super) fn register_by_name(profile: &'static Profile, jni: &Jni, thread: job
 }
 
 fn no_timer(profile: &Profile, error: &std::io::Error) {
+    if profile.phase() != Phase::Live {
+        return;
+    }
     if profile.registry.count_without_timer() {
         report::error(&format!(
             "a thread got no CPU timer and is not sampled: {error}; \

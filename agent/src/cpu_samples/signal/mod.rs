@@ -44,6 +44,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use parking_lot::RwLock;
+
 use crate::vm::{Jvmti, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use code_cache::CodeCache;
@@ -56,6 +58,8 @@ pub struct SignalEngine {
     walk: AsyncGetCallTrace,
     /// Null while nothing is sampled for good.
     ring: AtomicPtr<Ring>,
+    /// Threads may be registered: there is a handler.
+    open: RwLock<bool>,
     /// Handlers at work.
     active: AtomicUsize,
     slots: Slots,
@@ -96,6 +100,7 @@ impl SignalEngine {
         Ok(Self {
             walk,
             ring: AtomicPtr::new(Box::into_raw(Box::new(Ring::new(depth)))),
+            open: RwLock::new(true),
             active: AtomicUsize::new(0),
             slots: Slots::new(),
             unwinder: Unwinder::new(CodeCache::of(structs)),
@@ -124,16 +129,20 @@ impl SignalEngine {
         self.exchange_ring(Some(Ring::new(depth)), |_| {});
         self.slots.mute_all(false);
         self.foreign.store(0, Ordering::Relaxed);
+        *self.open.write() = true;
         self.set_sampling(true);
         Ok(installed)
     }
 
-    /// Ends sampling for good: no timer, no handler and no queue stays behind. The
-    /// threads' timers must have been ended before.
+    /// Ends sampling for good: no timer, no handler and no queue stays behind.
     pub fn uninstall(&self, installed: Installed) {
         self.set_sampling(false);
-        installed.remove(handler::on_signal);
+        // Waits for threads that are being registered; those to come get no timer.
+        *self.open.write() = false;
+        self.slots.release_all(timer::delete);
+        // Waits for the handlers at work.
         self.exchange_ring(None, |_| {});
+        installed.remove(handler::on_signal);
     }
 
     /// Makes room for stacks of `depth` frames from now on; `consume` gets the
@@ -195,6 +204,10 @@ impl SignalEngine {
         thread: ThreadSlot,
         installed: Installed,
     ) -> std::io::Result<SlotToken> {
+        let open = self.open.read();
+        if !*open {
+            return Err(std::io::ErrorKind::NotConnected.into());
+        }
         let token = self
             .slots
             .acquire(thread)

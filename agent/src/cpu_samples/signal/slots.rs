@@ -239,6 +239,21 @@ impl Slots {
         (timer >= 0).then_some(TimerId(timer))
     }
 
+    /// Frees all slots; `delete` gets their timers.
+    pub(super) fn release_all(&self, mut delete: impl FnMut(TimerId)) {
+        let used = self.free.lock().used;
+        for index in 0..used {
+            let generation = self
+                .slot(index)
+                .map_or(0, |slot| slot.generation.load(Ordering::Acquire));
+            let timer = match generation {
+                0 => None,
+                generation => self.release(SlotToken { index, generation }),
+            };
+            timer.map(&mut delete);
+        }
+    }
+
     fn live(&self, token: SlotToken) -> Option<&Slot> {
         let slot = self.slot(token.index)?;
         (slot.generation.load(Ordering::Acquire) == token.generation).then_some(slot)
@@ -310,6 +325,23 @@ mod tests {
         for (serial, token) in tokens.iter().enumerate() {
             let current = slots.current(token.as_signal_value()).unwrap();
             assert_eq!(current.serial() as usize, serial);
+        }
+    }
+
+    #[test]
+    fn when_all_are_released_no_signal_finds_its_thread() {
+        let slots = Slots::new();
+        let tokens: Vec<_> = (0..300)
+            .map(|n| slots.acquire(thread(n)).unwrap())
+            .collect();
+        slots.set_timer(tokens[7], TimerId(5));
+        slots.release(tokens[3]);
+        let mut timers = Vec::new();
+        slots.release_all(|timer| timers.push(timer));
+        assert_eq!(timers, [TimerId(5)]);
+        for token in tokens {
+            assert!(slots.current(token.as_signal_value()).is_none());
+            assert!(slots.release(token).is_none(), "released twice");
         }
     }
 
