@@ -48,7 +48,7 @@ impl Collector {
                 refused: outcome.clone().err(),
             };
             self.output.write(|writer| writer.mark(&reply.to_string()));
-            if self.output.end_dump() != DumpEnd::Again {
+            if self.output.end_reply() != DumpEnd::Again {
                 break outcome;
             }
         };

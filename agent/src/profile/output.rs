@@ -34,14 +34,17 @@ pub(super) struct Output {
     dump: DumpState,
     /// What every profile of this run starts with.
     begin: Option<Box<Begin>>,
-    /// The threads that live.
+    /// The threads that live, and those whose end the front-end may not have got.
     threads: BTreeMap<ThreadSerial, ThreadInfo>,
+    ended: Vec<ThreadSerial>,
     /// The front-end that was lost.
     lost: Option<Endpoint>,
     /// The file that took its place, while there is a front-end again.
     parked: Option<Parked>,
     /// The connection has taken a dump.
     proven: bool,
+    /// The output has a dump.
+    dumped: bool,
 }
 
 /// A file to go on with when a front-end is lost again.
@@ -50,6 +53,7 @@ struct Parked {
     sink: SharedSink,
     /// The last thread that it knows.
     last_thread: Option<ThreadSerial>,
+    dumped: bool,
 }
 
 /// How far a dump is.
@@ -100,6 +104,8 @@ impl Output {
             dump: DumpState::None,
             begin: None,
             threads: BTreeMap::new(),
+            ended: Vec::new(),
+            dumped: false,
             lost: None,
             parked: None,
             proven: true,
@@ -124,7 +130,9 @@ impl Output {
         if self.failed || self.dump != DumpState::None {
             return None;
         }
-        self.commit();
+        if self.dumped {
+            self.commit();
+        }
         let source = sink.source().ok()?;
         report::note(&format!(
             "the front-end at {} is there again; the profile goes on there",
@@ -135,6 +143,7 @@ impl Output {
             writer: std::mem::replace(&mut self.writer, writer),
             sink: std::mem::replace(&mut self.sink, shared),
             last_thread: self.threads.keys().next_back().copied(),
+            dumped: std::mem::replace(&mut self.dumped, false),
         });
         self.proven = false;
         self.start_over();
@@ -163,8 +172,15 @@ impl Output {
 
     /// Tells that a thread ended.
     pub(super) fn thread_end(&mut self, serial: ThreadSerial) {
-        self.threads.remove(&serial);
+        self.ended.push(serial);
         self.write(|writer| writer.thread_end(serial));
+    }
+
+    /// All that was written is where it should be: who has ended is of no interest any more.
+    fn forget_ended(&mut self) {
+        for serial in self.ended.drain(..) {
+            self.threads.remove(&serial);
+        }
     }
 
     /// Writes something, unless writing has failed before.
@@ -187,6 +203,14 @@ impl Output {
         if self.flushed.elapsed() > FLUSH_EVERY {
             self.flushed = Instant::now();
             self.write(|writer| writer.flush());
+            let confirmed = match &*self.sink.0.lock() {
+                Some(Sink::Net(net)) => net.is_confirmed(),
+                Some(Sink::File(_)) => true,
+                None => false,
+            };
+            if confirmed {
+                self.forget_ended();
+            }
         }
     }
 
@@ -202,10 +226,21 @@ impl Output {
         match state {
             DumpState::Interrupted => DumpEnd::Again,
             _ if committed => {
-                self.proven = true;
+                (self.proven, self.dumped) = (true, true);
                 DumpEnd::Written
             }
             _ => DumpEnd::Failed,
+        }
+    }
+
+    /// A reply to a command is complete. What is lost with the front-end that wanted it is not
+    /// missed, so nobody waits for it to arrive.
+    pub(super) fn end_reply(&mut self) -> DumpEnd {
+        self.write(|writer| writer.flush());
+        match std::mem::replace(&mut self.dump, DumpState::None) {
+            DumpState::Interrupted => DumpEnd::Again,
+            _ if self.failed => DumpEnd::Failed,
+            _ => DumpEnd::Written,
         }
     }
 
@@ -226,13 +261,17 @@ impl Output {
                         file.path().display()
                     ));
                 }
+                self.ended.drain(..).for_each(|serial| {
+                    self.threads.remove(&serial);
+                });
                 return committed.is_ok();
             }
             Some(Sink::Net(net)) => net.confirm(),
             None => Err(io::ErrorKind::NotConnected.into()),
         };
-        if let Err(error) = &committed {
-            self.fail(error);
+        match &committed {
+            Ok(()) => self.forget_ended(),
+            Err(error) => self.fail(error),
         }
         committed.is_ok()
     }
@@ -248,6 +287,11 @@ impl Output {
 
     /// The last word: the front-end sees the end of the stream.
     pub(super) fn close(&mut self) {
+        if let Some(parked) = self.parked.take_if(|parked| !parked.dumped)
+            && let Some(Sink::File(file)) = parked.sink.take()
+        {
+            file.discard();
+        }
         if let Some(Sink::Net(net)) = &*self.sink.0.lock() {
             net.close();
         }
@@ -318,6 +362,7 @@ impl Output {
     /// Goes on with the file, which lacks the threads that have started meanwhile.
     fn unpark(&mut self, parked: Parked) {
         (self.writer, self.sink) = (parked.writer, parked.sink);
+        self.dumped = parked.dumped;
         let new = |serial: &ThreadSerial| parked.last_thread.is_none_or(|last| *serial > last);
         let mut threads = self.threads.iter().filter(|(serial, _)| new(serial));
         let written =
@@ -339,7 +384,9 @@ impl Output {
         let written = begin.map_or(Ok(()), |begin| begin.write(&mut *self.writer));
         let written = written.and_then(|()| {
             let mut threads = self.threads.iter();
-            threads.try_for_each(|(&serial, info)| write_thread(&mut *self.writer, serial, info))
+            threads.try_for_each(|(&serial, info)| write_thread(&mut *self.writer, serial, info))?;
+            let mut ended = self.ended.iter();
+            ended.try_for_each(|&serial| self.writer.thread_end(serial))
         });
         if let Err(error) = written {
             self.fail(&error);

@@ -149,6 +149,11 @@ impl NetSink {
         }
     }
 
+    /// Whether the other side has all that was written.
+    pub fn is_confirmed(&self) -> bool {
+        self.unconfirmed() == 0
+    }
+
     /// Waits until the other side has all that was written: until then a connection that breaks
     /// takes it along.
     ///
