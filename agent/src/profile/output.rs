@@ -99,6 +99,14 @@ impl Output {
         committed.is_ok()
     }
 
+    /// The whole profile's file under its final name, if it is one.
+    pub(super) fn finished_file(&self) -> Option<PathBuf> {
+        let sink = self.sink.0.lock();
+        let path = sink.path();
+        let whole = !self.failed && sink.current_path() == path && path.is_file();
+        whole.then(|| path.to_owned())
+    }
+
     /// Drops the profile before anything was written.
     pub(super) fn discard(self) {
         drop(self.writer);
