@@ -34,7 +34,10 @@ fn finished_binary_files_have_no_fault() {
 fn heap_dumps_of_every_collector_have_no_fault() {
     each_collector(|jdk, collector| {
         let run = Run::new(jdk).jvm_args(collector.arguments());
-        let outcome = run.agent("heap=dump,format=b,debug=y").class("HelloWorld").run();
+        let outcome = run
+            .agent("heap=dump,format=b,debug=y")
+            .class("HelloWorld")
+            .run();
         let outcome = outcome.expect_status(0);
         assert!(outcome.stderr.contains(", 0 faults"));
         assert_eq!(outcome.files(), ["java.hprof"]);
