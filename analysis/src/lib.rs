@@ -10,6 +10,8 @@
 
 pub mod contents;
 pub mod diff;
+pub mod dominators;
+pub mod graph;
 pub mod heap;
 pub mod input;
 pub mod names;
