@@ -50,7 +50,9 @@ impl Sample {
 
     fn bytes(&self, reached: &[bool]) -> u64 {
         let all = reached.iter().zip(&self.units);
-        all.filter(|(reached, _)| **reached).map(|(_, &units)| 8 * u64::from(units)).sum()
+        all.filter(|(reached, _)| **reached)
+            .map(|(_, &units)| 8 * u64::from(units))
+            .sum()
     }
 
     fn check<N: Number>(
@@ -64,7 +66,9 @@ impl Sample {
         let dominators = wrap(tree);
         let live = self.reached(None);
         prop_assert_eq!(dominators.live_bytes(), self.bytes(&live));
-        let tops = dominators.children(None).map(|place| dominators.retained(place));
+        let tops = dominators
+            .children(None)
+            .map(|place| dominators.retained(place));
         prop_assert_eq!(tops.sum::<u64>(), self.bytes(&live));
         for object in 0..self.lists.len() {
             let Some(place) = dominators.place(object) else {
@@ -122,7 +126,13 @@ proptest! {
 fn a_long_list_needs_no_deep_recursion() {
     let count = 300_000;
     let lists: Vec<Vec<usize>> = (0..count)
-        .map(|at| if at + 1 < count { vec![at + 1, 0] } else { vec![7] })
+        .map(|at| {
+            if at + 1 < count {
+                vec![at + 1, 0]
+            } else {
+                vec![7]
+            }
+        })
         .collect();
     let references = References::<u32>::of_lists(&lists);
     let class_of = vec![0; count];

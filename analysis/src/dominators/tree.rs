@@ -90,7 +90,13 @@ impl<N: Number> Tree<N> {
         drop((under, vertex, dominator));
         let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
         let sums = match u32::try_from(total) {
-            Ok(_) => Sums::Narrow(sum(&objects, units, store, |units| units, u32::wrapping_add)?),
+            Ok(_) => Sums::Narrow(sum(
+                &objects,
+                units,
+                store,
+                |units| units,
+                u32::wrapping_add,
+            )?),
             Err(_) => Sums::Wide(sum(&objects, units, store, u64::from, u64::wrapping_add)?),
         };
         Ok(Self {
@@ -105,6 +111,11 @@ impl<N: Number> Tree<N> {
     /// The number of objects in the tree.
     pub fn len(&self) -> usize {
         self.objects.len()
+    }
+
+    /// True if no object is reached.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
     }
 
     /// The place of an object, if it is reached.

@@ -367,7 +367,8 @@ impl<N: Number> Worker<'_, '_, '_, N> {
             };
             self.targets.clear();
             let statics = class.statics.iter().chain(&class.constants);
-            let objects = statics.filter(|s| BasicType::from_code(s.type_code) == Some(BasicType::Object));
+            let objects =
+                statics.filter(|s| BasicType::from_code(s.type_code) == Some(BasicType::Object));
             let ids = [class.super_id, class.loader, class.signers, class.domain];
             for id in ids.into_iter().chain(objects.map(|s| s.bits)) {
                 if id != 0 {

@@ -162,7 +162,9 @@ impl Classes {
             ..Self::default()
         };
         // Stands for classes that are not known.
-        classes.list.push(Class::unknown(0, "<unknown class>".to_owned()));
+        classes
+            .list
+            .push(Class::unknown(0, "<unknown class>".to_owned()));
         let text = |id| names.string(id).unwrap_or_default().into_owned();
         let mut shapes: FxHashMap<ObjectId, ClassShape> = FxHashMap::default();
         for raw in raw {
@@ -235,7 +237,7 @@ impl Classes {
     }
 
     /// The classes that an index holds.
-    pub(super) fn of_list(list: Vec<Class>, id_size: IdSize) -> Self {
+    pub(crate) fn of_list(list: Vec<Class>, id_size: IdSize) -> Self {
         let mut classes = Self {
             id_bytes: id_size.bytes(),
             ..Self::default()
@@ -301,7 +303,8 @@ impl Classes {
 
     /// True if a class or one of its super classes has this name.
     pub fn is_a(&self, class: u32, name: &str) -> bool {
-        self.hierarchy(class).any(|class| self.get(class).name == name)
+        self.hierarchy(class)
+            .any(|class| self.get(class).name == name)
     }
 
     /// All fields of an instance, in the order of their values.
@@ -347,7 +350,5 @@ impl Class {
 }
 
 fn class_name(names: &Names, id: ObjectId) -> String {
-    names
-        .class(id)
-        .unwrap_or_else(|| format!("<class {id:x}>"))
+    names.class(id).unwrap_or_else(|| format!("<class {id:x}>"))
 }

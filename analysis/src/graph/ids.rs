@@ -441,6 +441,9 @@ mod tests {
             (0..10_000u64).for_each(|n| part.add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) & !7));
             part.suits()
         };
-        assert_eq!(plans.into_iter().map(suits).collect::<Vec<_>>(), [false, false, true]);
+        assert_eq!(
+            plans.into_iter().map(suits).collect::<Vec<_>>(),
+            [false, false, true]
+        );
     }
 }

@@ -46,7 +46,6 @@ impl<'a, N: Number> Links<'a, N> {
     /// True if the object keeps nothing alive.
     #[inline(always)]
     pub fn is_leaf(&self, object: usize) -> bool {
-        self.view.is_empty(object)
-            && self.class_objects[self.class_of[object] as usize] == N::NONE
+        self.view.is_empty(object) && self.class_objects[self.class_of[object] as usize] == N::NONE
     }
 }

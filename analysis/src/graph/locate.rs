@@ -88,7 +88,11 @@ impl Graph {
     /// The sub-records of a run.
     pub fn sub_records<'f>(&self, file: &'f [u8], block: &Block) -> SubRecords<'f> {
         let range = block.offset as usize..(block.offset + block.bytes) as usize;
-        SubRecords::new(file.get(range).unwrap_or_default(), self.id_size, block.offset)
+        SubRecords::new(
+            file.get(range).unwrap_or_default(),
+            self.id_size,
+            block.offset,
+        )
     }
 }
 

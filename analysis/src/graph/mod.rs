@@ -29,8 +29,10 @@ use crate::heap::{Layout, LayoutSource};
 
 pub use array::{Array, Plain, Store};
 pub use classes::{Class, ClassKind, Classes, Field, PlacedField, Static};
+pub(crate) use ids::IdMapHead;
 pub use ids::{IdMap, IdPlan};
 pub use links::Links;
+pub(crate) use locate::Blocks;
 pub use number::Number;
 pub use options::{Follow, ReferenceKind};
 pub(crate) use references::TooMany;
@@ -203,7 +205,10 @@ impl Graph {
         gaps.without_class = counts.without_class;
         let heap_name = |(heap, name)| {
             let name = names.string(name);
-            (heap, name.map_or_else(String::new, |name| name.into_owned()))
+            (
+                heap,
+                name.map_or_else(String::new, |name| name.into_owned()),
+            )
         };
         Ok(Self {
             id_size,

@@ -28,6 +28,16 @@ pub struct ReferenceView<'a, N> {
 }
 
 impl<N: Number> References<N> {
+    /// The number of objects.
+    pub fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// True if there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+
     /// Ready for look-ups.
     pub fn view(&self) -> ReferenceView<'_, N> {
         ReferenceView {

@@ -10,17 +10,7 @@ pub const NOTHING: u32 = u32::MAX;
 
 /// A reason why an object is alive.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    FromBytes,
-    IntoBytes,
-    Immutable,
-    KnownLayout,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
 )]
 #[repr(C)]
 pub struct GraphRoot {
@@ -41,7 +31,9 @@ impl GraphRoot {
         let (tag, thread, frame, trace) = match kind {
             RootKind::Unknown => (tag::ROOT_UNKNOWN, None, None, None),
             RootKind::JniGlobal { .. } => (tag::ROOT_JNI_GLOBAL, None, None, None),
-            RootKind::JniLocal { thread, frame } => (tag::ROOT_JNI_LOCAL, Some(thread), frame, None),
+            RootKind::JniLocal { thread, frame } => {
+                (tag::ROOT_JNI_LOCAL, Some(thread), frame, None)
+            }
             RootKind::JavaFrame { thread, frame } => {
                 (tag::ROOT_JAVA_FRAME, Some(thread), frame, None)
             }

@@ -82,7 +82,11 @@ impl Pass<'_> {
         work: impl Fn(&dyn Fn() -> Option<usize>) -> P + Sync,
     ) -> Vec<P> {
         let machine = thread::available_parallelism().map_or(1, NonZero::get);
-        let wanted = if self.threads == 0 { machine } else { self.threads };
+        let wanted = if self.threads == 0 {
+            machine
+        } else {
+            self.threads
+        };
         let next = AtomicUsize::new(0);
         let take = || {
             let task = next.fetch_add(1, Ordering::Relaxed);

@@ -16,6 +16,6 @@ pub use census::{ArrayCount, Census, ClassCount, HeapCount, RootCounts};
 pub use class_shape::ClassShape;
 pub use histogram::{Group, Histogram, Row, Totals, histogram, layout};
 pub use largest::{Large, LargeKind, Largest, PREVIEW};
-pub(crate) use layout_votes::LayoutVotes;
 pub use layout::{Layout, LayoutSource, Sizes};
+pub(crate) use layout_votes::LayoutVotes;
 pub use thread_names::thread_names;
