@@ -301,7 +301,11 @@ fn a_front_end_that_comes_back_gets_a_profile_of_its_own() {
     assert!(profile.samples_with("DumpLoop.first") >= 20);
     assert!(profile.samples_with("DumpLoop.third") >= 10);
     assert_eq!(profile.thread("main").group, "main");
-    assert_eq!(outcome.files(), ["end", "go"], "a file without a dump stays");
+    assert_eq!(
+        outcome.files(),
+        ["end", "go"],
+        "a file without a dump stays"
+    );
 }
 
 /// Numbers that look random, the same in every run (xorshift).

@@ -141,7 +141,7 @@ impl TraceTable {
         self.traces.len()
     }
 
-    /// Roughly how many bytes the table takes.
+    /// Rough bytes of the table.
     pub fn bytes(&self) -> usize {
         self.traces.len() * TRACE_OVERHEAD + self.frames.len() * size_of::<FrameId>()
     }

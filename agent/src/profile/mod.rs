@@ -9,6 +9,7 @@
 //! ```
 
 mod callbacks;
+mod check;
 mod collector;
 mod commands;
 mod exit_hook;

@@ -285,6 +285,17 @@ impl Output {
         }
     }
 
+    /// The whole profile's file under its final name, if it is one.
+    pub(super) fn finished_file(&self) -> Option<PathBuf> {
+        let sink = self.sink.0.lock();
+        let Some(Sink::File(file)) = &*sink else {
+            return None;
+        };
+        let path = file.path();
+        let whole = !self.failed && file.current_path() == path && path.is_file();
+        whole.then(|| path.to_owned())
+    }
+
     /// The last word: the front-end sees the end of the stream.
     pub(super) fn close(&mut self) {
         if let Some(parked) = self.parked.take_if(|parked| !parked.dumped)
@@ -384,7 +395,8 @@ impl Output {
         let written = begin.map_or(Ok(()), |begin| begin.write(&mut *self.writer));
         let written = written.and_then(|()| {
             let mut threads = self.threads.iter();
-            threads.try_for_each(|(&serial, info)| write_thread(&mut *self.writer, serial, info))?;
+            threads
+                .try_for_each(|(&serial, info)| write_thread(&mut *self.writer, serial, info))?;
             let mut ended = self.ended.iter();
             ended.try_for_each(|&serial| self.writer.thread_end(serial))
         });
