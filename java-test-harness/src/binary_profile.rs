@@ -189,7 +189,7 @@ impl Walker {
             0x05 => self.trace(body),
             // The tables of allocation sites are left to tests of their own.
             0x06 | 0x07 => {
-                body.0.clear();
+                body.0 = &[];
                 Ok(())
             }
             0x0a => self.start_thread(body),
