@@ -129,6 +129,15 @@ fn serve(stream: UnixStream, vm: VmHandle) {
         Err(text) => Reply::error(text),
     };
     answer(&stream, &reply);
+    // What is unread when a socket closes takes the reply along.
+    let _ = stream.shutdown(std::net::Shutdown::Write);
+    let mut rest = [0; 4096];
+    for _ in 0..256 {
+        match (&stream).read(&mut rest) {
+            Ok(1..) => {}
+            _ => return,
+        }
+    }
 }
 
 /// Whether the other side runs as our user, or as root.

@@ -19,7 +19,7 @@ pub struct Peer {
 }
 
 /// Longest wait for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(100);
 
 impl FrontEnd {
     /// Begins to listen.
@@ -117,15 +117,22 @@ impl Peer {
     ///
     /// When it does not say so.
     pub fn ask(&self, tag: u8, serial: u32, body: &[u8]) -> String {
-        self.command(tag, serial, body);
         let start = format!("hprof-rs reply: serial={serial} ");
+        // There may be a lot in front of the reply: each byte is looked at once.
+        let mut looked = self.bytes.lock().unwrap().len();
+        self.command(tag, serial, body);
         let mut answer = String::new();
         self.wait_until(&format!("a reply to command {serial}"), |bytes| {
-            let text = String::from_utf8_lossy(bytes);
-            let Some((_, rest)) = text.split_once(&start) else {
+            let new = &bytes[looked..];
+            let found = new
+                .windows(start.len())
+                .position(|window| window == start.as_bytes());
+            let Some(at) = found else {
+                looked += new.len().saturating_sub(start.len());
                 return false;
             };
             // In text to the end of the line, in binary to the next record.
+            let rest = String::from_utf8_lossy(&new[at + start.len()..]);
             let end = |c: char| c == '\n' || c.is_control();
             answer = rest.split(end).next().unwrap_or_default().to_owned();
             !answer.is_empty()
@@ -137,7 +144,7 @@ impl Peer {
     ///
     /// # Panics
     ///
-    /// When it does not within a minute.
+    /// When it does not in a long time.
     pub fn wait_until(&self, what: &str, mut there: impl FnMut(&[u8]) -> bool) {
         let started = Instant::now();
         while !there(&self.bytes.lock().unwrap()) {

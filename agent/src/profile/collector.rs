@@ -69,6 +69,8 @@ pub(super) struct Tables {
     pub(super) traces: TraceTable,
     /// The serial of the profile thread, when a heap dump has shown it.
     pub(super) own_thread: Option<ThreadSerial>,
+    /// The generation of the output that has shown it.
+    own_thread_in: u32,
     pub(super) samples: Samples,
     per_thread: bool,
     scratch: Vec<FrameId>,
@@ -111,6 +113,7 @@ impl Collector {
                 resolver: Resolver::new(settings.lineno),
                 traces: TraceTable::new(table_memory),
                 own_thread: None,
+                own_thread_in: 0,
                 samples: Samples::default(),
                 per_thread: settings.thread,
                 scratch: Vec::new(),
@@ -474,6 +477,10 @@ impl Collector {
                 Garbage::NotCollected
             },
         };
+        if self.tables.own_thread_in != self.output.generation() {
+            self.tables.own_thread_in = self.output.generation();
+            self.tables.own_thread = None;
+        }
         let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables);
         let mut result = None;
         self.output.write(|writer| {

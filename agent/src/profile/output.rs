@@ -45,6 +45,8 @@ pub(super) struct Output {
     proven: bool,
     /// The output has a dump.
     dumped: bool,
+    /// How many outputs came before this one.
+    generation: u32,
 }
 
 /// A file to go on with when a front-end is lost again.
@@ -106,10 +108,16 @@ impl Output {
             threads: BTreeMap::new(),
             ended: Vec::new(),
             dumped: false,
+            generation: 0,
             lost: None,
             parked: None,
             proven: true,
         }
+    }
+
+    /// Another number for each new output, which knows nothing of what the one before has.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// What the front-end says.
@@ -374,6 +382,7 @@ impl Output {
     fn unpark(&mut self, parked: Parked) {
         (self.writer, self.sink) = (parked.writer, parked.sink);
         self.dumped = parked.dumped;
+        self.generation += 1;
         let new = |serial: &ThreadSerial| parked.last_thread.is_none_or(|last| *serial > last);
         let mut threads = self.threads.iter().filter(|(serial, _)| new(serial));
         let written =
@@ -391,6 +400,7 @@ impl Output {
 
     /// Writes what every profile begins with.
     fn start_over(&mut self) {
+        self.generation += 1;
         let begin = self.begin.clone();
         let written = begin.map_or(Ok(()), |begin| begin.write(&mut *self.writer));
         let written = written.and_then(|()| {
