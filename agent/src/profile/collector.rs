@@ -164,13 +164,15 @@ impl Collector {
                     self.output.thread_start(serial, info);
                 }
                 Ok(Message::ThreadEnd { serial }) => self.output.thread_end(serial),
-                Ok(Message::Command { incoming, done }) => {
+                Ok(Message::Commands { commands, done }) => {
                     let vm = Vm {
                         profile,
                         jvmti,
                         jni,
                     };
-                    self.command(vm, incoming);
+                    for command in commands {
+                        self.command(vm, command);
+                    }
                     let _ = done.send(());
                 }
                 Ok(Message::Request { request, reply }) => {

@@ -23,10 +23,10 @@ pub(super) enum Message {
         serial: ThreadSerial,
     },
     /// The front-end has sent something.
-    Command {
+    Commands {
         /// What.
-        incoming: Incoming,
-        /// Told when it is carried out.
+        commands: Vec<Incoming>,
+        /// Told when all are carried out.
         done: Sender<()>,
     },
     /// The control socket wants something.

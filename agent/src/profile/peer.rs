@@ -12,8 +12,9 @@ use crate::native_thread;
 use crate::report;
 use crate::sink::{Endpoint, NetSource};
 
-/// Reads commands on a thread of its own. One is under way at a time: a front-end that sends them
-/// faster than they are carried out fills the buffers of its connection, and waits.
+/// Reads commands on a thread of its own. Those that come together are carried out together, and only
+/// then more are read: a front-end that sends them faster than they are carried out fills the
+/// buffers of its connection, and waits.
 pub(super) fn listen(profile: &'static Profile, source: NetSource) {
     let started = native_thread::spawn("HPROF commands", move || read(profile, source));
     if let Err(error) = started {
@@ -35,18 +36,18 @@ fn read(profile: &'static Profile, mut source: NetSource) {
         };
         let mut found = Vec::new();
         frames.push(&buffer[..count], |incoming| found.push(incoming));
-        for incoming in found {
-            if profile.phase() != Phase::Live || !carry_out(profile, incoming) {
-                return;
-            }
+        if !found.is_empty() && !carry_out(profile, found) {
+            return;
         }
     }
 }
 
-/// Has the profile thread carry a command out; false when there is none any more.
-fn carry_out(profile: &Profile, incoming: Incoming) -> bool {
+/// Has the profile thread carry commands out; false when there is none any more.
+fn carry_out(profile: &Profile, commands: Vec<Incoming>) -> bool {
     let (done, wait) = bounded(1);
-    profile.ask(Message::Command { incoming, done }) && wait.recv().is_ok()
+    profile.phase() == Phase::Live
+        && profile.ask(Message::Commands { commands, done })
+        && wait.recv().is_ok()
 }
 
 /// Pauses between attempts to find the front-end again.
