@@ -389,8 +389,15 @@ impl Reader {
             profile.site_tables.push(SiteTable::default());
             self.state = State::SitesHead(0);
         } else if let Some(comment) = line.strip_prefix('#') {
-            // Some readers take every line up to the table for a frame of the last trace.
-            if matches!(from, State::Trace(_)) {
+            // Some readers take every line up to the table for a frame of the last trace. Traces that a
+            // front-end asks for have no table.
+            let answers = [
+                "# hprof-rs reply: ",
+                "# hprof-rs settings: ",
+                "# hprof-rs: heap summary: ",
+            ];
+            let is_answer = answers.iter().any(|start| line.starts_with(start));
+            if matches!(from, State::Trace(_)) && !is_answer {
                 return Err("comment between a trace and its table".to_owned());
             }
             profile.comments.push(comment.trim().to_owned());
