@@ -68,8 +68,9 @@ fn each_object_has_its_trace_and_the_sites_agree() {
             if is_programs(&row.trace) {
                 let key = (row.class.clone(), row.trace);
                 let found = counts.get(&key).copied().unwrap_or_default();
-                // Class objects have no size in a dump.
-                if row.class != "java.lang.Class" {
+                // Class objects have no size in a dump, and the VM writes names of hidden classes in two
+                // ways.
+                if row.class != "java.lang.Class" && !row.class.contains("$$Lambda") {
                     assert_eq!(found, (row.live_objects, row.live_bytes), "{key:?}");
                     compared += 1;
                 }
@@ -140,45 +141,39 @@ fn assert_traces_are_right(run: Run, threads: u32) {
         .args([threads.to_string()])
         .start();
     running.wait_for_line("ready");
-    for dumps in 1..=2 {
-        running.jcmd(&["JVMTI.data_dump"]);
-        running.wait_until("the dump", |it| {
-            it.stderr().matches("heap dump: ").count() == dumps
-        });
-    }
+    running.jcmd(&["JVMTI.data_dump"]);
+    running.wait_until("the dump", |it| it.stderr().contains("heap dump: "));
     std::fs::write(running.path("end"), "").unwrap();
     let outcome = running.finish().expect_status(0);
     assert!(outcome.stdout.ends_with("ended\n"));
     let profile = outcome.binary_profile("java.hprof");
-    assert_eq!(profile.heaps.len(), 2);
     let moved = outcome.stderr.contains("objects were moved");
-    for heap in &profile.heaps {
-        let (mut right, mut unknown) = (0, 0);
-        for object in heap.objects.values() {
-            let (Content::Instance(class, _) | Content::Objects(class, _)) = &object.content else {
-                continue;
-            };
-            let method = match heap.name(*class).as_str() {
-                "Busy$First" => "Busy.first",
-                "Busy$Second" => "Busy.second",
-                "Busy$Third[]" => "Busy.third",
-                _ => continue,
-            };
-            if object.trace == NOWHERE {
-                unknown += 1;
-            } else {
-                assert_eq!(methods(&profile, object.trace)[0], method);
-                right += 1;
-            }
+    let heap = profile.heap();
+    let (mut right, mut unknown) = (0, 0);
+    for object in heap.objects.values() {
+        let (Content::Instance(class, _) | Content::Objects(class, _)) = &object.content else {
+            continue;
+        };
+        let method = match heap.name(*class).as_str() {
+            "Busy$First" => "Busy.first",
+            "Busy$Second" => "Busy.second",
+            "Busy$Third[]" => "Busy.third",
+            _ => continue,
+        };
+        if object.trace == NOWHERE {
+            unknown += 1;
+        } else {
+            assert_eq!(methods(&profile, object.trace)[0], method);
+            right += 1;
         }
-        let all = right + unknown;
-        assert!(all >= 500, "{all} objects");
-        // A thread may be about to note its object.
-        assert!(
-            unknown <= threads || moved,
-            "{unknown} of {all} objects have no trace"
-        );
     }
+    let all = right + unknown;
+    assert!(all >= 500, "{all} objects");
+    // A thread may be about to note its object.
+    assert!(
+        unknown <= threads || moved,
+        "{unknown} of {all} objects have no trace"
+    );
 }
 
 #[test]
