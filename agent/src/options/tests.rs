@@ -73,6 +73,9 @@ fn defaults() {
         errorexit: false,
         pause: false,
         debug: false,
+        netwait: Duration::ZERO,
+        exitcmd: false,
+        control: true,
         signal: None,
         engine: Engine::Auto,
         heap_interval: 0,
@@ -85,7 +88,7 @@ fn defaults() {
 fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
-                errorexit=y,pause=y,debug=y,signal=VTALRM,engine=safepoint,heapinterval=512k,\
+                errorexit=y,pause=y,debug=y,netwait=5,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
                 live=estimate,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
@@ -113,6 +116,9 @@ fn written_values_arrive() {
         errorexit: true,
         pause: true,
         debug: true,
+        netwait: Duration::from_secs(5),
+        exitcmd: true,
+        control: false,
         signal: Some(libc::SIGVTALRM),
         engine: Engine::Safepoint,
         heap_interval: 524_288,
@@ -289,10 +295,6 @@ fn modes_that_are_not_built_refuse_to_start() {
             "monitor=y,cpu=samples",
             refused("monitor=y", "cpu=samples is"),
         ),
-        (
-            "net=h:1,cpu=samples",
-            refused("net=<host>:<port>", "file=<file> is"),
-        ),
     ] {
         let expected = format!("hprof option error: {detail} ({text})");
         assert_line(text, &expected, "availability");
@@ -302,17 +304,21 @@ fn modes_that_are_not_built_refuse_to_start() {
 
 #[test]
 fn modes_that_are_built_start() {
-    for text in [
-        "",
-        "depth=3",
-        "heap=all",
-        "heap=sites,heap=dump,cpu=samples",
-        "cpu=samples",
-        "cpu=y,format=b,file=x",
-        "cpu=samples,thread=y,interval=1",
+    for (text, heap, cpu) in [
+        ("", true, false),
+        ("depth=3", true, false),
+        ("heap=all", true, false),
+        ("heap=sites,heap=dump,cpu=samples", true, true),
+        ("cpu=samples", false, true),
+        ("cpu=y,format=b,file=x", false, true),
+        ("cpu=samples,thread=y,interval=1", false, true),
     ] {
         match load(text, None, &PROCESS) {
-            Ok(Start::Profile(settings)) => assert!(settings.modes.cpu_samples),
+            Ok(Start::Profile(settings)) => {
+                let modes = settings.modes;
+                assert_eq!((modes.heap_dump, modes.heap_sites), (heap, heap), "{text}");
+                assert_eq!(modes.cpu_samples, cpu, "{text}");
+            }
             other => panic!("{text}: {other:?}"),
         }
     }
