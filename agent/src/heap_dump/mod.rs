@@ -175,13 +175,16 @@ fn joined_binary(
     }
 }
 
+/// How the VM's dumping went, and what was made of its file.
+type Taken<R> = (Result<(), String>, R);
+
 /// Lets `dump` have the VM dump its heap, in such a way that the traces of the objects are known. `dump`
 /// gets a place and whether the VM is to collect garbage.
 fn locate<R>(
     request: &Request<'_>,
     numbers: &mut dyn Numbers,
-    dump: &mut dyn FnMut(&Place, bool) -> (Result<(), String>, R),
-) -> Result<(Place, (Result<(), String>, R)), Failure> {
+    dump: &mut dyn FnMut(&Place, bool) -> Taken<R>,
+) -> Result<(Place, Taken<R>), Failure> {
     /// A collector that moves objects at any time may do so during each dump.
     const TRIES: u32 = 3;
     let mut tries = 0;
