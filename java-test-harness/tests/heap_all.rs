@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use java_test_harness::{
-    BinaryProfile, Content, Run, Running, TextProfile, each_collector, each_jdk,
-};
+use java_test_harness::{BinaryProfile, Content, Run, TextProfile, each_collector, each_jdk};
 
 const DUMPED: &str = "Dumping Java heap ... allocation sites ... done.\nHPROF: heap dump: ";
 const NOWHERE: u32 = 300_000;
