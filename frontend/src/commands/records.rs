@@ -8,7 +8,7 @@ use clap::Args;
 use hprof_analysis::input::Input;
 use hprof_format::binary::{Record, SubRecord};
 use hprof_format::model::RootKind;
-use hprof_format::reader::{Event, StreamError, StreamReader};
+use hprof_format::reader::{Event, Positioned, StreamError, StreamReader};
 
 use crate::open::FileArgument;
 use crate::render::screen::printable;
@@ -63,6 +63,13 @@ impl Records {
         let mut is_damaged = false;
         while let Some(event) = reader.next() {
             let line = match event {
+                Ok(Event::Record(Positioned {
+                    offset,
+                    record: Record::Unknown { tag, .. },
+                    ..
+                })) if self.file.strict => {
+                    bail!("at byte {offset}: a record of unknown kind (tag {tag:#04x})")
+                }
                 Ok(Event::Record(found)) => Line {
                     offset: found.offset,
                     tag: found.record.tag(),
@@ -89,13 +96,31 @@ impl Records {
                         offset,
                         tag,
                         name,
-                        text: sub_record_text(&sub_record),
+                        text: sub_record_text(&sub_record, None),
+                        is_sub: true,
+                    }
+                }
+                Ok(Event::LongSubRecord { .. }) if !self.sub => continue,
+                Ok(Event::LongSubRecord {
+                    offset,
+                    start,
+                    bytes,
+                }) => {
+                    let (tag, name) = sub_record_name(&start);
+                    Line {
+                        offset,
+                        tag,
+                        name,
+                        text: sub_record_text(&start, Some(bytes)),
                         is_sub: true,
                     }
                 }
                 Err(StreamError::Damage(damage)) => {
                     is_damaged = true;
                     out.flush()?;
+                    if self.file.strict {
+                        bail!(damage);
+                    }
                     eprintln!("hprof-rs: {damage}");
                     continue;
                 }
@@ -280,7 +305,9 @@ fn sub_record_name(sub_record: &SubRecord<'_>) -> (u8, &'static str) {
     }
 }
 
-fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
+/// `bytes` is the length of the values if the sub-record has only the first of them.
+fn sub_record_text(sub_record: &SubRecord<'_>, bytes: Option<u64>) -> String {
+    let length = |shown: usize| bytes.unwrap_or(shown as u64);
     match sub_record {
         SubRecord::Root(root) => {
             let object = root.object;
@@ -320,7 +347,7 @@ fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
             values,
         } => format!(
             "{object:x} class={class:x} trace={trace} bytes={}",
-            values.len()
+            length(values.len())
         ),
         SubRecord::ObjectArray {
             array,
@@ -329,7 +356,7 @@ fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
             elements,
         } => format!(
             "{array:x} class={class:x} trace={trace} length={}",
-            elements.len()
+            length(elements.as_bytes().len()) / elements.id_size().bytes() as u64
         ),
         SubRecord::PrimitiveArray {
             array,
@@ -339,7 +366,7 @@ fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
         } => format!(
             "{array:x} {}[] trace={trace} bytes={}",
             element.name(),
-            values.len()
+            length(values.len())
         ),
         SubRecord::PrimitiveArrayNoData {
             array,
