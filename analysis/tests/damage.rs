@@ -112,13 +112,17 @@ fn a_strict_reading_ends_with_the_first_damage() {
     assert!(strict(&bytes).iter().all(Result::is_ok));
     let cut = strict(&bytes[..bytes.len() - 1]);
     for result in cut {
-        let error = result.err().expect("an error");
+        let Err(error) = result else {
+            panic!("damage is passed over")
+        };
         assert!(error.starts_with("at byte "), "{error}");
     }
     // The tag of the first string.
     bytes[46] = 0x40;
     for result in strict(&bytes) {
-        let error = result.err().expect("an error");
+        let Err(error) = result else {
+            panic!("damage is passed over")
+        };
         assert!(error.starts_with("at byte 46: "), "{error}");
     }
     let text = std::fs::read(data("cpu-samples.txt")).unwrap();
