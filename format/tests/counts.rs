@@ -160,8 +160,8 @@ fn a_file_of_android_loses_no_record() {
             id_size,
             created_millis: 0,
         };
-        let object = |number| ObjectId::new(0xf000_0000 + number);
-        let root = |number, kind| {
+        let object = |number: u64| ObjectId::new(0xf000_0000 + number);
+        let root = |number: u64, kind| {
             let object = object(number);
             SubRecord::Root(Root { object, kind })
         };
@@ -170,7 +170,7 @@ fn a_file_of_android_loses_no_record() {
             heap,
             name: StringId::new(0x40_0001),
         };
-        let array = |number| SubRecord::PrimitiveArray {
+        let array = |number: u64| SubRecord::PrimitiveArray {
             array: object(number),
             trace,
             element: BasicType::Char,
