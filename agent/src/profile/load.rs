@@ -80,6 +80,7 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
         Start::Help(text) => return Err(Refusal::Help(text)),
         Start::Profile(settings) => *settings,
     };
+    report::set_policy(settings.error_policy());
     let hurry = Hurry::default();
     let output = Box::new(Output::new(
         settings.format,

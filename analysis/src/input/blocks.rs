@@ -238,7 +238,7 @@ mod tests {
 
     fn plain() -> Vec<u8> {
         // Holds what members begin with, so that some starts are wrong.
-        let mut plain: Vec<u8> = (0..300_000u32).map(|i| (i * 7919 >> 7) as u8).collect();
+        let mut plain: Vec<u8> = (0..300_000u32).map(|i| ((i * 7919) >> 7) as u8).collect();
         plain[150_000..150_008].copy_from_slice(&MEMBER);
         plain
     }

@@ -6,12 +6,16 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::input::Input;
+<<<<<<< HEAD
 use hprof_format::binary::{Record, SubRecord};
 use hprof_format::model::RootKind;
 use hprof_format::reader::{Event, Positioned, StreamError, StreamReader};
+=======
+use hprof_format::listing::Listed;
+use hprof_format::reader::{Event, StreamError, StreamReader};
+>>>>>>> main
 
 use crate::open::FileArgument;
-use crate::render::screen::printable;
 
 /// List the records of a binary file with their offsets, for a look at the bytes' meaning.
 ///
@@ -63,6 +67,7 @@ impl Records {
         let mut is_damaged = false;
         while let Some(event) = reader.next() {
             let line = match event {
+<<<<<<< HEAD
                 Ok(Event::Record(Positioned {
                     offset,
                     record: Record::Unknown { tag, .. },
@@ -115,6 +120,10 @@ impl Records {
                         is_sub: true,
                     }
                 }
+=======
+                Ok(Event::SubRecord { .. }) if !self.sub => continue,
+                Ok(event) => Listed::new(&event),
+>>>>>>> main
                 Err(StreamError::Damage(damage)) => {
                     is_damaged = true;
                     out.flush()?;
@@ -129,7 +138,11 @@ impl Records {
             if !self.wants(&line) {
                 continue;
             }
-            line.write(&mut out, self.json)?;
+            if self.json {
+                writeln!(out, "{}", as_json(&line))?;
+            } else {
+                writeln!(out, "{line}")?;
+            }
             shown += 1;
             if shown == self.top {
                 break;
@@ -139,7 +152,7 @@ impl Records {
         Ok(ExitCode::from(u8::from(is_damaged)))
     }
 
-    fn wants(&self, line: &Line) -> bool {
+    fn wants(&self, line: &Listed) -> bool {
         let Some(only) = &self.only else { return true };
         let tag = only
             .strip_prefix("0x")
@@ -151,6 +164,7 @@ impl Records {
     }
 }
 
+<<<<<<< HEAD
 /// A line of the listing.
 struct Line {
     offset: u64,
@@ -378,4 +392,11 @@ fn sub_record_text(sub_record: &SubRecord<'_>, bytes: Option<u64>) -> String {
             element.name()
         ),
     }
+=======
+fn as_json(line: &Listed) -> serde_json::Value {
+    serde_json::json!({
+        "offset": line.offset, "tag": line.tag, "name": line.name, "fields": line.fields,
+        "is_sub_record": line.is_sub_record,
+    })
+>>>>>>> main
 }
