@@ -81,7 +81,7 @@ enum Step {
 /// decompressor.
 ///
 /// It holds at most one record or sub-record at a time in memory, of sub-records above 1 MiB only
-/// the start, and never more than has really come in, whatever length a record states.
+/// the start (see [`StreamReader::hold_long_sub_records`]), and never more than has really come in, whatever length a record states.
 #[derive(Debug)]
 pub struct StreamReader<R> {
     input: R,
@@ -99,6 +99,8 @@ pub struct StreamReader<R> {
     /// The bytes left in the present heap dump or segment.
     heap_left: Option<u64>,
     is_at_end: bool,
+    /// Sub-records above this many bytes are passed over.
+    longest: u64,
     /// The start of a long sub-record that is passed over.
     long: Vec<u8>,
 }
@@ -123,6 +125,7 @@ impl<R: Read> StreamReader<R> {
             shown: 0,
             heap_left: None,
             is_at_end: false,
+            longest: LONG,
             long: Vec::new(),
         };
         reader.fill(FileHeader::LENGTH as u64)?;
@@ -135,6 +138,11 @@ impl<R: Read> StreamReader<R> {
     /// old VMs.
     pub fn set_file_length(&mut self, length: u64) {
         self.total = Some(length);
+    }
+
+    /// Holds sub-records of any length in memory, so that no [`Event::LongSubRecord`] comes.
+    pub fn hold_long_sub_records(&mut self) {
+        self.longest = u64::MAX;
     }
 
     /// The header.
@@ -294,7 +302,7 @@ impl<R: Read> StreamReader<R> {
                             return Ok(Step::SubRecord { length });
                         }
                         Err(Stop::Incomplete { needed }) if needed <= left => {
-                            if needed > LONG && self.long_start() {
+                            if needed > self.longest && self.long_start() {
                                 self.heap_left = Some(left - needed);
                                 return self.pass_over(needed);
                             }
