@@ -12,6 +12,7 @@ use std::hash::BuildHasher;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::state::HEAD;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Number of a node.
@@ -30,12 +31,21 @@ pub(super) struct NodeAddress(usize);
 /// What the Java side reads, at these very offsets.
 #[repr(C, align(16))]
 struct Node {
-    /// Address of the table, and the logarithm of its size in the low five bits.
-    table: AtomicU64,
     method: u32,
-    number: u32,
+    /// Distance of its counter from the start of a thread's state.
+    counter: u32,
+    /// Address of the table of further followers, and the logarithm of its size in
+    /// the low five bits.
+    further: AtomicU64,
+    /// Followers by the low bits of their method.
+    followers: [AtomicU64; SLOTS],
 }
 
+/// Followers in the node itself: most calls find theirs there.
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 3;
+/// Size of a counter.
+const COUNTER: u32 = 8;
 /// No method has this number.
 const NO_METHOD: u32 = u32::MAX;
 /// Tables are aligned to this, which leaves the low bits for their size.
@@ -63,7 +73,7 @@ impl NodeAddress {
     }
 
     pub(super) fn number(self) -> NodeNumber {
-        NodeNumber(self.node().number)
+        NodeNumber((self.node().counter - HEAD as u32) / COUNTER)
     }
 
     fn node(self) -> &'static Node {
@@ -84,6 +94,7 @@ pub(super) struct Automaton {
     hasher: DefaultHashBuilder,
     /// The table of nodes without followers; its one entry is no real node.
     no_followers: u64,
+    nobody: u64,
     table_bytes: usize,
     arena: Arena,
     scratch: Vec<u32>,
@@ -103,21 +114,24 @@ impl Automaton {
             index: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             no_followers: 0,
+            nobody: 0,
             table_bytes: 0,
             arena: Arena::default(),
             scratch: Vec::new(),
             cut: 0,
         };
         let nobody = Box::leak(Box::new(Node {
-            table: AtomicU64::new(0),
             method: NO_METHOD,
-            number: 0,
+            counter: counter_of(0),
+            further: AtomicU64::new(0),
+            followers: Default::default(),
         }));
         let table = automaton.arena.words(1);
         // SAFETY: the arena gave one word.
         unsafe { table.write(AtomicU64::new(ptr::from_mut(nobody) as u64)) };
         automaton.no_followers = table as u64;
-        nobody.table = AtomicU64::new(automaton.no_followers);
+        nobody.further = AtomicU64::new(automaton.no_followers);
+        automaton.nobody = ptr::from_ref(nobody) as u64;
         automaton.add(&[]);
         automaton
     }
@@ -204,9 +218,10 @@ impl Automaton {
         // SAFETY: the place lies in a chunk and nobody knows of it yet.
         unsafe {
             (address.0 as *mut Node).write(Node {
-                table: AtomicU64::new(self.no_followers),
                 method: path.first().copied().unwrap_or(NO_METHOD),
-                number,
+                counter: counter_of(number),
+                further: AtomicU64::new(self.no_followers),
+                followers: std::array::from_fn(|_| AtomicU64::new(self.nobody)),
             });
         }
         self.frames.extend_from_slice(path);
@@ -237,8 +252,15 @@ impl Automaton {
     fn link(&mut self, node: NodeAddress, next: NodeAddress) {
         let node = node.node();
         let method = next.node().method;
+        let slot = &node.followers[method as usize % SLOTS];
+        let before = slot.load(Ordering::Relaxed);
+        if before == self.nobody || before == next.as_word() {
+            // Release: who sees the address sees the node.
+            slot.store(next.as_word(), Ordering::Release);
+            return;
+        }
         let mut table = Table::of(node);
-        let fresh = node.table.load(Ordering::Relaxed) == self.no_followers;
+        let fresh = node.further.load(Ordering::Relaxed) == self.no_followers;
         if fresh || !table.has_room(method) {
             let size = if fresh { FIRST_SIZE } else { table.size + 1 };
             let followers = if fresh { Vec::new() } else { table.followers() };
@@ -246,7 +268,7 @@ impl Automaton {
         }
         table.put(method, next);
         // Release: who sees the table sees its entries.
-        node.table.store(
+        node.further.store(
             table.start as u64 | u64::from(table.size),
             Ordering::Release,
         );
@@ -271,11 +293,9 @@ impl Automaton {
         let entries = 1usize << size;
         let start = self.arena.words(entries);
         self.table_bytes += entries * 8;
-        // SAFETY: the entry of the table without followers is written for ever.
-        let nobody = unsafe { (*(self.no_followers as *const AtomicU64)).load(Ordering::Relaxed) };
         for entry in 0..entries {
             // SAFETY: the arena gave that many words.
-            unsafe { start.add(entry).write(AtomicU64::new(nobody)) };
+            unsafe { start.add(entry).write(AtomicU64::new(self.nobody)) };
         }
         let table = Table { start, size };
         for &follower in followers {
@@ -283,6 +303,11 @@ impl Automaton {
         }
         table
     }
+}
+
+/// Where a thread's state has the counter of a node.
+fn counter_of(number: u32) -> u32 {
+    HEAD as u32 + COUNTER * number
 }
 
 fn mask(size: u32) -> u32 {
@@ -303,14 +328,19 @@ struct Table {
 
 impl Table {
     fn of(node: &Node) -> Self {
-        let word = node.table.load(Ordering::Relaxed);
+        let word = node.further.load(Ordering::Relaxed);
         Self {
             start: (word & !SIZE_BITS) as *mut AtomicU64,
             size: (word & SIZE_BITS) as u32,
         }
     }
 
-    fn slot(&self, index: u32) -> &AtomicU64 {
+    /// The entry for `method`.
+    fn slot(&self, method: u32) -> &AtomicU64 {
+        self.entry(method)
+    }
+
+    fn entry(&self, index: u32) -> &AtomicU64 {
         // SAFETY: a table has 2^size words, and `index` is masked.
         unsafe { &*self.start.add((index & mask(self.size)) as usize) }
     }
@@ -320,20 +350,20 @@ impl Table {
         self.slot(method).store(node.as_word(), Ordering::Release);
     }
 
-    fn follower(&self, index: u32) -> Option<NodeAddress> {
-        let address = NodeAddress(self.slot(index).load(Ordering::Relaxed) as usize);
+    fn follower(entry: &AtomicU64) -> Option<NodeAddress> {
+        let address = NodeAddress(entry.load(Ordering::Relaxed) as usize);
         (address.node().method != NO_METHOD).then_some(address)
     }
 
     fn followers(&self) -> Vec<NodeAddress> {
         (0..=mask(self.size))
-            .filter_map(|index| self.follower(index))
+            .filter_map(|index| Self::follower(self.entry(index)))
             .collect()
     }
 
     /// Whether `method` may be put in without making a larger table.
     fn has_room(&self, method: u32) -> bool {
-        match self.follower(method) {
+        match Self::follower(self.slot(method)) {
             None => true,
             Some(other) if other.node().method == method => true,
             Some(_) if self.size < EAGER_SIZE => false,
@@ -390,15 +420,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What Java code finds without the agent's help.
+    fn known(node: NodeAddress, method: u32) -> Option<NodeAddress> {
+        let inside = node.node().followers[method as usize % SLOTS].load(Ordering::Relaxed);
+        let further = Table::of(node.node()).slot(method).load(Ordering::Relaxed);
+        [inside, further]
+            .map(|word| NodeAddress(word as usize))
+            .into_iter()
+            .find(|node| node.node().method == method)
+    }
+
     /// What `HprofHooks.next` does.
     fn as_java(automaton: &mut Automaton, node: NodeAddress, method: u32) -> NodeAddress {
-        let table = Table::of(node.node());
-        let following = NodeAddress(table.slot(method).load(Ordering::Relaxed) as usize);
-        if following.node().method == method {
-            following
-        } else {
-            automaton.next(node, method)
-        }
+        known(node, method).unwrap_or_else(|| automaton.next(node, method))
     }
 
     proptest! {
@@ -423,10 +457,7 @@ mod tests {
         let root = automaton.root();
         let nodes: Vec<_> = (0..3000).map(|m| automaton.next(root, m)).collect();
         let before = automaton.len();
-        let found = (0..3000).filter(|&m| {
-            let slot = Table::of(root.node()).slot(m).load(Ordering::Relaxed);
-            slot == nodes[m as usize].as_word()
-        });
+        let found = (0..3000).filter(|&m| known(root, m) == Some(nodes[m as usize]));
         assert!(found.count() > 2900);
         assert_eq!(automaton.len(), before);
     }

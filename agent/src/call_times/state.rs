@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use super::automaton::{NodeAddress, NodeNumber};
 
 /// Bytes before the counters: the current node, and room to a cache line.
-const HEAD: usize = 64;
+pub(super) const HEAD: usize = 64;
 
 /// What comes first in the memory. The Java side knows the first word only.
 #[repr(C, align(64))]

@@ -6,10 +6,11 @@ import jdk.internal.misc.Unsafe;
  * What rewritten methods call. Defined into java.base by the agent; its native methods, and the
  * layout of the memory it reads, are in the agent's module call_times.
  *
- * <p>A node stands for the last methods called, innermost first: a word with the address of its
- * table of following nodes and, in the low five bits, the logarithm of that table's size; the int
- * number of its innermost method; its own int number. The state of a thread: the address of its
- * node, 56 bytes of others, then one long for each node, its number of calls.
+ * <p>A node stands for the last methods called, innermost first: the int number of its innermost
+ * method; the int distance of its counter from the start of a thread's state; the address of a
+ * table of further following nodes with, in the low five bits, the logarithm of its size; eight
+ * following nodes, by the low bits of their methods' numbers. The state of a thread: the address of
+ * its node, 56 bytes of others, then the counters, longs.
  */
 public final class HprofHooks {
     private static final Unsafe MEMORY = Unsafe.getUnsafe();
@@ -17,9 +18,11 @@ public final class HprofHooks {
     /** State of a virtual thread, which uses that of its carrier. */
     private static final long VIRTUAL = -1;
 
-    private static final int METHOD = 8;
-    private static final int NUMBER = 12;
-    private static final int COUNTS = 64;
+    private static final int METHOD = 0;
+    private static final int COUNTER = 4;
+    private static final int FURTHER = 8;
+    private static final int FOLLOWING = 16;
+    private static final int SLOT_BITS = 3;
 
     private HprofHooks() {}
 
@@ -33,7 +36,7 @@ public final class HprofHooks {
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
         MEMORY.putLong(state, node);
-        long count = state + COUNTS + ((long) MEMORY.getInt(node + NUMBER) << 3);
+        long count = state + MEMORY.getInt(node + COUNTER);
         MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         return caller;
     }
@@ -60,7 +63,13 @@ public final class HprofHooks {
     }
 
     private static long next(long node, int method) {
-        long table = MEMORY.getLong(node);
+        int slot = method & ((1 << SLOT_BITS) - 1);
+        long following = MEMORY.getLong(node + (FOLLOWING + (slot << 3)));
+        return MEMORY.getInt(following + METHOD) == method ? following : further(node, method);
+    }
+
+    private static long further(long node, int method) {
+        long table = MEMORY.getLong(node + FURTHER);
         int slot = method & ((1 << (int) table) - 1);
         long following = MEMORY.getLong((table & -32) + ((long) slot << 3));
         return MEMORY.getInt(following + METHOD) == method ? following : find(node, method);
@@ -82,7 +91,7 @@ public final class HprofHooks {
         long state = carrierState();
         thread.hprofNode = node;
         MEMORY.putLong(state, node);
-        long count = state + COUNTS + ((long) MEMORY.getInt(node + NUMBER) << 3);
+        long count = state + MEMORY.getInt(node + COUNTER);
         MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         return caller;
     }
