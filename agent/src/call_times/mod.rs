@@ -32,7 +32,7 @@ use crate::report;
 use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, NativeMethod, Result, guard};
 use automaton::{Automaton, NodeAddress, NodeNumber};
 use methods::{HOOK_CLASS, Methods};
-use threads::Threads;
+use threads::{Costs, Threads};
 use ticks::Ticks;
 
 const HOOK_CLASS_FILE: &[u8] =
@@ -284,7 +284,15 @@ impl CallTimes {
     /// a thread's serial from its kernel id, where threads are told apart.
     pub fn take(&self, serial_of: &dyn Fn(i32) -> Option<ThreadSerial>) -> Vec<PathCost> {
         let nodes = self.automaton.lock().len();
-        let costs = self.threads.lock().take(nodes, serial_of);
+        let mut costs = Costs::new();
+        let taken = self.threads.lock().take(nodes, serial_of);
+        let automaton = self.automaton.lock();
+        for ((thread, node), cost) in taken {
+            let sum = costs.entry((thread, automaton.first_of(node))).or_default();
+            sum.calls += cost.calls;
+            sum.nanos += cost.nanos;
+        }
+        drop(automaton);
         let rows = costs.into_iter().map(|((thread, node), cost)| PathCost {
             thread,
             node,
