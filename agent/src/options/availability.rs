@@ -39,12 +39,6 @@ static UNBUILT: &[Unbuilt] = &[
         asked: |settings| settings.modes.heap_dump && settings.modes.heap_sites,
     },
     Unbuilt {
-        option: "cpu",
-        value: "old",
-        instead: "cpu=times is",
-        asked: |settings| settings.modes.cpu_old,
-    },
-    Unbuilt {
         option: "monitor",
         value: "y",
         instead: "cpu=samples is",

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::model::{
-    CpuKind, CpuRow, CpuTable, Frame, Header, Line, Settings, ThreadStart, Trace,
+    CpuKind, CpuRow, CpuTable, Frame, Header, Line, OldCpuRow, Settings, SignedMethod, ThreadStart,
+    Trace,
 };
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
@@ -25,8 +26,8 @@ use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailur
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
-use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
-use crate::options::{Format, Settings as RunSettings};
+use crate::names::{FrameId, Location, Method, MethodTable, Resolver, TraceTable};
+use crate::options::{Clock, Format, Settings as RunSettings};
 use crate::report;
 use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
 
@@ -37,6 +38,7 @@ pub(super) struct Collector {
     pub(super) tables: Tables,
     pub(super) sites: Option<SitesProfile>,
     started: LocalTime,
+    shows_threads: bool,
     last_cpu: Duration,
     last_lost: u64,
 }
@@ -95,6 +97,7 @@ impl Collector {
             },
             sites: heap_sites.map(SitesProfile::new),
             started: LocalTime::now(),
+            shows_threads: !settings.modes.cpu_old,
             last_cpu: Duration::ZERO,
             last_lost: 0,
         }
@@ -127,7 +130,9 @@ impl Collector {
             match self.receiver.recv_timeout(wait) {
                 Ok(Message::ThreadStart { serial, info }) => self.thread_start(serial, &info),
                 Ok(Message::ThreadEnd { serial }) => {
-                    self.output.write(|writer| writer.thread_end(serial));
+                    if self.shows_threads {
+                        self.output.write(|writer| writer.thread_end(serial));
+                    }
                 }
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
@@ -170,6 +175,10 @@ impl Collector {
     }
 
     fn begin(&mut self, profile: &Profile) {
+        // A table in the format of the `prof` of old stands alone.
+        if profile.settings.modes.cpu_old {
+            return;
+        }
         let created_ctime = self.started.ctime();
         let header = Header {
             created_millis: self.started.unix_millis(),
@@ -184,6 +193,9 @@ impl Collector {
     }
 
     fn thread_start(&mut self, serial: ThreadSerial, info: &ThreadInfo) {
+        if !self.shows_threads {
+            return;
+        }
         let number = u64::from(serial.get() - ThreadSerial::BASE);
         let record = ThreadStart {
             // Objects of a VM lie at multiples of eight: no heap dump has this id.
@@ -256,10 +268,20 @@ impl Collector {
             self.dump_samples(profile);
         }
         if let Some(calls) = profile.calls {
+            let old = profile.settings.modes.cpu_old;
             if verbose {
-                report::raw(" CPU usage by timing methods ...");
+                report::raw(if old {
+                    " CPU usage in old prof format ..."
+                } else {
+                    " CPU usage by timing methods ..."
+                });
             }
-            self.dump_times(profile, calls, jvmti, jni);
+            if old {
+                self.dump_old_times(calls);
+            } else {
+                self.dump_times(profile, calls);
+            }
+            self.dump_call_remarks(profile, calls, jvmti, jni);
         }
         if self.output.commit() && verbose {
             report::raw(" done.\n");
@@ -328,13 +350,7 @@ impl Collector {
         self.tables.samples.clear();
     }
 
-    fn dump_times(
-        &mut self,
-        profile: &'static Profile,
-        calls: &CallTimes,
-        jvmti: Jvmti,
-        jni: &Jni,
-    ) {
+    fn dump_times(&mut self, profile: &'static Profile, calls: &CallTimes) {
         let mut costs = calls.take(&|tid| profile.calls_serial(tid));
         let total = costs.iter().map(|cost| cost.nanos).sum();
         let cutoff = profile.settings.cutoff;
@@ -355,10 +371,35 @@ impl Collector {
             rows: &merged(rows),
         };
         self.write_table(&table, cutoff);
+    }
+
+    /// Pairs of callee and caller, of all threads.
+    fn dump_old_times(&mut self, calls: &CallTimes) {
+        let costs = calls.take(&|_| None);
+        let paths: Vec<Vec<PathMethod>> = costs.iter().map(|cost| calls.path(cost)).collect();
+        let rows: Vec<OldCpuRow<'_>> = costs
+            .iter()
+            .zip(&paths)
+            .map(|(cost, path)| OldCpuRow {
+                count: cost.calls,
+                callee: path.first().map(signed),
+                caller: path.get(1).map(signed),
+                nanos: cost.nanos,
+            })
+            .collect();
+        self.output.write(|writer| writer.old_cpu_table(&rows));
+    }
+
+    fn dump_call_remarks(&mut self, profile: &Profile, calls: &CallTimes, jvmti: Jvmti, jni: &Jni) {
+        let settings = &profile.settings;
         let mut remarks = vec![format!(
-            "hprof-rs {}: cpu=times clock=sampled threads={} traces={} traces_cut={} \
-             internal_errors={}",
+            "hprof-rs {}: {} threads={} traces={} traces_cut={} internal_errors={}",
             env!("CARGO_PKG_VERSION"),
+            match settings.clock {
+                _ if settings.modes.cpu_old => "cpu=old clock=exact",
+                Clock::Exact => "cpu=times clock=exact",
+                Clock::Sampled => "cpu=times clock=sampled",
+            },
             profile.registry.threads_seen(),
             self.tables.traces.count(),
             self.tables.traces.cut(),
@@ -539,6 +580,21 @@ impl Tables {
         scratch.clear();
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
+    }
+}
+
+/// A method as the table of cpu=old has it.
+fn signed(method: &PathMethod) -> SignedMethod<'_> {
+    let Method {
+        class_name,
+        name,
+        descriptor,
+        ..
+    } = &method.method;
+    SignedMethod {
+        class_name,
+        method: name,
+        signature: descriptor,
     }
 }
 

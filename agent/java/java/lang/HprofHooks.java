@@ -9,8 +9,11 @@ import jdk.internal.misc.Unsafe;
  * <p>A node stands for the last methods called, innermost first: the int number of its innermost
  * method; the int distance of its counter from the start of a thread's state; the address of a
  * table of further following nodes with, in the low five bits, the logarithm of its size; eight
- * following nodes, by the low bits of their methods' numbers. The state of a thread: the address of
- * its node, 56 bytes of others, then the counters, longs.
+ * following nodes, by the low bits of their methods' numbers.
+ *
+ * <p>The state of a thread: the address of its node; the time of the last event; the distance from
+ * the counter of a node to its sum of nanoseconds; what reading the clock takes; the end of the
+ * stack of calls in progress, and that of its memory; 16 bytes of others; then the counters, longs.
  */
 public final class HprofHooks {
     private static final Unsafe MEMORY = Unsafe.getUnsafe();
@@ -24,6 +27,18 @@ public final class HprofHooks {
     private static final int FOLLOWING = 16;
     private static final int SLOT_BITS = 3;
 
+    private static final int LAST_EVENT = 8;
+    private static final int TO_NANOS = 16;
+    private static final int CLOCK_COST = 24;
+    private static final int TOP = 32;
+    private static final int LIMIT = 40;
+
+    /** A call in progress: the caller's node, its own node, and when it began. */
+    private static final int CALL_BYTES = 24;
+
+    /** Returned for a call that the stack of calls had no room for. */
+    private static final long NO_CALL = -2;
+
     private HprofHooks() {}
 
     /** Called first in a method: counts the call, and returns the caller's node. */
@@ -31,7 +46,7 @@ public final class HprofHooks {
         Thread thread = Thread.currentThread();
         long state = thread.hprofState;
         if (state <= 0) {
-            return enterElsewhere(thread, method);
+            return attached(thread) ? enter(method) : enterVirtual(thread, method);
         }
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
@@ -48,7 +63,7 @@ public final class HprofHooks {
         if (state > 0) {
             MEMORY.putLong(state, caller);
         } else {
-            moveElsewhere(thread, caller);
+            moveVirtual(thread, caller);
         }
     }
 
@@ -57,9 +72,117 @@ public final class HprofHooks {
         exit(next(caller, method));
     }
 
-    /** Called by methods that call nothing themselves. */
+    /** Called by short methods that call nothing, instead of the others. */
     public static void count(int method) {
-        exit(enter(method));
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state > 0) {
+            long count = state + MEMORY.getInt(next(MEMORY.getLong(state), method) + COUNTER);
+            MEMORY.putLong(count, MEMORY.getLong(count) + 1);
+        } else if (attached(thread)) {
+            count(method);
+        } else {
+            moveVirtual(thread, enterVirtual(thread, method));
+        }
+    }
+
+    /** As enter, and books the time since the last event to the caller. */
+    public static long enterClocked(int method) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state <= 0) {
+            return attached(thread) ? enterClocked(method) : enterVirtual(thread, method);
+        }
+        long caller = MEMORY.getLong(state);
+        long node = next(caller, method);
+        long count = state + MEMORY.getInt(node + COUNTER);
+        MEMORY.putLong(count, MEMORY.getLong(count) + 1);
+        book(state, caller, node);
+        return caller;
+    }
+
+    /** As exit, and books the time since the last event to the method. */
+    public static void exitClocked(long caller) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state > 0) {
+            book(state, MEMORY.getLong(state), caller);
+        } else {
+            moveVirtual(thread, caller);
+        }
+    }
+
+    /** As repair; the time since the last event is that of the methods that were left. */
+    public static void repairClocked(long caller, int method) {
+        exitClocked(next(caller, method));
+    }
+
+    private static void book(long state, long node, long following) {
+        long now = System.nanoTime();
+        long time = now - MEMORY.getLong(state + LAST_EVENT) - MEMORY.getLong(state + CLOCK_COST);
+        long sum = state + MEMORY.getInt(node + COUNTER) + MEMORY.getLong(state + TO_NANOS);
+        MEMORY.putLong(sum, MEMORY.getLong(sum) + time);
+        MEMORY.putLong(state + LAST_EVENT, now);
+        MEMORY.putLong(state, following);
+    }
+
+    /** As enter, but begins a call that all time until its end is booked to; returns its place. */
+    public static long enterCall(int method) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state <= 0) {
+            return attached(thread) ? enterCall(method) : enterVirtual(thread, method);
+        }
+        long caller = MEMORY.getLong(state);
+        long node = next(caller, method);
+        long count = state + MEMORY.getInt(node + COUNTER);
+        MEMORY.putLong(count, MEMORY.getLong(count) + 1);
+        long call = MEMORY.getLong(state + TOP);
+        if (call == MEMORY.getLong(state + LIMIT)) {
+            return NO_CALL;
+        }
+        MEMORY.putLong(state + TOP, call + CALL_BYTES);
+        MEMORY.putLong(call, caller);
+        MEMORY.putLong(call + 8, node);
+        MEMORY.putLong(state, node);
+        MEMORY.putLong(call + 16, System.nanoTime());
+        return call;
+    }
+
+    /** Ends a call, and those in it that ended by an exception. */
+    public static void exitCall(long call) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state <= 0) {
+            moveVirtual(thread, call);
+        } else if (call != NO_CALL) {
+            endCalls(state, call);
+            MEMORY.putLong(state, MEMORY.getLong(call));
+        }
+    }
+
+    /** Ends the calls in this one, which ended by an exception. */
+    public static void repairCall(long call, int method) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state <= 0) {
+            moveVirtual(thread, next(call, method));
+        } else if (call != NO_CALL) {
+            endCalls(state, call + CALL_BYTES);
+            MEMORY.putLong(state, MEMORY.getLong(call + 8));
+        }
+    }
+
+    private static void endCalls(long state, long first) {
+        long now = System.nanoTime();
+        long call = MEMORY.getLong(state + TOP);
+        while (call > first) {
+            call -= CALL_BYTES;
+            long node = MEMORY.getLong(call + 8);
+            long sum = state + MEMORY.getInt(node + COUNTER) + MEMORY.getLong(state + TO_NANOS);
+            MEMORY.putLong(sum, MEMORY.getLong(sum) + now - MEMORY.getLong(call + 16));
+        }
+        MEMORY.putLong(state + TOP, first);
     }
 
     private static long next(long node, int method) {
@@ -75,14 +198,15 @@ public final class HprofHooks {
         return MEMORY.getInt(following + METHOD) == method ? following : find(node, method);
     }
 
-    /** A thread's first call, or a virtual thread. */
-    private static long enterElsewhere(Thread thread, int method) {
+    /** Whether the thread has a state, possibly since now; otherwise it is virtual. */
+    private static boolean attached(Thread thread) {
         if (thread.hprofState == 0) {
             thread.hprofState = attach(thread);
         }
-        if (thread.hprofState > 0) {
-            return enter(method);
-        }
+        return thread.hprofState > 0;
+    }
+
+    private static long enterVirtual(Thread thread, int method) {
         long caller = thread.hprofNode;
         if (caller == 0) {
             caller = root();
@@ -96,7 +220,7 @@ public final class HprofHooks {
         return caller;
     }
 
-    private static void moveElsewhere(Thread thread, long node) {
+    private static void moveVirtual(Thread thread, long node) {
         if (thread.hprofState == VIRTUAL) {
             thread.hprofNode = node;
             MEMORY.putLong(carrierState(), node);
