@@ -295,10 +295,8 @@ fn modes_that_are_not_built_refuse_to_start() {
     let refused = |option: &str, instead: &str| {
         format!("{option} is not available in this version yet; {instead}")
     };
-    for (text, detail) in [(
-        "monitor=y,cpu=samples",
-        refused("monitor=y", "cpu=samples is"),
-    )] {
+    for text in ["monitor=y,cpu=samples", "cpu=samples,monitor=y,depth=3"] {
+        let detail = refused("monitor=y", "cpu=samples is");
         let expected = format!("hprof option error: {detail} ({text})");
         assert_line(text, &expected, "availability");
         assert_eq!(failure(text).exit, ExitKind::Status(1));
