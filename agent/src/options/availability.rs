@@ -31,20 +31,12 @@ struct Unbuilt {
 
 /// Rows that cover others come first, so that the refusal names what was
 /// written.
-static UNBUILT: &[Unbuilt] = &[
-    Unbuilt {
-        option: "cpu",
-        value: "old",
-        instead: "cpu=times is",
-        asked: |settings| settings.modes.cpu_old,
-    },
-    Unbuilt {
-        option: "monitor",
-        value: "y",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.monitor,
-    },
-];
+static UNBUILT: &[Unbuilt] = &[Unbuilt {
+    option: "monitor",
+    value: "y",
+    instead: "cpu=samples is",
+    asked: |settings| settings.modes.monitor,
+}];
 
 /// Refuses settings that ask for something this version does not have.
 #[must_use]

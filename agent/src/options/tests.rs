@@ -79,6 +79,9 @@ fn defaults() {
         signal: None,
         engine: Engine::Auto,
         heap_interval: 0,
+        clock: Clock::Sampled,
+        include: Patterns::default(),
+        exclude: Patterns::default(),
         live: Live::Exact,
     };
     assert_eq!(all, expected);
@@ -89,7 +92,7 @@ fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
                 errorexit=y,pause=y,debug=y,netwait=5,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
-                live=estimate,format=b,file=f";
+                live=estimate,clock=exact,include=com.example:*Servlet,exclude=java,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
         ..Modes::default()
@@ -122,6 +125,9 @@ fn written_values_arrive() {
         signal: Some(libc::SIGVTALRM),
         engine: Engine::Safepoint,
         heap_interval: 524_288,
+        clock: Clock::Exact,
+        include: Patterns::parse("com.example:*Servlet").unwrap(),
+        exclude: Patterns::parse("java").unwrap(),
         live: Live::Estimate,
     };
     assert_eq!(settings(text), expected);
@@ -289,13 +295,8 @@ fn modes_that_are_not_built_refuse_to_start() {
     let refused = |option: &str, instead: &str| {
         format!("{option} is not available in this version yet; {instead}")
     };
-    for (text, detail) in [
-        ("cpu=old", refused("cpu=old", "cpu=times is")),
-        (
-            "monitor=y,cpu=samples",
-            refused("monitor=y", "cpu=samples is"),
-        ),
-    ] {
+    for text in ["monitor=y,cpu=samples", "cpu=samples,monitor=y,depth=3"] {
+        let detail = refused("monitor=y", "cpu=samples is");
         let expected = format!("hprof option error: {detail} ({text})");
         assert_line(text, &expected, "availability");
         assert_eq!(failure(text).exit, ExitKind::Status(1));

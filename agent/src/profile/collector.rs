@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ThreadSerial, TraceSerial};
-use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trace};
+use hprof_format::model::{
+    CpuKind, CpuRow, CpuTable, Frame, Line, OldCpuRow, Settings, SignedMethod, Trace,
+};
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 use hprof_wire::control::{Mode, Reply};
@@ -29,8 +31,8 @@ use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, SignalEngi
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
-use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
-use crate::options::{Format, Settings as RunSettings};
+use crate::names::{FrameId, Location, Method, MethodTable, Resolver, TraceTable};
+use crate::options::{Clock, Format, Settings as RunSettings};
 use crate::report;
 use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
 
@@ -41,6 +43,8 @@ pub(super) struct Collector {
     pub(super) tables: Tables,
     pub(super) sites: Option<SitesProfile>,
     started: LocalTime,
+    /// The format of the old `prof` has tables and nothing else.
+    is_bare: bool,
     last_cpu: Duration,
     last_lost: u64,
     /// What becomes of these two when the dump under way is complete.
@@ -120,6 +124,7 @@ impl Collector {
             },
             sites: heap_sites.map(SitesProfile::new),
             started: LocalTime::now(),
+            is_bare: settings.modes.cpu_old,
             last_cpu: Duration::ZERO,
             last_lost: 0,
             shown: (Duration::ZERO, 0),
@@ -160,6 +165,7 @@ impl Collector {
                 .as_ref()
                 .map_or(pause, |sampler| sampler.wait().min(pause));
             match self.receiver.recv_timeout(wait) {
+                Ok(Message::ThreadStart { .. } | Message::ThreadEnd { .. }) if self.is_bare => {}
                 Ok(Message::ThreadStart { serial, info }) => {
                     self.output.thread_start(serial, info);
                 }
@@ -290,6 +296,9 @@ impl Collector {
 
     fn begin(&mut self, profile: &Profile) {
         let settings = &profile.settings;
+        if self.is_bare {
+            return;
+        }
         self.output.begin(Begin {
             started: self.started,
             settings: Settings {
@@ -374,7 +383,8 @@ impl Collector {
         let verbose = profile.settings.verbose;
         let cpu = parts.has(Mode::Cpu, true);
         let calls = profile.calls.filter(|_| cpu).map(|calls| {
-            let costs = calls.take(&|tid| profile.calls_serial(tid));
+            let old = profile.settings.modes.cpu_old;
+            let costs = calls.take(&|tid| profile.calls_serial(tid).filter(|_| !old));
             (calls, costs)
         });
         loop {
@@ -440,10 +450,20 @@ impl Collector {
             self.dump_samples(profile);
         }
         if let Some((calls, costs)) = calls {
+            let old = profile.settings.modes.cpu_old;
             if verbose {
-                report::raw(" CPU usage by timing methods ...");
+                report::raw(if old {
+                    " CPU usage in old prof format ..."
+                } else {
+                    " CPU usage by timing methods ..."
+                });
             }
-            self.dump_times(profile, calls, costs, jvmti, jni);
+            if old {
+                self.dump_old_times(calls, costs);
+            } else {
+                self.dump_times(profile, calls, costs);
+            }
+            self.dump_call_remarks(profile, calls, jvmti, jni);
         }
         summary
     }
@@ -521,14 +541,7 @@ impl Collector {
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
     }
 
-    fn dump_times(
-        &mut self,
-        profile: &'static Profile,
-        calls: &CallTimes,
-        costs: &[PathCost],
-        jvmti: Jvmti,
-        jni: &Jni,
-    ) {
+    fn dump_times(&mut self, profile: &'static Profile, calls: &CallTimes, costs: &[PathCost]) {
         let total = costs.iter().map(|cost| cost.nanos).sum();
         let cutoff = profile.settings.cutoff;
         // What the table will not show needs no trace.
@@ -549,10 +562,34 @@ impl Collector {
             rows: &merged(rows),
         };
         self.write_table(&table, cutoff);
+    }
+
+    /// Pairs of callee and caller.
+    fn dump_old_times(&mut self, calls: &CallTimes, costs: &[PathCost]) {
+        let paths: Vec<Vec<PathMethod>> = costs.iter().map(|cost| calls.path(cost)).collect();
+        let rows: Vec<OldCpuRow<'_>> = costs
+            .iter()
+            .zip(&paths)
+            .map(|(cost, path)| OldCpuRow {
+                count: cost.calls,
+                callee: path.first().map(signed),
+                caller: path.get(1).map(signed),
+                nanos: cost.nanos,
+            })
+            .collect();
+        self.output.write(|writer| writer.old_cpu_table(&rows));
+    }
+
+    fn dump_call_remarks(&mut self, profile: &Profile, calls: &CallTimes, jvmti: Jvmti, jni: &Jni) {
+        let settings = &profile.settings;
         let mut remarks = vec![format!(
-            "hprof-rs {}: cpu=times clock=sampled threads={} traces={} traces_cut={} \
-             internal_errors={}",
+            "hprof-rs {}: {} threads={} traces={} traces_cut={} internal_errors={}",
             env!("CARGO_PKG_VERSION"),
+            match settings.clock {
+                _ if settings.modes.cpu_old => "cpu=old clock=exact",
+                Clock::Exact => "cpu=times clock=exact",
+                Clock::Sampled => "cpu=times clock=sampled",
+            },
             profile.registry.threads_seen(),
             self.tables.traces.count(),
             self.tables.traces.cut(),
@@ -749,6 +786,21 @@ fn cpu_time(profile: &Profile, engine: &SignalEngine) -> Duration {
         .map(|slot| engine.cpu_time(slot))
         .sum();
     live + registry.ended_cpu()
+}
+
+/// A method as the table of cpu=old has it.
+fn signed(method: &PathMethod) -> SignedMethod<'_> {
+    let Method {
+        class_name,
+        name,
+        descriptor,
+        ..
+    } = &method.method;
+    SignedMethod {
+        class_name,
+        method: name,
+        signature: descriptor,
+    }
 }
 
 /// One row for each trace: paths that were cut have the same.
