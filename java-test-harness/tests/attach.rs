@@ -59,7 +59,8 @@ fn traces_of(running: &Running) -> (Vec<String>, usize, usize) {
     let tasks = std::fs::read_dir(at("task")).unwrap();
     let mut names: Vec<String> = tasks
         .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok())
-        .filter(|name| name.contains("HPROF"))
+        // Requests end by themselves.
+        .filter(|name| name.contains("HPROF") && !name.contains("request"))
         .collect();
     names.sort();
     let descriptors = std::fs::read_dir(at("fd")).unwrap().count();
