@@ -22,3 +22,4 @@ pub mod paths;
 pub mod retained;
 pub mod snapshot;
 pub mod stacks;
+pub mod usage;

@@ -113,9 +113,18 @@ impl<'a> State<'a> {
         if graph.class_of_object(object).is_some() {
             return not_leaking("a class is never leaking");
         }
-        if self.watched.contains(&object) {
+        let own = self.by_rule(object);
+        if self.watched.contains(&object)
+            && !own.as_ref().is_some_and(|m| m.status == Status::Leaking)
+        {
             return leaking("LeakCanary watches it, and it should be gone");
         }
+        own
+    }
+
+    /// What the object itself tells.
+    fn by_rule(&self, object: usize) -> Option<Mark> {
+        let graph = self.snapshot.graph();
         let field = |name: &str| self.snapshot.field(object, name);
         match self.rules[graph.class_of(object) as usize]? {
             Rule::Activity => match field("mDestroyed") {

@@ -86,7 +86,7 @@ fn heaps(snapshot: &Snapshot) -> Vec<(String, u64)> {
     sums.map(|(heap, objects)| (name(heap), objects)).collect()
 }
 
-fn as_text(trace: &Trace, style: Style) -> String {
+pub(super) fn as_text(trace: &Trace, style: Style) -> String {
     let last = trace
         .path
         .end()

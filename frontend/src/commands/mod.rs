@@ -21,6 +21,7 @@ mod sites;
 mod summary;
 mod threads;
 mod top;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,17 @@ pub enum Command {
     Report(report::ReportCommand),
     /// Find what keeps an unexpected part of the heap alive, in plain sentences.
     Leaks(leaks::LeaksCommand),
+    /// Show how full and how empty collections are.
+    Collections(usage::Collections),
+    /// Show strings and arrays with equal contents.
+    Duplicates(usage::DuplicatesCommand),
+    /// Show what waits to be finalized.
+    Finalizers(usage::Finalizers),
+    /// Show class loaders and classes that were loaded more than once.
+    #[command(name = "classloaders")]
+    ClassLoaders(usage::ClassLoaders),
+    /// Show what has grown over several heap dumps.
+    Growth(usage::Growth),
     /// Show why dead objects of an Android program are still there.
     Android(android::Android),
     /// Show why an object, or those of a class, are alive.
@@ -94,6 +106,11 @@ impl Command {
             Self::Report(command) => command.execute(),
             Self::Leaks(command) => command.execute(),
             Self::Android(command) => command.execute(),
+            Self::Collections(command) => command.execute(),
+            Self::Duplicates(command) => command.execute(),
+            Self::Finalizers(command) => command.execute(),
+            Self::ClassLoaders(command) => command.execute(),
+            Self::Growth(command) => command.execute(),
             Self::Paths(command) => command.execute(),
             Self::Dominators(command) => command.execute(),
             Self::Retained(command) => command.execute(),

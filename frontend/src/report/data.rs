@@ -7,6 +7,7 @@ use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
 use hprof_analysis::snapshot::Snapshot;
 use serde::Serialize;
 
+use crate::render::screen::plural;
 use crate::snapshot;
 
 /// The version of the report's JSON; raised when a field changes its meaning or goes away.
@@ -169,8 +170,9 @@ fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> 
         return Vec::new();
     }
     let dominators = snapshot.dominators();
-    let children = dominators.largest_children(place, 30).into_iter();
-    children
+    let mut nodes: Vec<TreeNode> = dominators
+        .largest_children(place, 30)
+        .into_iter()
         .filter(|&child| dominators.retained(child) >= least)
         .map(|child| {
             let object = dominators.object(child);
@@ -181,7 +183,26 @@ fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> 
                 children: tree(snapshot, Some(child), least, depth - 1),
             }
         })
-        .collect()
+        .collect();
+    let (all, own) = match place {
+        Some(place) => (
+            dominators.retained(place),
+            snapshot.graph().size(dominators.object(place)),
+        ),
+        None => (dominators.live_bytes(), 0),
+    };
+    let shown: u64 = nodes.iter().map(|node| node.bytes).sum();
+    let rest = all.saturating_sub(own + shown);
+    if rest >= least {
+        let more = dominators.children(place).count() - nodes.len();
+        nodes.push(TreeNode {
+            name: plural(more as u64, "smaller object", "smaller objects"),
+            id: String::new(),
+            bytes: rest,
+            children: Vec::new(),
+        });
+    }
+    nodes
 }
 
 fn threads(snapshot: &Snapshot) -> Vec<ThreadRow> {

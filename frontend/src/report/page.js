@@ -117,7 +117,7 @@
   const palette = ["#9cc3f5", "#f7c58f", "#a8dbb0", "#e6b3dc", "#f3e08c", "#b9b8ee", "#9fdede", "#f2b0a9"];
   const colour = name => { let h = 0; for (const c of name.split(/[ @]/)[0] + name.split(" ")[1]) h = (h * 31 + c.charCodeAt(0)) >>> 0; return palette[h % palette.length]; };
   const lay = (nodes, x, y, w, h, total, put) => {
-    nodes = nodes.filter(node => node.bytes > 0);
+    nodes = nodes.filter(node => node.bytes > 0).sort((a, b) => b.bytes - a.bytes);
     while (nodes.length && total > 0) {
       const short = Math.min(w, h), scale = w * h / total;
       let row = [], sum = 0, worst = Infinity;
