@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
+use super::patterns::Patterns;
 use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
@@ -51,6 +52,15 @@ pub enum Live {
     Exact,
     /// By following the first objects of each site, and some of the others.
     Estimate,
+}
+
+/// `clock=`: how `cpu=times` knows the time of methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// By looking at what each thread does, about every millisecond of CPU time.
+    Sampled,
+    /// By a clock at the begin and end of every call.
+    Exact,
 }
 
 /// Where the profile goes.
@@ -134,6 +144,12 @@ pub struct Settings {
     pub heap_interval: u32,
     /// How live objects are known.
     pub live: Live,
+    /// How `cpu=times` knows times. `cpu=old` always reads the clock.
+    pub clock: Clock,
+    /// The only classes whose calls are counted, unless there are none.
+    pub include: Patterns,
+    /// Classes whose calls are not counted.
+    pub exclude: Patterns,
     /// Rows below this fraction of the total are left out of tables. Not
     /// negative. If it is not a number, no row is below it.
     pub cutoff: f64,
@@ -194,6 +210,18 @@ impl Settings {
         self.debug || self.logflags & 4 != 0
     }
 
+    /// Whether all records of a file with a heap dump are to be listed.
+    #[must_use]
+    pub fn lists_output(&self) -> bool {
+        self.logflags & 4 != 0
+    }
+
+    /// Whether the sizes of internal tables are to be told.
+    #[must_use]
+    pub fn tells_tables(&self) -> bool {
+        self.logflags & 2 != 0
+    }
+
     /// How many methods of a thread's stack the call counters follow: the pair
     /// of caller and callee for `cpu=old`, otherwise `depth`.
     #[must_use]
@@ -251,6 +279,9 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         live: raw.live,
+        clock: raw.clock,
+        include: patterns("include", raw.include.as_deref())?,
+        exclude: patterns("exclude", raw.exclude.as_deref())?,
         cutoff: raw.cutoff,
         lineno: raw.lineno,
         thread: raw.thread,
@@ -308,6 +339,18 @@ fn signal(given: Option<&str>) -> Result<Option<i32>, OptionError> {
             .into()),
         },
     }
+}
+
+fn patterns(name: &'static str, given: Option<&str>) -> Result<Patterns, OptionError> {
+    let parsed = given.map_or_else(|| Ok(Patterns::default()), Patterns::parse);
+    parsed.map_err(|reason| {
+        Cause::BadValue {
+            name,
+            rule: "names of classes or packages, with colons between them".to_owned(),
+            hint: Hint::new(reason),
+        }
+        .into()
+    })
 }
 
 fn destination(raw: &Raw, process: &Process) -> Result<Destination, OptionError> {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::availability::{Availability, availability};
 use super::raw::{Raw, Timing};
-use super::resolve::{Engine, Format, Live};
+use super::resolve::{Clock, Engine, Format, Live};
 
 /// Where an option is listed, and with it where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -416,6 +416,46 @@ pub static TABLE: &[OptionSpec] = &[
         kind: Kind::Text(|raw| &mut raw.signal),
     },
     OptionSpec {
+        name: "clock",
+        value: "sampled|exact",
+        default: "sampled",
+        summary: "how cpu=times knows times",
+        details: "`cpu=times`: `sampled` looks about every millisecond of CPU time which method a \
+                  thread is in; `exact` reads a clock at the begin and end of every call, waiting \
+                  included, which takes several times as long. `cpu=old` always does the latter.",
+        section: Section::New,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "sampled",
+                set: |raw| raw.clock = Clock::Sampled,
+            },
+            Choice {
+                word: "exact",
+                set: |raw| raw.clock = Clock::Exact,
+            },
+        ]),
+    },
+    OptionSpec {
+        name: "include",
+        value: "<pattern>[:...]",
+        default: "*",
+        summary: "classes to count",
+        details: "`cpu=times|old`: count only the calls of these classes, given by name, by package \
+                  or with `*` for any characters, as in `include=com.example:*Servlet`",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.include),
+    },
+    OptionSpec {
+        name: "exclude",
+        value: "<pattern>[:...]",
+        default: "none",
+        summary: "classes not to count",
+        details: "`cpu=times|old`: do not count the calls of these classes; their time goes to \
+                  their callers",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.exclude),
+    },
+    OptionSpec {
         name: "netwait",
         value: "<seconds>",
         default: "0",
@@ -502,7 +542,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<mask>",
         default: "0",
         summary: "what to log",
-        details: "1: trace calls; 2: internal tables; 4: read the finished file back and check it",
+        details: "2: sizes of internal tables at start and end; 4: with `format=b`, read the \
+                  finished file back and look up everything its records refer to, and list the \
+                  records of heap dumps in `java.hprof.check.txt`; 1 is accepted, without effect",
         section: Section::Debug,
         kind: Kind::Mask(|raw| &mut raw.logflags),
     },
@@ -510,8 +552,8 @@ pub static TABLE: &[OptionSpec] = &[
         name: "debugflags",
         value: "<mask>",
         default: "0",
-        summary: "what to report",
-        details: "1: report references of unprepared classes",
+        summary: "no effect",
+        details: "accepted, without effect",
         section: Section::Debug,
         kind: Kind::Mask(|raw| &mut raw.debugflags),
     },
@@ -529,7 +571,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "n",
         summary: "every error is fatal",
-        details: "treat every reported error as fatal, from this option's place on",
+        details: "treat every reported error as fatal, also while the program runs: exit status 9",
         section: Section::Debug,
         kind: Kind::Switch(|raw| &mut raw.errorexit),
     },
@@ -547,7 +589,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "n",
         summary: "coredump and checks",
-        details: "as `coredump=y`, and check the finished file",
+        details: "as `coredump=y`, and check the finished file as `logflags=4` does, without the listing",
         section: Section::Debug,
         kind: Kind::Switch(|raw| &mut raw.debug),
     },

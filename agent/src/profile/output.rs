@@ -182,6 +182,17 @@ impl Output {
         committed.is_ok()
     }
 
+    /// The whole profile's file under its final name, if it is one.
+    pub(super) fn finished_file(&self) -> Option<PathBuf> {
+        let sink = self.sink.0.lock();
+        let Some(Sink::File(file)) = &*sink else {
+            return None;
+        };
+        let path = file.path();
+        let whole = !self.failed && file.current_path() == path && path.is_file();
+        whole.then(|| path.to_owned())
+    }
+
     /// The last word: the front-end sees the end of the stream.
     pub(super) fn close(&mut self) {
         if let Some(Sink::Net(net)) = &*self.sink.0.lock() {

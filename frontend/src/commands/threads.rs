@@ -60,7 +60,7 @@ impl Threads {
         if self.retained {
             return self.show_retained();
         }
-        let opened = open::open(&self.file.file, true, 0)?;
+        let opened = self.file.open(true, 0)?;
         open::warn_of_damage(&opened);
         let mut rows = rows(&self, &opened)?;
         if let Some(filter) = &self.filter {
