@@ -25,6 +25,8 @@ mod threads;
 mod walk;
 mod weights;
 
+pub(crate) use classes::ClassTable;
+pub(crate) use hash::mix;
 pub use profile::{SiteFigures, SitesProfile};
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -37,7 +39,6 @@ use jni_sys::jobject;
 use crate::options::{Live, Settings};
 use crate::report;
 use crate::vm::{Capabilities, Jni, Jvmti, Result, VmLibrary, VmStructs};
-use classes::ClassTable;
 use live::{Pulse, Segment};
 use sites::SiteTable;
 use stacks::StackTable;

@@ -45,12 +45,6 @@ static UNBUILT: &[Unbuilt] = &[
         asked: |settings| settings.modes.cpu_old,
     },
     Unbuilt {
-        option: "monitor",
-        value: "y",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.monitor,
-    },
-    Unbuilt {
         option: "net",
         value: "<host>:<port>",
         instead: "file=<file> is",

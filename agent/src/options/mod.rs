@@ -36,7 +36,7 @@ pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;
 pub use parse::{Request, parse};
 pub use raw::{Raw, RawDestination, Timing};
-pub use resolve::{Destination, Engine, Format, Live, Modes, Process, Settings, resolve};
+pub use resolve::{Destination, Engine, Format, Live, Locks, Modes, Process, Settings, resolve};
 
 /// What the agent has to do according to its options.
 #[derive(Debug, Clone, PartialEq)]

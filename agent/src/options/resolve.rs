@@ -53,6 +53,34 @@ pub enum Live {
     Estimate,
 }
 
+/// `monitor=`: which locks are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Locks {
+    /// The monitors of objects.
+    pub java: bool,
+    /// Locks and synchronizers of `java.util.concurrent`.
+    pub juc: bool,
+}
+
+impl Locks {
+    /// No locks.
+    pub const NONE: Self = Self {
+        java: false,
+        juc: false,
+    };
+    /// All that are known.
+    pub const ALL: Self = Self {
+        java: true,
+        juc: true,
+    };
+
+    /// Whether there are any.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.java || self.juc
+    }
+}
+
 /// Where the profile goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
@@ -132,6 +160,10 @@ pub struct Settings {
     pub heap_interval: u32,
     /// How live objects are known.
     pub live: Live,
+    /// Which locks are looked at.
+    pub locks: Locks,
+    /// Contention that is shorter is left out.
+    pub lock_threshold: Duration,
     /// Rows below this fraction of the total are left out of tables. Not
     /// negative. If it is not a number, no row is below it.
     pub cutoff: f64,
@@ -213,7 +245,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
             }
             .into());
         }
-        if raw.monitor {
+        if raw.locks.any() {
             return Err(Cause::NotInBinary { mode: "monitor=y" }.into());
         }
     }
@@ -243,6 +275,10 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         live: raw.live,
+        locks: raw.locks,
+        lock_threshold: Duration::from_micros(
+            u64::try_from(raw.lock_threshold).unwrap_or_default(),
+        ),
         cutoff: raw.cutoff,
         lineno: raw.lineno,
         thread: raw.thread,
@@ -270,7 +306,7 @@ fn modes(raw: &Raw) -> Modes {
         cpu_samples: raw.cpu_samples,
         cpu_times: raw.cpu_timing == Some(Timing::Times),
         cpu_old: raw.cpu_timing == Some(Timing::Old),
-        monitor: raw.monitor,
+        monitor: raw.locks.any(),
         by_default: false,
     };
     if asked == Modes::default() {

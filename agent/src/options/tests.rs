@@ -291,10 +291,6 @@ fn modes_that_are_not_built_refuse_to_start() {
         ),
         ("cpu=old", refused("cpu=old", "cpu=times is")),
         (
-            "monitor=y,cpu=samples",
-            refused("monitor=y", "cpu=samples is"),
-        ),
-        (
             "net=h:1,cpu=samples",
             refused("net=<host>:<port>", "file=<file> is"),
         ),

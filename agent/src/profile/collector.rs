@@ -15,6 +15,7 @@ use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
 use super::messages::Message;
+use super::monitors::WaitTables;
 use super::numbers::ProfileNumbers;
 use super::output::Output;
 use super::{Engine, Profile};
@@ -25,6 +26,7 @@ use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailur
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
+use crate::monitors::Monitors;
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
 use crate::options::{Format, Settings as RunSettings};
 use crate::report;
@@ -33,9 +35,13 @@ use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
 /// What the profile thread owns.
 pub(super) struct Collector {
     receiver: Receiver<Message>,
+    /// A request that came while messages were written.
+    put_off: Option<Message>,
     pub(super) output: Output,
     pub(super) tables: Tables,
     pub(super) sites: Option<SitesProfile>,
+    pub(super) waits: Option<WaitTables>,
+    pub(super) depth: usize,
     started: LocalTime,
     last_cpu: Duration,
     last_lost: u64,
@@ -43,7 +49,7 @@ pub(super) struct Collector {
 
 pub(super) struct Tables {
     pub(super) methods: MethodTable,
-    resolver: Resolver,
+    pub(super) resolver: Resolver,
     pub(super) traces: TraceTable,
     /// The serial of the profile thread, when a heap dump has shown it.
     pub(super) own_thread: Option<ThreadSerial>,
@@ -73,6 +79,7 @@ impl Collector {
         output: Output,
         settings: &RunSettings,
         heap_sites: Option<&'static HeapSites>,
+        monitors: Option<&'static Monitors>,
     ) -> Self {
         let table_memory = if settings.modes.counts_calls() {
             CALLS_TABLE_MEMORY
@@ -83,6 +90,7 @@ impl Collector {
         };
         Self {
             receiver,
+            put_off: None,
             output,
             tables: Tables {
                 methods: MethodTable::default(),
@@ -94,6 +102,8 @@ impl Collector {
                 scratch: Vec::new(),
             },
             sites: heap_sites.map(SitesProfile::new),
+            waits: monitors.map(WaitTables::new),
+            depth: settings.depth as usize,
             started: LocalTime::now(),
             last_cpu: Duration::ZERO,
             last_lost: 0,
@@ -124,11 +134,11 @@ impl Collector {
             let wait = safepoint
                 .as_ref()
                 .map_or(pause, |sampler| sampler.wait().min(pause));
-            match self.receiver.recv_timeout(wait) {
-                Ok(Message::ThreadStart { serial, info }) => self.thread_start(serial, &info),
-                Ok(Message::ThreadEnd { serial }) => {
-                    self.output.write(|writer| writer.thread_end(serial));
-                }
+            let message = match self.put_off.take() {
+                Some(message) => Ok(message),
+                None => self.receiver.recv_timeout(wait),
+            };
+            match message {
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
                     self.dump(profile, jvmti, jni);
@@ -144,6 +154,9 @@ impl Collector {
                     let _ = done.send(());
                     return;
                 }
+                Ok(message) => {
+                    self.record(&message);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -153,6 +166,7 @@ impl Collector {
             if drained.elapsed() >= pause {
                 let unknown = self.tables.resolver.unknown_methods();
                 let busy = self.drain(profile, jvmti, jni) > 0;
+                self.tick_waits(jvmti, jni);
                 pause = if self.tick_sites(jvmti, jni) {
                     Duration::ZERO
                 } else if self.tables.resolver.unknown_methods() > unknown {
@@ -165,6 +179,30 @@ impl Collector {
                 drained = Instant::now();
                 self.tables.resolver.refresh();
                 self.output.tick();
+            }
+        }
+    }
+
+    /// Writes what a message tells; false if it asks for something instead.
+    fn record(&mut self, message: &Message) -> bool {
+        match message {
+            Message::ThreadStart { serial, info } => self.thread_start(*serial, info),
+            Message::ThreadEnd { serial } => {
+                self.output.write(|writer| writer.thread_end(*serial));
+            }
+            Message::Monitor(line) => self.log_wait(line),
+            Message::Dump { .. } | Message::Finish { .. } => return false,
+        }
+        true
+    }
+
+    /// Writes what all messages sent so far tell, in the middle of a dump.
+    pub(super) fn record_messages(&mut self) {
+        while self.put_off.is_none()
+            && let Ok(message) = self.receiver.try_recv()
+        {
+            if !self.record(&message) {
+                self.put_off = Some(message);
             }
         }
     }
@@ -219,9 +257,8 @@ impl Collector {
                 return None;
             }
             // A thread that has no serial yet is about to get it, on itself.
-            u32::try_from(jvmti.thread_local(thread).ok()?)
-                .ok()
-                .filter(|&serial| serial != 0)
+            let word = jvmti.thread_local(thread).ok()?;
+            Some(word as u32).filter(|&serial| serial != 0)
         });
         for sample in samples.unwrap_or_default() {
             self.tables.add_safepoint_sample(jvmti, jni, &sample);
@@ -233,6 +270,12 @@ impl Collector {
         let verbose = profile.settings.verbose;
         if verbose {
             report::raw("Dumping");
+        }
+        if profile.monitors.is_some() {
+            if verbose {
+                report::raw(" contended monitor usage ...");
+            }
+            self.dump_waits(profile, jvmti, jni);
         }
         let mut summary = None;
         if profile.settings.modes.heap_dump {
@@ -506,6 +549,21 @@ impl Tables {
             let trace = self.intern(jvmti, jni, thread, sample.frames.iter().copied());
             self.samples.add(trace, sample.weight);
         }
+    }
+
+    /// The frames of a stack.
+    pub(super) fn resolve(
+        &mut self,
+        jvmti: Jvmti,
+        jni: &Jni,
+        stack: impl Iterator<Item = Location>,
+    ) -> Vec<FrameId> {
+        let Self {
+            methods, resolver, ..
+        } = self;
+        stack
+            .map(|location| resolver.frame(jvmti, jni, methods, location))
+            .collect()
     }
 
     fn intern_path(&mut self, thread: Option<ThreadSerial>, path: Vec<PathMethod>) -> TraceSerial {
