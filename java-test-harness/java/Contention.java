@@ -10,7 +10,8 @@ import java.util.concurrent.locks.StampedLock;
  * One thread waits again and again for a lock that another one has, each time until it is seen to wait and then 10 ms.
  *
  * Argument: how often. Each kind of lock is taken in a method of its own, and prints
- * "KIND COUNT NANOSECONDS": how often and how long the thread stood in that method. A further
+ * "KIND COUNT LEAST MOST": how often, for how many nanoseconds it was seen to wait in that method, and how many it
+ * was in there. A further
  * argument "virtual" lets a virtual thread do the waiting (from JDK 21 on).
  */
 public class Contention {
@@ -47,7 +48,7 @@ public class Contention {
     /** How often the owner has its lock, the waiter waits for it, and has had it. */
     static volatile int owned, wanted, had;
 
-    static long waited;
+    static long seen, waited;
 
     static void monitor() {
         synchronized (OBJECT) {
@@ -109,7 +110,7 @@ public class Contention {
     static void run(String name, int count, boolean virtual, Action own, Action disown, Kind kind)
             throws Exception {
         owned = wanted = had = 0;
-        waited = 0;
+        seen = waited = 0;
         Runnable waiter = () -> {
             try {
                 for (int i = 1; i <= count; i++) {
@@ -141,14 +142,16 @@ public class Contention {
             while (had < i) Thread.yield();
         }
         while (thread.isAlive()) Thread.yield();
-        System.out.println(name + " " + count + " " + waited);
+        System.out.println(name + " " + count + " " + seen + " " + waited);
     }
 
     /** Lets the waiter wait, and stays 10 ms in that. */
     static void awaitWaiter(Thread thread, int i) throws Exception {
         owned = i;
         while (wanted < i || thread.getState() == Thread.State.RUNNABLE) Thread.yield();
+        seen -= System.nanoTime();
         Thread.sleep(10);
+        seen += System.nanoTime();
     }
 
     static Kind kind(Action take, Action give) {

@@ -50,7 +50,7 @@ fn waiting(idle: bool) -> Kind {
 
 /// Frames between the program and the parking: those of the framework that locks
 /// are made of. The outermost of them stays if nothing else would.
-fn inner_frames(frames: &[MethodName<'_>]) -> usize {
+pub fn inner_frames(frames: &[MethodName<'_>]) -> usize {
     let inner = frames.iter().take_while(|frame| is_inner(frame)).count();
     if inner == frames.len() {
         inner.saturating_sub(1)
@@ -78,7 +78,22 @@ fn is_inner(frame: &MethodName<'_>) -> bool {
             ) || name.ends_with("Sync")
                 || name.ends_with("$ConditionNode")
         }
-        None => class == super::park::HOOK_CLASS_NAME,
+        None => {
+            class == super::park::HOOK_CLASS_NAME
+                || matches!(
+                    (class, frame.method),
+                    ("jdk.internal.misc.Unsafe", "park")
+                        | (
+                            "java.lang.System$2" | "java.lang.System$1",
+                            "parkVirtualThread"
+                        )
+                        | (
+                            "java.lang.VirtualThread",
+                            "park" | "parkNanos" | "parkOnCarrierThread" | "yieldContinuation"
+                        )
+                        | ("jdk.internal.vm.Continuation", _)
+                )
+        }
     }
 }
 

@@ -22,7 +22,7 @@ mod slots;
 mod usage;
 
 pub use deadlock::{Edge, cycles};
-pub use kinds::{Classified, Kind, classify, public_class};
+pub use kinds::{Classified, Kind, classify, inner_frames, public_class};
 pub use rows::{Row, Source};
 pub use usage::{LockUsage, Usage, UsedBy};
 
@@ -103,7 +103,7 @@ struct Lost {
 static INSTANCE: OnceLock<Monitors> = OnceLock::new();
 
 /// Frames of locks and hooks at most, which traces do not show.
-const INNER_FRAMES: usize = 12;
+pub const INNER_FRAMES: usize = 12;
 /// A wait that is no contention gets a stack if it lasts this long.
 const LONG_WAIT: Duration = Duration::from_micros(100);
 /// How many waits are written to the log.
@@ -367,7 +367,8 @@ impl Monitors {
         };
         format!(
             "hprof-rs {}: monitor={kinds} threshold_us={} juc_hooks={hooks} stacks_lost={} \
-             stacks_cut={} waits_lost={} waits_logged={} waits_not_logged={}",
+             stacks_cut={} waits_lost={} waits_logged={} waits_not_logged={} \
+             internal_errors={}",
             env!("CARGO_PKG_VERSION"),
             self.threshold.as_micros(),
             self.lost.stacks.load(Ordering::Relaxed),
@@ -375,6 +376,7 @@ impl Monitors {
             self.lost.waits.load(Ordering::Relaxed),
             self.logged.load(Ordering::Relaxed).min(MOST_LOGGED),
             self.lost.not_logged.load(Ordering::Relaxed),
+            crate::vm::panics(),
         )
     }
 }

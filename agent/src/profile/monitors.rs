@@ -19,8 +19,8 @@ use super::virtual_threads::NAMED;
 use crate::clock::LocalTime;
 use crate::cpu_samples::intern_stack;
 use crate::monitors::{
-    Classified, Edge, Host, Kind, LockUsage, LogLine, Monitors, Row, Usage, UsedBy, classify,
-    cycles, public_class,
+    Classified, Edge, Host, INNER_FRAMES, Kind, LockUsage, LogLine, Monitors, Row, Usage, UsedBy,
+    classify, cycles, inner_frames, public_class,
 };
 use crate::vm::{self, Jni, Jvmti};
 
@@ -127,6 +127,26 @@ fn place_of(row: &Row, tables: &mut Tables, jvmti: Jvmti, jni: &Jni, depth: usiz
     Place { kind, trace, class }
 }
 
+/// Where a thread is, but for the frames of what it is parked in.
+fn trace_of(
+    thread: &UsedBy,
+    per_thread: bool,
+    tables: &mut Tables,
+    jvmti: Jvmti,
+    jni: &Jni,
+    depth: usize,
+) -> TraceSerial {
+    let frames = tables.resolve(jvmti, jni, thread.frames.iter().map(stack_location));
+    let names: Vec<MethodName<'_>> = frames
+        .iter()
+        .map(|&frame| tables.methods.name(frame))
+        .collect();
+    let shown = frames.get(inner_frames(&names)..).unwrap_or_default();
+    let shown = shown.get(..depth).unwrap_or(shown);
+    let thread = per_thread.then_some(thread.serial);
+    intern_stack(&tables.methods, &mut tables.traces, thread, shown)
+}
+
 impl Collector {
     /// Looks up names before their classes can be unloaded.
     pub(super) fn tick_waits(&mut self, jvmti: Jvmti, jni: &Jni) {
@@ -160,21 +180,26 @@ impl Collector {
         monitors.book_going_on();
         self.tick_waits(jvmti, jni);
         let own = profile.own_threads.lock().clone();
-        let usage = monitors.usage(jni, &own, profile.settings.depth);
+        let depth = match profile.settings.depth {
+            0 => 0,
+            depth => depth + INNER_FRAMES as u32,
+        };
+        let usage = monitors.usage(jni, &own, depth);
         // Threads that were met for the first time have sent their names.
         self.record_messages();
-        self.write_usage(&usage, jvmti, jni);
+        self.write_usage(&usage, profile.settings.thread, jvmti, jni);
         self.write_waits(profile, monitors);
     }
 
-    fn write_usage(&mut self, usage: &Usage, jvmti: Jvmti, jni: &Jni) {
+    fn write_usage(&mut self, usage: &Usage, per_thread: bool, jvmti: Jvmti, jni: &Jni) {
+        let depth = self.depth;
         let tables = &mut self.tables;
         let threads: Vec<MonitorThread> = usage
             .threads
             .iter()
             .map(|thread| MonitorThread {
                 serial: thread.serial,
-                trace: tables.intern(jvmti, jni, None, thread.frames.iter().map(stack_location)),
+                trace: trace_of(thread, per_thread, tables, jvmti, jni, depth),
                 status: status(thread.state),
             })
             .collect();
