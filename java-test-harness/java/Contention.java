@@ -24,6 +24,8 @@ public class Contention {
 
     /** A lock of the program's own. */
     static final class Mutex extends AbstractQueuedSynchronizer {
+        private static final long serialVersionUID = 1;
+
         @Override
         protected boolean tryAcquire(int one) {
             return compareAndSetState(0, 1);

@@ -77,6 +77,8 @@ fn defaults() {
         engine: Engine::Auto,
         heap_interval: 0,
         live: Live::Exact,
+        locks: Locks::NONE,
+        lock_threshold: Duration::ZERO,
     };
     assert_eq!(all, expected);
 }
@@ -86,7 +88,7 @@ fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
                 errorexit=y,pause=y,debug=y,signal=VTALRM,engine=safepoint,heapinterval=512k,\
-                live=estimate,format=b,file=f";
+                live=estimate,lockthreshold=250,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
         ..Modes::default()
@@ -117,6 +119,8 @@ fn written_values_arrive() {
         engine: Engine::Safepoint,
         heap_interval: 524_288,
         live: Live::Estimate,
+        locks: Locks::NONE,
+        lock_threshold: Duration::from_micros(250),
     };
     assert_eq!(settings(text), expected);
     assert!(settings(text).checks_output());
