@@ -75,6 +75,23 @@ struct Cost {
     nanos: u64,
 }
 
+/// What was waited for between two dumps.
+struct Costs(Vec<(Place, Cost)>);
+
+impl Costs {
+    /// What is of one kind.
+    fn rows(&self, kind: Kind) -> Vec<MonitorRow<'_>> {
+        let costs = self.0.iter().filter(|(place, _)| place.kind == kind);
+        let rows = costs.map(|(place, cost)| MonitorRow {
+            nanos: cost.nanos,
+            count: cost.count,
+            trace: place.trace,
+            class_name: &place.class,
+        });
+        rows.collect()
+    }
+}
+
 /// The rows by what they turned out to be.
 pub(super) struct WaitTables {
     monitors: &'static Monitors,
@@ -98,7 +115,7 @@ impl WaitTables {
     }
 
     /// What was waited for since the last time, by place.
-    fn take(&self) -> HashMap<&Place, Cost> {
+    fn take(&self) -> Costs {
         let mut costs: HashMap<&Place, Cost> = HashMap::new();
         for (row, place) in &self.rows {
             let (count, nanos) = row.take();
@@ -108,7 +125,8 @@ impl WaitTables {
                 cost.nanos += nanos;
             }
         }
-        costs
+        let owned = |(place, cost): (&Place, Cost)| (place.clone(), cost);
+        Costs(costs.into_iter().map(owned).collect())
     }
 }
 
@@ -187,11 +205,35 @@ impl Collector {
         let usage = monitors.usage(jni, &own, depth);
         // Threads that were met for the first time have sent their names.
         self.record_messages();
-        self.write_usage(&usage, profile.settings.thread, jvmti, jni);
-        self.write_waits(profile, monitors);
+        let Some(waits) = &self.waits else {
+            return;
+        };
+        let costs = waits.take();
+        let (contended, waited, idle) = (
+            costs.rows(Kind::Contention),
+            costs.rows(Kind::Waiting),
+            costs.rows(Kind::Idle),
+        );
+        let cutoff = profile.settings.cutoff;
+        let tables = WaitRanks {
+            contention: ranked(&contended, cutoff),
+            others: [
+                ("waiting", ranked(&waited, cutoff)),
+                ("idle", ranked(&idle, cutoff)),
+            ],
+        };
+        self.write_usage(&usage, &tables, profile.settings.thread, jvmti, jni);
+        self.write_waits(&tables, monitors.remarks());
     }
 
-    fn write_usage(&mut self, usage: &Usage, per_thread: bool, jvmti: Jvmti, jni: &Jni) {
+    fn write_usage(
+        &mut self,
+        usage: &Usage,
+        waits: &WaitRanks<'_>,
+        per_thread: bool,
+        jvmti: Jvmti,
+        jni: &Jni,
+    ) {
         let depth = self.depth;
         let tables = &mut self.tables;
         let threads: Vec<MonitorThread> = usage
@@ -228,54 +270,43 @@ impl Collector {
             remarks.push(format!("hprof-rs: locks_left_out={}", usage.left_out));
         }
         self.output.write(|writer| {
+            let traces = threads.iter().map(|thread| thread.trace);
             self.tables
-                .write_traces(writer, threads.iter().map(|thread| thread.trace))?;
+                .write_traces(writer, traces.chain(waits.traces()))?;
             writer.monitor_dump(&dump)?;
             remarks.iter().try_for_each(|line| writer.comment(line))
         });
     }
 
-    fn write_waits(&mut self, profile: &Profile, monitors: &Monitors) {
-        let Some(waits) = &self.waits else {
-            return;
-        };
-        let costs = waits.take();
-        let cutoff = profile.settings.cutoff;
-        let rows = |kind: Kind| -> Vec<MonitorRow<'_>> {
-            let costs = costs.iter().filter(|(place, _)| place.kind == kind);
-            let rows = costs.map(|(place, cost)| MonitorRow {
-                nanos: cost.nanos,
-                count: cost.count,
-                trace: place.trace,
-                class_name: &place.class,
-            });
-            rows.collect()
-        };
-        let (contended, waited, idle) = (
-            rows(Kind::Contention),
-            rows(Kind::Waiting),
-            rows(Kind::Idle),
-        );
-        let contention = ranked(&contended, cutoff);
-        let others = [
-            ("waiting", ranked(&waited, cutoff)),
-            ("idle", ranked(&idle, cutoff)),
-        ];
-        let mut remarks = vec![monitors.remarks()];
-        for (title, table) in &others {
+    /// The traces stand before MONITOR DUMP.
+    fn write_waits(&mut self, tables: &WaitRanks<'_>, remark: String) {
+        let mut remarks = vec![remark];
+        for (title, table) in &tables.others {
             remarks.extend(wait_lines(title, table));
         }
+        let contention = &tables.contention;
         let ctime = LocalTime::now().ctime();
         self.output.write(|writer| {
-            // Traces stand before the table that refers to them, and nothing between.
-            let others = others.iter().flat_map(|(_, table)| table.rows());
-            let traces = others.chain(contention.rows()).map(|row| row.row.trace);
-            self.tables.write_traces(writer, traces)?;
-            if contention.total_nanos() > 0 || !contention.rows().is_empty() {
-                writer.monitor_table(&contention, &ctime)?;
+            if !contention.rows().is_empty() {
+                writer.monitor_table(contention, &ctime)?;
             }
             remarks.iter().try_for_each(|line| writer.comment(line))
         });
+    }
+}
+
+/// The tables of a dump.
+struct WaitRanks<'a> {
+    contention: RankedMonitorTable<'a>,
+    others: [(&'static str, RankedMonitorTable<'a>); 2],
+}
+
+impl WaitRanks<'_> {
+    fn traces(&self) -> impl Iterator<Item = TraceSerial> + '_ {
+        let others = self.others.iter().flat_map(|(_, table)| table.rows());
+        others
+            .chain(self.contention.rows())
+            .map(|row| row.row.trace)
     }
 }
 
