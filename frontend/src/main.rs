@@ -13,6 +13,7 @@ mod commands;
 mod launch;
 mod open;
 mod render;
+mod snapshot;
 
 use std::io;
 use std::process::ExitCode;

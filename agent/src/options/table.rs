@@ -309,8 +309,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<host>:<port>",
         default: "off",
         summary: "to a socket",
-        details: "connect to a front-end and send the profile there instead of to a file; \
-                  an IPv6 address goes in brackets, as in `net=[::1]:8000`",
+        details: "connect to a front-end (`hprof-rs listen`) and send the profile there instead \
+                  of to a file; an IPv6 address goes in brackets, as in `net=[::1]:8000`. New: \
+                  `net=unix:/path`",
         section: Section::Standard,
         kind: Kind::Net,
     },
@@ -441,11 +442,43 @@ pub static TABLE: &[OptionSpec] = &[
         name: "signal",
         value: "<name|number>",
         default: "auto",
-        summary: "signal of the signal engine",
-        details: "`cpu=samples`: the signal of `engine=signal`, such as `SIGPROF`, `PROF` or `27`; \
-                  only needed if the program uses the same one",
+        summary: "signal of the timers",
+        details: "the signal of threads' timers (`cpu=samples` with `engine=signal`, `cpu=times`), such \
+                  as `SIGPROF`, `PROF` or `27`; only needed if the program uses the same one",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.signal),
+    },
+    OptionSpec {
+        name: "netwait",
+        value: "<seconds>",
+        default: "0",
+        summary: "net: wait for a front-end",
+        details: "`net`: try for this long to connect before giving up",
+        section: Section::New,
+        kind: Kind::Decimal {
+            min: 0,
+            rule: "decimal and >= 0",
+            field: |raw| &mut raw.netwait,
+        },
+    },
+    OptionSpec {
+        name: "exitcmd",
+        value: "y|n",
+        default: "n",
+        summary: "net: obey the EXIT command",
+        details: "`net`: whether the front-end's EXIT command ends the JVM, after a dump",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.exitcmd),
+    },
+    OptionSpec {
+        name: "control",
+        value: "y|n",
+        default: "y",
+        summary: "local control socket",
+        details: "a socket under `/tmp`, open to the JVM's user only, over which `hprof-rs control` \
+                  starts, stops, dumps and resets",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.control),
     },
     OptionSpec {
         name: "heapinterval",
@@ -515,7 +548,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<mask>",
         default: "0",
         summary: "what to log",
-        details: "1: trace calls; 2: internal tables; 4: read the finished file back and check it",
+        details: "2: sizes of internal tables at start and end; 4: with `format=b`, read the \
+                  finished file back and look up everything its records refer to, and list the \
+                  records of heap dumps in `java.hprof.check.txt`; 1 is accepted, without effect",
         section: Section::Debug,
         kind: Kind::Mask(|raw| &mut raw.logflags),
     },
@@ -523,8 +558,8 @@ pub static TABLE: &[OptionSpec] = &[
         name: "debugflags",
         value: "<mask>",
         default: "0",
-        summary: "what to report",
-        details: "1: report references of unprepared classes",
+        summary: "no effect",
+        details: "accepted, without effect",
         section: Section::Debug,
         kind: Kind::Mask(|raw| &mut raw.debugflags),
     },
@@ -542,7 +577,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "n",
         summary: "every error is fatal",
-        details: "treat every reported error as fatal, from this option's place on",
+        details: "treat every reported error as fatal, also while the program runs: exit status 9",
         section: Section::Debug,
         kind: Kind::Switch(|raw| &mut raw.errorexit),
     },
@@ -560,7 +595,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "n",
         summary: "coredump and checks",
-        details: "as `coredump=y`, and check the finished file",
+        details: "as `coredump=y`, and check the finished file as `logflags=4` does, without the listing",
         section: Section::Debug,
         kind: Kind::Switch(|raw| &mut raw.debug),
     },

@@ -7,19 +7,18 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
-use hprof_format::model::{
-    CpuKind, CpuRow, CpuTable, Frame, Header, Line, Settings, ThreadStart, Trace,
-};
+use hprof_format::ids::{ThreadSerial, TraceSerial};
+use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trace};
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
+use super::check;
 use super::messages::Message;
 use super::monitors::WaitTables;
 use super::numbers::ProfileNumbers;
-use super::output::Output;
-use super::{Engine, Profile};
-use crate::call_times::{CallTimes, PathMethod};
+use super::output::{Begin, DumpEnd, Output};
+use super::{Engine, Profile, identity};
+use crate::call_times::{CallTimes, PathCost, PathMethod};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
@@ -30,7 +29,7 @@ use crate::monitors::Monitors;
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
 use crate::options::{Format, Settings as RunSettings};
 use crate::report;
-use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
+use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
@@ -45,6 +44,8 @@ pub(super) struct Collector {
     started: LocalTime,
     last_cpu: Duration,
     last_lost: u64,
+    /// What becomes of these two when the dump under way is complete.
+    shown: (Duration, u64),
 }
 
 pub(super) struct Tables {
@@ -107,6 +108,7 @@ impl Collector {
             started: LocalTime::now(),
             last_cpu: Duration::ZERO,
             last_lost: 0,
+            shown: (Duration::ZERO, 0),
         }
     }
 
@@ -118,6 +120,7 @@ impl Collector {
     /// The life of the profile thread.
     pub(super) fn run(mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         self.begin(profile);
+        self.tell_tables(profile, "start");
         if let Some(sites) = profile.heap_sites {
             sites.ignore_current_thread();
         }
@@ -148,14 +151,18 @@ impl Collector {
                     self.drain(profile, jvmti, jni);
                     if profile.settings.doe {
                         self.dump(profile, jvmti, jni);
-                    } else {
+                    } else if !self.output.commit() {
+                        // A front-end that is lost at the last moment has a file as its successor.
                         self.output.commit();
                     }
+                    self.output.close();
+                    self.tell_tables(profile, "end");
+                    self.check_output(profile);
                     let _ = done.send(());
                     return;
                 }
                 Ok(message) => {
-                    self.record(&message);
+                    self.record(message);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -183,17 +190,15 @@ impl Collector {
         }
     }
 
-    /// Writes what a message tells; false if it asks for something instead.
-    fn record(&mut self, message: &Message) -> bool {
+    /// Writes what a message tells; gives it back if it asks for something instead.
+    fn record(&mut self, message: Message) -> Option<Message> {
         match message {
-            Message::ThreadStart { serial, info } => self.thread_start(*serial, info),
-            Message::ThreadEnd { serial } => {
-                self.output.write(|writer| writer.thread_end(*serial));
-            }
-            Message::Monitor(line) => self.log_wait(line),
-            Message::Dump { .. } | Message::Finish { .. } => return false,
+            Message::ThreadStart { serial, info } => self.output.thread_start(serial, info),
+            Message::ThreadEnd { serial } => self.output.thread_end(serial),
+            Message::Monitor(line) => self.log_wait(&line),
+            Message::Dump { .. } | Message::Finish { .. } => return Some(message),
         }
-        true
+        None
     }
 
     /// Writes what all messages sent so far tell, in the middle of a dump.
@@ -201,38 +206,51 @@ impl Collector {
         while self.put_off.is_none()
             && let Ok(message) = self.receiver.try_recv()
         {
-            if !self.record(&message) {
-                self.put_off = Some(message);
-            }
+            self.put_off = self.record(message);
         }
     }
 
     fn begin(&mut self, profile: &Profile) {
-        let created_ctime = self.started.ctime();
-        let header = Header {
-            created_millis: self.started.unix_millis(),
-            created_ctime: &created_ctime,
+        let settings = &profile.settings;
+        self.output.begin(Begin {
+            started: self.started,
             settings: Settings {
-                allocation_traces: profile.settings.modes.tracks_objects(),
-                cpu_sampling: profile.settings.modes.cpu_samples,
-                depth: profile.settings.depth,
+                allocation_traces: settings.modes.tracks_objects(),
+                cpu_sampling: settings.modes.cpu_samples,
+                depth: settings.depth,
             },
-        };
-        self.output.write(|writer| writer.begin(&header));
+            identity: identity::of(profile).to_string(),
+        });
     }
 
-    fn thread_start(&mut self, serial: ThreadSerial, info: &ThreadInfo) {
-        let number = u64::from(serial.get() - ThreadSerial::BASE);
-        let record = ThreadStart {
-            // Objects of a VM lie at multiples of eight: no heap dump has this id.
-            object: ObjectId::new(ObjectId::BASE + 8 * number),
-            serial,
-            name: &info.name,
-            group: &info.group,
-            parent_group: &info.parent_group,
-            trace: TraceSerial::SYSTEM,
+    /// Reads the finished file back, where the options ask for that.
+    fn check_output(&self, profile: &Profile) {
+        let settings = &profile.settings;
+        if !settings.checks_output() || settings.format != Format::Binary {
+            return;
+        }
+        let Some(path) = self.output.finished_file() else {
+            return;
         };
-        self.output.write(|writer| writer.thread_start(&record));
+        check::check_file(&path);
+        if settings.lists_output() && settings.modes.heap_dump {
+            check::list_file(&path);
+        }
+    }
+
+    /// `logflags=2`: what the tables hold, in figures.
+    fn tell_tables(&self, profile: &Profile, when: &str) {
+        if !profile.settings.tells_tables() {
+            return;
+        }
+        let (methods, traces) = (&self.tables.methods, &self.tables.traces);
+        report::note(&format!(
+            "tables at the {when}: {methods} traces={} traces_cut={} trace_bytes={} threads={}",
+            traces.count(),
+            traces.cut(),
+            traces.bytes(),
+            profile.registry.threads_seen(),
+        ));
     }
 
     /// Takes the samples out of the signal engine's ring.
@@ -268,9 +286,46 @@ impl Collector {
     /// Writes a dump, and forgets the counts that it holds.
     fn dump(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         let verbose = profile.settings.verbose;
-        if verbose {
-            report::raw("Dumping");
+        let calls = profile.calls.map(|calls| {
+            let costs = calls.take(&|tid| profile.calls_serial(tid));
+            (calls, costs)
+        });
+        loop {
+            if verbose {
+                report::raw("Dumping");
+            }
+            self.output.begin_dump();
+            let summary = self.write_dump(profile, calls.as_ref(), jvmti, jni);
+            match self.output.end_dump() {
+                DumpEnd::Written => {
+                    if verbose {
+                        report::raw(" done.\n");
+                        if let Some(summary) = summary {
+                            report::note(&summary.to_string());
+                        }
+                    }
+                    break;
+                }
+                // The front-end is lost, and a file is there instead.
+                DumpEnd::Again => {}
+                DumpEnd::Failed => break,
+            }
         }
+        self.tables.samples.clear();
+        if let Some(waits) = &mut self.waits {
+            waits.clear();
+        }
+        (self.last_cpu, self.last_lost) = self.shown;
+    }
+
+    fn write_dump(
+        &mut self,
+        profile: &'static Profile,
+        calls: Option<&(&CallTimes, Vec<PathCost>)>,
+        jvmti: Jvmti,
+        jni: &Jni,
+    ) -> Option<Summary> {
+        let verbose = profile.settings.verbose;
         if profile.monitors.is_some() {
             if verbose {
                 report::raw(" contended monitor usage ...");
@@ -298,18 +353,13 @@ impl Collector {
             }
             self.dump_samples(profile);
         }
-        if let Some(calls) = profile.calls {
+        if let Some((calls, costs)) = calls {
             if verbose {
                 report::raw(" CPU usage by timing methods ...");
             }
-            self.dump_times(profile, calls, jvmti, jni);
+            self.dump_times(profile, calls, costs, jvmti, jni);
         }
-        if self.output.commit() && verbose {
-            report::raw(" done.\n");
-            if let Some(summary) = summary {
-                report::note(&summary.to_string());
-            }
-        }
+        summary
     }
 
     /// Writes all objects. A failure is reported, and the profile goes on without.
@@ -368,21 +418,21 @@ impl Collector {
         let remarks = self.remarks(profile);
         self.output
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
-        self.tables.samples.clear();
     }
 
     fn dump_times(
         &mut self,
         profile: &'static Profile,
         calls: &CallTimes,
+        costs: &[PathCost],
         jvmti: Jvmti,
         jni: &Jni,
     ) {
-        let mut costs = calls.take(&|tid| profile.calls_serial(tid));
         let total = costs.iter().map(|cost| cost.nanos).sum();
         let cutoff = profile.settings.cutoff;
         // What the table will not show needs no trace.
-        costs.retain(|cost| cutoff.is_nan() || share(cost.nanos, total) >= cutoff);
+        let shown = |cost: &&PathCost| cutoff.is_nan() || share(cost.nanos, total) >= cutoff;
+        let mut costs: Vec<&PathCost> = costs.iter().filter(shown).collect();
         costs.sort_by_key(|cost| (Reverse(cost.nanos), Reverse(cost.calls), cost.thread));
         let rows: Vec<CpuRow> = costs
             .iter()
@@ -463,8 +513,7 @@ impl Collector {
                     registry.without_timer(),
                     if installed.is_ours() { "n" } else { "y" },
                 ));
-                self.last_cpu = cpu;
-                self.last_lost = lost;
+                self.shown = (cpu, lost);
             }
             Engine::Safepoint => lines.push(format!(
                 "hprof-rs {version}: engine=safepoint interval_ms={interval} samples={} \
@@ -482,16 +531,21 @@ impl Collector {
             .map(|(reason, weight)| format!(" {}={weight}", reason.label()))
             .collect();
         lines.push(format!("hprof-rs: samples_without_stack={failed}{reasons}"));
-        lines.push(format!(
+        lines.push(self.general_remark(profile));
+        lines
+    }
+
+    /// What concerns all modes.
+    pub(super) fn general_remark(&self, profile: &Profile) -> String {
+        format!(
             "hprof-rs: traces={} traces_cut={} unknown_methods={} lost_thread_records={} \
              internal_errors={}",
             self.tables.traces.count(),
             self.tables.traces.cut(),
             self.tables.resolver.unknown_methods(),
-            registry.lost_records(),
+            profile.registry.lost_records(),
             crate::vm::panics(),
-        ));
-        lines
+        )
     }
 }
 

@@ -96,6 +96,8 @@ impl Costs {
 pub(super) struct WaitTables {
     monitors: &'static Monitors,
     rows: Vec<(&'static Row, Place)>,
+    /// What is not in a dump yet.
+    costs: HashMap<Place, Cost>,
 }
 
 impl WaitTables {
@@ -103,6 +105,7 @@ impl WaitTables {
         Self {
             monitors,
             rows: Vec::new(),
+            costs: HashMap::new(),
         }
     }
 
@@ -114,19 +117,23 @@ impl WaitTables {
         }
     }
 
-    /// What was waited for since the last time, by place.
-    fn take(&self) -> Costs {
-        let mut costs: HashMap<&Place, Cost> = HashMap::new();
+    /// What was waited for since the last [`Self::clear`].
+    fn costs(&mut self) -> Costs {
         for (row, place) in &self.rows {
             let (count, nanos) = row.take();
             if count > 0 || nanos > 0 {
-                let cost = costs.entry(place).or_default();
+                let cost = self.costs.entry(place.clone()).or_default();
                 cost.count += count;
                 cost.nanos += nanos;
             }
         }
-        let owned = |(place, cost): (&Place, Cost)| (place.clone(), cost);
-        Costs(costs.into_iter().map(owned).collect())
+        let copy = |(place, cost): (&Place, &Cost)| (place.clone(), *cost);
+        Costs(self.costs.iter().map(copy).collect())
+    }
+
+    /// A dump was written.
+    pub(super) fn clear(&mut self) {
+        self.costs.clear();
     }
 }
 
@@ -205,10 +212,10 @@ impl Collector {
         let usage = monitors.usage(jni, &own, depth);
         // Threads that were met for the first time have sent their names.
         self.record_messages();
-        let Some(waits) = &self.waits else {
+        let Some(waits) = &mut self.waits else {
             return;
         };
-        let costs = waits.take();
+        let costs = waits.costs();
         let (contended, waited, idle) = (
             costs.rows(Kind::Contention),
             costs.rows(Kind::Waiting),

@@ -17,4 +17,5 @@ pub use class_shape::ClassShape;
 pub use histogram::{Group, Histogram, Row, Totals, histogram, layout};
 pub use largest::{Large, LargeKind, Largest, PREVIEW};
 pub use layout::{Layout, LayoutSource, Sizes};
+pub(crate) use layout_votes::LayoutVotes;
 pub use thread_names::thread_names;
