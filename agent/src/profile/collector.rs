@@ -29,7 +29,7 @@ use crate::monitors::Monitors;
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
 use crate::options::{Format, Settings as RunSettings};
 use crate::report;
-use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary};
+use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
@@ -373,8 +373,10 @@ impl Collector {
         };
         let scratch = self.output.scratch_path();
         let ctime = LocalTime::now().ctime();
+        let library = VmLibrary::of(jvmti);
+        let structs = library.and_then(VmStructs::of);
         let request = Request {
-            dumper: VmDumper::of(VmLibrary::of(jvmti)),
+            dumper: VmDumper::of(library),
             jvmti,
             jni,
             output: &scratch,
@@ -387,8 +389,9 @@ impl Collector {
             } else {
                 Garbage::NotCollected
             },
+            collects_in_pause: !structs.is_some_and(VmStructs::moves_objects_concurrently),
         };
-        let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables);
+        let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables, self.sites.as_mut());
         let mut result = None;
         self.output.write(|writer| {
             let remark = match heap_dump::dump(&request, writer, &mut numbers) {
@@ -404,6 +407,9 @@ impl Collector {
             };
             writer.comment(&remark)
         });
+        if let Some(sites) = &mut self.sites {
+            sites.forget_located();
+        }
         result
     }
 

@@ -64,7 +64,7 @@ const TABLE_ROWS: usize = 40;
 impl Convert {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let to = self.format()?;
-        let opened = open::open(&self.file.file, false, 0)?;
+        let opened = self.file.open(false, 0)?;
         open::warn_of_damage(&opened);
         let weights = self.measure.weights(&opened)?;
         let text = self.text(to, &opened, &weights)?;

@@ -46,6 +46,10 @@ pub struct Diff {
     #[arg(long, value_name = "AMOUNT")]
     fail_above: Option<u64>,
 
+    /// Fail at the first damaged place, instead of reading on behind it.
+    #[arg(long)]
+    strict: bool,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -82,9 +86,9 @@ impl Diff {
     }
 
     fn compare(&self) -> anyhow::Result<Comparison> {
-        let before = open::open(&self.before, true, 0)?;
+        let before = open::open(&self.before, true, 0, self.strict)?;
         open::warn_of_damage(&before);
-        let after = open::open(&self.after, true, 0)?;
+        let after = open::open(&self.after, true, 0, self.strict)?;
         open::warn_of_damage(&after);
         let dumps = (before.contents.dumps.last(), after.contents.dumps.last());
         if let ((Some(old), Some(new)), None) = (dumps, self.measure) {

@@ -50,7 +50,7 @@ struct Row<'a> {
 
 impl Threads {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = open::open(&self.file.file, true, 0)?;
+        let opened = self.file.open(true, 0)?;
         open::warn_of_damage(&opened);
         let mut rows = rows(&self, &opened)?;
         if let Some(filter) = &self.filter {
