@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
+use super::patterns::Patterns;
 use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
@@ -79,6 +80,15 @@ impl Locks {
     pub fn any(self) -> bool {
         self.java || self.juc
     }
+}
+
+/// `clock=`: how `cpu=times` knows the time of methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// By looking at what each thread does, about every millisecond of CPU time.
+    Sampled,
+    /// By a clock at the begin and end of every call.
+    Exact,
 }
 
 /// Where the profile goes.
@@ -166,6 +176,12 @@ pub struct Settings {
     pub locks: Locks,
     /// Contention that is shorter is left out.
     pub lock_threshold: Duration,
+    /// How `cpu=times` knows times. `cpu=old` always reads the clock.
+    pub clock: Clock,
+    /// The only classes whose calls are counted, unless there are none.
+    pub include: Patterns,
+    /// Classes whose calls are not counted.
+    pub exclude: Patterns,
     /// Rows below this fraction of the total are left out of tables. Not
     /// negative. If it is not a number, no row is below it.
     pub cutoff: f64,
@@ -299,6 +315,9 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         lock_threshold: Duration::from_micros(
             u64::try_from(raw.lock_threshold).unwrap_or_default(),
         ),
+        clock: raw.clock,
+        include: patterns("include", raw.include.as_deref())?,
+        exclude: patterns("exclude", raw.exclude.as_deref())?,
         cutoff: raw.cutoff,
         lineno: raw.lineno,
         thread: raw.thread,
@@ -356,6 +375,18 @@ fn signal(given: Option<&str>) -> Result<Option<i32>, OptionError> {
             .into()),
         },
     }
+}
+
+fn patterns(name: &'static str, given: Option<&str>) -> Result<Patterns, OptionError> {
+    let parsed = given.map_or_else(|| Ok(Patterns::default()), Patterns::parse);
+    parsed.map_err(|reason| {
+        Cause::BadValue {
+            name,
+            rule: "names of classes or packages, with colons between them".to_owned(),
+            hint: Hint::new(reason),
+        }
+        .into()
+    })
 }
 
 fn destination(raw: &Raw, process: &Process) -> Result<Destination, OptionError> {

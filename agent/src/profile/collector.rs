@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ThreadSerial, TraceSerial};
-use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trace};
+use hprof_format::model::{
+    CpuKind, CpuRow, CpuTable, Frame, Line, OldCpuRow, Settings, SignedMethod, Trace,
+};
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
@@ -26,8 +28,8 @@ use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::monitors::Monitors;
-use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
-use crate::options::{Format, Settings as RunSettings};
+use crate::names::{FrameId, Location, Method, MethodTable, Resolver, TraceTable};
+use crate::options::{Clock, Format, Settings as RunSettings};
 use crate::report;
 use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
 
@@ -42,6 +44,8 @@ pub(super) struct Collector {
     pub(super) waits: Option<WaitTables>,
     pub(super) depth: usize,
     started: LocalTime,
+    /// The format of the old `prof` has tables and nothing else.
+    is_bare: bool,
     last_cpu: Duration,
     last_lost: u64,
     /// What becomes of these two when the dump under way is complete.
@@ -106,6 +110,7 @@ impl Collector {
             waits: monitors.map(WaitTables::new),
             depth: settings.depth as usize,
             started: LocalTime::now(),
+            is_bare: settings.modes.cpu_old,
             last_cpu: Duration::ZERO,
             last_lost: 0,
             shown: (Duration::ZERO, 0),
@@ -193,6 +198,7 @@ impl Collector {
     /// Writes what a message tells; gives it back if it asks for something instead.
     fn record(&mut self, message: Message) -> Option<Message> {
         match message {
+            Message::ThreadStart { .. } | Message::ThreadEnd { .. } if self.is_bare => {}
             Message::ThreadStart { serial, info } => self.output.thread_start(serial, info),
             Message::ThreadEnd { serial } => self.output.thread_end(serial),
             Message::Monitor(line) => self.log_wait(&line),
@@ -212,6 +218,9 @@ impl Collector {
 
     fn begin(&mut self, profile: &Profile) {
         let settings = &profile.settings;
+        if self.is_bare {
+            return;
+        }
         self.output.begin(Begin {
             started: self.started,
             settings: Settings {
@@ -287,7 +296,8 @@ impl Collector {
     fn dump(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         let verbose = profile.settings.verbose;
         let calls = profile.calls.map(|calls| {
-            let costs = calls.take(&|tid| profile.calls_serial(tid));
+            let old = profile.settings.modes.cpu_old;
+            let costs = calls.take(&|tid| profile.calls_serial(tid).filter(|_| !old));
             (calls, costs)
         });
         loop {
@@ -354,10 +364,20 @@ impl Collector {
             self.dump_samples(profile);
         }
         if let Some((calls, costs)) = calls {
+            let old = profile.settings.modes.cpu_old;
             if verbose {
-                report::raw(" CPU usage by timing methods ...");
+                report::raw(if old {
+                    " CPU usage in old prof format ..."
+                } else {
+                    " CPU usage by timing methods ..."
+                });
             }
-            self.dump_times(profile, calls, costs, jvmti, jni);
+            if old {
+                self.dump_old_times(calls, costs);
+            } else {
+                self.dump_times(profile, calls, costs);
+            }
+            self.dump_call_remarks(profile, calls, jvmti, jni);
         }
         summary
     }
@@ -426,14 +446,7 @@ impl Collector {
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
     }
 
-    fn dump_times(
-        &mut self,
-        profile: &'static Profile,
-        calls: &CallTimes,
-        costs: &[PathCost],
-        jvmti: Jvmti,
-        jni: &Jni,
-    ) {
+    fn dump_times(&mut self, profile: &'static Profile, calls: &CallTimes, costs: &[PathCost]) {
         let total = costs.iter().map(|cost| cost.nanos).sum();
         let cutoff = profile.settings.cutoff;
         // What the table will not show needs no trace.
@@ -454,10 +467,34 @@ impl Collector {
             rows: &merged(rows),
         };
         self.write_table(&table, cutoff);
+    }
+
+    /// Pairs of callee and caller.
+    fn dump_old_times(&mut self, calls: &CallTimes, costs: &[PathCost]) {
+        let paths: Vec<Vec<PathMethod>> = costs.iter().map(|cost| calls.path(cost)).collect();
+        let rows: Vec<OldCpuRow<'_>> = costs
+            .iter()
+            .zip(&paths)
+            .map(|(cost, path)| OldCpuRow {
+                count: cost.calls,
+                callee: path.first().map(signed),
+                caller: path.get(1).map(signed),
+                nanos: cost.nanos,
+            })
+            .collect();
+        self.output.write(|writer| writer.old_cpu_table(&rows));
+    }
+
+    fn dump_call_remarks(&mut self, profile: &Profile, calls: &CallTimes, jvmti: Jvmti, jni: &Jni) {
+        let settings = &profile.settings;
         let mut remarks = vec![format!(
-            "hprof-rs {}: cpu=times clock=sampled threads={} traces={} traces_cut={} \
-             internal_errors={}",
+            "hprof-rs {}: {} threads={} traces={} traces_cut={} internal_errors={}",
             env!("CARGO_PKG_VERSION"),
+            match settings.clock {
+                _ if settings.modes.cpu_old => "cpu=old clock=exact",
+                Clock::Exact => "cpu=times clock=exact",
+                Clock::Sampled => "cpu=times clock=sampled",
+            },
             profile.registry.threads_seen(),
             self.tables.traces.count(),
             self.tables.traces.cut(),
@@ -657,6 +694,21 @@ impl Tables {
         scratch.clear();
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
+    }
+}
+
+/// A method as the table of cpu=old has it.
+fn signed(method: &PathMethod) -> SignedMethod<'_> {
+    let Method {
+        class_name,
+        name,
+        descriptor,
+        ..
+    } = &method.method;
+    SignedMethod {
+        class_name,
+        method: name,
+        signature: descriptor,
     }
 }
 
