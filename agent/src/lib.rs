@@ -15,6 +15,7 @@ mod control;
 mod cpu_samples;
 mod heap_dump;
 mod heap_sites;
+mod monitors;
 mod names;
 mod native_thread;
 pub mod options;

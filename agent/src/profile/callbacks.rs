@@ -8,6 +8,7 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::messages::Message;
+use super::virtual_threads::NAMED;
 use super::{Engine, Phase, Profile, start};
 use crate::cpu_samples::signal::ThreadSlot;
 use crate::report;
@@ -240,12 +241,12 @@ pub(super) fn sample_thread(
                 }
             }
         }
-        Engine::Safepoint => {
-            let _ = profile
-                .jvmti
-                .set_thread_local(thread, serial.get() as usize);
-        }
-        Engine::None => {}
+        Engine::Safepoint | Engine::None => {}
+    }
+    if matches!(profile.engine(), Engine::Safepoint) || profile.monitors.is_some() {
+        let _ = profile
+            .jvmti
+            .set_thread_local(thread, serial.get() as usize | NAMED);
     }
 }
 

@@ -19,6 +19,7 @@ use hprof_wire::control::{Mode, Reply};
 use super::check;
 use super::commands::Vm;
 use super::messages::Message;
+use super::monitors::WaitTables;
 use super::numbers::ProfileNumbers;
 use super::output::{Begin, DumpEnd, Output};
 use super::requests::Parts;
@@ -31,6 +32,7 @@ use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, SignalEngi
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
+use crate::monitors::Monitors;
 use crate::names::{FrameId, Location, Method, MethodTable, Resolver, TraceTable};
 use crate::options::{Clock, Format, Settings as RunSettings};
 use crate::report;
@@ -39,9 +41,12 @@ use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
 /// What the profile thread owns.
 pub(super) struct Collector {
     receiver: Receiver<Message>,
+    /// A request that came while messages were written.
+    put_off: Option<Message>,
     pub(super) output: Output,
     pub(super) tables: Tables,
     pub(super) sites: Option<SitesProfile>,
+    pub(super) waits: Option<WaitTables>,
     started: LocalTime,
     /// The format of the old `prof` has tables and nothing else.
     is_bare: bool,
@@ -69,7 +74,7 @@ pub(super) struct Collector {
 
 pub(super) struct Tables {
     pub(super) methods: MethodTable,
-    resolver: Resolver,
+    pub(super) resolver: Resolver,
     pub(super) traces: TraceTable,
     /// The serial of the profile thread, when a heap dump has shown it.
     pub(super) own_thread: Option<ThreadSerial>,
@@ -101,6 +106,7 @@ impl Collector {
         output: Output,
         settings: &RunSettings,
         heap_sites: Option<&'static HeapSites>,
+        monitors: Option<&'static Monitors>,
     ) -> Self {
         let table_memory = if settings.modes.counts_calls() {
             CALLS_TABLE_MEMORY
@@ -111,6 +117,7 @@ impl Collector {
         };
         Self {
             receiver,
+            put_off: None,
             output,
             tables: Tables {
                 methods: MethodTable::default(),
@@ -123,6 +130,7 @@ impl Collector {
                 scratch: Vec::new(),
             },
             sites: heap_sites.map(SitesProfile::new),
+            waits: monitors.map(WaitTables::new),
             started: LocalTime::now(),
             is_bare: settings.modes.cpu_old,
             last_cpu: Duration::ZERO,
@@ -164,12 +172,11 @@ impl Collector {
                 .sampler
                 .as_ref()
                 .map_or(pause, |sampler| sampler.wait().min(pause));
-            match self.receiver.recv_timeout(wait) {
-                Ok(Message::ThreadStart { .. } | Message::ThreadEnd { .. }) if self.is_bare => {}
-                Ok(Message::ThreadStart { serial, info }) => {
-                    self.output.thread_start(serial, info);
-                }
-                Ok(Message::ThreadEnd { serial }) => self.output.thread_end(serial),
+            let message = match self.put_off.take() {
+                Some(message) => Ok(message),
+                None => self.receiver.recv_timeout(wait),
+            };
+            match message {
                 Ok(Message::Commands { commands, done }) => {
                     let vm = Vm {
                         profile,
@@ -222,6 +229,9 @@ impl Collector {
                     let _ = done.send(());
                     return;
                 }
+                Ok(message) => {
+                    self.record(message);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -240,6 +250,7 @@ impl Collector {
             if drained.elapsed() >= pause {
                 let unknown = self.tables.resolver.unknown_methods();
                 let busy = self.drain(profile, jvmti, jni) > 0;
+                self.tick_waits(jvmti, jni);
                 pause = if self.tick_sites(jvmti, jni) {
                     Duration::ZERO
                 } else if self.tables.resolver.unknown_methods() > unknown {
@@ -291,6 +302,32 @@ impl Collector {
         (self.last_cpu, self.last_lost) = self.shown;
         if let Some(calls) = profile.calls {
             drop(calls.take(&|tid| profile.calls_serial(tid)));
+        }
+    }
+
+    /// Writes what a message tells; gives it back if it asks for something instead.
+    fn record(&mut self, message: Message) -> Option<Message> {
+        match message {
+            Message::ThreadStart { .. } | Message::ThreadEnd { .. } if self.is_bare => {}
+            Message::ThreadStart { serial, info } => self.output.thread_start(serial, info),
+            Message::ThreadEnd { serial } => self.output.thread_end(serial),
+            Message::Monitor(line) => self.log_wait(&line),
+            Message::Dump { .. }
+            | Message::Finish { .. }
+            | Message::Commands { .. }
+            | Message::Request { .. }
+            | Message::Detach { .. }
+            | Message::Connected(_) => return Some(message),
+        }
+        None
+    }
+
+    /// Writes what all messages sent so far tell, in the middle of a dump.
+    pub(super) fn record_messages(&mut self) {
+        while self.put_off.is_none()
+            && let Ok(message) = self.receiver.try_recv()
+        {
+            self.put_off = self.record(message);
         }
     }
 
@@ -363,8 +400,8 @@ impl Collector {
                 return None;
             }
             // A thread that has no serial yet is about to get it, on itself.
-            u32::try_from(jvmti.thread_local(thread).ok()?)
-                .ok()
+            let word = jvmti.thread_local(thread).ok()?;
+            Some(word as u32)
                 .filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
         });
         for sample in samples.unwrap_or_default() {
@@ -409,6 +446,11 @@ impl Collector {
                 DumpEnd::Failed => return false,
             }
         }
+        if let Some(waits) = &mut self.waits
+            && parts.has(Mode::Monitor, true)
+        {
+            waits.clear();
+        }
         if cpu {
             self.tables.samples.clear();
             (self.last_cpu, self.last_lost) = self.shown;
@@ -425,6 +467,12 @@ impl Collector {
         jni: &Jni,
     ) -> Option<Summary> {
         let verbose = profile.settings.verbose;
+        if parts.has(Mode::Monitor, profile.monitors.is_some()) {
+            if verbose {
+                report::raw(" contended monitor usage ...");
+            }
+            self.dump_waits(profile, jvmti, jni);
+        }
         let mut summary = None;
         let modes = profile.settings.modes;
         if parts.has(Mode::Heap, modes.heap_dump) {
@@ -740,6 +788,21 @@ impl Tables {
             let trace = self.intern(jvmti, jni, thread, sample.frames.iter().copied());
             self.samples.add(trace, sample.weight);
         }
+    }
+
+    /// The frames of a stack.
+    pub(super) fn resolve(
+        &mut self,
+        jvmti: Jvmti,
+        jni: &Jni,
+        stack: impl Iterator<Item = Location>,
+    ) -> Vec<FrameId> {
+        let Self {
+            methods, resolver, ..
+        } = self;
+        stack
+            .map(|location| resolver.frame(jvmti, jni, methods, location))
+            .collect()
     }
 
     fn intern_path(&mut self, thread: Option<ThreadSerial>, path: Vec<PathMethod>) -> TraceSerial {

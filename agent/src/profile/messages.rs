@@ -5,6 +5,7 @@ use hprof_format::ids::ThreadSerial;
 use hprof_wire::control::{Reply, Request};
 use hprof_wire::frames::Incoming;
 
+use crate::monitors::LogLine;
 use crate::sink::NetSink;
 use crate::vm::ThreadInfo;
 
@@ -43,6 +44,8 @@ pub(super) enum Message {
     },
     /// The front-end is there again.
     Connected(NetSink),
+    /// A line for the log of monitors.
+    Monitor(LogLine),
     /// Somebody wants a dump now.
     Dump {
         /// Told when it is written.

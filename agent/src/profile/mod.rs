@@ -16,6 +16,7 @@ mod exit_hook;
 mod identity;
 mod load;
 mod messages;
+mod monitors;
 mod numbers;
 mod output;
 mod peer;
@@ -42,6 +43,7 @@ use crate::call_times::CallTimes;
 use crate::control;
 use crate::cpu_samples::signal::{Installed, SignalEngine};
 use crate::heap_sites::HeapSites;
+use crate::monitors::Monitors;
 use crate::options::Settings;
 use crate::report;
 use crate::sink::Hurry;
@@ -70,6 +72,8 @@ struct Profile {
     heap_sites: Option<&'static HeapSites>,
     /// Call counting, when wanted.
     calls: Option<&'static CallTimes>,
+    /// Locks, when wanted.
+    monitors: Option<&'static Monitors>,
     java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
     own_threads: Mutex<Vec<GlobalRef>>,
@@ -259,6 +263,11 @@ pub fn detach() -> Reply {
     let Some(profile) = Profile::get() else {
         return Reply::default();
     };
+    if profile.monitors.is_some() {
+        return Reply::error(
+            "monitor=y stays to the end of the VM; 'reset monitor' starts new counts",
+        );
+    }
     if profile.calls.is_some() {
         return Reply::error(
             "cpu=times stays to the end of the VM: the classes are rewritten; 'reset cpu' starts \

@@ -94,6 +94,9 @@ impl Collector {
                 .set_recording(!pause)
                 .map_err(|error| error.to_string())?;
         }
+        if modes.contains(&Mode::Monitor) && pause {
+            return Err("monitors cannot be stopped; 'reset monitor' starts new counts".to_owned());
+        }
         if modes.contains(&Mode::Heap) {
             return Err("a heap dump is not recorded over time; ask for 'dump heap'".to_owned());
         }
@@ -117,6 +120,9 @@ impl Collector {
         }
         if wanted(Mode::Sites) {
             self.clear_sites(vm.jvmti, vm.jni);
+        }
+        if let Some(waits) = self.waits.as_mut().filter(|_| wanted(Mode::Monitor)) {
+            waits.clear();
         }
         Ok(())
     }

@@ -63,6 +63,13 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
                 .to_owned(),
         );
     }
+    if settings.modes.monitor {
+        return Err(
+            "monitor=y needs to know who owns which monitor, which a VM tells only those who ask \
+             for it at its start: start the program with -agentpath:libhprof_rs.so=monitor=y"
+                .to_owned(),
+        );
+    }
     if let Some(profile) = Profile::get() {
         return add(profile, jni, &settings).map(|()| true);
     }
@@ -92,11 +99,6 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
     }
     if new.heap_dump && !has.heap_dump {
         return Err("heap=dump needs no start in a run: ask for 'dump heap'".to_owned());
-    }
-    if new.monitor && !has.monitor {
-        return Err(
-            "monitor=y cannot be added to a run: detach, then begin with all modes".to_owned(),
-        );
     }
     let given = match &wanted.destination {
         Destination::File(path) => {
