@@ -44,7 +44,7 @@ mod text_sites;
 
 pub use agent::{agent_library, workspace};
 pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
-pub use binary_profile::{BinaryFrame, BinaryProfile, BinaryTable, BinaryTrace};
+pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, BinaryTrace};
 pub use collector::Collector;
 pub use compile::{classes, classes_compiled_with, java_sources};
 pub use jdk::Jdk;
@@ -54,5 +54,5 @@ pub use process::Signal;
 pub use run::{Run, Running};
 pub use stress::Stress;
 pub use text_heap::{TextClass, TextHeap, TextObject};
-pub use text_profile::{CpuTable, Row, TextProfile, ThreadStart, Trace};
+pub use text_profile::{CpuTable, MonitorDump, Row, TextProfile, ThreadStart, Trace, UsedMonitor};
 pub use text_sites::{SiteRow, SiteTable};
