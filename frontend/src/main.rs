@@ -16,6 +16,7 @@ mod launch;
 mod listen;
 mod open;
 mod render;
+mod report;
 mod snapshot;
 
 use std::io;
