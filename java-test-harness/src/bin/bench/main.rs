@@ -2,6 +2,7 @@
 
 mod cost;
 mod figures;
+mod heap;
 mod soak;
 mod truth;
 
@@ -15,7 +16,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 6] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 8] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -36,6 +37,16 @@ const BENCHMARKS: [(&str, &str, Benchmark); 6] = [
         "bias",
         "a loop without safepoint polls, both engines, per JDK",
         truth::bias,
+    ),
+    (
+        "sites",
+        "heap=sites with the Java compiler: time, memory",
+        heap::sites,
+    ),
+    (
+        "dumps",
+        "heap dumps of 13 million objects: time, memory",
+        heap::dumps,
     ),
     (
         "soak",
