@@ -173,9 +173,8 @@ fn histogram(running: &Running) -> Totals {
 /// The live objects of all sites are those that the VM counts at the same time.
 #[test]
 fn live_objects_are_those_of_the_vm() {
-    each_collector(|jdk, collector| {
+    each_jdk(|jdk| {
         let running = Run::new(jdk)
-            .jvm_args(collector.arguments())
             .agent("heap=sites,cutoff=0,doe=n")
             .class("Shapes")
             .start();
@@ -210,13 +209,21 @@ fn live_objects_are_those_of_the_vm() {
         for name in names {
             let of = |totals: &Totals| totals.get(name).copied().unwrap_or_default();
             let (first, last) = (of(&before), of(&after));
-            // Unused memory, which the VM makes look like objects.
-            if first != last || name.starts_with("jdk.internal.vm.Filler") {
+            // Unused memory, which the VM makes look like objects; its histogram shows it, and we
+            // do not.
+            let is_filler = name.starts_with("jdk.internal.vm.Filler")
+                || jdk.feature() < 19 && matches!(&**name, "int[]" | "java.lang.Object");
+            // The program sleeps and looks for its file, even between collection and count.
+            let is_new = matches!(
+                &**name,
+                "java.io.File" | "jdk.internal.event.ThreadSleepEvent"
+            );
+            if first != last || is_filler || is_new {
                 continue;
             }
             assert_eq!(of(&ours), first, "{name}");
             same += 1;
         }
-        assert!(same > 300, "{same} classes compared");
+        assert!(same > 200, "{same} classes compared");
     });
 }
