@@ -13,6 +13,7 @@ mod commands;
 mod launch;
 mod open;
 mod render;
+mod report;
 mod snapshot;
 
 use std::io;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::error::ErrorPolicy;
-use super::resolve::{Engine, Format, Live};
+use super::resolve::{Clock, Engine, Format, Live, Locks};
 
 /// How `cpu=times` shows its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,9 @@ pub struct Raw {
     pub cpu_samples: bool,
     /// The last of `cpu=times` and `cpu=old`.
     pub cpu_timing: Option<Timing>,
-    pub monitor: bool,
+    pub locks: Locks,
+    /// Microseconds; not negative.
+    pub lock_threshold: i32,
     pub format: Format,
     pub destination: Option<RawDestination>,
     /// Not negative.
@@ -77,6 +79,12 @@ pub struct Raw {
     /// Bytes; at most `i32::MAX`.
     pub heap_interval: u32,
     pub live: Live,
+    /// `clock=`.
+    pub clock: Clock,
+    /// `include=`.
+    pub include: Option<String>,
+    /// `exclude=`.
+    pub exclude: Option<String>,
     /// Seconds; not negative.
     pub netwait: i32,
     pub exitcmd: bool,
@@ -102,7 +110,8 @@ impl Default for Raw {
             heap_sites: false,
             cpu_samples: false,
             cpu_timing: None,
-            monitor: false,
+            locks: Locks::NONE,
+            lock_threshold: 0,
             format: Format::Text,
             destination: None,
             depth: 4,
@@ -118,6 +127,9 @@ impl Default for Raw {
             engine: Engine::Auto,
             heap_interval: 0,
             live: Live::Exact,
+            clock: Clock::Sampled,
+            include: None,
+            exclude: None,
             netwait: 0,
             exitcmd: false,
             control: true,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
+use super::patterns::Patterns;
 use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
@@ -51,6 +52,43 @@ pub enum Live {
     Exact,
     /// By following the first objects of each site, and some of the others.
     Estimate,
+}
+
+/// `monitor=`: which locks are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Locks {
+    /// The monitors of objects.
+    pub java: bool,
+    /// Locks and synchronizers of `java.util.concurrent`.
+    pub juc: bool,
+}
+
+impl Locks {
+    /// No locks.
+    pub const NONE: Self = Self {
+        java: false,
+        juc: false,
+    };
+    /// All that are known.
+    pub const ALL: Self = Self {
+        java: true,
+        juc: true,
+    };
+
+    /// Whether there are any.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.java || self.juc
+    }
+}
+
+/// `clock=`: how `cpu=times` knows the time of methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// By looking at what each thread does, about every millisecond of CPU time.
+    Sampled,
+    /// By a clock at the begin and end of every call.
+    Exact,
 }
 
 /// Where the profile goes.
@@ -134,6 +172,16 @@ pub struct Settings {
     pub heap_interval: u32,
     /// How live objects are known.
     pub live: Live,
+    /// Which locks are looked at.
+    pub locks: Locks,
+    /// Contention that is shorter is left out.
+    pub lock_threshold: Duration,
+    /// How `cpu=times` knows times. `cpu=old` always reads the clock.
+    pub clock: Clock,
+    /// The only classes whose calls are counted, unless there are none.
+    pub include: Patterns,
+    /// Classes whose calls are not counted.
+    pub exclude: Patterns,
     /// Rows below this fraction of the total are left out of tables. Not
     /// negative. If it is not a number, no row is below it.
     pub cutoff: f64,
@@ -233,7 +281,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
             }
             .into());
         }
-        if raw.monitor {
+        if raw.locks.any() {
             return Err(Cause::NotInBinary { mode: "monitor=y" }.into());
         }
     }
@@ -263,6 +311,13 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         live: raw.live,
+        locks: raw.locks,
+        lock_threshold: Duration::from_micros(
+            u64::try_from(raw.lock_threshold).unwrap_or_default(),
+        ),
+        clock: raw.clock,
+        include: patterns("include", raw.include.as_deref())?,
+        exclude: patterns("exclude", raw.exclude.as_deref())?,
         cutoff: raw.cutoff,
         lineno: raw.lineno,
         thread: raw.thread,
@@ -293,7 +348,7 @@ fn modes(raw: &Raw) -> Modes {
         cpu_samples: raw.cpu_samples,
         cpu_times: raw.cpu_timing == Some(Timing::Times),
         cpu_old: raw.cpu_timing == Some(Timing::Old),
-        monitor: raw.monitor,
+        monitor: raw.locks.any(),
         by_default: false,
     };
     if asked == Modes::default() {
@@ -320,6 +375,18 @@ fn signal(given: Option<&str>) -> Result<Option<i32>, OptionError> {
             .into()),
         },
     }
+}
+
+fn patterns(name: &'static str, given: Option<&str>) -> Result<Patterns, OptionError> {
+    let parsed = given.map_or_else(|| Ok(Patterns::default()), Patterns::parse);
+    parsed.map_err(|reason| {
+        Cause::BadValue {
+            name,
+            rule: "names of classes or packages, with colons between them".to_owned(),
+            hint: Hint::new(reason),
+        }
+        .into()
+    })
 }
 
 fn destination(raw: &Raw, process: &Process) -> Result<Destination, OptionError> {

@@ -8,12 +8,15 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ThreadSerial, TraceSerial};
-use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trace};
+use hprof_format::model::{
+    CpuKind, CpuRow, CpuTable, Frame, Line, OldCpuRow, Settings, SignedMethod, Trace,
+};
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
 use super::check;
 use super::messages::Message;
+use super::monitors::WaitTables;
 use super::numbers::ProfileNumbers;
 use super::output::{Begin, DumpEnd, Output};
 use super::{Engine, Profile, identity};
@@ -24,18 +27,25 @@ use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailur
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
-use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
-use crate::options::{Format, Settings as RunSettings};
+use crate::monitors::Monitors;
+use crate::names::{FrameId, Location, Method, MethodTable, Resolver, TraceTable};
+use crate::options::{Clock, Format, Settings as RunSettings};
 use crate::report;
 use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
     receiver: Receiver<Message>,
+    /// A request that came while messages were written.
+    put_off: Option<Message>,
     pub(super) output: Output,
     pub(super) tables: Tables,
     pub(super) sites: Option<SitesProfile>,
+    pub(super) waits: Option<WaitTables>,
+    pub(super) depth: usize,
     started: LocalTime,
+    /// The format of the old `prof` has tables and nothing else.
+    is_bare: bool,
     last_cpu: Duration,
     last_lost: u64,
     /// What becomes of these two when the dump under way is complete.
@@ -44,7 +54,7 @@ pub(super) struct Collector {
 
 pub(super) struct Tables {
     pub(super) methods: MethodTable,
-    resolver: Resolver,
+    pub(super) resolver: Resolver,
     pub(super) traces: TraceTable,
     /// The serial of the profile thread, when a heap dump has shown it.
     pub(super) own_thread: Option<ThreadSerial>,
@@ -74,6 +84,7 @@ impl Collector {
         output: Output,
         settings: &RunSettings,
         heap_sites: Option<&'static HeapSites>,
+        monitors: Option<&'static Monitors>,
     ) -> Self {
         let table_memory = if settings.modes.counts_calls() {
             CALLS_TABLE_MEMORY
@@ -84,6 +95,7 @@ impl Collector {
         };
         Self {
             receiver,
+            put_off: None,
             output,
             tables: Tables {
                 methods: MethodTable::default(),
@@ -95,7 +107,10 @@ impl Collector {
                 scratch: Vec::new(),
             },
             sites: heap_sites.map(SitesProfile::new),
+            waits: monitors.map(WaitTables::new),
+            depth: settings.depth as usize,
             started: LocalTime::now(),
+            is_bare: settings.modes.cpu_old,
             last_cpu: Duration::ZERO,
             last_lost: 0,
             shown: (Duration::ZERO, 0),
@@ -127,11 +142,11 @@ impl Collector {
             let wait = safepoint
                 .as_ref()
                 .map_or(pause, |sampler| sampler.wait().min(pause));
-            match self.receiver.recv_timeout(wait) {
-                Ok(Message::ThreadStart { serial, info }) => {
-                    self.output.thread_start(serial, info);
-                }
-                Ok(Message::ThreadEnd { serial }) => self.output.thread_end(serial),
+            let message = match self.put_off.take() {
+                Some(message) => Ok(message),
+                None => self.receiver.recv_timeout(wait),
+            };
+            match message {
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
                     self.dump(profile, jvmti, jni);
@@ -151,6 +166,9 @@ impl Collector {
                     let _ = done.send(());
                     return;
                 }
+                Ok(message) => {
+                    self.record(message);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -160,6 +178,7 @@ impl Collector {
             if drained.elapsed() >= pause {
                 let unknown = self.tables.resolver.unknown_methods();
                 let busy = self.drain(profile, jvmti, jni) > 0;
+                self.tick_waits(jvmti, jni);
                 pause = if self.tick_sites(jvmti, jni) {
                     Duration::ZERO
                 } else if self.tables.resolver.unknown_methods() > unknown {
@@ -176,8 +195,32 @@ impl Collector {
         }
     }
 
+    /// Writes what a message tells; gives it back if it asks for something instead.
+    fn record(&mut self, message: Message) -> Option<Message> {
+        match message {
+            Message::ThreadStart { .. } | Message::ThreadEnd { .. } if self.is_bare => {}
+            Message::ThreadStart { serial, info } => self.output.thread_start(serial, info),
+            Message::ThreadEnd { serial } => self.output.thread_end(serial),
+            Message::Monitor(line) => self.log_wait(&line),
+            Message::Dump { .. } | Message::Finish { .. } => return Some(message),
+        }
+        None
+    }
+
+    /// Writes what all messages sent so far tell, in the middle of a dump.
+    pub(super) fn record_messages(&mut self) {
+        while self.put_off.is_none()
+            && let Ok(message) = self.receiver.try_recv()
+        {
+            self.put_off = self.record(message);
+        }
+    }
+
     fn begin(&mut self, profile: &Profile) {
         let settings = &profile.settings;
+        if self.is_bare {
+            return;
+        }
         self.output.begin(Begin {
             started: self.started,
             settings: Settings {
@@ -241,9 +284,8 @@ impl Collector {
                 return None;
             }
             // A thread that has no serial yet is about to get it, on itself.
-            u32::try_from(jvmti.thread_local(thread).ok()?)
-                .ok()
-                .filter(|&serial| serial != 0)
+            let word = jvmti.thread_local(thread).ok()?;
+            Some(word as u32).filter(|&serial| serial != 0)
         });
         for sample in samples.unwrap_or_default() {
             self.tables.add_safepoint_sample(jvmti, jni, &sample);
@@ -254,7 +296,8 @@ impl Collector {
     fn dump(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         let verbose = profile.settings.verbose;
         let calls = profile.calls.map(|calls| {
-            let costs = calls.take(&|tid| profile.calls_serial(tid));
+            let old = profile.settings.modes.cpu_old;
+            let costs = calls.take(&|tid| profile.calls_serial(tid).filter(|_| !old));
             (calls, costs)
         });
         loop {
@@ -279,6 +322,9 @@ impl Collector {
             }
         }
         self.tables.samples.clear();
+        if let Some(waits) = &mut self.waits {
+            waits.clear();
+        }
         (self.last_cpu, self.last_lost) = self.shown;
     }
 
@@ -290,6 +336,12 @@ impl Collector {
         jni: &Jni,
     ) -> Option<Summary> {
         let verbose = profile.settings.verbose;
+        if profile.monitors.is_some() {
+            if verbose {
+                report::raw(" contended monitor usage ...");
+            }
+            self.dump_waits(profile, jvmti, jni);
+        }
         let mut summary = None;
         if profile.settings.modes.heap_dump {
             if verbose {
@@ -312,10 +364,20 @@ impl Collector {
             self.dump_samples(profile);
         }
         if let Some((calls, costs)) = calls {
+            let old = profile.settings.modes.cpu_old;
             if verbose {
-                report::raw(" CPU usage by timing methods ...");
+                report::raw(if old {
+                    " CPU usage in old prof format ..."
+                } else {
+                    " CPU usage by timing methods ..."
+                });
             }
-            self.dump_times(profile, calls, costs, jvmti, jni);
+            if old {
+                self.dump_old_times(calls, costs);
+            } else {
+                self.dump_times(profile, calls, costs);
+            }
+            self.dump_call_remarks(profile, calls, jvmti, jni);
         }
         summary
     }
@@ -384,14 +446,7 @@ impl Collector {
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
     }
 
-    fn dump_times(
-        &mut self,
-        profile: &'static Profile,
-        calls: &CallTimes,
-        costs: &[PathCost],
-        jvmti: Jvmti,
-        jni: &Jni,
-    ) {
+    fn dump_times(&mut self, profile: &'static Profile, calls: &CallTimes, costs: &[PathCost]) {
         let total = costs.iter().map(|cost| cost.nanos).sum();
         let cutoff = profile.settings.cutoff;
         // What the table will not show needs no trace.
@@ -412,10 +467,34 @@ impl Collector {
             rows: &merged(rows),
         };
         self.write_table(&table, cutoff);
+    }
+
+    /// Pairs of callee and caller.
+    fn dump_old_times(&mut self, calls: &CallTimes, costs: &[PathCost]) {
+        let paths: Vec<Vec<PathMethod>> = costs.iter().map(|cost| calls.path(cost)).collect();
+        let rows: Vec<OldCpuRow<'_>> = costs
+            .iter()
+            .zip(&paths)
+            .map(|(cost, path)| OldCpuRow {
+                count: cost.calls,
+                callee: path.first().map(signed),
+                caller: path.get(1).map(signed),
+                nanos: cost.nanos,
+            })
+            .collect();
+        self.output.write(|writer| writer.old_cpu_table(&rows));
+    }
+
+    fn dump_call_remarks(&mut self, profile: &Profile, calls: &CallTimes, jvmti: Jvmti, jni: &Jni) {
+        let settings = &profile.settings;
         let mut remarks = vec![format!(
-            "hprof-rs {}: cpu=times clock=sampled threads={} traces={} traces_cut={} \
-             internal_errors={}",
+            "hprof-rs {}: {} threads={} traces={} traces_cut={} internal_errors={}",
             env!("CARGO_PKG_VERSION"),
+            match settings.clock {
+                _ if settings.modes.cpu_old => "cpu=old clock=exact",
+                Clock::Exact => "cpu=times clock=exact",
+                Clock::Sampled => "cpu=times clock=sampled",
+            },
             profile.registry.threads_seen(),
             self.tables.traces.count(),
             self.tables.traces.cut(),
@@ -569,6 +648,21 @@ impl Tables {
         }
     }
 
+    /// The frames of a stack.
+    pub(super) fn resolve(
+        &mut self,
+        jvmti: Jvmti,
+        jni: &Jni,
+        stack: impl Iterator<Item = Location>,
+    ) -> Vec<FrameId> {
+        let Self {
+            methods, resolver, ..
+        } = self;
+        stack
+            .map(|location| resolver.frame(jvmti, jni, methods, location))
+            .collect()
+    }
+
     fn intern_path(&mut self, thread: Option<ThreadSerial>, path: Vec<PathMethod>) -> TraceSerial {
         let lines_wanted = self.resolver.lines_wanted();
         self.scratch.clear();
@@ -600,6 +694,21 @@ impl Tables {
         scratch.clear();
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
+    }
+}
+
+/// A method as the table of cpu=old has it.
+fn signed(method: &PathMethod) -> SignedMethod<'_> {
+    let Method {
+        class_name,
+        name,
+        descriptor,
+        ..
+    } = &method.method;
+    SignedMethod {
+        class_name,
+        method: name,
+        signature: descriptor,
     }
 }
 

@@ -3,6 +3,7 @@
 mod cost;
 mod figures;
 mod heap;
+mod locks;
 mod soak;
 mod truth;
 
@@ -16,7 +17,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 8] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 9] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -47,6 +48,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 8] = [
         "dumps",
         "heap dumps of 13 million objects: time, memory",
         heap::dumps,
+    ),
+    (
+        "locks",
+        "programs that fight for locks, and one that does not, per JDK",
+        locks::locks,
     ),
     (
         "soak",
