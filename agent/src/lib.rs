@@ -16,6 +16,7 @@ mod heap_dump;
 mod heap_sites;
 mod names;
 pub mod options;
+mod picture;
 mod profile;
 mod report;
 mod sink;

@@ -74,7 +74,10 @@ fn all_shared_files_lose_nothing_and_read_alike_in_both_ways() {
             for group in [Group::Class, Group::Family, Group::Package, Group::Loader] {
                 let (a, b) = (histogram(&mapped, a, group), histogram(&streamed, b, group));
                 assert_eq!(a, b, "{name}");
-                assert_eq!(a.total.objects, a.rows.iter().map(|row| row.objects).sum());
+                assert_eq!(
+                    a.total.objects,
+                    a.rows.iter().map(|row| row.objects).sum::<u64>()
+                );
                 assert_eq!(a.without_class, 0, "{name}");
             }
         }

@@ -10,6 +10,7 @@ mod agent_library;
 mod agent_options;
 mod cli;
 mod commands;
+mod export;
 mod launch;
 mod open;
 mod render;

@@ -25,6 +25,7 @@ pub mod help;
 mod hints;
 mod numbers;
 pub mod parse;
+pub mod picture;
 pub mod raw;
 pub mod resolve;
 mod signals;
@@ -35,6 +36,7 @@ pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
 pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;
 pub use parse::{Request, parse};
+pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
 pub use resolve::{Destination, Engine, Format, Live, Modes, Process, Settings, resolve};
 

@@ -56,9 +56,13 @@ pub struct Raw {
     pub cpu_timing: Option<Timing>,
     pub monitor: bool,
     pub format: Format,
+    /// Whether `format` was written, or is the default.
+    pub has_format: bool,
     pub destination: Option<RawDestination>,
     /// Not negative.
     pub depth: i32,
+    /// Whether `depth` was written, or is the default.
+    pub has_depth: bool,
     /// Milliseconds; positive.
     pub interval: i32,
     /// Not negative, but possibly infinite or not a number.
@@ -97,8 +101,10 @@ impl Default for Raw {
             cpu_timing: None,
             monitor: false,
             format: Format::Text,
+            has_format: false,
             destination: None,
             depth: 4,
+            has_depth: false,
             interval: 10,
             cutoff: 0.0001,
             lineno: true,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
+use super::picture::{PICTURE_DEPTH, Picture};
 use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
@@ -123,6 +124,8 @@ pub struct Settings {
     pub format: Format,
     /// Where it goes.
     pub destination: Destination,
+    /// What the file becomes instead of a profile in `format`, which then was not written.
+    pub picture: Option<Picture>,
     /// Frames kept per trace: 0 to [`MAX_DEPTH`].
     pub depth: u32,
     /// Time between two samples; at least a millisecond.
@@ -234,11 +237,17 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     }
     let signal = signal(raw.signal.as_deref())?;
     let destination = destination(raw, process)?;
+    let picture = picture(raw, &destination)?;
+    let depth = match picture {
+        Some(_) if !raw.has_depth => PICTURE_DEPTH,
+        _ => depth,
+    };
     Ok(Settings {
         text: raw.text.clone(),
         modes: modes(raw),
         format: raw.format,
         destination,
+        picture,
         depth,
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
@@ -282,6 +291,29 @@ fn modes(raw: &Raw) -> Modes {
         };
     }
     asked
+}
+
+/// What the name of the file asks for, unless `format` says otherwise.
+fn picture(raw: &Raw, destination: &Destination) -> Result<Option<Picture>, OptionError> {
+    let Destination::File(path) = destination else {
+        return Ok(None);
+    };
+    let Some(picture) = Picture::of_name(path).filter(|_| !raw.has_format) else {
+        return Ok(None);
+    };
+    let modes = modes(raw);
+    let mode = if modes.heap_dump {
+        "heap dump"
+    } else if modes.cpu_old {
+        "profile of cpu=old"
+    } else {
+        return Ok(Some(picture));
+    };
+    Err(Cause::NoPicture {
+        mode,
+        file: path.display().to_string(),
+    }
+    .into())
 }
 
 fn signal(given: Option<&str>) -> Result<Option<i32>, OptionError> {

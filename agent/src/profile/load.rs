@@ -19,6 +19,7 @@ use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
 use crate::heap_sites::HeapSites;
 use crate::options::{
     self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
+    unique_picture_name,
 };
 use crate::report;
 use crate::sink::FileSink;
@@ -80,7 +81,7 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
         Start::Help(text) => return Err(Refusal::Help(text)),
         Start::Profile(settings) => *settings,
     };
-    let output = Output::new(settings.format, create_sink(&settings)?);
+    let output = Output::new(&settings, create_sink(&settings)?);
     if settings.pause {
         pause();
     }
@@ -101,9 +102,14 @@ fn create_sink(settings: &Settings) -> Result<FileSink, Refusal> {
             "net= is not available in this version yet; use file=",
         ));
     };
-    let format = settings.format;
-    let another =
-        move |path: &std::path::Path| -> PathBuf { unique_name(path, std::process::id(), format) };
+    let (format, is_picture) = (settings.format, settings.picture.is_some());
+    let another = move |path: &std::path::Path| -> PathBuf {
+        let pid = std::process::id();
+        match is_picture {
+            true => unique_picture_name(path, pid),
+            false => unique_name(path, pid, format),
+        }
+    };
     FileSink::create(path, !settings.force, another).map_err(|e| set_up_error(&e.to_string()))
 }
 

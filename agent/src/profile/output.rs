@@ -12,16 +12,35 @@ use hprof_format::writer::ProfileWriter;
 use parking_lot::Mutex;
 
 use crate::options::Format;
+use crate::options::{Picture, Settings};
+use crate::picture::Recorder;
 use crate::report;
 use crate::sink::FileSink;
 
 /// Where the profile is written.
 pub(super) struct Output {
-    writer: Box<dyn ProfileWriter + Send>,
+    target: Target,
     sink: SharedSink,
     created: Instant,
     failed: bool,
     flushed: Instant,
+}
+
+/// What takes the profile.
+enum Target {
+    /// Bytes go to the sink as they come.
+    Stream(Box<dyn ProfileWriter + Send>),
+    /// The sink gets a new picture with each dump.
+    Picture(Picture, Box<Recorder>),
+}
+
+impl Target {
+    fn writer(&mut self) -> &mut (dyn ProfileWriter + Send) {
+        match self {
+            Self::Stream(writer) => &mut **writer,
+            Self::Picture(_, recorder) => &mut **recorder,
+        }
+    }
 }
 
 /// How long a record may stay in the buffer while nothing is dumped.
@@ -29,17 +48,20 @@ const FLUSH_EVERY: std::time::Duration = std::time::Duration::from_secs(1);
 const BUFFER: usize = 64 << 10;
 
 impl Output {
-    /// A profile in `format` that goes to `sink`.
-    pub(super) fn new(format: Format, sink: FileSink) -> Self {
+    /// A profile in the format that is asked for, which goes to `sink`.
+    pub(super) fn new(settings: &Settings, sink: FileSink) -> Self {
         let sink = SharedSink(Arc::new(Mutex::new(sink)));
         let buffered = BufWriter::with_capacity(BUFFER, sink.clone());
-        let writer: Box<dyn ProfileWriter + Send> = match format {
-            Format::Text => Box::new(TextWriter::new(buffered)),
-            Format::Binary => Box::new(BinaryWriter::new(buffered)),
+        let target = match (settings.picture, settings.format) {
+            (Some(picture), _) => {
+                Target::Picture(picture, Box::new(Recorder::new(settings.thread)))
+            }
+            (None, Format::Text) => Target::Stream(Box::new(TextWriter::new(buffered))),
+            (None, Format::Binary) => Target::Stream(Box::new(BinaryWriter::new(buffered))),
         };
         let now = Instant::now();
         Self {
-            writer,
+            target,
             sink,
             created: now,
             failed: false,
@@ -65,9 +87,9 @@ impl Output {
         if self.failed {
             return;
         }
-        self.writer
-            .set_time(u64::try_from(self.created.elapsed().as_micros()).unwrap_or(0));
-        if let Err(error) = body(&mut *self.writer) {
+        let writer = self.target.writer();
+        writer.set_time(u64::try_from(self.created.elapsed().as_micros()).unwrap_or(0));
+        if let Err(error) = body(writer) {
             self.fail(&error);
         }
     }
@@ -87,6 +109,10 @@ impl Output {
         if self.failed {
             return false;
         }
+        if let Err(error) = self.draw() {
+            self.fail(&error);
+            return false;
+        }
         let mut sink = self.sink.0.lock();
         let committed = sink.commit();
         if let Err(error) = &committed {
@@ -99,9 +125,22 @@ impl Output {
         committed.is_ok()
     }
 
+    /// Puts the picture of all that was written so far into a file of its own.
+    fn draw(&mut self) -> io::Result<()> {
+        let Target::Picture(picture, recorder) = &mut self.target else {
+            return Ok(());
+        };
+        let mut sink = self.sink.0.lock();
+        sink.renew()?;
+        let path = sink.path().to_owned();
+        let mut out = BufWriter::with_capacity(BUFFER, &mut *sink);
+        recorder.draw(*picture, &path, &mut out)?;
+        out.flush()
+    }
+
     /// Drops the profile before anything was written.
     pub(super) fn discard(self) {
-        drop(self.writer);
+        drop(self.target);
         if let Some(sink) = Arc::into_inner(self.sink.0) {
             sink.into_inner().discard();
         }
