@@ -4,18 +4,9 @@ mod support;
 
 use std::fs;
 use std::io::Read;
-use std::path::Path;
 use std::process::Output;
 
-use support::{Scene, run, start, stderr, stdout};
-
-fn data(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data");
-    path.join(name)
-        .to_str()
-        .expect("a path in UTF-8")
-        .to_owned()
-}
+use support::{Scene, data, run, start, stderr, stdout};
 
 fn read(arguments: &[&str]) -> Output {
     run(&mut Scene::new().hprof_rs(arguments), "")
@@ -150,27 +141,6 @@ fn check_tells_by_its_status() {
         "{}",
         stderr(&other)
     );
-}
-
-#[test]
-fn profiles_become_pictures() {
-    let scene = Scene::new();
-    let file = data("cpu-samples.txt");
-    for name in ["p.html", "p.svg", "p.collapsed", "p.speedscope.json"] {
-        let output = run(&mut scene.hprof_rs(&["convert", &file, "-o", name]), "");
-        assert!(output.status.success(), "{}", stderr(&output));
-        let made = scene.profile(name);
-        assert!(made.contains("Spin.hot"), "{name}");
-        if name.ends_with(".json") {
-            let value: serde_json::Value = serde_json::from_str(&made).unwrap();
-            let profile = &value["profiles"][0];
-            let (samples, weights) = (&profile["samples"], &profile["weights"]);
-            let length = samples.as_array().map(Vec::len);
-            assert_eq!(length, weights.as_array().map(Vec::len));
-        }
-    }
-    let output = run(&mut scene.hprof_rs(&["convert", &file]), "");
-    assert!(stderr(&output).contains("--to"), "{}", stderr(&output));
 }
 
 #[test]

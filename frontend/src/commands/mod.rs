@@ -11,6 +11,7 @@ mod records;
 mod run;
 mod samples;
 mod sites;
+mod strings;
 mod summary;
 mod threads;
 mod top;
@@ -34,6 +35,8 @@ pub enum Command {
     Samples(samples::Samples),
     /// Show where a profile's objects were allocated.
     Sites(sites::Sites),
+    /// Show the strings of a heap dump by content, and what duplicates waste.
+    Strings(strings::Strings),
     /// Show the threads of a heap dump or profile, with their stacks.
     Threads(threads::Threads),
     /// Turn a profile into a flame graph or a file for another tool.
@@ -65,6 +68,7 @@ impl Command {
             Self::Top(command) => command.execute(),
             Self::Samples(command) => command.execute(),
             Self::Sites(command) => command.execute(),
+            Self::Strings(command) => command.execute(),
             Self::Threads(command) => command.execute(),
             Self::Convert(command) => command.execute(),
             Self::Diff(command) => command.execute(),

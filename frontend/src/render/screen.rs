@@ -37,6 +37,15 @@ impl Style {
         self.paint("33", text)
     }
 
+    /// The state of a thread: what runs stands out, what waits does not.
+    pub fn state(self, state: &str) -> String {
+        match state {
+            "RUNNABLE" => self.paint("32", state),
+            "BLOCKED" => self.paint("31", state),
+            _ => state.to_owned(),
+        }
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.is_on && !text.is_empty() {
             format!("\x1b[{code}m{text}\x1b[0m")
@@ -102,6 +111,16 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
 pub fn printable(text: &str) -> String {
     let replace = |c: char| if c.is_control() { '\u{b7}' } else { c };
     text.chars().map(replace).collect()
+}
+
+/// The beginning of a line that has no more than `width` characters, colours aside.
+pub fn cut(line: &str, width: usize) -> String {
+    if line.contains('\x1b') || line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let mut cut: String = line.chars().take(width.saturating_sub(1)).collect();
+    cut.push('\u{2026}');
+    cut
 }
 
 /// How a column is set.
