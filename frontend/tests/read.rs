@@ -158,6 +158,57 @@ fn a_diff_of_a_file_with_itself_is_empty() {
 }
 
 #[test]
+fn a_diff_draws_and_fails_when_asked() {
+    let scene = Scene::new();
+    let (before, after) = (data("cpu-samples.txt"), data("cpu-samples-thread.txt"));
+    for name in ["diff.html", "diff.svg"] {
+        let arguments = ["diff", "--normalize", "--flamegraph", name, &before, &after];
+        let output = run(&mut scene.hprof_rs(&arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(scene.profile(name).contains("Spin.hot"), "{name}");
+    }
+    assert_eq!(scene.profile("diff.html").matches("<iframe").count(), 2);
+    let output = run(
+        &mut scene.hprof_rs(&["diff", "--flamegraph", "diff.png", &before, &after]),
+        "",
+    );
+    assert_eq!(output.status.code(), Some(2));
+    let status = |options: &[&str]| {
+        let mut arguments = vec!["diff"];
+        arguments.extend(options);
+        arguments.extend([after.as_str(), &before]);
+        run(&mut scene.hprof_rs(&arguments), "").status.code()
+    };
+    assert_eq!(status(&["--fail-above", "1000000"]), Some(0));
+    assert_eq!(status(&["--fail-row-above", "0"]), Some(1));
+    assert_eq!(
+        status(&["--fail-row-above", "0", "--least", "1000000"]),
+        Some(0)
+    );
+}
+
+#[test]
+fn calls_of_cpu_old_are_shown() {
+    let file = data("cpu-old-excerpt.txt");
+    let methods = text(&["samples", &file]);
+    assert!(
+        methods.contains("called by") || methods.contains("calls"),
+        "{methods}"
+    );
+    let pairs = json(&["samples", "--json", "--by", "trace", "--top", "0", &file]);
+    let rows = pairs["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["caller"].is_string()));
+    let calls: u64 = rows.iter().map(|row| row["calls"].as_u64().unwrap()).sum();
+    let by_method = json(&["samples", "--json", "--top", "0", &file]);
+    let by_method = by_method["rows"].as_array().unwrap();
+    let sum: u64 = by_method
+        .iter()
+        .map(|row| row["calls"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, calls);
+}
+
+#[test]
 fn a_reader_may_go_away() {
     let scene = Scene::new();
     let mut command = scene.hprof_rs(&["records", "--sub", &data("hprof-32.bin")]);

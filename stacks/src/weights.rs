@@ -148,6 +148,21 @@ impl Weights {
         })
     }
 
+    /// Scales all costs so that the total becomes another, for comparisons with a longer or shorter
+    /// run.
+    pub fn scale_to(&mut self, total: u64) {
+        if self.total == 0 {
+            return;
+        }
+        let old = u128::from(self.total);
+        for row in &mut self.rows {
+            let scaled = (u128::from(row.value) * u128::from(total) + old / 2) / old;
+            row.value = u64::try_from(scaled).unwrap_or(u64::MAX);
+        }
+        let listed: u64 = self.rows.iter().map(|row| row.value).sum();
+        self.total = total.max(listed);
+    }
+
     /// The first measure that the file has.
     pub fn first_of(contents: &(impl Tables + ?Sized)) -> Option<Self> {
         Measure::ALL

@@ -122,6 +122,7 @@ fn item(scanner: &mut Scanner<'_>, raw: &mut Raw) -> Result<(), OptionError> {
             value(spec, scanner, raw)?;
             raw.has_format |= spec.name == "format";
             raw.has_depth |= spec.name == "depth";
+            raw.has_cutoff |= spec.name == "cutoff";
             Ok(())
         }
         None => Err(Cause::UnknownOption {

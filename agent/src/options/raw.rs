@@ -67,6 +67,8 @@ pub struct Raw {
     pub interval: i32,
     /// Not negative, but possibly infinite or not a number.
     pub cutoff: f64,
+    /// Whether `cutoff` was written, or is the default.
+    pub has_cutoff: bool,
     pub lineno: bool,
     pub thread: bool,
     pub doe: bool,
@@ -107,6 +109,7 @@ impl Default for Raw {
             has_depth: false,
             interval: 10,
             cutoff: 0.0001,
+            has_cutoff: false,
             lineno: true,
             thread: false,
             doe: true,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
-use super::picture::{PICTURE_DEPTH, Picture};
+use super::picture::{PICTURE_CALLS_CUTOFF, PICTURE_DEPTH, Picture};
 use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
@@ -242,6 +242,13 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         Some(_) if !raw.has_depth => PICTURE_DEPTH,
         _ => depth,
     };
+    let cutoff = match picture {
+        // Small stacks add up to wide frames, and of sites that hold nothing alive the allocation
+        // is to be seen.
+        Some(_) if !raw.has_cutoff && raw.cpu_timing.is_none() => 0.0,
+        Some(_) if !raw.has_cutoff => PICTURE_CALLS_CUTOFF,
+        _ => raw.cutoff,
+    };
     Ok(Settings {
         text: raw.text.clone(),
         modes: modes(raw),
@@ -252,7 +259,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         live: raw.live,
-        cutoff: raw.cutoff,
+        cutoff,
         lineno: raw.lineno,
         thread: raw.thread,
         doe: raw.doe,

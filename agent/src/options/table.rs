@@ -314,7 +314,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<value>",
         default: "0.0001",
         summary: "leave out rows below this",
-        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %)",
+        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %); pictures keep all by default",
         section: Section::Standard,
         kind: Kind::Fraction(|raw| &mut raw.cutoff),
     },
@@ -599,12 +599,14 @@ mod tests {
                 panic!("{text}")
             };
             let (has_format, has_depth) = (spec.name == "format", spec.name == "depth");
+            let has_cutoff = spec.name == "cutoff";
             assert_eq!(
                 *raw,
                 Raw {
                     text,
                     has_format,
                     has_depth,
+                    has_cutoff,
                     ..Raw::default()
                 }
             );

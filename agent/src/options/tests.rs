@@ -362,6 +362,7 @@ fn names_of_pictures_ask_for_pictures() {
         (page.picture, page.depth),
         (Some(Picture::Html), PICTURE_DEPTH)
     );
+    assert_eq!(page.cutoff, 0.0);
     let shallow = settings("depth=4,cpu=samples,file=a.svg");
     assert_eq!((shallow.picture, shallow.depth), (Some(Picture::Svg), 4));
     let written = settings("cpu=samples,format=a,file=a.html");

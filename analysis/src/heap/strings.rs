@@ -59,7 +59,7 @@ pub struct StringReport {
 }
 
 /// A part of an array that strings use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Use {
     array: ObjectId,
     /// Units before the first and units in all.

@@ -14,7 +14,7 @@ use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 
 use super::samples::MeasureArgument;
-use crate::export::{self, heap_view};
+use crate::export::{self, heap_view, old_view};
 use crate::open::{self, FileArgument, Opened};
 
 /// Turn a profile or heap dump into a picture, or into a file for another tool.
@@ -38,6 +38,10 @@ pub struct Convert {
 
     #[command(flatten)]
     measure: MeasureArgument,
+
+    /// Of a file with both, the heap dump and not the stacks.
+    #[arg(long, conflicts_with = "measure")]
+    heap: bool,
 
     /// The title of pictures [default: the name of the file].
     #[arg(long, value_name = "TEXT")]
@@ -142,24 +146,42 @@ impl Convert {
             To::Text | To::Binary => return export::hprof(opened, to == To::Binary, out),
             To::Json => return export::json(opened, out),
             To::Csv if self.measure.measure.is_none() => {
-                let weights = all_weights(contents);
+                let weights = match self.heap {
+                    true => Vec::new(),
+                    false => all_weights(contents),
+                };
                 return export::csv(opened, &weights, out);
             }
             _ => {}
         }
         let title = self.title(opened);
-        let has_profile = Weights::first_of(contents).is_some();
-        if !has_profile && self.measure.measure.is_none() && !contents.dumps.is_empty() {
+        let has_profile = !self.heap && Weights::first_of(contents).is_some();
+        let has_old = !contents.old_cpu.is_empty() && !self.heap;
+        let wants_all = self.measure.measure.is_none();
+        if self.heap || !has_profile && !has_old && wants_all && !contents.dumps.is_empty() {
             return match to {
                 To::Html | To::Svg | To::Collapsed => {
                     self.picture(to, vec![heap_view(opened)?], &title, &[], out)
                 }
                 _ => bail!(
-                    "{} holds no stacks; its heap dump can become .html, .svg, .collapsed, .csv or \
-                     .json",
-                    opened.name
+                    "{} {}; its heap dump can become .html, .svg, .collapsed, .csv or .json",
+                    opened.name,
+                    match self.heap {
+                        true => "was to be shown without stacks",
+                        false => "holds no stacks",
+                    }
                 ),
             };
+        }
+        let draws = matches!(to, To::Html | To::Svg | To::Collapsed);
+        if !has_profile && wants_all && has_old && draws {
+            return self.picture(
+                to,
+                vec![old_view(contents)],
+                &title,
+                &contents.comments,
+                out,
+            );
         }
         // Says what is there if the measure is not.
         let first = self.measure.weights(opened)?;
@@ -184,7 +206,10 @@ impl Convert {
             To::Firefox => export::firefox(opened, &profile, out)?,
             To::Csv => export::csv(opened, &profile.weights, out)?,
             _ => {
-                let views = profile.views(self.inverted);
+                let mut views = profile.views(self.inverted);
+                if to == To::Html && wants_all && !contents.dumps.is_empty() {
+                    views.push(heap_view(opened)?);
+                }
                 self.picture(to, views, &title, &contents.comments, out)?;
             }
         }

@@ -17,7 +17,7 @@ pub fn csv(opened: &Opened, weights: &[Weights], out: &mut Vec<u8>) -> anyhow::R
     let mut table = ::csv::Writer::from_writer(out);
     if !weights.is_empty() {
         stacks(opened, weights, &mut table)?;
-    } else if !opened.contents.old_cpu.is_empty() {
+    } else if opened.contents.dumps.is_empty() && !opened.contents.old_cpu.is_empty() {
         table.write_record(["calls", "ms", "callee", "caller"])?;
         for row in &opened.contents.old_cpu {
             let numbers = (row.count.to_string(), row.millis.to_string());

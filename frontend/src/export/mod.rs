@@ -2,12 +2,12 @@
 
 mod csv;
 mod firefox;
-mod heap;
 mod hprof;
 mod json;
+mod views;
 
 pub use csv::csv;
 pub use firefox::firefox;
-pub use heap::heap_view;
 pub use hprof::hprof;
 pub use json::json;
+pub use views::{heap_view, old_callees, old_view};

@@ -1,0 +1,106 @@
+//! Pictures of what has no stacks: heap dumps, and tables of `cpu=old`.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use hprof_analysis::contents::Contents;
+use hprof_analysis::heap::{Group, histogram};
+use hprof_stacks::pictures::profile::View;
+use hprof_stacks::{CallTree, MethodCost};
+
+use crate::open::Opened;
+
+/// What the objects of each package and class take, package within package. The last heap dump
+/// counts.
+///
+/// # Errors
+/// If there is none.
+pub fn heap_view(opened: &Opened) -> anyhow::Result<View> {
+    let contents = &opened.contents;
+    let dump = contents
+        .dumps
+        .last()
+        .with_context(|| format!("{} holds no binary heap dump", opened.name))?;
+    let histogram = histogram(contents, dump, Group::Family);
+    let paths = histogram.rows.iter().map(|row| {
+        let mut path: Vec<&str> = match row.name.rsplit_once('.') {
+            Some((package, _)) => package.split('.').collect(),
+            None => Vec::new(),
+        };
+        // Frames have the whole name, so that the pointer tells it and the JDK's are known.
+        path.push(&row.name);
+        (path, row.shallow_bytes)
+    });
+    let rows = histogram.rows.iter().map(|row| MethodCost {
+        name: format!("{}  ({} objects)", row.name, row.objects),
+        own: row.shallow_bytes,
+        total: row.shallow_bytes,
+    });
+    Ok(View {
+        title: "Heap by package and class".to_owned(),
+        unit: "bytes".to_owned(),
+        ends_in_class: true,
+        tree: CallTree::from_paths(paths),
+        row: "class",
+        rows: rows.collect(),
+    })
+}
+
+/// The calls of `cpu=old`: what each method called, by the number of calls. There are no longer
+/// stacks in such a file, and its times are those of callees with all they call, which do not add
+/// up.
+pub fn old_view(contents: &Contents) -> View {
+    let paths = contents.old_cpu.iter().map(|row| {
+        let caller = without_signature(&row.caller);
+        (vec![caller, without_signature(&row.callee)], row.count)
+    });
+    View {
+        title: "Calls by caller".to_owned(),
+        unit: "calls".to_owned(),
+        ends_in_class: false,
+        tree: CallTree::from_paths(paths),
+        row: "method",
+        rows: old_callees(contents)
+            .into_iter()
+            .map(|callee| MethodCost {
+                name: callee.name,
+                own: callee.calls,
+                total: callee.calls,
+            })
+            .collect(),
+    }
+}
+
+/// A method in a table of `cpu=old`.
+pub struct Callee {
+    /// Its name with its descriptor.
+    pub name: String,
+    /// How often it was called.
+    pub calls: u64,
+    /// Milliseconds in it and in what it called.
+    pub millis: u64,
+}
+
+/// The methods of a table of `cpu=old`, those of most time first.
+pub fn old_callees(contents: &Contents) -> Vec<Callee> {
+    let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for row in &contents.old_cpu {
+        let sum = sums.entry(&row.callee).or_default();
+        *sum = (sum.0 + row.count, sum.1 + row.millis);
+    }
+    let mut callees: Vec<Callee> = sums
+        .into_iter()
+        .map(|(name, (calls, millis))| Callee {
+            name: name.to_owned(),
+            calls,
+            millis,
+        })
+        .collect();
+    callees.sort_by_key(|callee| Reverse((callee.millis, callee.calls)));
+    callees
+}
+
+fn without_signature(method: &str) -> &str {
+    method.find('(').map_or(method, |at| &method[..at])
+}
