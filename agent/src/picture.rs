@@ -262,6 +262,10 @@ impl ProfileWriter for Recorder {
         Ok(())
     }
 
+    fn mark(&mut self, _text: &str) -> io::Result<()> {
+        Ok(())
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

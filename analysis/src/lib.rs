@@ -10,7 +10,13 @@
 
 pub mod contents;
 pub mod diff;
+pub mod dominators;
+pub mod graph;
 pub mod heap;
 pub mod input;
+pub mod leaks;
 pub mod names;
+pub mod paths;
+pub mod retained;
+pub mod snapshot;
 pub mod stacks;

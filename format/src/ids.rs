@@ -111,6 +111,11 @@ identifier! {
     ObjectId, base 0x5000_0001
 }
 
+impl StringId {
+    /// The first identifier of the strings that no record refers to.
+    pub(crate) const MARKS: u64 = 0xb000_0001;
+}
+
 impl ThreadSerial {
     /// Stands for a thread the profiler could not name.
     pub const UNKNOWN: Self = Self(Self::BASE);

@@ -23,7 +23,7 @@ pub struct FileArgument {
 }
 
 /// Which of several heap dumps in one file is meant.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct DumpArgument {
     /// The number of the heap dump, if the file holds several [default: the last].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

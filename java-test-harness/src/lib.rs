@@ -40,6 +40,7 @@ mod run;
 mod stress;
 mod text_heap;
 mod text_profile;
+mod text_sites;
 
 pub use agent::{agent_library, workspace};
 pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
@@ -54,3 +55,4 @@ pub use run::{Run, Running};
 pub use stress::Stress;
 pub use text_heap::{TextClass, TextHeap, TextObject};
 pub use text_profile::{CpuTable, Row, TextProfile, ThreadStart, Trace};
+pub use text_sites::{SiteRow, SiteTable};

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::text_heap::TextHeap;
+use crate::text_sites::{self, SiteRow, SiteTable};
 
 /// A whole text profile, checked for well-formedness.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub struct TextProfile {
     pub heaps: Vec<TextHeap>,
     /// The CPU TIME tables, one per dump, in order: totals are milliseconds, counts are calls.
     pub times: Vec<CpuTable>,
+    /// The SITES tables, one per dump, in order.
+    pub site_tables: Vec<SiteTable>,
     /// Lines that start with `#`, without that character and the blanks behind it.
     pub comments: Vec<String>,
 }
@@ -131,6 +134,23 @@ impl TextProfile {
         &self.heaps[0]
     }
 
+    /// The last SITES table.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    pub fn sites(&self) -> &SiteTable {
+        self.site_tables
+            .last()
+            .expect("the profile has a SITES table")
+    }
+
+    /// The rows of the last SITES table with this method anywhere in the trace.
+    pub fn sites_with(&self, method: &str) -> impl Iterator<Item = &SiteRow> {
+        let rows = self.sites().rows.iter();
+        rows.filter(move |row| self.traces[&row.trace].has(method))
+    }
+
     /// Samples of the last table whose trace satisfies the condition.
     pub fn samples(&self, condition: impl Fn(&Trace) -> bool) -> u64 {
         let rows = self.table().rows.iter();
@@ -224,6 +244,9 @@ enum State {
     /// After CPU TIME (ms) BEGIN.
     TimesHead,
     Times,
+    /// After SITES BEGIN: the number of the next line of column heads.
+    SitesHead(usize),
+    Sites,
 }
 
 #[derive(Debug, Default)]
@@ -257,6 +280,31 @@ impl Reader {
                 Ok(())
             }
             State::Heap => profile.heaps.last_mut().ok_or("no heap")?.line(line),
+            State::SitesHead(at) => {
+                let head = text_sites::HEADS.get(at).copied();
+                (head == Some(line))
+                    .then_some(())
+                    .ok_or("not the column heads")?;
+                self.state = match at {
+                    0 => State::SitesHead(1),
+                    _ => State::Sites,
+                };
+                Ok(())
+            }
+            State::Sites if line == "SITES END" => {
+                self.state = State::Records;
+                let exact = !profile.comments.iter().any(|it| it.contains("estimates"));
+                text_sites::check(profile.sites(), exact)
+            }
+            State::Sites => {
+                let row = text_sites::parse_row(line).ok_or("not a row")?;
+                if !profile.traces.contains_key(&row.trace) {
+                    return Err("the trace has not been written".to_owned());
+                }
+                let table = profile.site_tables.last_mut().ok_or("no table")?;
+                table.rows.push(row);
+                Ok(())
+            }
             State::TableHead if line == "rank   self  accum   count trace method" => {
                 self.state = State::Table;
                 Ok(())
@@ -337,6 +385,9 @@ impl Reader {
                 rows: Vec::new(),
             });
             self.state = State::TimesHead;
+        } else if line.starts_with("SITES BEGIN (ordered by live bytes) ") {
+            profile.site_tables.push(SiteTable::default());
+            self.state = State::SitesHead(0);
         } else if let Some(comment) = line.strip_prefix('#') {
             // Some readers take every line up to the table for a frame of the last trace.
             if matches!(from, State::Trace(_)) {

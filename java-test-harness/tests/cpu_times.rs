@@ -147,19 +147,48 @@ fn every_collector_is_fine() {
     });
 }
 
+/// Self times against the thread's own clock, which is right on a busy machine too.
 #[test]
 fn time_goes_where_it_is_spent() {
+    const METHODS: [&str; 4] = ["half", "third", "seventh", "rest"];
     each_jdk(|jdk| {
-        let run = Run::new(jdk).agent("cpu=times,cutoff=0").class("Shares");
-        let profile = run.run().expect_status(0).profile();
-        let methods = ["half", "third", "seventh", "rest"];
-        let shares = methods.map(|name| profile.time_percent(&format!("Shares.{name}")));
-        let sum: f64 = shares.iter().sum();
-        for ((name, share), truth) in methods.iter().zip(shares).zip([50.0, 30.0, 15.0, 5.0]) {
-            let share = 100.0 * share / sum;
-            assert!((share - truth).abs() < 4.0, "{name}: {share} of {truth}");
+        for calls in ["few", "many"] {
+            let run = Run::new(jdk).agent("cpu=times,cutoff=0,depth=64");
+            let outcome = run.class("CallShares").args([calls]).run();
+            let outcome = outcome.expect_status(0);
+            let profile = outcome.profile();
+            let truth = METHODS.map(|name| number_after(&outcome.stdout, name) as f64);
+            let time = METHODS.map(|name| profile.time_percent(&format!("CallShares.{name}")));
+            let (all_truth, all_time): (f64, f64) = (truth.iter().sum(), time.iter().sum());
+            for ((name, truth), time) in METHODS.iter().zip(truth).zip(time) {
+                let (truth, share) = (100.0 * truth / all_truth, 100.0 * time / all_time);
+                assert!(
+                    (share - truth).abs() < 2.0,
+                    "{jdk}, {calls}, {name}: {share} of {truth}"
+                );
+            }
+            let times = profile.times.last().unwrap();
+            let in_main = |trace: u32| profile.traces[&trace].has("CallShares.main");
+            let percent: f64 = times
+                .rows
+                .iter()
+                .filter(|row| in_main(row.trace))
+                .map(|row| row.self_percent)
+                .sum();
+            let millis = percent / 100.0 * times.total as f64;
+            let ratio = millis * 1e6 / number_after(&outcome.stdout, "main") as f64;
+            assert!((0.97..1.03).contains(&ratio), "{jdk}, {calls}: {ratio}");
         }
     });
+}
+
+/// The number in `name=NUMBER`.
+fn number_after(text: &str, name: &str) -> u64 {
+    let word = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    word.and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("no {name}= in:\n{text}"))
 }
 
 #[test]

@@ -18,6 +18,11 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct NodeNumber(pub(super) u32);
 
+impl NodeNumber {
+    /// The node of a thread that has called nothing.
+    pub(super) const ROOT: Self = Self(0);
+}
+
 /// Address of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NodeAddress(usize);

@@ -13,7 +13,9 @@
 mod automaton;
 mod methods;
 mod sampler;
+mod state;
 mod threads;
+mod ticks;
 
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -24,12 +26,14 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jfieldID, jint, jlong, jobject};
 use parking_lot::Mutex;
 
+use crate::cpu_samples::signal::{EngineError, SignalNumber};
 use crate::names::{Method, java_class_name};
 use crate::report;
 use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, NativeMethod, Result, guard};
 use automaton::{Automaton, NodeAddress, NodeNumber};
 use methods::{HOOK_CLASS, Methods};
 use threads::Threads;
+use ticks::Ticks;
 
 const HOOK_CLASS_FILE: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofHooks.class"));
@@ -87,6 +91,17 @@ unsafe impl Send for Java {}
 // SAFETY: as above.
 unsafe impl Sync for Java {}
 
+/// Why calls cannot be counted.
+#[derive(Debug, thiserror::Error)]
+pub enum Unprepared {
+    /// The system gives no memory.
+    #[error("no memory for counting calls")]
+    NoMemory,
+    /// The signal that the user asked for cannot be had.
+    #[error("cpu=times cannot time threads: {0}")]
+    Signal(#[from] EngineError),
+}
+
 /// One row: what was counted in a path.
 pub struct PathCost {
     /// The thread, where that was wanted.
@@ -107,14 +122,32 @@ pub struct PathMethod {
 }
 
 impl CallTimes {
-    /// Prepares counting of paths of `depth` methods. `None` without memory.
-    pub fn prepare(depth: u32) -> Option<&'static Self> {
+    /// Prepares counting of paths of `depth` methods. `signal` is the user's choice of
+    /// a signal for the timers of threads, if any.
+    ///
+    /// # Errors
+    /// [`Unprepared`].
+    pub fn prepare(
+        depth: u32,
+        signal: Option<i32>,
+    ) -> std::result::Result<&'static Self, Unprepared> {
+        let ticks = match Ticks::install(signal.map(SignalNumber)) {
+            Ok(ticks) => ticks,
+            Err(error) if signal.is_some() => return Err(error.into()),
+            Err(error) => {
+                report::note(&format!(
+                    "{error}: on a busy machine, times of cpu=times are less exact"
+                ));
+                Ticks::none()
+            }
+        };
         let depth = depth.min(MAX_PATH) as usize;
         let longest = depth.max(1);
         let most = (NODE_MEMORY / (4 * longest + NODE_OVERHEAD)).min(MOST_PATHS);
         let automaton = Automaton::new(longest, most);
         let root = automaton.root();
-        let threads = Threads::new(automaton.most_nodes(), root)?;
+        let threads =
+            Threads::new(automaton.most_nodes(), root, ticks).ok_or(Unprepared::NoMemory)?;
         let calls = Self {
             depth,
             root,
@@ -128,8 +161,7 @@ impl CallTimes {
             refused: AtomicU64::new(0),
             java: OnceLock::new(),
         };
-        CALLS.set(calls).ok()?;
-        CALLS.get()
+        Ok(CALLS.get_or_init(|| calls))
     }
 
     /// The class-file hook: what the class `name` is to be instead, if anything.
@@ -180,7 +212,8 @@ impl CallTimes {
             ));
         }
         self.rewrite_loaded(jvmti, jni);
-        self.threads.lock().forget_time();
+        let nodes = self.automaton.lock().len();
+        self.threads.lock().forget_time(nodes);
         Ok(())
     }
 
@@ -326,6 +359,16 @@ impl CallTimes {
             threads.seen(),
             threads.without_state(),
         ));
+        let ticks = threads.ticks();
+        if let Some(signal) = ticks.signal() {
+            lines.push(format!(
+                "hprof-rs: timer_signal={signal} threads_without_timer={} foreign_signals={} \
+                 handler_replaced={}",
+                threads.without_tick(),
+                ticks.foreign(),
+                if ticks.is_replaced() { "y" } else { "n" },
+            ));
+        }
         lines
     }
 }

@@ -1,14 +1,18 @@
-//! The thread that books CPU time: every millisecond, what each thread's CPU
+//! The thread that books CPU time: about every millisecond, what each thread's CPU
 //! clock has advanced goes to the node the thread is in. Threads that wait cost
 //! nothing and get nothing.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::CallTimes;
+use crate::cpu_samples::signal::random;
 use crate::vm::guard;
 
-const PERIOD: Duration = Duration::from_millis(1);
+/// The mean time between two looks. Each is up to half of it early or late, or a
+/// program that does its work in steps of the same length would be seen in the same
+/// step each time.
+const PERIOD: Duration = Duration::from_micros(750);
 
 /// Starts the thread. It is no Java thread: it never stops at a safepoint.
 ///
@@ -38,15 +42,10 @@ fn block_signals() -> libc::sigset_t {
 }
 
 fn run(calls: &'static CallTimes) {
-    let mut due = Instant::now();
     let mut round = 0u32;
     while !calls.stopped.load(Ordering::Relaxed) {
-        due += PERIOD;
-        let now = Instant::now();
-        match due.checked_duration_since(now) {
-            Some(wait) => std::thread::sleep(wait),
-            None => due = now,
-        }
+        let part = (random() % 1024) as u32;
+        std::thread::sleep(PERIOD / 2 + PERIOD / 1024 * part);
         round = round.wrapping_add(1);
         calls.threads.lock().book(round);
     }

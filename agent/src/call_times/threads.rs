@@ -1,13 +1,13 @@
-//! What each thread counts: the state that the Java side writes, and the CPU time
-//! that the sampler books.
+//! The threads that count, and what ended ones have counted.
 
 use std::collections::HashMap;
-use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use hprof_format::ids::ThreadSerial;
 
 use super::automaton::{NodeAddress, NodeNumber};
+use super::state::State;
+use super::ticks::{Tick, Ticks};
 use crate::cpu_samples::signal::thread_cpu_nanos;
 
 /// Calls, and nanoseconds of CPU time.
@@ -20,80 +20,11 @@ pub(super) struct Cost {
 /// What was counted, for each node, and for each thread where that is wanted.
 pub(super) type Costs = HashMap<(Option<ThreadSerial>, NodeNumber), Cost>;
 
-/// Bytes before the counters: the current node, and room to a cache line.
-const HEAD: usize = 64;
-
-/// The memory that a thread's hooks write: its current node, and one counter for
-/// each node. Pages that are never written take no memory.
-struct State {
-    start: *mut AtomicU64,
-    nodes: usize,
-}
-
-// SAFETY: the memory is only read and written as atomics.
-unsafe impl Send for State {}
-
-impl State {
-    fn new(nodes: usize, root: NodeAddress) -> Option<Self> {
-        let bytes = HEAD + nodes * 8;
-        // SAFETY: an anonymous mapping at an address of the kernel's choice.
-        let start = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return None;
-        }
-        // A huge page would make a thread of few nodes large. No harm if it fails.
-        // SAFETY: the range was just mapped.
-        unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
-        let state = Self {
-            start: start.cast(),
-            nodes,
-        };
-        state.set_node(root);
-        Some(state)
-    }
-
-    fn set_node(&self, node: NodeAddress) {
-        self.word(0).store(node.as_word(), Ordering::Relaxed);
-    }
-
-    fn node(&self) -> NodeAddress {
-        // SAFETY: only addresses of nodes are ever stored there.
-        unsafe { NodeAddress::from_word(self.word(0).load(Ordering::Relaxed)) }
-    }
-
-    fn calls(&self, node: usize) -> &AtomicU64 {
-        self.word(HEAD / 8 + node)
-    }
-
-    fn word(&self, index: usize) -> &AtomicU64 {
-        debug_assert!(index < HEAD / 8 + self.nodes);
-        // SAFETY: the mapping has the head and `nodes` words.
-        unsafe { &*self.start.add(index) }
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this state's own, and its thread has ended.
-        unsafe { libc::munmap(self.start.cast(), HEAD + self.nodes * 8) };
-    }
-}
-
 struct Thread {
     tid: i32,
     state: State,
-    cpu: u64,
-    nanos: HashMap<NodeNumber, u64>,
-    /// Counters at the last dump.
+    tick: Option<Tick>,
+    /// Call counters at the last dump.
     dumped: Vec<u64>,
     /// Rounds in a row in which the thread did not run.
     idle: u32,
@@ -102,15 +33,11 @@ struct Thread {
 impl Thread {
     /// Books the CPU time since the last time to the current node.
     fn book(&mut self) {
-        let cpu = thread_cpu_nanos(self.tid);
-        let advance = cpu.saturating_sub(self.cpu);
-        if advance == 0 {
+        if self.state.head().book(thread_cpu_nanos(self.tid)) {
+            self.idle = 0;
+        } else {
             self.idle = self.idle.saturating_add(1);
-            return;
         }
-        self.idle = 0;
-        self.cpu = cpu;
-        *self.nanos.entry(self.state.node().number()).or_default() += advance;
     }
 
     /// Adds what was counted since the last dump. `keep` when the thread goes on.
@@ -121,24 +48,27 @@ impl Thread {
         nodes: usize,
         keep: bool,
     ) {
-        let nodes = nodes.min(self.state.nodes);
         if keep {
             self.dumped.resize(nodes, 0);
         }
-        for node in 0..nodes {
+        for node in self.state.numbers(nodes) {
             // Read once: the thread goes on counting.
             let calls = self.state.calls(node).load(Ordering::Relaxed);
-            let before = self.dumped.get(node).copied().unwrap_or(0);
-            if calls != before {
-                let key = (serial, NodeNumber(node as u32));
-                costs.entry(key).or_default().calls += calls.wrapping_sub(before);
-                if keep {
-                    self.dumped[node] = calls;
-                }
+            let nanos = match self.state.nanos(node) {
+                nanos if nanos.load(Ordering::Relaxed) == 0 => 0,
+                nanos => nanos.swap(0, Ordering::Relaxed),
+            };
+            let at = node.0 as usize;
+            let before = self.dumped.get(at).copied().unwrap_or(0);
+            if calls == before && nanos == 0 {
+                continue;
             }
-        }
-        for (node, nanos) in self.nanos.drain() {
-            costs.entry((serial, node)).or_default().nanos += nanos;
+            let cost = costs.entry((serial, node)).or_default();
+            cost.calls += calls.wrapping_sub(before);
+            cost.nanos += nanos;
+            if keep {
+                self.dumped[at] = calls;
+            }
         }
     }
 }
@@ -148,6 +78,8 @@ pub(super) struct Threads {
     live: Vec<Thread>,
     ended: Costs,
     ended_count: u64,
+    /// CPU nanoseconds of ended threads after they were last looked at.
+    rests: HashMap<Option<ThreadSerial>, u64>,
     /// Memory of ended threads for new ones, counters zero.
     free: Vec<State>,
     nodes: usize,
@@ -155,49 +87,54 @@ pub(super) struct Threads {
     /// exact, and are left out.
     nobody: State,
     without_state: u64,
+    ticks: Ticks,
+    /// Places in `live` of the threads that the sampler looks at; made anew when
+    /// it is not known.
+    sampled: Option<Vec<usize>>,
 }
 
 /// States kept for new threads.
 const MOST_FREE: usize = 16;
-/// A thread that did not run for this many rounds is looked at every eighth.
+/// A thread that did not run for this many rounds is passed over until its timer
+/// tells that it runs, or looked at every eighth round if it has none.
 const IDLE_ROUNDS: u32 = 20;
 
 impl Threads {
     /// For automata of up to `nodes` nodes. `None` without memory.
-    pub(super) fn new(nodes: usize, root: NodeAddress) -> Option<Self> {
+    pub(super) fn new(nodes: usize, root: NodeAddress, ticks: Ticks) -> Option<Self> {
         Some(Self {
             live: Vec::new(),
             ended: Costs::new(),
             ended_count: 0,
+            rests: HashMap::new(),
             free: Vec::new(),
             nodes,
             nobody: State::new(nodes, root)?,
             without_state: 0,
+            ticks,
+            sampled: None,
         })
     }
 
     /// The address of a state for thread `tid`, the current one; never null.
     pub(super) fn attach(&mut self, tid: i32, root: NodeAddress) -> usize {
         if let Some(thread) = self.live.iter().find(|thread| thread.tid == tid) {
-            return thread.state.start as usize;
+            return thread.state.address();
         }
-        let state = match self.free.pop() {
-            Some(state) => {
-                state.set_node(root);
-                Some(state)
-            }
-            None => State::new(self.nodes, root),
-        };
+        let state = self.free.pop().or_else(|| State::new(self.nodes, root));
         let Some(state) = state else {
             self.without_state += 1;
             return self.nobody();
         };
-        let address = state.start as usize;
+        state.begin(root, thread_cpu_nanos(tid));
+        let address = state.address();
+        // SAFETY: a state lives until `end`, which the thread calls itself.
+        let tick = unsafe { self.ticks.start(tid, state.head_pointer()) };
+        self.sampled = None;
         self.live.push(Thread {
             tid,
             state,
-            cpu: thread_cpu_nanos(tid),
-            nanos: HashMap::new(),
+            tick,
             dumped: Vec::new(),
             idle: 0,
         });
@@ -206,20 +143,27 @@ impl Threads {
 
     /// The address of the state that counts for nobody.
     pub(super) fn nobody(&self) -> usize {
-        self.nobody.start as usize
+        self.nobody.address()
     }
 
-    /// Merges what a thread has counted. It must not use its state any more.
+    /// Merges what thread `tid`, the current one, has counted. It must not use its
+    /// state any more.
     pub(super) fn end(&mut self, tid: i32, serial: Option<ThreadSerial>, nodes: usize) {
         let Some(at) = self.live.iter().position(|thread| thread.tid == tid) else {
             return;
         };
         let mut thread = self.live.swap_remove(at);
-        thread.book();
+        self.sampled = None;
+        if let Some(tick) = thread.tick.take() {
+            self.ticks.end(tick);
+        }
+        // At its end it is in no method any more.
+        let rest = thread.state.head().advance(thread_cpu_nanos(tid));
+        *self.rests.entry(serial).or_default() += rest;
         thread.add_to(&mut self.ended, serial, nodes, false);
         self.ended_count += 1;
         if self.free.len() < MOST_FREE {
-            for node in 0..nodes.min(thread.state.nodes) {
+            for node in thread.state.numbers(nodes) {
                 let calls = thread.state.calls(node);
                 if calls.load(Ordering::Relaxed) != 0 {
                     calls.store(0, Ordering::Relaxed);
@@ -230,20 +174,44 @@ impl Threads {
     }
 
     /// Forgets the CPU time so far: it was the agent's.
-    pub(super) fn forget_time(&mut self) {
+    pub(super) fn forget_time(&mut self, nodes: usize) {
         for thread in &mut self.live {
-            thread.cpu = thread_cpu_nanos(thread.tid);
-            thread.nanos.clear();
+            thread.book();
+            for node in thread.state.numbers(nodes) {
+                thread.state.nanos(node).store(0, Ordering::Relaxed);
+            }
         }
     }
 
     /// One round of the sampler.
     pub(super) fn book(&mut self, round: u32) {
-        for thread in &mut self.live {
+        if Ticks::woken() {
+            self.sampled = None;
+        }
+        let live = &mut self.live;
+        let sampled = self.sampled.get_or_insert_with(|| {
+            let awake = live.iter_mut().enumerate().filter_map(|(at, thread)| {
+                if thread.state.is_idle() {
+                    return None;
+                }
+                thread.idle = 0;
+                Some(at)
+            });
+            awake.collect()
+        });
+        sampled.retain(|&at| {
+            let Some(thread) = live.get_mut(at) else {
+                return false;
+            };
             if thread.idle < IDLE_ROUNDS || round.is_multiple_of(8) {
                 thread.book();
             }
-        }
+            let pass_over = thread.idle == IDLE_ROUNDS && thread.tick.is_some();
+            if pass_over {
+                thread.state.set_idle();
+            }
+            !pass_over
+        });
     }
 
     /// All that was counted since the last time.
@@ -253,6 +221,7 @@ impl Threads {
         serial_of: &dyn Fn(i32) -> Option<ThreadSerial>,
     ) -> Costs {
         let mut costs = std::mem::take(&mut self.ended);
+        spread(std::mem::take(&mut self.rests), &mut costs);
         for thread in &mut self.live {
             thread.book();
             let serial = serial_of(thread.tid);
@@ -269,5 +238,59 @@ impl Threads {
     /// Threads whose calls are not counted, for want of memory.
     pub(super) fn without_state(&self) -> u64 {
         self.without_state
+    }
+
+    /// The threads' timers.
+    pub(super) fn ticks(&self) -> &Ticks {
+        &self.ticks
+    }
+
+    /// Threads that run now without a timer.
+    pub(super) fn without_tick(&self) -> usize {
+        let without = |thread: &&Thread| thread.tick.is_none();
+        self.live.iter().filter(without).count()
+    }
+}
+
+/// Spreads the rests over what the threads were seen in, in proportion: many short
+/// threads are hardly looked at, but those that are stand for the others.
+fn spread(rests: HashMap<Option<ThreadSerial>, u64>, costs: &mut Costs) {
+    let mut totals: HashMap<Option<ThreadSerial>, u64> = HashMap::new();
+    for (&(serial, _), cost) in &*costs {
+        *totals.entry(serial).or_default() += cost.nanos;
+    }
+    for (&(serial, _), cost) in &mut *costs {
+        let (Some(&rest), Some(&total)) = (rests.get(&serial), totals.get(&serial)) else {
+            continue;
+        };
+        let share = u128::from(cost.nanos) * u128::from(rest) / u128::from(total.max(1));
+        cost.nanos += u64::try_from(share).unwrap_or(0);
+    }
+    for (serial, rest) in rests {
+        if rest > 0 && totals.get(&serial).is_none_or(|&total| total == 0) {
+            costs.entry((serial, NodeNumber::ROOT)).or_default().nanos += rest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rests_go_where_time_was_seen() {
+        let cost = |nanos| Cost { calls: 1, nanos };
+        let serial = |number| Some(ThreadSerial::new(number));
+        let mut costs = Costs::from([
+            ((serial(1), NodeNumber(1)), cost(300)),
+            ((serial(1), NodeNumber(2)), cost(100)),
+            ((serial(2), NodeNumber(2)), cost(0)),
+        ]);
+        spread(HashMap::from([(serial(1), 40), (serial(2), 7)]), &mut costs);
+        let nanos = |number, node| costs[&(serial(number), node)].nanos;
+        assert_eq!(nanos(1, NodeNumber(1)), 330);
+        assert_eq!(nanos(1, NodeNumber(2)), 110);
+        assert_eq!(nanos(2, NodeNumber(2)), 0);
+        assert_eq!(nanos(2, NodeNumber::ROOT), 7);
     }
 }

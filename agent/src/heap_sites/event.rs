@@ -12,7 +12,7 @@ use super::live::Followed;
 use super::sites::{Count, SiteId};
 use super::threads::{Mode, ThreadState};
 use crate::options::Live;
-use crate::vm::{Jni, StackFrame, guard};
+use crate::vm::{Jni, JvmtiError, StackFrame, guard};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -116,6 +116,9 @@ impl HeapSites {
         }
         match self.jvmti.current_stack(buffer) {
             Ok(count) => buffer.get(..count).unwrap_or_default(),
+            // The VM attaches a native thread, and allocates its Thread object: there are no
+            // frames yet.
+            Err(JvmtiError::INVALID_THREAD) => &[],
             Err(_) => {
                 self.lost.stacks.fetch_add(1, Ordering::Relaxed);
                 &[]

@@ -57,8 +57,9 @@ pub struct HeapSites {
     pulse: Pulse,
     /// The feature release of the VM, 0 when it does not tell.
     release: u32,
-    /// New threads keep a sampling distance they drew before it was set.
-    primes_threads: bool,
+    /// See [`prime::needs_help`]; only when every allocation is recorded.
+    needs_help: bool,
+    gives_up_buffers: bool,
     stacks: StackTable,
     classes: ClassTable,
     sites: SiteTable,
@@ -117,6 +118,7 @@ impl HeapSites {
         jvmti.set_heap_sampling_interval(settings.heap_interval)?;
         let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
         let release = jvmti.version().unwrap_or(0);
+        let needs_help = settings.heap_interval == 0 && prime::needs_help(release);
         let (segments, received) = unbounded();
         let sites = Self {
             jvmti,
@@ -130,7 +132,8 @@ impl HeapSites {
                 hotspot: structs.is_some(),
             },
             release,
-            primes_threads: settings.heap_interval == 0 && prime::keeps_old_distances(release),
+            needs_help,
+            gives_up_buffers: needs_help && prime::give_up_buffers(structs),
             stacks: StackTable::new(STACK_MEMORY),
             classes: ClassTable::new(),
             sites: SiteTable::new(),
@@ -178,7 +181,7 @@ impl HeapSites {
 
     /// A thread starts; called on that thread.
     pub fn thread_started(&self, jni: &Jni) {
-        if self.primes_threads && self.started.load(Ordering::Acquire) {
+        if self.needs_help && self.started.load(Ordering::Acquire) {
             self.prime(jni);
         }
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use super::HeapSites;
 use super::threads::Mode;
 use crate::report;
-use crate::vm::Jni;
+use crate::vm::{Jni, VmStructs};
 
 /// The size of one piece, which fits into an allocation buffer.
 const ARRAY: i32 = 1 << 11;
@@ -23,10 +23,26 @@ const IN_A_ROW: u32 = 4;
 /// rarely larger than 1 MiB.
 const MOST_ARRAYS: u32 = 1 << 14;
 
-/// Whether new threads start with the default interval on a VM of this release.
-/// Those of 11 do, those of 17 do not; between them it does no harm.
-pub(super) fn keeps_old_distances(release: u32) -> bool {
+/// Whether a VM of this release needs help: on 11 new threads start with the
+/// default interval, and an array that does not fit into its thread's allocation
+/// buffer silences the thread until that buffer is full. On 17 all is well;
+/// between them the help does no harm.
+pub(super) fn needs_help(release: u32) -> bool {
     release < 17
+}
+
+/// Makes a VM that needs help give up an allocation buffer when an array does not fit
+/// into it, rather than keep it for later: the flag is the part of a buffer that may be wasted,
+/// as a divisor, and is 64 by default. Called before the VM reads it. False when the user has set
+/// the flag to something else.
+pub(super) fn give_up_buffers(structs: Option<VmStructs>) -> bool {
+    let Some(flag) = structs.and_then(|s| s.default_flag(c"TLABRefillWasteFraction")) else {
+        return false;
+    };
+    // SAFETY: the VM's own table says that the flag lies there, a uintx; it is
+    // read by threads that allocate, of which there are none at load time.
+    unsafe { *(flag as *mut usize) = 1 };
+    true
 }
 
 impl HeapSites {
@@ -34,9 +50,14 @@ impl HeapSites {
     pub(super) fn prime_main(&self, jni: &Jni) {
         let is_primed = self.prime(jni);
         let buffers = self.structs.and_then(|s| s.bool_flag(c"UseTLAB"));
-        if buffers == Some(false) && self.primes_threads {
+        if self.needs_help && buffers == Some(false) {
             report::error(
                 "heap=sites sees hardly any allocation with -XX:-UseTLAB on this VM; \
+                 leave that option out",
+            );
+        } else if self.needs_help && !self.gives_up_buffers {
+            report::error(
+                "heap=sites misses allocations with -XX:TLABRefillWasteFraction on this VM; \
                  leave that option out",
             );
         } else if !is_primed {

@@ -6,7 +6,7 @@
 //! the followed ones was allocated without an event, by a thread of the VM for
 //! instance.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::HeapSites;
 use super::classes::{Class, ClassId};
@@ -16,6 +16,9 @@ use crate::vm::{Jni, Result};
 
 /// Set in the tag of each object that was there at VMInit.
 const EXISTING: i64 = 1;
+/// The same for what may be no object. A thread that fills its allocation buffer overwrites what
+/// the VM put there for the walk, and the new object has its tag.
+const EXISTING_OR_FILLER: i64 = 2;
 /// The tag of a class mirror has the class from this bit on.
 const CLASS_SHIFT: u32 = 32;
 
@@ -35,20 +38,20 @@ impl HeapSites {
     /// What the VM says.
     pub(super) fn book_existing(&self, jni: &Jni) -> Result<()> {
         self.tag_classes(jni, EXISTING)?;
+        let fillers = self.filler_classes();
         let mut counts: HashMap<ClassId, Count> = HashMap::new();
         self.jvmti.walk_heap(&mut |object| {
-            *object.tag |= EXISTING;
-            *counts.entry(class_of(object.class_tag)).or_default() += self.one(object.size);
-        })?;
-        let classes = self.classes.all();
-        for (class, count) in counts {
-            let is_filler = classes
-                .get(class.0 as usize)
-                .is_some_and(|class| self.may_be_filler(class));
-            if !is_filler {
-                self.sites
-                    .add(self.sites.intern(StackId::EMPTY, class), count);
+            let class = class_of(object.class_tag);
+            if fillers.contains(&class) {
+                *object.tag |= EXISTING_OR_FILLER;
+                return;
             }
+            *object.tag |= EXISTING;
+            *counts.entry(class).or_default() += self.one(object.size);
+        })?;
+        for (class, count) in counts {
+            self.sites
+                .add(self.sites.intern(StackId::EMPTY, class), count);
         }
         Ok(())
     }
@@ -59,12 +62,15 @@ impl HeapSites {
     /// What the VM says.
     pub(super) fn count_objects(&self, jni: &Jni) -> Result<HashMap<ClassId, Found>> {
         self.tag_classes(jni, 0)?;
+        let fillers = self.filler_classes();
         let mut counts: HashMap<ClassId, Found> = HashMap::new();
         self.jvmti.walk_heap(&mut |object| {
-            let found = counts.entry(class_of(object.class_tag)).or_default();
+            let class = class_of(object.class_tag);
+            let found = counts.entry(class).or_default();
             let one = self.one(object.size);
             found.all += one;
-            if *object.tag & EXISTING != 0 {
+            let may_exist = *object.tag & EXISTING_OR_FILLER != 0 && fillers.contains(&class);
+            if may_exist || *object.tag & EXISTING != 0 {
                 found.existing += one;
             }
         })?;
@@ -72,11 +78,18 @@ impl HeapSites {
     }
 
     /// Whether objects of this class may be no objects but unused memory, which
-    /// the VM makes look like arrays so that the heap can be walked: of `int`
-    /// before JDK 19, of a class of their own since (JDK-8284435).
+    /// the VM makes look like objects so that the heap can be walked: arrays of `int`, or
+    /// instances of `Object` where there is no room for an array, before JDK 19; of classes of their own
+    /// since (JDK-8284435).
     pub(super) fn may_be_filler(&self, class: &Class) -> bool {
         class.name.starts_with("jdk.internal.vm.Filler")
-            || (self.release < 19 && class.name == "int[]")
+            || (self.release < 19 && matches!(&*class.name, "int[]" | "java.lang.Object"))
+    }
+
+    fn filler_classes(&self) -> HashSet<ClassId> {
+        let classes = self.classes.all();
+        let fillers = classes.iter().filter(|class| self.may_be_filler(class));
+        fillers.map(|class| class.id).collect()
     }
 
     fn one(&self, bytes: u64) -> Count {

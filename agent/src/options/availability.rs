@@ -5,7 +5,7 @@
 //! a mode means deleting its row here; the help text and the README follow.
 
 use super::error::{Cause, OptionError};
-use super::resolve::{Destination, Settings};
+use super::resolve::Settings;
 use super::table::{Kind, OptionSpec};
 
 /// What an option can do in this version.
@@ -49,12 +49,6 @@ static UNBUILT: &[Unbuilt] = &[
         value: "y",
         instead: "cpu=samples is",
         asked: |settings| settings.modes.monitor,
-    },
-    Unbuilt {
-        option: "net",
-        value: "<host>:<port>",
-        instead: "file=<file> is",
-        asked: |settings| matches!(settings.destination, Destination::Net { .. }),
     },
 ];
 

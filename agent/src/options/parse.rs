@@ -237,6 +237,18 @@ fn only_destination(raw: &Raw) -> Result<(), OptionError> {
 
 /// Reads `host:port`, where the host may be an IPv6 address in brackets.
 fn net(scanner: &mut Scanner<'_>) -> Result<RawDestination, OptionError> {
+    // A host may be called "unix"; its port begins with a digit, or is missing.
+    if let Some(path) = scanner.rest.strip_prefix("unix:")
+        && path.starts_with(['/', '.'])
+    {
+        scanner.rest = path;
+        let path = scanner
+            .token(',', VALUE_MAX)
+            .map_err(|_| Cause::NetWithoutPort {
+                hint: Hint::new("the path is longer than 4096 bytes"),
+            })?;
+        return Ok(RawDestination::Unix(path.to_owned()));
+    }
     let without_host = |hint| Cause::NetWithoutHost {
         hint: Hint::new(hint),
     };

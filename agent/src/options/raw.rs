@@ -26,6 +26,8 @@ pub enum RawDestination {
         /// The port, not checked.
         port: String,
     },
+    /// `net=unix:`; the path of a Unix socket.
+    Unix(String),
 }
 
 impl fmt::Display for RawDestination {
@@ -36,6 +38,7 @@ impl fmt::Display for RawDestination {
                 write!(f, "net=[{host}]:{port}")
             }
             RawDestination::Net { host, port } => write!(f, "net={host}:{port}"),
+            RawDestination::Unix(path) => write!(f, "net=unix:{path}"),
         }
     }
 }
@@ -80,6 +83,10 @@ pub struct Raw {
     /// Bytes; at most `i32::MAX`.
     pub heap_interval: u32,
     pub live: Live,
+    /// Seconds; not negative.
+    pub netwait: i32,
+    pub exitcmd: bool,
+    pub control: bool,
     pub signal: Option<String>,
     pub primfields: bool,
     pub primarrays: bool,
@@ -120,6 +127,9 @@ impl Default for Raw {
             engine: Engine::Auto,
             heap_interval: 0,
             live: Live::Exact,
+            netwait: 0,
+            exitcmd: false,
+            control: true,
             signal: None,
             primfields: true,
             primarrays: true,

@@ -68,6 +68,8 @@ pub enum Destination {
         /// The TCP port, not 0.
         port: u16,
     },
+    /// A front-end that listens at this Unix socket.
+    Unix(PathBuf),
 }
 
 /// Which profiles are taken. At least one is.
@@ -167,6 +169,12 @@ pub struct Settings {
     pub pause: bool,
     /// As `coredump`, and check the finished file.
     pub debug: bool,
+    /// How long to try to connect to the front-end.
+    pub netwait: Duration,
+    /// The front-end may end the VM.
+    pub exitcmd: bool,
+    /// Open the local control socket.
+    pub control: bool,
     /// The number of the sampling signal, `None` to leave it to the engine.
     pub signal: Option<i32>,
     /// How `cpu=samples` takes its samples.
@@ -274,6 +282,9 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         errorexit: raw.errorexit,
         pause: raw.pause,
         debug: raw.debug,
+        netwait: Duration::from_secs(u64::try_from(raw.netwait).unwrap_or_default()),
+        exitcmd: raw.exitcmd,
+        control: raw.control,
         signal,
         engine: raw.engine,
     })
@@ -344,6 +355,7 @@ fn destination(raw: &Raw, process: &Process) -> Result<Destination, OptionError>
         Some(RawDestination::File(pattern)) => Ok(Destination::File(
             expand_file_name(pattern, process.pid, process.start).into(),
         )),
+        Some(RawDestination::Unix(path)) => Ok(Destination::Unix(path.into())),
         Some(net @ RawDestination::Net { host, port }) => match port.parse::<u16>() {
             Ok(number) if number > 0 => Ok(Destination::Net {
                 host: host.clone(),

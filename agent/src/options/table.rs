@@ -278,8 +278,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<host>:<port>",
         default: "off",
         summary: "to a socket",
-        details: "connect to a front-end and send the profile there instead of to a file; \
-                  an IPv6 address goes in brackets, as in `net=[::1]:8000`",
+        details: "connect to a front-end (`hprof-rs listen`) and send the profile there instead \
+                  of to a file; an IPv6 address goes in brackets, as in `net=[::1]:8000`. New: \
+                  `net=unix:/path`",
         section: Section::Standard,
         kind: Kind::Net,
     },
@@ -410,11 +411,43 @@ pub static TABLE: &[OptionSpec] = &[
         name: "signal",
         value: "<name|number>",
         default: "auto",
-        summary: "signal of the signal engine",
-        details: "`cpu=samples`: the signal of `engine=signal`, such as `SIGPROF`, `PROF` or `27`; \
-                  only needed if the program uses the same one",
+        summary: "signal of the timers",
+        details: "the signal of threads' timers (`cpu=samples` with `engine=signal`, `cpu=times`), such \
+                  as `SIGPROF`, `PROF` or `27`; only needed if the program uses the same one",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.signal),
+    },
+    OptionSpec {
+        name: "netwait",
+        value: "<seconds>",
+        default: "0",
+        summary: "net: wait for a front-end",
+        details: "`net`: try for this long to connect before giving up",
+        section: Section::New,
+        kind: Kind::Decimal {
+            min: 0,
+            rule: "decimal and >= 0",
+            field: |raw| &mut raw.netwait,
+        },
+    },
+    OptionSpec {
+        name: "exitcmd",
+        value: "y|n",
+        default: "n",
+        summary: "net: obey the EXIT command",
+        details: "`net`: whether the front-end's EXIT command ends the JVM, after a dump",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.exitcmd),
+    },
+    OptionSpec {
+        name: "control",
+        value: "y|n",
+        default: "y",
+        summary: "local control socket",
+        details: "a socket under `/tmp`, open to the JVM's user only, over which `hprof-rs control` \
+                  starts, stops, dumps and resets",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.control),
     },
     OptionSpec {
         name: "heapinterval",

@@ -74,6 +74,9 @@ fn defaults() {
         errorexit: false,
         pause: false,
         debug: false,
+        netwait: Duration::ZERO,
+        exitcmd: false,
+        control: true,
         signal: None,
         engine: Engine::Auto,
         heap_interval: 0,
@@ -86,7 +89,7 @@ fn defaults() {
 fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
-                errorexit=y,pause=y,debug=y,signal=VTALRM,engine=safepoint,heapinterval=512k,\
+                errorexit=y,pause=y,debug=y,netwait=5,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
                 live=estimate,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
@@ -115,6 +118,9 @@ fn written_values_arrive() {
         errorexit: true,
         pause: true,
         debug: true,
+        netwait: Duration::from_secs(5),
+        exitcmd: true,
+        control: false,
         signal: Some(libc::SIGVTALRM),
         engine: Engine::Safepoint,
         heap_interval: 524_288,
@@ -295,10 +301,6 @@ fn modes_that_are_not_built_refuse_to_start() {
         (
             "monitor=y,cpu=samples",
             refused("monitor=y", "cpu=samples is"),
-        ),
-        (
-            "net=h:1,cpu=samples",
-            refused("net=<host>:<port>", "file=<file> is"),
         ),
         (
             "depth=3",

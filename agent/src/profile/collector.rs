@@ -7,18 +7,16 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
-use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
-use hprof_format::model::{
-    CpuKind, CpuRow, CpuTable, Frame, Header, Line, Settings, ThreadStart, Trace,
-};
+use hprof_format::ids::{ThreadSerial, TraceSerial};
+use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trace};
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
 use super::messages::Message;
 use super::numbers::ProfileNumbers;
-use super::output::Output;
-use super::{Engine, Profile};
-use crate::call_times::{CallTimes, PathMethod};
+use super::output::{Begin, DumpEnd, Output};
+use super::{Engine, Profile, identity};
+use crate::call_times::{CallTimes, PathCost, PathMethod};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
@@ -28,7 +26,7 @@ use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
 use crate::options::{Format, Settings as RunSettings};
 use crate::report;
-use crate::vm::{Jni, Jvmti, ThreadInfo, VmDumper, VmLibrary};
+use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
@@ -39,6 +37,8 @@ pub(super) struct Collector {
     started: LocalTime,
     last_cpu: Duration,
     last_lost: u64,
+    /// What becomes of these two when the dump under way is complete.
+    shown: (Duration, u64),
 }
 
 pub(super) struct Tables {
@@ -97,6 +97,7 @@ impl Collector {
             started: LocalTime::now(),
             last_cpu: Duration::ZERO,
             last_lost: 0,
+            shown: (Duration::ZERO, 0),
         }
     }
 
@@ -125,10 +126,10 @@ impl Collector {
                 .as_ref()
                 .map_or(pause, |sampler| sampler.wait().min(pause));
             match self.receiver.recv_timeout(wait) {
-                Ok(Message::ThreadStart { serial, info }) => self.thread_start(serial, &info),
-                Ok(Message::ThreadEnd { serial }) => {
-                    self.output.write(|writer| writer.thread_end(serial));
+                Ok(Message::ThreadStart { serial, info }) => {
+                    self.output.thread_start(serial, info);
                 }
+                Ok(Message::ThreadEnd { serial }) => self.output.thread_end(serial),
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
                     self.dump(profile, jvmti, jni);
@@ -138,9 +139,11 @@ impl Collector {
                     self.drain(profile, jvmti, jni);
                     if profile.settings.doe {
                         self.dump(profile, jvmti, jni);
-                    } else {
+                    } else if !self.output.commit() {
+                        // A front-end that is lost at the last moment has a file as its successor.
                         self.output.commit();
                     }
+                    self.output.close();
                     let _ = done.send(());
                     return;
                 }
@@ -170,31 +173,16 @@ impl Collector {
     }
 
     fn begin(&mut self, profile: &Profile) {
-        let created_ctime = self.started.ctime();
-        let header = Header {
-            created_millis: self.started.unix_millis(),
-            created_ctime: &created_ctime,
+        let settings = &profile.settings;
+        self.output.begin(Begin {
+            started: self.started,
             settings: Settings {
-                allocation_traces: profile.settings.modes.tracks_objects(),
-                cpu_sampling: profile.settings.modes.cpu_samples,
-                depth: profile.settings.depth,
+                allocation_traces: settings.modes.tracks_objects(),
+                cpu_sampling: settings.modes.cpu_samples,
+                depth: settings.depth,
             },
-        };
-        self.output.write(|writer| writer.begin(&header));
-    }
-
-    fn thread_start(&mut self, serial: ThreadSerial, info: &ThreadInfo) {
-        let number = u64::from(serial.get() - ThreadSerial::BASE);
-        let record = ThreadStart {
-            // Objects of a VM lie at multiples of eight: no heap dump has this id.
-            object: ObjectId::new(ObjectId::BASE + 8 * number),
-            serial,
-            name: &info.name,
-            group: &info.group,
-            parent_group: &info.parent_group,
-            trace: TraceSerial::SYSTEM,
-        };
-        self.output.write(|writer| writer.thread_start(&record));
+            identity: identity::of(profile).to_string(),
+        });
     }
 
     /// Takes the samples out of the signal engine's ring.
@@ -231,9 +219,43 @@ impl Collector {
     /// Writes a dump, and forgets the counts that it holds.
     fn dump(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         let verbose = profile.settings.verbose;
-        if verbose {
-            report::raw("Dumping");
+        let calls = profile.calls.map(|calls| {
+            let costs = calls.take(&|tid| profile.calls_serial(tid));
+            (calls, costs)
+        });
+        loop {
+            if verbose {
+                report::raw("Dumping");
+            }
+            self.output.begin_dump();
+            let summary = self.write_dump(profile, calls.as_ref(), jvmti, jni);
+            match self.output.end_dump() {
+                DumpEnd::Written => {
+                    if verbose {
+                        report::raw(" done.\n");
+                        if let Some(summary) = summary {
+                            report::note(&summary.to_string());
+                        }
+                    }
+                    break;
+                }
+                // The front-end is lost, and a file is there instead.
+                DumpEnd::Again => {}
+                DumpEnd::Failed => break,
+            }
         }
+        self.tables.samples.clear();
+        (self.last_cpu, self.last_lost) = self.shown;
+    }
+
+    fn write_dump(
+        &mut self,
+        profile: &'static Profile,
+        calls: Option<&(&CallTimes, Vec<PathCost>)>,
+        jvmti: Jvmti,
+        jni: &Jni,
+    ) -> Option<Summary> {
+        let verbose = profile.settings.verbose;
         let mut summary = None;
         if profile.settings.modes.heap_dump {
             if verbose {
@@ -255,18 +277,13 @@ impl Collector {
             }
             self.dump_samples(profile);
         }
-        if let Some(calls) = profile.calls {
+        if let Some((calls, costs)) = calls {
             if verbose {
                 report::raw(" CPU usage by timing methods ...");
             }
-            self.dump_times(profile, calls, jvmti, jni);
+            self.dump_times(profile, calls, costs, jvmti, jni);
         }
-        if self.output.commit() && verbose {
-            report::raw(" done.\n");
-            if let Some(summary) = summary {
-                report::note(&summary.to_string());
-            }
-        }
+        summary
     }
 
     /// Writes all objects. A failure is reported, and the profile goes on without.
@@ -325,21 +342,21 @@ impl Collector {
         let remarks = self.remarks(profile);
         self.output
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
-        self.tables.samples.clear();
     }
 
     fn dump_times(
         &mut self,
         profile: &'static Profile,
         calls: &CallTimes,
+        costs: &[PathCost],
         jvmti: Jvmti,
         jni: &Jni,
     ) {
-        let mut costs = calls.take(&|tid| profile.calls_serial(tid));
         let total = costs.iter().map(|cost| cost.nanos).sum();
         let cutoff = profile.settings.cutoff;
         // What the table will not show needs no trace.
-        costs.retain(|cost| cutoff.is_nan() || share(cost.nanos, total) >= cutoff);
+        let shown = |cost: &&PathCost| cutoff.is_nan() || share(cost.nanos, total) >= cutoff;
+        let mut costs: Vec<&PathCost> = costs.iter().filter(shown).collect();
         costs.sort_by_key(|cost| (Reverse(cost.nanos), Reverse(cost.calls), cost.thread));
         let rows: Vec<CpuRow> = costs
             .iter()
@@ -420,8 +437,7 @@ impl Collector {
                     registry.without_timer(),
                     if installed.is_ours() { "n" } else { "y" },
                 ));
-                self.last_cpu = cpu;
-                self.last_lost = lost;
+                self.shown = (cpu, lost);
             }
             Engine::Safepoint => lines.push(format!(
                 "hprof-rs {version}: engine=safepoint interval_ms={interval} samples={} \
@@ -439,16 +455,21 @@ impl Collector {
             .map(|(reason, weight)| format!(" {}={weight}", reason.label()))
             .collect();
         lines.push(format!("hprof-rs: samples_without_stack={failed}{reasons}"));
-        lines.push(format!(
+        lines.push(self.general_remark(profile));
+        lines
+    }
+
+    /// What concerns all modes.
+    pub(super) fn general_remark(&self, profile: &Profile) -> String {
+        format!(
             "hprof-rs: traces={} traces_cut={} unknown_methods={} lost_thread_records={} \
              internal_errors={}",
             self.tables.traces.count(),
             self.tables.traces.cut(),
             self.tables.resolver.unknown_methods(),
-            registry.lost_records(),
+            profile.registry.lost_records(),
             crate::vm::panics(),
-        ));
-        lines
+        )
     }
 }
 

@@ -22,7 +22,7 @@ use crate::options::{
     unique_picture_name,
 };
 use crate::report;
-use crate::sink::FileSink;
+use crate::sink::{Endpoint, FileSink, Hurry, Sink};
 use crate::vm::{Capabilities, Jvmti, VmLibrary, VmStructs};
 
 /// Why the agent does not start, or the text that was asked for instead.
@@ -81,13 +81,14 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
         Start::Help(text) => return Err(Refusal::Help(text)),
         Start::Profile(settings) => *settings,
     };
-    let output = Output::new(&settings, create_sink(&settings)?);
+    let hurry = Hurry::default();
+    let output = Box::new(Output::new(&settings, create_sink(&settings, &hurry)?));
     if settings.pause {
         pause();
     }
     // SAFETY: by the caller's promise.
     let heap_environment = || unsafe { Jvmti::from_vm(vm) };
-    match prepare(jvmti, &heap_environment, settings, output) {
+    match prepare(jvmti, &heap_environment, settings, output, hurry) {
         Ok(()) => Ok(()),
         Err((output, refusal)) => {
             output.discard();
@@ -96,21 +97,31 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
     }
 }
 
-fn create_sink(settings: &Settings) -> Result<FileSink, Refusal> {
-    let Destination::File(path) = &settings.destination else {
-        return Err(set_up_error(
-            "net= is not available in this version yet; use file=",
-        ));
-    };
-    let (format, is_picture) = (settings.format, settings.picture.is_some());
-    let another = move |path: &std::path::Path| -> PathBuf {
-        let pid = std::process::id();
-        match is_picture {
-            true => unique_picture_name(path, pid),
-            false => unique_name(path, pid, format),
+fn create_sink(settings: &Settings, hurry: &Hurry) -> Result<Sink, Refusal> {
+    let endpoint = match &settings.destination {
+        Destination::File(path) => {
+            let (format, is_picture) = (settings.format, settings.picture.is_some());
+            let another = move |path: &std::path::Path| -> PathBuf {
+                let pid = std::process::id();
+                match is_picture {
+                    true => unique_picture_name(path, pid),
+                    false => unique_name(path, pid, format),
+                }
+            };
+            return FileSink::create(path, !settings.force, another)
+                .map(Sink::File)
+                .map_err(|e| set_up_error(&e.to_string()));
         }
+        Destination::Net { host, port } => Endpoint::Tcp(host.clone(), *port),
+        Destination::Unix(path) => Endpoint::Unix(path.clone()),
     };
-    FileSink::create(path, !settings.force, another).map_err(|e| set_up_error(&e.to_string()))
+    let connected = endpoint.connect(settings.netwait, hurry);
+    connected.map(Sink::Net).map_err(|error| {
+        set_up_error(&format!(
+            "can't connect to {endpoint}: {error}; a front-end (hprof-rs listen) must listen \
+             there before the program starts, or use netwait=<seconds>"
+        ))
+    })
 }
 
 /// What can fail once there is an output, which must then be removed.
@@ -118,8 +129,9 @@ fn prepare(
     jvmti: Jvmti,
     new_environment: &dyn Fn() -> Result<Jvmti, i32>,
     settings: Settings,
-    output: Output,
-) -> Result<(), (Output, Refusal)> {
+    output: Box<Output>,
+    hurry: Hurry,
+) -> Result<(), (Box<Output>, Refusal)> {
     let engine = match choose_engine(jvmti, &settings) {
         Ok(engine) => engine,
         Err(refusal) => return Err((output, refusal)),
@@ -137,7 +149,7 @@ fn prepare(
         Err(refusal) => return Err((output, refusal)),
     };
     let (sender, receiver) = bounded(CHANNEL);
-    let collector = Collector::new(receiver, output, &settings, heap_sites);
+    let collector = Collector::new(receiver, *output, &settings, heap_sites);
     let profile = Profile {
         jvmti,
         settings,
@@ -155,6 +167,7 @@ fn prepare(
         collector: Mutex::new(Some(collector)),
         dumping: AtomicBool::new(false),
         dumping_heap: AtomicBool::new(false),
+        hurry,
     };
     // Loaded once, so the cell is empty.
     let _ = PROFILE.set(profile);
@@ -215,9 +228,9 @@ fn prepare_calls(settings: &Settings) -> Result<Option<&'static CallTimes>, Refu
     if depth > MAX_PATH {
         report::note(&format!("cpu=times keeps {MAX_PATH} frames at most"));
     }
-    match CallTimes::prepare(depth) {
-        Some(calls) => Ok(Some(calls)),
-        None => Err(set_up_error("no memory for counting calls")),
+    match CallTimes::prepare(depth, settings.signal) {
+        Ok(calls) => Ok(Some(calls)),
+        Err(reason) => Err(set_up_error(&reason.to_string())),
     }
 }
 
@@ -268,7 +281,7 @@ fn debug_non_safepoints(jvmti: Jvmti) -> bool {
     let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else {
         return false;
     };
-    let Some(flag) = structs.default_bool_flag(c"DebugNonSafepoints") else {
+    let Some(flag) = structs.default_flag(c"DebugNonSafepoints") else {
         // Set by the user, or unknown here: in the latter case the event helps.
         return structs.type_size(c"JVMFlag").is_some();
     };

@@ -11,6 +11,7 @@
 mod callbacks;
 mod collector;
 mod exit_hook;
+mod identity;
 mod load;
 mod messages;
 mod numbers;
@@ -35,6 +36,7 @@ use crate::cpu_samples::signal::{Installed, SignalEngine};
 use crate::heap_sites::HeapSites;
 use crate::options::Settings;
 use crate::report;
+use crate::sink::Hurry;
 use crate::vm::{GlobalRef, JavaThreads, Jvmti};
 use collector::Collector;
 use messages::Message;
@@ -71,6 +73,8 @@ struct Profile {
     /// What the profile thread takes over at VMInit.
     collector: Mutex<Option<Collector>>,
     dumping: AtomicBool,
+    /// Set while the VM waits for the end.
+    hurry: Hurry,
     /// The profile thread writes a heap dump.
     dumping_heap: AtomicBool,
 }
@@ -195,6 +199,7 @@ impl Profile {
             }
             return;
         }
+        self.hurry.set(true);
         if !self.ask_and_wait(|done| Message::Finish { done }) {
             report::error(
                 "the profile could not be finished within 5 minutes; \

@@ -60,12 +60,14 @@ impl Collector {
             rows: &rows,
         };
         let table = RankedSiteTable::new(&table, profile.settings.cutoff);
+        let general = (!profile.settings.modes.cpu_samples).then(|| self.general_remark(profile));
         self.output.write(|writer| {
             header.iter().try_for_each(|line| writer.comment(line))?;
             let traces = table.rows().iter().map(|ranked| ranked.row.trace);
             self.tables.write_traces(writer, traces)?;
             writer.site_table(&table, &LocalTime::now().ctime())?;
-            remarks.iter().try_for_each(|line| writer.comment(line))
+            let mut remarks = remarks.iter().chain(&general);
+            remarks.try_for_each(|line| writer.comment(line))
         });
     }
 }

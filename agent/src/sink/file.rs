@@ -85,6 +85,11 @@ impl FileSink {
         &self.path
     }
 
+    /// Whether it is a file, not a pipe or a device.
+    pub fn is_regular(&self) -> bool {
+        self.temporary.is_some() || self.path.is_file()
+    }
+
     /// Where the bytes are at this moment.
     pub fn current_path(&self) -> &Path {
         self.temporary.as_deref().unwrap_or(&self.path)

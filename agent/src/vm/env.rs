@@ -80,6 +80,14 @@ impl Jvmti {
         Ok((version >> raw::JVMTI_VERSION_SHIFT_MAJOR) & major)
     }
 
+    /// A system property that the VM itself knows; `None` when it is not set.
+    pub fn system_property(self, name: &std::ffi::CStr) -> Option<String> {
+        let mut value = ptr::null_mut();
+        call!(self, GetSystemProperty, name.as_ptr(), &mut value).ok()?;
+        // SAFETY: the VM allocated the value for us.
+        unsafe { take_string(self, value) }
+    }
+
     /// The raw pointer, for a call through the table.
     pub fn as_raw(self) -> *mut raw::jvmtiEnv {
         self.env

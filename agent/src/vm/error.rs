@@ -17,6 +17,10 @@ impl JvmtiError {
     pub const NOT_AVAILABLE: Self = Self {
         code: raw::JVMTI_ERROR_NOT_AVAILABLE,
     };
+    /// The thread has no object of class `Thread` (yet).
+    pub const INVALID_THREAD: Self = Self {
+        code: raw::JVMTI_ERROR_INVALID_THREAD,
+    };
     /// A JNI call failed or left an exception.
     pub const INTERNAL: Self = Self {
         code: raw::JVMTI_ERROR_INTERNAL,

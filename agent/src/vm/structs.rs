@@ -97,9 +97,9 @@ impl VmStructs {
         }
     }
 
-    /// The address of the VM flag `name` (a `bool`), when it still has its
-    /// default value; `None` when the user has set it or there is no such flag.
-    pub fn default_bool_flag(self, name: &CStr) -> Option<usize> {
+    /// The address of the VM flag `name`, when it still has its default value;
+    /// `None` when the user has set it or there is no such flag.
+    pub fn default_flag(self, name: &CStr) -> Option<usize> {
         let (address, origin) = self.flag(name)?;
         (origin == 0).then_some(address)
     }

@@ -1,13 +1,13 @@
 //! What could not be read.
 
 use hprof_format::reader::Damage;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The entries that are kept in full; files of random bytes would have millions.
 const KEPT: usize = 1000;
 
 /// One damaged place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamageEntry {
     /// Where, in bytes from the start of the uncompressed file, if that is known.
     pub offset: Option<u64>,
@@ -18,7 +18,7 @@ pub struct DamageEntry {
 }
 
 /// All damaged places.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamageLog {
     /// Their number.
     pub count: u64,

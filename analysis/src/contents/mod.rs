@@ -22,7 +22,7 @@ use crate::names::Names;
 use crate::stacks::Stacks;
 
 pub use damage::{DamageEntry, DamageLog};
-pub use read::{ReadError, ReadOptions, read};
+pub use read::{ReadError, ReadOptions, read, read_outline};
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

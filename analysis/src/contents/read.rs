@@ -84,6 +84,19 @@ pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadErr
     }
 }
 
+/// Reads what a binary file in memory holds outside of its heap dumps, and which dumps there are.
+///
+/// # Errors
+/// If it is no binary HPROF file. Damage is reported in [`Contents::damage`].
+pub fn read_outline(file: &[u8]) -> Result<Contents, ReadError> {
+    let options = ReadOptions {
+        largest: 0,
+        with_heap: false,
+        ..ReadOptions::default()
+    };
+    mapped::read(file, &options, &|_| {})
+}
+
 fn read_text(
     bytes: &[u8],
     error: HeaderError,

@@ -3,12 +3,12 @@
 use hprof_format::binary::{BasicType, IdSize};
 use hprof_format::ids::ObjectId;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::class_shape::ClassShape;
 
 /// The room that a VM gives to headers and references, in bytes. Objects fill multiples of 8.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// A reference.
     pub reference: u64,
@@ -19,7 +19,7 @@ pub struct Layout {
 }
 
 /// Where a layout is taken from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LayoutSource {
     /// From the distances between objects.

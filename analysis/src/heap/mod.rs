@@ -19,6 +19,7 @@ pub use class_shape::ClassShape;
 pub use histogram::{Group, Histogram, Row, Totals, histogram, layout};
 pub use largest::{Large, LargeKind, Largest, PREVIEW};
 pub use layout::{Layout, LayoutSource, Sizes};
+pub(crate) use layout_votes::LayoutVotes;
 pub use objects::{HeapFile, Object};
 pub use strings::{StringGroup, StringReport, strings};
 pub use thread_facts::{Local, ThreadFacts, locals, thread_facts};

@@ -24,6 +24,8 @@ pub struct BinaryWriter<W> {
     pending: Vec<u8>,
     traces: SerialSet,
     strings: HashMap<Box<str>, StringId>,
+    /// How many strings nothing refers to.
+    marks: u64,
     classes: HashMap<(ObjectId, StringId), ClassSerial>,
     frames: HashMap<FrameKey, FrameId>,
     /// The sub-records of the heap segment under construction.
@@ -49,6 +51,7 @@ impl<W: Write> BinaryWriter<W> {
             pending: Vec::new(),
             traces: SerialSet::default(),
             strings: HashMap::new(),
+            marks: 0,
             classes: HashMap::new(),
             frames: HashMap::new(),
             segment: Body::new(IdSize::Eight),
@@ -290,6 +293,17 @@ impl<W: Write> ProfileWriter for BinaryWriter<W> {
 
     fn comment(&mut self, _text: &str) -> io::Result<()> {
         Ok(())
+    }
+
+    fn mark(&mut self, text: &str) -> io::Result<()> {
+        let id = StringId::new(StringId::MARKS + self.marks);
+        self.marks += 1;
+        let mut bytes = Vec::with_capacity(text.len());
+        mutf8::encode(text, &mut bytes);
+        self.record(tags::record::UTF8, |body| {
+            body.string(id).raw(&bytes);
+        })?;
+        self.write_pending()
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -177,6 +177,10 @@ impl<W: Write> ProfileWriter for TextWriter<W> {
         })
     }
 
+    fn mark(&mut self, text: &str) -> io::Result<()> {
+        self.comment(text)
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -74,6 +74,11 @@ pub trait ProfileWriter: HeapWriter + MonitorWriter {
     /// others, but only outside the sections: never remark between traces and their table.
     fn comment(&mut self, text: &str) -> io::Result<()>;
 
+    /// Writes a text for programs, such as who has written the profile: in the text format a
+    /// remark like [`comment`](Self::comment), in the binary format a UTF8 record that no other
+    /// record refers to, which readers pass over.
+    fn mark(&mut self, text: &str) -> io::Result<()>;
+
     /// Flushes the underlying writer.
     fn flush(&mut self) -> io::Result<()>;
 }

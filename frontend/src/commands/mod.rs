@@ -5,9 +5,14 @@ mod check;
 mod completions;
 mod convert;
 mod diff;
+mod dominators;
 mod histogram;
+mod leaks;
+mod object;
 mod options;
+mod paths;
 mod records;
+mod retained;
 mod run;
 mod samples;
 mod sites;
@@ -39,6 +44,20 @@ pub enum Command {
     Strings(strings::Strings),
     /// Show the threads of a heap dump or profile, with their stacks.
     Threads(threads::Threads),
+    /// Find what keeps an unexpected part of the heap alive, in plain sentences.
+    Leaks(leaks::LeaksCommand),
+    /// Show why an object, or those of a class, are alive.
+    Paths(paths::Paths),
+    /// Show which objects keep most alive, as a tree to go down.
+    Dominators(dominators::DominatorsCommand),
+    /// Show what an object, a class or every class keeps alive.
+    Retained(retained::Retained),
+    /// Show an object with its fields, elements or text.
+    Object(object::Object),
+    /// Show what refers to an object.
+    Referrers(object::Referrers),
+    /// Show what an object refers to.
+    References(object::References),
     /// Turn a profile into a flame graph or a file for another tool.
     Convert(convert::Convert),
     /// Show what has changed from one file to another.
@@ -70,6 +89,13 @@ impl Command {
             Self::Sites(command) => command.execute(),
             Self::Strings(command) => command.execute(),
             Self::Threads(command) => command.execute(),
+            Self::Leaks(command) => command.execute(),
+            Self::Paths(command) => command.execute(),
+            Self::Dominators(command) => command.execute(),
+            Self::Retained(command) => command.execute(),
+            Self::Object(command) => command.execute(),
+            Self::Referrers(command) => command.execute(),
+            Self::References(command) => command.execute(),
             Self::Convert(command) => command.execute(),
             Self::Diff(command) => command.execute(),
             Self::Check(command) => command.execute(),

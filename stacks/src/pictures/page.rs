@@ -127,7 +127,7 @@ fn document(svg: &str) -> String {
     let picture = svg.find("<svg").map_or(svg, |start| &svg[start..]);
     format!(
         "<!DOCTYPE html><meta name=\"color-scheme\" content=\"light dark\">\
-         <style>body{{margin:0}}svg{{display:block}}</style>{picture}"
+         <style>body{{margin:0}}body>svg{{display:block;width:100%}}</style>{picture}"
     )
 }
 

@@ -26,14 +26,14 @@ pub(super) fn publish(engine: &'static SignalEngine) {
 /// The members of `siginfo_t` for a timer (`man 2 sigaction`); the libc crate
 /// does not show the overrun count.
 #[repr(C)]
-struct TimerInfo {
+pub(crate) struct TimerInfo {
     signal: i32,
     errno: i32,
-    code: i32,
+    pub(crate) code: i32,
     padding: i32,
     timer: i32,
     overrun: i32,
-    value: usize,
+    pub(crate) value: usize,
 }
 
 /// Takes a sample of the current thread.

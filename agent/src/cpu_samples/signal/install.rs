@@ -37,7 +37,8 @@ struct KernelAction {
     mask: u64,
 }
 
-type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
+/// A handler as `sigaction` takes it.
+pub(crate) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
 
 impl Installed {
     /// The signal's number.
@@ -65,14 +66,18 @@ impl Installed {
 
     /// Whether the handler is still ours: another library may have replaced it.
     pub fn is_ours(self) -> bool {
-        handler_of(self.signal)
-            .is_ok_and(|handler| handler == super::handler::on_signal as Handler as usize)
+        self.is_handled_by(super::handler::on_signal)
+    }
+
+    /// Whether `handler` still gets the signal.
+    pub(crate) fn is_handled_by(self, handler: Handler) -> bool {
+        handler_of(self.signal).is_ok_and(|current| current == handler as usize)
     }
 }
 
 /// Installs `handler` for the wanted signal, or for the first free one.
 /// Real-time signals come last: they queue, and so outrun a slow handler.
-pub(super) fn install(
+pub(crate) fn install(
     wanted: Option<SignalNumber>,
     handler: Handler,
 ) -> Result<Installed, SignalError> {

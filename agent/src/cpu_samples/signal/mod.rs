@@ -29,10 +29,16 @@ mod timer;
 mod unwind;
 
 pub use asgct::{AsgctFrame, NATIVE_LOCATION, WalkFailure};
+pub(crate) use handler::TimerInfo;
+pub(crate) use install::install;
 pub use install::{Installed, SignalError, SignalNumber};
 pub use ring::Sample;
 pub use slots::{SlotToken, ThreadSlot};
 pub use timer::thread_cpu_nanos;
+pub(crate) use timer::{
+    TimerId, create as create_timer, delete as delete_timer, probe as probe_timers, random,
+    start as start_timer,
+};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -108,7 +114,7 @@ impl SignalEngine {
     ) -> Result<(&'static Self, Installed), SignalError> {
         let engine: &'static Self = Box::leak(Box::new(self));
         handler::publish(engine);
-        let installed = install::install(wanted, handler::on_signal)?;
+        let installed = install(wanted, handler::on_signal)?;
         engine.unwinder.set_restorer(installed.restorer());
         Ok((engine, installed))
     }

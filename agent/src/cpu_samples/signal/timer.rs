@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The kernel's number of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TimerId(pub(super) i32);
+pub(crate) struct TimerId(pub(super) i32);
 
 /// The clock that ticks while thread `tid` runs: the kernel builds the id from
 /// the inverted thread id, bit 2 (one thread) and value 2 (scheduler time); see
@@ -30,7 +30,7 @@ pub fn thread_cpu_nanos(tid: i32) -> u64 {
 }
 
 /// Creates a timer whose signal goes to `tid` and carries `value`.
-pub(super) fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
+pub(crate) fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
     // SAFETY: a sigevent of zero bytes is valid.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
     event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -58,7 +58,7 @@ pub(super) fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId>
 
 /// Starts the timer, with its first expiry `first` nanoseconds of CPU time from
 /// now. Safe in a signal handler.
-pub(super) fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
+pub(crate) fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
     let nanos = u64::try_from(interval.as_nanos())
         .unwrap_or(u64::MAX)
         .max(1);
@@ -84,13 +84,13 @@ pub(super) fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<(
 }
 
 /// Deletes a timer; an error can only mean that it is gone already.
-pub(super) fn delete(id: TimerId) {
+pub(crate) fn delete(id: TimerId) {
     // SAFETY: the call takes a number only.
     unsafe { libc::syscall(libc::SYS_timer_delete, id.0) };
 }
 
 /// Whether this kernel gives timers on a thread's CPU clock at all.
-pub(super) fn probe() -> io::Result<()> {
+pub(crate) fn probe() -> io::Result<()> {
     // SAFETY: the call takes nothing and cannot fail.
     let tid = unsafe { libc::gettid() };
     create(tid, 0, libc::SIGPROF).map(delete)
@@ -121,7 +121,7 @@ pub(super) fn tick_nanos() -> u64 {
 
 /// A number that differs from call to call: the clock's low digits, mixed as in
 /// splitmix64. Safe in a signal handler.
-pub(super) fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

@@ -294,6 +294,10 @@ fn net_takes_host_and_port() {
     assert_eq!(net("net=localhost:8000,doe=n"), pair("localhost", "8000"));
     assert_eq!(net("net=h,x:80"), pair("h,x", "80"));
     assert_eq!(net("net=[::1]:8000"), pair("::1", "8000"));
+    assert_eq!(net("net=unix:8000"), pair("unix", "8000"));
+    let unix = |path: &str| Some(RawDestination::Unix(path.into()));
+    assert_eq!(raw("net=unix:/a:b,doe=n").destination, unix("/a:b"));
+    assert_eq!(raw("net=unix:./s").destination, unix("./s"));
     assert_eq!(
         net("net=[fe80::1%eth0]:8000,doe=n"),
         pair("fe80::1%eth0", "8000")

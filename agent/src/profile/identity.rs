@@ -1,0 +1,44 @@
+//! Who writes: a line about program and agent at the start of every profile.
+
+use hprof_wire::marks::Identity;
+
+use super::Profile;
+use crate::options::{Format, Modes};
+
+/// The line's content.
+pub(super) fn of(profile: &Profile) -> Identity {
+    let settings = &profile.settings;
+    Identity {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        format: match settings.format {
+            Format::Text => "a".to_owned(),
+            Format::Binary => "b".to_owned(),
+        },
+        modes: modes(&settings.modes),
+        main: main_of(profile).unwrap_or_default(),
+    }
+}
+
+/// The modes as options.
+pub(super) fn modes(modes: &Modes) -> String {
+    let all = [
+        (modes.heap_dump, "heap=dump"),
+        (modes.heap_sites, "heap=sites"),
+        (modes.cpu_samples, "cpu=samples"),
+        (modes.cpu_times, "cpu=times"),
+        (modes.cpu_old, "cpu=old"),
+        (modes.monitor, "monitor=y"),
+    ];
+    let on: Vec<&str> = all
+        .into_iter()
+        .filter_map(|(on, name)| on.then_some(name))
+        .collect();
+    on.join(",")
+}
+
+/// Main class, module or archive, without its arguments, which may hold secrets.
+fn main_of(profile: &Profile) -> Option<String> {
+    let command = profile.jvmti.system_property(c"sun.java.command")?;
+    command.split(' ').next().map(str::to_owned)
+}

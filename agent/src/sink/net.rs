@@ -1,0 +1,375 @@
+//! The profile to a front-end that listens: TCP, or a Unix socket.
+//!
+//! A front-end can be slow, stop reading, close, or vanish. Whoever writes here waits for it, and
+//! that is the profile thread alone; the program's threads never do. One that takes not a single
+//! byte for [`STALL`] is given up, as is one whose connection breaks: the writer gets an error, and
+//! goes on elsewhere.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Where a front-end listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Host name or address, and port.
+    Tcp(String, u16),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+/// A connection that the profile is written to.
+pub struct NetSink {
+    stream: Stream,
+    endpoint: Endpoint,
+    stall: Duration,
+    hurry: Hurry,
+}
+
+/// Set when the VM waits: then a stalled front-end is given up sooner.
+#[derive(Clone, Debug, Default)]
+pub struct Hurry(Arc<AtomicBool>);
+
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// How long a front-end may take nothing before it is given up.
+pub const STALL: Duration = Duration::from_secs(30);
+/// The same when the VM waits for its end.
+pub const FINAL_STALL: Duration = Duration::from_secs(5);
+/// Longest wait for one address to answer.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How often a stalled writer looks at the clock.
+const LOOK: Duration = Duration::from_millis(250);
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(host, port) => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Connects, trying again until `patience` is over.
+    ///
+    /// # Errors
+    /// What the last attempt said.
+    pub fn connect(&self, patience: Duration, hurry: &Hurry) -> io::Result<NetSink> {
+        let started = Instant::now();
+        let mut pause = Duration::from_millis(50);
+        loop {
+            match self.try_connect() {
+                Ok(stream) => return NetSink::new(stream, self.clone(), hurry.clone()),
+                Err(error) if started.elapsed() >= patience => return Err(error),
+                Err(_) => {
+                    let left = patience.saturating_sub(started.elapsed());
+                    std::thread::sleep(pause.min(left));
+                    pause = (pause * 2).min(Duration::from_secs(1));
+                }
+            }
+        }
+    }
+
+    fn try_connect(&self) -> io::Result<Stream> {
+        let (host, port) = match self {
+            Self::Unix(path) => return UnixStream::connect(path).map(Stream::Unix),
+            Self::Tcp(host, port) => (host.as_str(), *port),
+        };
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, CONNECT) {
+                Ok(stream) => return Ok(Stream::Tcp(stream)),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+impl Hurry {
+    /// The VM waits from now on, or no more.
+    pub fn set(&self, on: bool) {
+        self.0.store(on, Ordering::Relaxed);
+    }
+}
+
+impl NetSink {
+    fn new(stream: Stream, endpoint: Endpoint, hurry: Hurry) -> io::Result<Self> {
+        match &stream {
+            Stream::Tcp(tcp) => {
+                tcp.set_write_timeout(Some(LOOK))?;
+                // Records are small, and somebody may look at them as they come.
+                tcp.set_nodelay(true)?;
+            }
+            Stream::Unix(unix) => unix.set_write_timeout(Some(LOOK))?,
+        }
+        Ok(Self {
+            stream,
+            endpoint,
+            stall: STALL,
+            hurry,
+        })
+    }
+
+    /// Where the front-end listens.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// How long nothing may move.
+    fn stall(&self) -> Duration {
+        if self.hurry.0.load(Ordering::Relaxed) {
+            self.stall.min(FINAL_STALL)
+        } else {
+            self.stall
+        }
+    }
+
+    /// Waits until the other side has all that was written: until then a connection that breaks
+    /// takes it along.
+    ///
+    /// # Errors
+    /// When the connection broke, or the front-end takes nothing any more.
+    pub fn confirm(&self) -> io::Result<()> {
+        let mut left = self.unconfirmed();
+        let mut moved = Instant::now();
+        let mut pause = Duration::from_micros(50);
+        loop {
+            if let Some(error) = self.take_error()? {
+                return Err(error);
+            }
+            match self.unconfirmed() {
+                0 => return Ok(()),
+                now if now < left => (left, moved) = (now, Instant::now()),
+                _ if moved.elapsed() > self.stall() => return Err(stalled()),
+                _ => {}
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends the stream in order: the front-end sees its end.
+    pub fn close(&self) {
+        self.stream.shutdown(Shutdown::Write);
+        // A front-end that closes its side has read all. One that does not is not waited for long.
+        let closed = Instant::now();
+        while closed.elapsed() < Duration::from_millis(200) {
+            match poll(
+                self.stream.as_fd(),
+                libc::POLLRDHUP,
+                Duration::from_millis(50),
+            ) {
+                Ok(0) => {}
+                _ => break,
+            }
+        }
+        self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Breaks the connection off, which also wakes a reader.
+    pub fn abort(&self) {
+        self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Bytes that the kernel still holds for the front-end. 0 when it does not tell.
+    fn unconfirmed(&self) -> i32 {
+        let mut count: libc::c_int = 0;
+        // SAFETY: SIOCOUTQ (the number of TIOCOUTQ) writes an int, a local.
+        let result = unsafe {
+            libc::ioctl(
+                self.stream.as_fd().as_raw_fd(),
+                libc::TIOCOUTQ,
+                &raw mut count,
+            )
+        };
+        if result == 0 { count } else { 0 }
+    }
+
+    fn take_error(&self) -> io::Result<Option<io::Error>> {
+        match &self.stream {
+            Stream::Tcp(tcp) => tcp.take_error(),
+            Stream::Unix(unix) => unix.take_error(),
+        }
+    }
+}
+
+impl Write for NetSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let started = Instant::now();
+        loop {
+            let socket = self.stream.as_fd().as_raw_fd();
+            // SAFETY: the kernel reads the slice only. MSG_NOSIGNAL: no SIGPIPE, which could end
+            // the program.
+            let sent = unsafe {
+                libc::send(
+                    socket,
+                    bytes.as_ptr().cast(),
+                    bytes.len(),
+                    libc::MSG_NOSIGNAL,
+                )
+            };
+            if let Ok(sent) = usize::try_from(sent) {
+                return Ok(sent);
+            }
+            let error = io::Error::last_os_error();
+            match error.kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock if started.elapsed() < self.stall() => {}
+                io::ErrorKind::WouldBlock => return Err(stalled()),
+                _ => return Err(error),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Stream {
+    fn shutdown(&self, how: Shutdown) {
+        // An error means that the connection is gone already.
+        let _ = match self {
+            Self::Tcp(tcp) => tcp.shutdown(how),
+            Self::Unix(unix) => unix.shutdown(how),
+        };
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(tcp) => tcp.as_fd(),
+            Self::Unix(unix) => unix.as_fd(),
+        }
+    }
+}
+
+fn stalled() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        "the front-end does not read any more",
+    )
+}
+
+/// Waits until one of the events happens, or an error.
+fn poll(socket: BorrowedFd<'_>, events: libc::c_short, limit: Duration) -> io::Result<i32> {
+    let mut entry = libc::pollfd {
+        fd: socket.as_raw_fd(),
+        events,
+        revents: 0,
+    };
+    let limit = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: one entry, a local.
+    match unsafe { libc::poll(&raw mut entry, 1, limit) } {
+        -1 => Err(io::Error::last_os_error()),
+        ready => Ok(ready),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    use super::*;
+
+    fn listen() -> (TcpListener, Endpoint) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        (listener, Endpoint::Tcp("localhost".into(), port))
+    }
+
+    #[test]
+    fn bytes_arrive_and_the_end_is_seen() {
+        let (listener, endpoint) = listen();
+        let reader = thread::spawn(move || {
+            let mut text = String::new();
+            listener
+                .accept()
+                .unwrap()
+                .0
+                .read_to_string(&mut text)
+                .unwrap();
+            text
+        });
+        let mut sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
+        sink.write_all(b"whole").unwrap();
+        sink.confirm().unwrap();
+        sink.close();
+        assert_eq!(reader.join().unwrap(), "whole");
+    }
+
+    #[test]
+    fn unix_sockets_work_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut sink = Endpoint::Unix(path)
+            .connect(Duration::ZERO, &Hurry::default())
+            .unwrap();
+        sink.write_all(b"x").unwrap();
+        let mut byte = [0];
+        listener.accept().unwrap().0.read_exact(&mut byte).unwrap();
+        assert_eq!(&byte, b"x");
+        sink.confirm().unwrap();
+    }
+
+    #[test]
+    fn what_a_closed_peer_did_not_get_is_not_confirmed() {
+        let (listener, endpoint) = listen();
+        let mut sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
+        drop(listener.accept().unwrap());
+        // The first bytes are taken by our own kernel, and refused by the other side's.
+        let written = sink.write_all(b"lost");
+        assert!(written.and_then(|()| sink.confirm()).is_err());
+    }
+
+    #[test]
+    fn a_peer_that_reads_nothing_is_given_up() {
+        let (listener, endpoint) = listen();
+        let mut sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
+        sink.stall = Duration::from_millis(300);
+        let _open = listener.accept().unwrap();
+        let error = sink.write_all(&vec![0; 64 << 20]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(sink.confirm().is_err());
+    }
+
+    #[test]
+    fn connecting_is_tried_again() {
+        let (listener, endpoint) = listen();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        assert!(endpoint.connect(Duration::ZERO, &Hurry::default()).is_err());
+        let late = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            TcpListener::bind(address).unwrap()
+        });
+        assert!(
+            endpoint
+                .connect(Duration::from_secs(20), &Hurry::default())
+                .is_ok()
+        );
+        drop(late.join().unwrap());
+    }
+
+    #[test]
+    fn a_name_without_address_is_an_error() {
+        let nowhere = Endpoint::Tcp("no-such-host.invalid".into(), 1);
+        assert!(nowhere.connect(Duration::ZERO, &Hurry::default()).is_err());
+    }
+}

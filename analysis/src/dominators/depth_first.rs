@@ -1,0 +1,102 @@
+//! Numbers objects in the order of a depth-first search.
+
+use std::io;
+
+use crate::graph::{Array, Links, Number, Store};
+
+/// The tree of a depth-first search from a virtual root, which has number 0 and refers to all
+/// roots.
+#[derive(Debug)]
+pub(super) struct DepthFirst<N> {
+    /// By number: the object; unset for 0. Only the first `reached + 1` entries are in use.
+    pub vertex: Array<N>,
+    /// By number: the number of the parent in the tree.
+    pub parent: Array<N>,
+    /// By object: its number, 0 if it was not reached.
+    pub number: Array<N>,
+    /// Objects that were reached.
+    pub reached: usize,
+}
+
+/// A set of objects.
+struct Marks(Vec<u64>);
+
+impl Marks {
+    fn new(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+
+    #[inline(always)]
+    fn has(&self, object: usize) -> bool {
+        self.0[object / 64] >> (object % 64) & 1 != 0
+    }
+
+    #[inline(always)]
+    fn set(&mut self, object: usize) {
+        self.0[object / 64] |= 1 << (object % 64);
+    }
+}
+
+/// Searches from the roots. References to roots are not followed: with the virtual root as their
+/// dominator they never dominate through another path, and dominators stay the same.
+pub(super) fn depth_first<N: Number>(
+    links: &Links<'_, N>,
+    roots: &[usize],
+    store: &Store,
+) -> io::Result<DepthFirst<N>> {
+    let count = links.count();
+    let mut vertex = store.filled(count + 1, N::NONE)?;
+    let mut parent = store.filled(count + 1, N::of(0))?;
+    let mut number = store.filled(count, N::of(0))?;
+    let mut reached = 0;
+    {
+        let (vertex, parent, number) = (&mut *vertex, &mut *parent, &mut *number);
+        let mut seen = Marks::new(count);
+        let mut starts = Vec::new();
+        for &root in roots {
+            if !seen.has(root) {
+                seen.set(root);
+                starts.push(root);
+            }
+        }
+        let mut stack: Vec<(N, N)> = Vec::new();
+        for root in starts {
+            stack.push((N::of(root), N::of(0)));
+            let mut is_root = true;
+            while let Some((object, above)) = stack.pop() {
+                let object = object.get();
+                if !is_root && seen.has(object) {
+                    continue;
+                }
+                is_root = false;
+                seen.set(object);
+                reached += 1;
+                let own = N::of(reached);
+                number[object] = own;
+                vertex[reached] = N::of(object);
+                parent[reached] = above;
+                links.each(object, |target| {
+                    if seen.has(target) {
+                        return;
+                    }
+                    if links.is_leaf(target) {
+                        // Nothing comes after it, so it may take its number at once.
+                        seen.set(target);
+                        reached += 1;
+                        number[target] = N::of(reached);
+                        vertex[reached] = N::of(target);
+                        parent[reached] = own;
+                    } else {
+                        stack.push((N::of(target), own));
+                    }
+                });
+            }
+        }
+    }
+    Ok(DepthFirst {
+        vertex,
+        parent,
+        number,
+        reached,
+    })
+}

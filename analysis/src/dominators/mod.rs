@@ -1,0 +1,156 @@
+//! Which object keeps which others alive.
+//!
+//! An object *dominates* another one if every path from the roots to that one leads through it.
+//! What an object dominates, itself included, is what a collector could free if the object went
+//! away: its *retained* set.
+
+mod depth_first;
+mod predecessors;
+mod semi_nca;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::io;
+
+use crate::graph::{Graph, Links, Number, Store, Width};
+
+pub(crate) use tree::Sums;
+pub use tree::Tree;
+
+/// The dominator tree of a graph; the width of its numbers is that of the graph's.
+#[derive(Debug)]
+pub enum Dominators {
+    /// With numbers of four bytes.
+    Narrow(Tree<u32>),
+    /// With numbers of eight bytes.
+    Wide(Tree<u64>),
+}
+
+macro_rules! each_width {
+    ($dominators:expr, $tree:ident => $result:expr) => {
+        match $dominators {
+            Dominators::Narrow($tree) => $result,
+            Dominators::Wide($tree) => $result,
+        }
+    };
+}
+
+impl Dominators {
+    /// Works out the dominators of all objects that are reached from roots.
+    ///
+    /// # Errors
+    /// If the store cannot hold its arrays.
+    pub fn new(graph: &Graph, store: &Store, threads: usize) -> io::Result<Self> {
+        let roots: Vec<usize> = graph.roots().iter().map(|root| root.object()).collect();
+        Ok(match graph.width() {
+            Width::Narrow(references) => {
+                let links = graph.links(references);
+                Self::Narrow(build(&links, &roots, graph.units(), store, threads)?)
+            }
+            Width::Wide(references) => {
+                let links = graph.links(references);
+                Self::Wide(build(&links, &roots, graph.units(), store, threads)?)
+            }
+        })
+    }
+
+    /// The number of objects that are reached from roots.
+    pub fn len(&self) -> usize {
+        each_width!(self, tree => tree.len())
+    }
+
+    /// True if no object is reached.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The place of an object in the tree; `None` if it is not reached.
+    #[inline]
+    pub fn place(&self, object: usize) -> Option<usize> {
+        each_width!(self, tree => tree.place(object))
+    }
+
+    /// The object at a place.
+    #[inline]
+    pub fn object(&self, place: usize) -> usize {
+        each_width!(self, tree => tree.object(place))
+    }
+
+    /// The place behind the last object that the one at `place` dominates.
+    #[inline]
+    pub fn end(&self, place: usize) -> usize {
+        each_width!(self, tree => tree.end(place))
+    }
+
+    /// The place of the immediate dominator; `None` if there is none but the roots together.
+    #[inline]
+    pub fn above(&self, place: usize) -> Option<usize> {
+        each_width!(self, tree => tree.above(place))
+    }
+
+    /// What the object at a place keeps alive, itself included, in bytes.
+    #[inline]
+    pub fn retained(&self, place: usize) -> u64 {
+        self.bytes(place, self.end(place))
+    }
+
+    /// The bytes of the objects at a range of places.
+    #[inline]
+    pub fn bytes(&self, start: usize, end: usize) -> u64 {
+        each_width!(self, tree => tree.bytes(start, end))
+    }
+
+    /// The bytes of all objects that are reached.
+    pub fn live_bytes(&self) -> u64 {
+        self.bytes(0, self.len())
+    }
+
+    /// The places of the objects that the one at `place` dominates immediately; of those that
+    /// nothing but the roots together dominates for `None`.
+    pub fn children(&self, place: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+        let (mut next, end) = match place {
+            Some(place) => (place + 1, self.end(place)),
+            None => (0, self.len()),
+        };
+        std::iter::from_fn(move || {
+            if next >= end {
+                return None;
+            }
+            let child = next;
+            next = self.end(child);
+            Some(child)
+        })
+    }
+
+    /// The children that retain most, at most `most` of them, in descending order.
+    pub fn largest_children(&self, place: Option<usize>, most: usize) -> Vec<usize> {
+        let mut heap = std::collections::BinaryHeap::new();
+        for child in self.children(place) {
+            let key = std::cmp::Reverse((self.retained(child), std::cmp::Reverse(child)));
+            if heap.len() < most {
+                heap.push(key);
+            } else if heap.peek().is_some_and(|least| key < *least) {
+                heap.pop();
+                heap.push(key);
+            }
+        }
+        (heap.into_sorted_vec().into_iter())
+            .map(|std::cmp::Reverse((_, std::cmp::Reverse(child)))| child)
+            .collect()
+    }
+}
+
+fn build<N: Number>(
+    links: &Links<'_, N>,
+    roots: &[usize],
+    units: &[u32],
+    store: &Store,
+    threads: usize,
+) -> io::Result<Tree<N>> {
+    let mut search = depth_first::depth_first(links, roots, store)?;
+    let predecessors = predecessors::predecessors(links, &search, store, threads)?;
+    let parent = std::mem::take(&mut search.parent);
+    let dominators = semi_nca::dominators(parent, search.reached, predecessors, store)?;
+    Tree::new(search, dominators, units, store)
+}

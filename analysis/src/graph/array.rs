@@ -1,0 +1,272 @@
+//! Large arrays of numbers, in memory or in files.
+
+use std::fs::File;
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use memmap2::{Mmap, MmapOptions, MmapRaw, UncheckedAdvice};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// What arrays can hold: plain numbers.
+pub trait Plain: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync {}
+impl<T: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync> Plain for T {}
+
+/// An array of numbers.
+#[derive(Debug)]
+pub struct Array<T> {
+    storage: Storage<T>,
+}
+
+#[derive(Debug)]
+enum Storage<T> {
+    /// In memory.
+    Owned(Vec<T>),
+    /// In a part of the scratch file, with the number of elements.
+    Scratch(Arc<MmapRaw>, usize),
+    /// In a part of an index, read only.
+    Index {
+        map: Arc<Mmap>,
+        start: usize,
+        bytes: usize,
+    },
+}
+
+impl<T: Plain> Array<T> {
+    /// The array in the bytes from `start` of an index; `None` if they are no whole elements or
+    /// lie outside of it.
+    pub fn of_index(map: &Arc<Mmap>, start: usize, bytes: usize) -> Option<Self> {
+        let end = start.checked_add(bytes)?;
+        <[T]>::ref_from_bytes(map.get(start..end)?).ok()?;
+        let map = Arc::clone(map);
+        Some(Self {
+            storage: Storage::Index { map, start, bytes },
+        })
+    }
+
+    /// The bytes of the elements.
+    pub fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl<T> From<Vec<T>> for Array<T> {
+    fn from(elements: Vec<T>) -> Self {
+        Self {
+            storage: Storage::Owned(elements),
+        }
+    }
+}
+
+impl<T> Default for Array<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<T: Plain> Deref for Array<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        match &self.storage {
+            Storage::Owned(elements) => elements,
+            // SAFETY: the map is at least so long, aligned to pages, of numbers for which any
+            // bits are valid, and this array is the only one that uses it.
+            Storage::Scratch(map, length) => unsafe {
+                std::slice::from_raw_parts(map.as_ptr().cast(), *length)
+            },
+            Storage::Index { map, start, bytes } => {
+                <[T]>::ref_from_bytes(&map[*start..*start + *bytes]).unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl<T: Plain> DerefMut for Array<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        if let Storage::Index { .. } = self.storage {
+            self.storage = Storage::Owned(self.to_vec());
+        }
+        match &mut self.storage {
+            Storage::Owned(elements) => elements,
+            // SAFETY: as for `deref`; and this array is borrowed for writing.
+            Storage::Scratch(map, length) => unsafe {
+                std::slice::from_raw_parts_mut(map.as_mut_ptr().cast(), *length)
+            },
+            // Replaced above.
+            Storage::Index { .. } => &mut [],
+        }
+    }
+}
+
+/// Makes arrays: in memory, or in a file so that memory stays below a limit.
+///
+/// With a limit, arrays are shared maps of an unnamed file. A thread watches the memory that the
+/// process occupies; when it nears the limit, all maps are told that they are not needed for now.
+/// What was written stays in the file, and comes back, page by page, where it is touched again.
+#[derive(Debug, Clone, Default)]
+pub struct Store {
+    scratch: Option<Arc<Scratch>>,
+}
+
+#[derive(Debug)]
+struct Scratch {
+    file: File,
+    state: Mutex<ScratchState>,
+}
+
+#[derive(Debug, Default)]
+struct ScratchState {
+    end: u64,
+    maps: Vec<Weak<MmapRaw>>,
+    /// Maps that are only read, of the dump.
+    read: Vec<Weak<Mmap>>,
+}
+
+/// Regions start at multiples of this, which every system's page size divides.
+const ALIGNMENT: u64 = 64 << 10;
+
+impl Store {
+    /// Arrays in memory, without a limit.
+    pub fn memory() -> Self {
+        Self::default()
+    }
+
+    /// Arrays in an unnamed file in `folder`, so that the process occupies about `limit` bytes.
+    ///
+    /// # Errors
+    /// If the file cannot be made, or the thread that watches.
+    pub fn limited(limit: u64, folder: PathBuf) -> io::Result<Self> {
+        let scratch = Arc::new(Scratch {
+            file: tempfile::tempfile_in(folder)?,
+            state: Mutex::default(),
+        });
+        let watched = Arc::downgrade(&scratch);
+        std::thread::Builder::new()
+            .name("memory limit".to_owned())
+            .spawn(move || watch(&watched, limit))?;
+        Ok(Self {
+            scratch: Some(scratch),
+        })
+    }
+
+    /// True if memory is limited.
+    pub fn is_limited(&self) -> bool {
+        self.scratch.is_some()
+    }
+
+    /// Lets go of this map too when memory is short.
+    pub fn watch_map(&self, map: &Arc<Mmap>) {
+        if let Some(scratch) = &self.scratch {
+            scratch.lock().read.push(Arc::downgrade(map));
+        }
+    }
+
+    /// An array of zeros.
+    ///
+    /// # Errors
+    /// If the file cannot grow.
+    pub fn zeros<T: Plain>(&self, length: usize) -> io::Result<Array<T>> {
+        let Some(scratch) = &self.scratch else {
+            return Ok(T::new_vec_zeroed(length)
+                .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?
+                .into());
+        };
+        if length == 0 {
+            return Ok(Array::default());
+        }
+        let bytes = length * size_of::<T>();
+        let mut state = scratch.lock();
+        let offset = state.end;
+        state.end = (offset + bytes as u64).next_multiple_of(ALIGNMENT);
+        scratch.file.set_len(state.end)?;
+        let map = MmapOptions::new()
+            .offset(offset)
+            .len(bytes)
+            .map_raw(&scratch.file)?;
+        let map = Arc::new(map);
+        state.maps.retain(|map| map.strong_count() > 0);
+        state.maps.push(Arc::downgrade(&map));
+        Ok(Array {
+            storage: Storage::Scratch(map, length),
+        })
+    }
+
+    /// An array in which every element is `value`.
+    ///
+    /// # Errors
+    /// If the file cannot grow.
+    pub fn filled<T: Plain>(&self, length: usize, value: T) -> io::Result<Array<T>> {
+        if self.scratch.is_none() {
+            return Ok(vec![value; length].into());
+        }
+        let mut array = self.zeros(length)?;
+        array.fill(value);
+        Ok(array)
+    }
+}
+
+impl Scratch {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ScratchState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets go of the maps whenever the process nears its limit, until the store is gone.
+fn watch(scratch: &Weak<Scratch>, limit: u64) {
+    // What is touched while this thread sleeps must still fit.
+    let high = limit - limit / 8;
+    loop {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let Some(scratch) = scratch.upgrade() else {
+            return;
+        };
+        if resident_bytes().is_none_or(|bytes| bytes < high) {
+            continue;
+        }
+        let state = scratch.lock();
+        for map in state.maps.iter().filter_map(Weak::upgrade) {
+            // SAFETY: a shared map of a file: what was written stays in the file's pages, from
+            // which it comes back when it is touched.
+            let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
+        }
+        for map in state.read.iter().filter_map(Weak::upgrade) {
+            // SAFETY: the map is never written to, so the same bytes come back from the file.
+            let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
+        }
+    }
+}
+
+/// The memory that this process occupies.
+fn resident_bytes() -> Option<u64> {
+    // The second number of statm is the resident size in pages (proc(5)).
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_in_files_keep_what_is_written_when_memory_is_let_go() {
+        // A limit of one byte lets go all the time.
+        let store = Store::limited(1, std::env::temp_dir()).unwrap();
+        let mut first = store.filled(100_000, 7u32).unwrap();
+        let mut second = store.zeros::<u64>(50_000).unwrap();
+        for round in 0..20 {
+            for (index, element) in second.iter_mut().enumerate() {
+                *element += index as u64;
+            }
+            first[round] = round as u32;
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert_eq!(second[3], 60);
+        assert_eq!((first[19], first[20]), (19, 7));
+        assert!(store.zeros::<u32>(0).unwrap().is_empty());
+    }
+}

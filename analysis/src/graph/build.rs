@@ -1,0 +1,397 @@
+//! The second pass over a dump: what refers to what.
+
+use std::io;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hprof_format::binary::{BasicType, IdSize, SubRecord, SubRecords};
+use rustc_hash::FxHashMap;
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::array::{Array, Store};
+use super::classes::{ClassKind, Classes};
+use super::ids::IdMap;
+use super::number::Number;
+use super::options::Follow;
+use super::references::{ReferenceSink, ReferenceWriter, References};
+use super::scan::{Block, Pass};
+use crate::heap::Layout;
+
+/// What the second pass works with.
+pub(super) struct Plan<'a> {
+    pub file: &'a [u8],
+    pub id_size: IdSize,
+    pub ids: &'a IdMap,
+    pub blocks: &'a [Block],
+    pub classes: &'a Classes,
+    pub layout: Layout,
+    pub follow: &'a Follow,
+    /// References that no field holds, by object, such as those of a thread to its locals.
+    pub extra: &'a FxHashMap<usize, Vec<usize>>,
+    pub store: &'a Store,
+}
+
+/// What the second pass finds.
+pub(super) struct Built<N> {
+    pub references: References<N>,
+    /// By object: its class.
+    pub class_of: Array<u32>,
+    /// By object: its size in units of eight bytes.
+    pub units: Array<u32>,
+    /// References that do not keep alive what they refer to: from, to; sorted.
+    pub passed_over: Vec<(u64, u64)>,
+    pub counts: Counts,
+}
+
+/// What does not fit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// References to objects that the file lacks.
+    pub dangling: u64,
+    /// Objects of classes that the file does not describe.
+    pub without_class: u64,
+}
+
+/// How to read the instances of a class.
+struct ClassPlan {
+    references: Box<[u32]>,
+    passed_over: Box<[u32]>,
+    units: Option<u32>,
+}
+
+fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {
+    let plan = |class: usize| {
+        let kind = classes.list()[class].reference_kind;
+        let mut references = Vec::new();
+        let mut passed_over = Vec::new();
+        for field in classes.fields(class as u32) {
+            if field.field.basic_type() != BasicType::Object {
+                continue;
+            }
+            let declared_by = &classes.get(field.class).name;
+            let to = match follow.passes_over(kind, declared_by, &field.field.name) {
+                true => &mut passed_over,
+                false => &mut references,
+            };
+            to.push(field.offset as u32);
+        }
+        ClassPlan {
+            references: references.into(),
+            passed_over: passed_over.into(),
+            units: (classes.list()[class].instance_bytes).map(units),
+        }
+    };
+    (0..classes.list().len()).map(plan).collect()
+}
+
+/// Bytes in units of eight. No object has more than 2^32 of them.
+pub(super) fn units(bytes: u64) -> u32 {
+    u32::try_from(bytes / 8).unwrap_or(u32::MAX)
+}
+
+/// Blocks in one task.
+const TASK: usize = 64;
+
+struct Shared<'a, N: Number> {
+    plan: &'a Plan<'a>,
+    plans: &'a [ClassPlan],
+    start: &'a [N::Atomic],
+    class_of: &'a [AtomicU32],
+    units: &'a [AtomicU32],
+    object_class: u32,
+}
+
+struct Worker<'w, 's, 'a, N: Number> {
+    shared: &'w Shared<'w, N>,
+    writer: ReferenceWriter<'s, 'a, N>,
+    targets: Vec<N>,
+    last_class: (u64, u32),
+    passed_over: Vec<(u64, u64)>,
+    counts: Counts,
+}
+
+pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Built<N>> {
+    let count = plan.ids.len();
+    let mut start = plan.store.filled(count, N::NONE)?;
+    let mut class_of = plan.store.filled(count, plan.classes.unknown_class())?;
+    let mut sizes = plan.store.zeros::<u32>(count)?;
+    let class_plans = plans(plan.classes, plan.follow);
+    let sink = ReferenceSink::new(plan.store);
+    let error = Mutex::new(None);
+    let mut passed_over = Vec::new();
+    let mut counts = Counts::default();
+    {
+        let shared = Shared::<N> {
+            plan,
+            plans: &class_plans,
+            start: atomics(start.as_mut_bytes()),
+            class_of: atomics(class_of.as_mut_bytes()),
+            units: atomics(sizes.as_mut_bytes()),
+            object_class: plan.classes.class_of_classes(),
+        };
+        let tasks = plan.blocks.len().div_ceil(TASK);
+        let parts = pass.run(tasks + 1, |take| {
+            let mut worker = Worker {
+                shared: &shared,
+                writer: sink.writer(),
+                targets: Vec::new(),
+                last_class: (0, u32::MAX),
+                passed_over: Vec::new(),
+                counts: Counts::default(),
+            };
+            while let Some(task) = take() {
+                let result = if task == tasks {
+                    worker.classes()
+                } else {
+                    let first = task * TASK;
+                    let blocks = &plan.blocks[first..(first + TASK).min(plan.blocks.len())];
+                    worker.blocks(blocks, pass)
+                };
+                if let Err(failed) = result {
+                    *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+                    break;
+                }
+            }
+            worker.writer.flush();
+            (worker.passed_over, worker.counts)
+        });
+        for (more, sums) in parts {
+            passed_over.extend(more);
+            counts.dangling += sums.dangling;
+            counts.without_class += sums.without_class;
+        }
+    }
+    if let Some(error) = error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    let mut references = References {
+        start,
+        chunks: Vec::new(),
+    };
+    let mut writer = sink.writer();
+    add_extra(&mut references, plan, &mut writer, &sink)?;
+    writer.flush();
+    drop(writer);
+    references.chunks = sink.finish();
+    passed_over.sort_unstable();
+    Ok(Built {
+        references,
+        class_of,
+        units: sizes,
+        passed_over,
+        counts,
+    })
+}
+
+/// Numbers that several threads store into.
+fn atomics<A: FromBytes + IntoBytes>(bytes: &mut [u8]) -> &[A] {
+    // Arrays are whole elements, aligned for them.
+    <[A]>::mut_from_bytes(bytes).map_or(&[], |atomics| atomics)
+}
+
+/// Appends references that no field holds, by writing the object's list once more.
+fn add_extra<N: Number>(
+    references: &mut References<N>,
+    plan: &Plan<'_>,
+    writer: &mut ReferenceWriter<'_, '_, N>,
+    sink: &ReferenceSink<'_, N>,
+) -> io::Result<()> {
+    let mut owners: Vec<&usize> = plan.extra.keys().collect();
+    owners.sort_unstable();
+    for &owner in owners {
+        let start = references.start[owner];
+        let mut targets: Vec<N> = sink.list(start);
+        targets.extend(plan.extra[&owner].iter().map(|&target| N::of(target)));
+        references.start[owner] = writer.write(&mut targets)?;
+    }
+    Ok(())
+}
+
+impl<N: Number> Worker<'_, '_, '_, N> {
+    fn blocks(&mut self, blocks: &[Block], pass: Pass<'_>) -> io::Result<()> {
+        let plan = self.shared.plan;
+        for block in blocks {
+            let range = block.offset as usize..(block.offset + block.bytes) as usize;
+            let bytes = plan.file.get(range).unwrap_or_default();
+            let sub_records = SubRecords::new(bytes, plan.id_size, block.offset);
+            // Damage was reported by the first pass.
+            for sub_record in sub_records.flatten() {
+                self.sub_record(&sub_record)?;
+            }
+        }
+        if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
+            (pass.progress)(blocks.iter().map(|block| block.bytes).sum());
+            (pass.forget)(first.offset as usize..(last.offset + last.bytes) as usize);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn sub_record(&mut self, sub_record: &SubRecord<'_>) -> io::Result<()> {
+        let plan = self.shared.plan;
+        match *sub_record {
+            SubRecord::Instance {
+                object,
+                class,
+                values,
+                ..
+            } => {
+                let Some(number) = plan.ids.number(object.get()) else {
+                    return Ok(());
+                };
+                let class = self.class(class.get());
+                if class == self.shared.object_class && plan.classes.by_id(object.get()).is_some() {
+                    // The class dump tells more of the same object.
+                    return Ok(());
+                }
+                self.targets.clear();
+                let class_plan = &self.shared.plans[class as usize];
+                for &at in &class_plan.references {
+                    self.target(values, at as usize);
+                }
+                for &at in &class_plan.passed_over {
+                    let before = self.targets.len();
+                    self.target(values, at as usize);
+                    if let Some(target) = self.targets.get(before) {
+                        self.passed_over.push((number as u64, target.get() as u64));
+                        self.targets.truncate(before);
+                    }
+                }
+                let size = class_plan.units.unwrap_or_else(|| {
+                    self.counts.without_class += 1;
+                    let bytes = plan.layout.object_header + values.len() as u64;
+                    units(bytes.next_multiple_of(8))
+                });
+                self.finish(number, class, size)
+            }
+            SubRecord::ObjectArray {
+                array,
+                class,
+                elements,
+                ..
+            } => {
+                let Some(number) = plan.ids.number(array.get()) else {
+                    return Ok(());
+                };
+                self.targets.clear();
+                let bytes = elements.as_bytes();
+                let step = plan.id_size.bytes();
+                for at in (0..bytes.len()).step_by(step) {
+                    self.target(bytes, at);
+                }
+                let class = self.class(class.get());
+                let size = units(plan.layout.object_array(elements.len() as u64));
+                self.finish(number, class, size)
+            }
+            SubRecord::PrimitiveArray {
+                array,
+                element,
+                values,
+                ..
+            } => self.primitive_array(array.get(), element, values.len() as u64),
+            SubRecord::PrimitiveArrayNoData {
+                array,
+                element,
+                length,
+                ..
+            } => {
+                let bytes = u64::from(length) * element.width(plan.id_size) as u64;
+                self.primitive_array(array.get(), element, bytes)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn primitive_array(&mut self, id: u64, element: BasicType, bytes: u64) -> io::Result<()> {
+        let plan = self.shared.plan;
+        let Some(number) = plan.ids.number(id) else {
+            return Ok(());
+        };
+        self.targets.clear();
+        let class = plan.classes.primitive_array(element);
+        self.finish(number, class, units(plan.layout.primitive_array(bytes)))
+    }
+
+    #[inline]
+    fn class(&mut self, id: u64) -> u32 {
+        if self.last_class.0 != id || self.last_class.1 == u32::MAX {
+            let classes = self.shared.plan.classes;
+            let class = classes.by_id(id);
+            self.last_class = (id, class.unwrap_or_else(|| classes.unknown_class()));
+        }
+        self.last_class.1
+    }
+
+    #[inline]
+    fn target(&mut self, bytes: &[u8], at: usize) {
+        let id = match self.shared.plan.id_size {
+            IdSize::Eight => match bytes.get(at..at + 8) {
+                Some(field) => u64::from_be_bytes(field.try_into().unwrap_or_default()),
+                None => return,
+            },
+            IdSize::Four => match bytes.get(at..at + 4) {
+                Some(field) => u64::from(u32::from_be_bytes(field.try_into().unwrap_or_default())),
+                None => return,
+            },
+        };
+        if id != 0 {
+            self.reference(id);
+        }
+    }
+
+    #[inline]
+    fn reference(&mut self, id: u64) {
+        match self.shared.plan.ids.number(id) {
+            Some(target) => self.targets.push(N::of(target)),
+            None => self.counts.dangling += 1,
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self, number: usize, class: u32, size: u32) -> io::Result<()> {
+        let position = self.writer.write(&mut self.targets)?;
+        N::store(&self.shared.start[number], position);
+        self.shared.class_of[number].store(class, Ordering::Relaxed);
+        self.shared.units[number].store(size, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The class objects, whose references no instance record tells.
+    fn classes(&mut self) -> io::Result<()> {
+        let plan = self.shared.plan;
+        for class in plan.classes.list() {
+            let Some(number) = plan.ids.number(class.id).filter(|_| class.is_described) else {
+                continue;
+            };
+            self.targets.clear();
+            let statics = class.statics.iter().chain(&class.constants);
+            let objects =
+                statics.filter(|s| BasicType::from_code(s.type_code) == Some(BasicType::Object));
+            let ids = [class.super_id, class.loader, class.signers, class.domain];
+            for id in ids.into_iter().chain(objects.map(|s| s.bits)) {
+                if id != 0 {
+                    self.reference(id);
+                }
+            }
+            self.finish(number, self.shared.object_class, 0)?;
+        }
+        Ok(())
+    }
+}
+
+impl Classes {
+    /// The class of class objects.
+    pub(super) fn class_of_classes(&self) -> u32 {
+        let is_class = |class: &super::classes::Class| class.name == "java.lang.Class";
+        let position = self.list().iter().position(is_class);
+        position.map_or_else(|| self.unknown_class(), |index| index as u32)
+    }
+
+    /// Stands for classes that are not known; it has no instances of its own.
+    pub(super) fn unknown_class(&self) -> u32 {
+        debug_assert!(self.list()[0].kind == ClassKind::Objects);
+        0
+    }
+}

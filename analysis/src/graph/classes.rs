@@ -1,0 +1,354 @@
+//! The classes of a dump.
+
+use hprof_format::binary::{BasicType, ClassDump, IdSize, Value};
+use hprof_format::ids::ObjectId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+use super::options::ReferenceKind;
+use crate::heap::{ClassShape, Layout, Sizes};
+use crate::names::Names;
+
+/// What the objects of a class are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClassKind {
+    /// Instances that are no arrays, or arrays of references.
+    Objects,
+    /// Arrays of a primitive type, by its code.
+    Primitives(u8),
+}
+
+/// A field that a class declares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    /// The name.
+    pub name: String,
+    /// The code of the type.
+    pub type_code: u8,
+}
+
+impl Field {
+    /// The type.
+    pub fn basic_type(&self) -> BasicType {
+        BasicType::from_code(self.type_code).unwrap_or(BasicType::Byte)
+    }
+}
+
+/// A static field, or with a number as its name a constant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Static {
+    /// The name.
+    pub name: String,
+    /// The code of the type.
+    pub type_code: u8,
+    /// The value's bits, in the low bytes.
+    pub bits: u64,
+}
+
+/// A class.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Class {
+    /// The identifier of the class object; 0 for primitive arrays whose class is not in the dump.
+    pub id: u64,
+    /// The name as Java source has it.
+    pub name: String,
+    /// What the objects are.
+    pub kind: ClassKind,
+    /// False if the file does not describe the class.
+    pub is_described: bool,
+    /// The super class, if it is known.
+    pub super_class: Option<u32>,
+    /// The identifier of the super class.
+    pub super_id: u64,
+    /// The loader, 0 for the boot loader.
+    pub loader: u64,
+    /// The signers, or 0.
+    pub signers: u64,
+    /// The protection domain, or 0.
+    pub domain: u64,
+    /// The room that an instance takes in bytes; `None` if the hierarchy is not known.
+    pub instance_bytes: Option<u64>,
+    /// The fields that the class itself declares, in the order of their values.
+    pub fields: Vec<Field>,
+    /// Static fields.
+    pub statics: Vec<Static>,
+    /// Constants that hold objects, named by their index.
+    pub constants: Vec<Static>,
+    /// What kind of `java.lang.ref.Reference` the instances are.
+    pub reference_kind: Option<ReferenceKind>,
+}
+
+/// A field of an instance with its place among the values.
+#[derive(Debug, Clone, Copy)]
+pub struct PlacedField<'a> {
+    /// The field.
+    pub field: &'a Field,
+    /// The class that declares it.
+    pub class: u32,
+    /// The first byte of its value.
+    pub offset: usize,
+}
+
+/// All classes of a dump, by number.
+#[derive(Debug, Clone, Default)]
+pub struct Classes {
+    list: Vec<Class>,
+    by_id: FxHashMap<u64, u32>,
+    primitives: [u32; 16],
+    id_bytes: usize,
+}
+
+/// No class has more super classes; in damaged files they may go in circles.
+const MAX_HIERARCHY: usize = 256;
+
+/// A class dump, kept until all names are known.
+#[derive(Debug, Clone)]
+pub(super) struct RawClass {
+    pub shape: ClassShape,
+    pub id: ObjectId,
+    pub signers: u64,
+    pub domain: u64,
+    pub statics: Vec<(hprof_format::ids::StringId, u8, u64)>,
+    pub constants: Vec<(u16, u64)>,
+}
+
+impl RawClass {
+    pub fn new(dump: &ClassDump<'_>) -> Self {
+        let statics = dump.statics.iter().map(|field| {
+            let code = field.value.basic_type().code();
+            (field.name, code, bits(field.value))
+        });
+        let constants = dump.constants.iter().filter_map(|c| match c.value {
+            Value::Object(id) if !id.is_null() => Some((c.index, id.get())),
+            _ => None,
+        });
+        Self {
+            shape: ClassShape::new(dump),
+            id: dump.class,
+            signers: dump.signers.get(),
+            domain: dump.domain.get(),
+            statics: statics.collect(),
+            constants: constants.collect(),
+        }
+    }
+}
+
+fn bits(value: Value) -> u64 {
+    match value {
+        Value::Object(id) => id.get(),
+        Value::Boolean(value) => u64::from(value),
+        Value::Char(value) => u64::from(value),
+        Value::Float(value) => u64::from(value.to_bits()),
+        Value::Double(value) => value.to_bits(),
+        Value::Byte(value) => value as u64,
+        Value::Short(value) => value as u64,
+        Value::Int(value) => value as u64,
+        Value::Long(value) => value as u64,
+    }
+}
+
+impl Classes {
+    /// Joins class dumps with names; classes that are in use but not described get an entry too.
+    pub(super) fn new(
+        raw: Vec<RawClass>,
+        used: &FxHashSet<u64>,
+        names: &Names,
+        layout: Layout,
+        is_android: bool,
+        id_size: IdSize,
+    ) -> Self {
+        let mut classes = Self {
+            id_bytes: id_size.bytes(),
+            ..Self::default()
+        };
+        // Stands for classes that are not known.
+        classes
+            .list
+            .push(Class::unknown(0, "<unknown class>".to_owned()));
+        let text = |id| names.string(id).unwrap_or_default().into_owned();
+        let mut shapes: FxHashMap<ObjectId, ClassShape> = FxHashMap::default();
+        for raw in raw {
+            let id = raw.id.get();
+            if classes.by_id.contains_key(&id) {
+                continue;
+            }
+            let shape = &raw.shape;
+            classes.push(Class {
+                super_id: shape.super_class.get(),
+                loader: shape.loader.get(),
+                signers: raw.signers,
+                domain: raw.domain,
+                fields: (shape.fields.iter())
+                    .map(|&(name, basic_type)| Field {
+                        name: text(name),
+                        type_code: basic_type.code(),
+                    })
+                    .collect(),
+                statics: (raw.statics.iter())
+                    .map(|&(name, type_code, bits)| Static {
+                        name: text(name),
+                        type_code,
+                        bits,
+                    })
+                    .collect(),
+                constants: (raw.constants.iter())
+                    .map(|&(index, bits)| Static {
+                        name: index.to_string(),
+                        type_code: BasicType::Object.code(),
+                        bits,
+                    })
+                    .collect(),
+                is_described: true,
+                ..Class::unknown(id, class_name(names, raw.id))
+            });
+            shapes.insert(raw.id, raw.shape);
+        }
+        let mut unknown: Vec<u64> = used.iter().copied().collect();
+        unknown.sort_unstable();
+        for id in unknown {
+            if !classes.by_id.contains_key(&id) {
+                classes.push(Class::unknown(id, class_name(names, ObjectId::new(id))));
+            }
+        }
+        let mut sizes = Sizes::new(layout, is_android, &shapes);
+        let mut by_name: FxHashMap<String, u32> = FxHashMap::default();
+        for index in 1..classes.list.len() {
+            let class = &classes.list[index];
+            let super_class = classes.by_id.get(&class.super_id).copied();
+            let bytes = sizes.instance(ObjectId::new(class.id));
+            by_name.entry(class.name.clone()).or_insert(index as u32);
+            classes.list[index].super_class = super_class;
+            classes.list[index].instance_bytes = bytes;
+        }
+        for element in BasicType::ALL {
+            if element == BasicType::Object {
+                continue;
+            }
+            let name = format!("{}[]", element.name());
+            let index = by_name.get(&name).copied().unwrap_or_else(|| {
+                classes.list.push(Class::unknown(0, name));
+                classes.list.len() as u32 - 1
+            });
+            classes.list[index as usize].kind = ClassKind::Primitives(element.code());
+            classes.primitives[usize::from(element.code() & 15)] = index;
+        }
+        classes.mark_references();
+        classes
+    }
+
+    /// The classes that an index holds.
+    pub(crate) fn of_list(list: Vec<Class>, id_size: IdSize) -> Self {
+        let mut classes = Self {
+            id_bytes: id_size.bytes(),
+            ..Self::default()
+        };
+        for class in list {
+            if let ClassKind::Primitives(code) = class.kind {
+                classes.primitives[usize::from(code & 15)] = classes.list.len() as u32;
+            }
+            if class.id == 0 {
+                classes.list.push(class);
+            } else {
+                classes.push(class);
+            }
+        }
+        classes
+    }
+
+    fn push(&mut self, class: Class) {
+        self.by_id.insert(class.id, self.list.len() as u32);
+        self.list.push(class);
+    }
+
+    fn mark_references(&mut self) {
+        for index in 0..self.list.len() {
+            let kind = (self.hierarchy(index as u32))
+                .find_map(|class| ReferenceKind::of_class(&self.list[class as usize].name));
+            self.list[index].reference_kind = kind;
+        }
+    }
+
+    /// All classes.
+    pub fn list(&self) -> &[Class] {
+        &self.list
+    }
+
+    /// A class. Numbers that no class has stand for the first one.
+    pub fn get(&self, class: u32) -> &Class {
+        &self.list[(class as usize).min(self.list.len() - 1)]
+    }
+
+    /// The class whose object has this identifier.
+    #[inline]
+    pub fn by_id(&self, id: u64) -> Option<u32> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The class of the arrays of a primitive type.
+    #[inline]
+    pub fn primitive_array(&self, element: BasicType) -> u32 {
+        self.primitives[usize::from(element.code() & 15)]
+    }
+
+    /// The class and its super classes, upwards.
+    pub fn hierarchy(&self, class: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut next = Some(class);
+        std::iter::from_fn(move || {
+            let class = next?;
+            next = self.list[class as usize].super_class;
+            Some(class)
+        })
+        .take(MAX_HIERARCHY)
+    }
+
+    /// True if a class or one of its super classes has this name.
+    pub fn is_a(&self, class: u32, name: &str) -> bool {
+        self.hierarchy(class)
+            .any(|class| self.get(class).name == name)
+    }
+
+    /// All fields of an instance, in the order of their values.
+    pub fn fields(&self, class: u32) -> impl Iterator<Item = PlacedField<'_>> {
+        let mut offset = 0;
+        let id_bytes = self.id_bytes;
+        self.hierarchy(class)
+            .flat_map(|class| self.get(class).fields.iter().map(move |f| (class, f)))
+            .map(move |(class, field)| {
+                let start = offset;
+                offset += match field.basic_type() {
+                    BasicType::Object => id_bytes,
+                    other => other.width(IdSize::Eight),
+                };
+                PlacedField {
+                    field,
+                    class,
+                    offset: start,
+                }
+            })
+    }
+}
+
+impl Class {
+    fn unknown(id: u64, name: String) -> Self {
+        Self {
+            id,
+            name,
+            kind: ClassKind::Objects,
+            is_described: false,
+            super_class: None,
+            super_id: 0,
+            loader: 0,
+            signers: 0,
+            domain: 0,
+            instance_bytes: None,
+            fields: Vec::new(),
+            statics: Vec::new(),
+            constants: Vec::new(),
+            reference_kind: None,
+        }
+    }
+}
+
+fn class_name(names: &Names, id: ObjectId) -> String {
+    names.class(id).unwrap_or_else(|| format!("<class {id:x}>"))
+}

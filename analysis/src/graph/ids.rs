@@ -1,0 +1,449 @@
+//! From identifiers to object numbers and back.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::array::Array;
+
+/// Identifiers in a block.
+const BLOCK_BITS: u64 = 7 * 64;
+/// Blocks in a page.
+const PAGE_BLOCKS: u64 = 64;
+const PAGE_BITS: u64 = BLOCK_BITS * PAGE_BLOCKS;
+/// More pages than these are not addressed by a table.
+const MAX_TABLE: u64 = 1 << 22;
+const NO_PAGE: u32 = u32::MAX;
+
+/// A bit for each of 448 identifiers and the number of the bits set before the block, which fill
+/// one cache line together.
+#[derive(Debug, Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C, align(64))]
+pub struct Block {
+    before: u64,
+    words: [u64; 7],
+}
+
+/// The identifiers of all objects, numbered in ascending order.
+///
+/// Identifiers of most files are addresses of a heap that lies in one piece, with an object in
+/// every few words. So a bit per word is set where an object starts, and its number is the number
+/// of bits before it: under one bit per byte of an array of identifiers, one cache miss per look-up
+/// (a rank directory, G. Jacobson, "Space-efficient static trees and graphs", 1989). Files with
+/// identifiers far apart get a sorted array.
+#[derive(Debug)]
+pub struct IdMap {
+    count: usize,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Bits {
+        shift: u32,
+        first_page: u64,
+        table: Vec<u32>,
+        blocks: Array<Block>,
+    },
+    Sorted(Array<u64>),
+}
+
+/// Collects identifiers; one for each thread.
+#[derive(Debug)]
+pub struct IdCollector {
+    shift: u32,
+    budget: usize,
+    pages: FxHashMap<u64, usize>,
+    bits: Vec<[[u64; 7]; PAGE_BLOCKS as usize]>,
+    last: (u64, usize),
+    sorted: Option<Vec<u64>>,
+    failed: bool,
+}
+
+/// How identifiers are collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdPlan {
+    /// As bits, one for each `1 << shift` identifiers, in at most so many pages.
+    Bits {
+        /// The zero bits at the end of every identifier.
+        shift: u32,
+        /// The largest number of pages, of 4 kB each.
+        pages: usize,
+    },
+    /// As a sorted array.
+    Sorted,
+}
+
+impl IdPlan {
+    /// The plans to try, the most frugal first, for a file of so many bytes.
+    pub fn all(wide: bool, file_bytes: usize) -> Vec<Self> {
+        // No more memory than a sorted array might take: objects take at least 16 bytes.
+        let pages = file_bytes / 16 * 8 / 4096 + 64;
+        let mut plans = Vec::new();
+        if wide {
+            plans.push(Self::Bits { shift: 3, pages });
+        }
+        plans.push(Self::Bits { shift: 0, pages });
+        plans.push(Self::Sorted);
+        plans
+    }
+}
+
+impl IdCollector {
+    /// An empty collector.
+    pub fn new(plan: IdPlan) -> Self {
+        let (shift, budget, sorted) = match plan {
+            IdPlan::Bits { shift, pages } => (shift, pages, None),
+            IdPlan::Sorted => (0, 0, Some(Vec::new())),
+        };
+        Self {
+            shift,
+            budget,
+            pages: FxHashMap::default(),
+            bits: Vec::new(),
+            last: (u64::MAX, 0),
+            sorted,
+            failed: false,
+        }
+    }
+
+    /// Adds an identifier.
+    #[inline]
+    pub fn add(&mut self, id: u64) {
+        if let Some(sorted) = &mut self.sorted {
+            sorted.push(id);
+            return;
+        }
+        let bit = id >> self.shift;
+        let (page, within) = (bit / PAGE_BITS, bit % PAGE_BITS);
+        if page != self.last.0 {
+            self.turn_to(page);
+        }
+        if self.failed || bit << self.shift != id {
+            self.failed = true;
+            return;
+        }
+        let (block, bit) = (within / BLOCK_BITS, within % BLOCK_BITS);
+        self.bits[self.last.1][block as usize][(bit / 64) as usize] |= 1 << (bit % 64);
+    }
+
+    #[cold]
+    fn turn_to(&mut self, page: u64) {
+        let next = self.bits.len();
+        let index = *self.pages.entry(page).or_insert(next);
+        if index == next {
+            if next >= self.budget {
+                self.failed = true;
+                self.pages.remove(&page);
+                return;
+            }
+            self.bits.push([[0; 7]; PAGE_BLOCKS as usize]);
+        }
+        self.last = (page, index);
+    }
+
+    /// False if the plan does not suit these identifiers.
+    pub fn suits(&self) -> bool {
+        !self.failed
+    }
+}
+
+impl IdMap {
+    /// Puts together what several threads have collected under one plan that suits.
+    pub fn new(parts: Vec<IdCollector>) -> Option<Self> {
+        if parts.iter().any(|part| part.sorted.is_some()) {
+            let mut all = Vec::new();
+            for part in parts {
+                all.append(&mut part.sorted.unwrap_or_default());
+            }
+            all.sort_unstable();
+            all.dedup();
+            return Some(Self {
+                count: all.len(),
+                kind: Kind::Sorted(all.into()),
+            });
+        }
+        if !parts.iter().all(IdCollector::suits) {
+            return None;
+        }
+        let shift = parts.first().map_or(0, |part| part.shift);
+        let pages = || parts.iter().flat_map(|part| part.pages.keys().copied());
+        let first_page = pages().min().unwrap_or(0);
+        let table_length = pages().max().map_or(0, |last| last - first_page + 1);
+        if table_length > MAX_TABLE {
+            return None;
+        }
+        let mut used: Vec<u64> = pages().collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut table = vec![NO_PAGE; table_length as usize];
+        let mut blocks = vec![Block::default(); used.len() * PAGE_BLOCKS as usize];
+        for (index, page) in used.iter().enumerate() {
+            table[(page - first_page) as usize] = index as u32;
+            let to = &mut blocks[index * PAGE_BLOCKS as usize..][..PAGE_BLOCKS as usize];
+            for part in &parts {
+                let Some(&from) = part.pages.get(page) else {
+                    continue;
+                };
+                for (to, from) in to.iter_mut().zip(&part.bits[from]) {
+                    for (to, from) in to.words.iter_mut().zip(from) {
+                        *to |= from;
+                    }
+                }
+            }
+        }
+        let mut before = 0;
+        for block in &mut blocks {
+            block.before = before;
+            before += block.ones();
+        }
+        Some(Self {
+            count: before as usize,
+            kind: Kind::Bits {
+                shift,
+                first_page,
+                table,
+                blocks: blocks.into(),
+            },
+        })
+    }
+
+    /// A map without any object.
+    pub fn empty() -> Self {
+        Self {
+            count: 0,
+            kind: Kind::Sorted(Array::default()),
+        }
+    }
+
+    /// True if there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The number of objects.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The number of an object; `None` if no object has this identifier.
+    #[inline]
+    pub fn number(&self, id: u64) -> Option<usize> {
+        match &self.kind {
+            Kind::Bits {
+                shift,
+                first_page,
+                table,
+                blocks,
+            } => {
+                let bit = id >> shift;
+                if bit << shift != id {
+                    return None;
+                }
+                let (page, within) = ((bit / PAGE_BITS).wrapping_sub(*first_page), bit % PAGE_BITS);
+                let &page = table.get(usize::try_from(page).ok()?)?;
+                if page == NO_PAGE {
+                    return None;
+                }
+                let (index, bit) = (within / BLOCK_BITS, within % BLOCK_BITS);
+                let block = &blocks[page as usize * PAGE_BLOCKS as usize + index as usize];
+                block.rank(bit)
+            }
+            Kind::Sorted(ids) => ids.binary_search(&id).ok(),
+        }
+    }
+
+    /// The identifier of an object; 0 for a number that no object has.
+    pub fn id(&self, number: usize) -> u64 {
+        match &self.kind {
+            Kind::Bits {
+                shift,
+                first_page,
+                table,
+                blocks,
+            } => {
+                if number >= self.count {
+                    return 0;
+                }
+                let number = number as u64;
+                let block = blocks.partition_point(|block| block.before <= number) - 1;
+                let page = block as u64 / PAGE_BLOCKS;
+                // Pages are in ascending order, so the table is too where it has any.
+                let slot = page_slot(table, page as u32);
+                let within = block as u64 % PAGE_BLOCKS * BLOCK_BITS + blocks[block].select(number);
+                ((first_page + slot as u64) * PAGE_BITS + within) << shift
+            }
+            Kind::Sorted(ids) => ids.get(number).copied().unwrap_or(0),
+        }
+    }
+
+    /// What an index has to hold: a description and the bytes of the array.
+    pub(crate) fn parts(&self) -> (IdMapHead, &[u8]) {
+        match &self.kind {
+            Kind::Bits {
+                shift,
+                first_page,
+                table,
+                blocks,
+            } => (
+                IdMapHead {
+                    count: self.count as u64,
+                    bits: Some((*shift, *first_page, table.clone())),
+                },
+                blocks.bytes(),
+            ),
+            Kind::Sorted(ids) => (
+                IdMapHead {
+                    count: self.count as u64,
+                    bits: None,
+                },
+                ids.bytes(),
+            ),
+        }
+    }
+
+    /// The map that an index holds.
+    pub(crate) fn of_index(
+        head: IdMapHead,
+        map: &Arc<memmap2::Mmap>,
+        start: usize,
+        bytes: usize,
+    ) -> Option<Self> {
+        let kind = match head.bits {
+            Some((shift, first_page, table)) => Kind::Bits {
+                shift,
+                first_page,
+                table,
+                blocks: Array::of_index(map, start, bytes)?,
+            },
+            None => Kind::Sorted(Array::of_index(map, start, bytes)?),
+        };
+        Some(Self {
+            count: usize::try_from(head.count).ok()?,
+            kind,
+        })
+    }
+}
+
+/// What an index says of a map of identifiers.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct IdMapHead {
+    count: u64,
+    bits: Option<(u32, u64, Vec<u32>)>,
+}
+
+fn page_slot(table: &[u32], page: u32) -> usize {
+    // Absent pages lie between; step to a present one before comparing.
+    let (mut low, mut high) = (0, table.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let present = (middle..high).find(|&slot| table[slot] != NO_PAGE);
+        match present {
+            Some(slot) if table[slot] == page => return slot,
+            Some(slot) if table[slot] < page => low = slot + 1,
+            _ => high = middle,
+        }
+    }
+    low
+}
+
+impl Block {
+    fn ones(&self) -> u64 {
+        self.words.iter().map(|w| u64::from(w.count_ones())).sum()
+    }
+
+    #[inline]
+    fn rank(&self, bit: u64) -> Option<usize> {
+        let (word, bit) = ((bit / 64) as usize, bit % 64);
+        if self.words[word] >> bit & 1 == 0 {
+            return None;
+        }
+        let mut rank = self.before;
+        for before in &self.words[..word] {
+            rank += u64::from(before.count_ones());
+        }
+        rank += u64::from((self.words[word] & ((1 << bit) - 1)).count_ones());
+        Some(rank as usize)
+    }
+
+    fn select(&self, number: u64) -> u64 {
+        let mut left = number - self.before;
+        for (index, &word) in self.words.iter().enumerate() {
+            let ones = u64::from(word.count_ones());
+            if left < ones {
+                let mut word = word;
+                for _ in 0..left {
+                    word &= word - 1;
+                }
+                return index as u64 * 64 + u64::from(word.trailing_zeros());
+            }
+            left -= ones;
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(ids: &[u64], others: &[u64], plan: IdPlan) -> Result<(), TestCaseError> {
+        let mut parts = [IdCollector::new(plan), IdCollector::new(plan)];
+        for (index, &id) in ids.iter().enumerate() {
+            parts[index % 2].add(id);
+        }
+        let Some(map) = IdMap::new(parts.into()) else {
+            prop_assert_ne!(plan, IdPlan::Sorted);
+            return Ok(());
+        };
+        let mut sorted = ids.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        prop_assert_eq!(map.len(), sorted.len());
+        for (number, &id) in sorted.iter().enumerate() {
+            prop_assert_eq!(map.number(id), Some(number));
+            prop_assert_eq!(map.id(number), id);
+        }
+        for id in others {
+            prop_assert_eq!(map.number(*id), sorted.binary_search(id).ok());
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn every_plan_numbers_in_order(
+            dense in prop::collection::vec(0u64..200_000, 0..200),
+            base in prop_oneof![Just(0u64), Just(0x7_0000_0000), any::<u64>()],
+            wild in prop::collection::vec(any::<u64>(), 0..3),
+            scale in prop_oneof![Just(1u64), Just(8)],
+        ) {
+            let mut ids: Vec<u64> =
+                dense.iter().map(|d| base.wrapping_add(d * scale)).collect();
+            let others: Vec<u64> = dense.iter().map(|d| base.wrapping_add(d + 1)).collect();
+            for plan in IdPlan::all(true, 1 << 20) {
+                check(&ids, &others, plan)?;
+            }
+            ids.extend(&wild);
+            for plan in IdPlan::all(true, 1 << 20) {
+                check(&ids, &others, plan)?;
+            }
+        }
+    }
+
+    #[test]
+    fn identifiers_all_over_the_place_get_a_sorted_array() {
+        let plans = IdPlan::all(true, 100_000);
+        let suits = |plan| {
+            let mut part = IdCollector::new(plan);
+            (0..10_000u64).for_each(|n| part.add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) & !7));
+            part.suits()
+        };
+        assert_eq!(
+            plans.into_iter().map(suits).collect::<Vec<_>>(),
+            [false, false, true]
+        );
+    }
+}

@@ -1,0 +1,439 @@
+//! The heap of a dump as a graph: objects, what they refer to, and why they are alive.
+//!
+//! Objects are numbered in the order of their identifiers. Two passes over the dump make the
+//! graph: the first finds all objects and classes, the second what they refer to. Values of fields
+//! stay in the dump; [`Graph::locate`] finds an object in it again.
+
+mod array;
+mod build;
+mod classes;
+mod ids;
+mod links;
+mod locate;
+mod number;
+mod options;
+mod references;
+mod roots;
+mod scan;
+
+use std::io;
+use std::ops::Range;
+
+use hprof_format::binary::{IdSize, Record, SubRecords};
+use hprof_format::reader::Reader;
+use rustc_hash::{FxHashMap, FxHashSet};
+use thiserror::Error;
+
+use crate::contents::{Contents, DamageLog, Format};
+use crate::heap::{Layout, LayoutSource};
+
+pub use array::{Array, Plain, Store};
+pub use classes::{Class, ClassKind, Classes, Field, PlacedField, Static};
+pub(crate) use ids::IdMapHead;
+pub use ids::{IdMap, IdPlan};
+pub use links::Links;
+pub(crate) use locate::Blocks;
+pub use number::Number;
+pub use options::{Follow, ReferenceKind};
+pub(crate) use references::TooMany;
+pub use references::{ReferenceView, References};
+pub use roots::{GraphRoot, NOTHING};
+pub use scan::Block;
+
+/// Why a graph cannot be made.
+#[derive(Debug, Error)]
+pub enum GraphError {
+    /// The file has no such heap dump.
+    #[error("the file holds {0} binary heap dumps")]
+    NoDump(usize),
+    /// Memory or the scratch file is not enough.
+    #[error("no room for the graph of the heap: {0}")]
+    Store(#[from] io::Error),
+}
+
+/// How to make a graph.
+#[derive(Clone, Copy)]
+pub struct GraphOptions<'a> {
+    /// Which references keep objects alive.
+    pub follow: &'a Follow,
+    /// Where arrays are kept.
+    pub store: &'a Store,
+    /// The number of threads to use; 0 for as many as the machine has.
+    pub threads: usize,
+    /// True for object numbers of eight bytes, however few there are.
+    pub wide: bool,
+    /// Is told the number of bytes that were passed over since the last call. Each byte of the
+    /// dump is passed over twice.
+    pub progress: &'a (dyn Fn(u64) + Sync),
+    /// Is told which part of the file is not needed for now.
+    pub forget: &'a (dyn Fn(Range<usize>) + Sync),
+}
+
+/// What the file lacks, or has too much of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Gaps {
+    /// References to objects that the file lacks.
+    pub dangling_references: u64,
+    /// Roots whose object the file lacks.
+    pub dangling_roots: u64,
+    /// Objects of classes that the file does not describe.
+    pub without_class: u64,
+}
+
+/// References, with numbers as wide as they have to be.
+#[derive(Debug)]
+pub enum Width {
+    /// Four bytes.
+    Narrow(References<u32>),
+    /// Eight bytes.
+    Wide(References<u64>),
+}
+
+/// The heap as a graph.
+#[derive(Debug)]
+pub struct Graph {
+    pub(crate) id_size: IdSize,
+    pub(crate) is_android: bool,
+    pub(crate) ids: IdMap,
+    pub(crate) classes: Classes,
+    pub(crate) width: Width,
+    pub(crate) class_of: Array<u32>,
+    pub(crate) units: Array<u32>,
+    pub(crate) roots: Vec<GraphRoot>,
+    pub(crate) locals: Vec<(usize, GraphRoot)>,
+    pub(crate) passed_over: Vec<(u64, u64)>,
+    pub(crate) blocks: locate::Blocks,
+    pub(crate) heaps: Vec<(u32, String)>,
+    pub(crate) layout: Layout,
+    pub(crate) layout_source: LayoutSource,
+    pub(crate) gaps: Gaps,
+    pub(crate) damage: DamageLog,
+    pub(crate) follow: Follow,
+}
+
+impl Graph {
+    /// Makes the graph of the heap dump with a number, from 0, of a file in memory. `contents` is
+    /// what was read from the file outside of heap dumps.
+    ///
+    /// # Errors
+    /// If there is no such dump, or no room. Damage is no error; see [`Graph::damage`].
+    pub fn new(
+        file: &[u8],
+        contents: &Contents,
+        dump: usize,
+        options: GraphOptions<'_>,
+    ) -> Result<Self, GraphError> {
+        let Format::Binary { id_size, .. } = contents.format else {
+            return Err(GraphError::NoDump(0));
+        };
+        let dumps = contents.dumps.len();
+        let segments = segments(file, dump);
+        if dump >= dumps {
+            return Err(GraphError::NoDump(dumps));
+        }
+        let is_android = contents.format.is_android();
+        let pass = scan::Pass {
+            threads: options.threads,
+            progress: options.progress,
+            forget: options.forget,
+        };
+        // Identifiers of four bytes are running numbers in most files.
+        let sees_addresses = id_size.bytes() == 8 && !is_android;
+        let scan = scan::scan(&segments, id_size, sees_addresses, pass);
+        let (layout, layout_source) = if is_android {
+            (Layout::assumed(id_size, false), LayoutSource::Stated)
+        } else if let Some(layout) = scan.votes.winner() {
+            (layout, LayoutSource::Measured)
+        } else {
+            let is_of_agent = contents.settings.is_some();
+            (Layout::assumed(id_size, is_of_agent), LayoutSource::Assumed)
+        };
+        let names = &contents.names;
+        let classes = Classes::new(
+            scan.classes,
+            &scan.used_classes,
+            names,
+            layout,
+            is_android,
+            id_size,
+        );
+        let mut gaps = Gaps::default();
+        let (ids, blocks) = (scan.ids, scan.blocks);
+        let mut roots = Vec::with_capacity(scan.roots.len());
+        for root in &scan.roots {
+            match ids.number(root.object.get()) {
+                Some(object) => roots.push(GraphRoot::new(object, root.kind)),
+                None => gaps.dangling_roots += u64::from(!root.object.is_null()),
+            }
+        }
+        add_boot_classes(&mut roots, &classes, &ids);
+        let roots::Sorted { roots, locals } = roots::sort(roots);
+        let extra = extra(&locals, &classes, &ids);
+        let plan = build::Plan {
+            file,
+            id_size,
+            ids: &ids,
+            blocks: &blocks,
+            classes: &classes,
+            layout,
+            follow: options.follow,
+            extra: &extra,
+            store: options.store,
+        };
+        let is_narrow = !options.wide && ids.len() < 1 << 31;
+        let narrow = if is_narrow {
+            match build::build::<u32>(&plan, pass) {
+                Ok(built) => Some(built),
+                Err(error) if is_too_many(&error) => None,
+                Err(error) => return Err(error.into()),
+            }
+        } else {
+            None
+        };
+        let (width, class_of, units, passed_over, counts) = match narrow {
+            Some(b) => {
+                let width = Width::Narrow(b.references);
+                (width, b.class_of, b.units, b.passed_over, b.counts)
+            }
+            None => {
+                let b = build::build::<u64>(&plan, pass)?;
+                let width = Width::Wide(b.references);
+                (width, b.class_of, b.units, b.passed_over, b.counts)
+            }
+        };
+        gaps.dangling_references = counts.dangling;
+        gaps.without_class = counts.without_class;
+        let heap_name = |(heap, name)| {
+            let name = names.string(name);
+            (
+                heap,
+                name.map_or_else(String::new, |name| name.into_owned()),
+            )
+        };
+        Ok(Self {
+            id_size,
+            is_android,
+            ids,
+            classes,
+            width,
+            class_of,
+            units,
+            roots,
+            locals,
+            passed_over,
+            blocks: locate::Blocks::new(blocks),
+            heaps: scan.heaps.into_iter().map(heap_name).collect(),
+            layout,
+            layout_source,
+            gaps,
+            damage: scan.damage,
+            follow: options.follow.clone(),
+        })
+    }
+
+    /// The number of objects, class objects included.
+    pub fn len(&self) -> usize {
+        self.class_of.len()
+    }
+
+    /// True if the dump has no object.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The width of identifiers in the file.
+    pub fn id_size(&self) -> IdSize {
+        self.id_size
+    }
+
+    /// True for dumps of Android.
+    pub fn is_android(&self) -> bool {
+        self.is_android
+    }
+
+    /// The identifier of an object.
+    pub fn id(&self, object: usize) -> u64 {
+        self.ids.id(object)
+    }
+
+    /// The number of the object with an identifier.
+    #[inline]
+    pub fn number(&self, id: u64) -> Option<usize> {
+        self.ids.number(id)
+    }
+
+    /// All classes.
+    pub fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// The class of an object, by number.
+    #[inline]
+    pub fn class_of(&self, object: usize) -> u32 {
+        self.class_of[object]
+    }
+
+    /// The classes of all objects.
+    pub fn all_classes_of(&self) -> &[u32] {
+        &self.class_of
+    }
+
+    /// The class that a class object stands for.
+    pub fn class_of_object(&self, object: usize) -> Option<u32> {
+        let class = self.classes.by_id(self.id(object))?;
+        self.classes.get(class).is_described.then_some(class)
+    }
+
+    /// The room that an object takes in the VM's heap, in bytes. Class objects count nothing, as
+    /// most VMs dump classes without the room they take.
+    #[inline]
+    pub fn size(&self, object: usize) -> u64 {
+        8 * u64::from(self.units[object])
+    }
+
+    /// The sizes of all objects in units of eight bytes.
+    pub fn units(&self) -> &[u32] {
+        &self.units
+    }
+
+    /// What keeps objects alive by itself, ordered by object.
+    pub fn roots(&self) -> &[GraphRoot] {
+        &self.roots
+    }
+
+    /// What stacks hold, with the object of the thread that keeps it alive, ordered by thread.
+    pub fn locals(&self) -> &[(usize, GraphRoot)] {
+        &self.locals
+    }
+
+    /// References that do not keep alive what they refer to, as object numbers; sorted.
+    pub fn passed_over(&self) -> &[(u64, u64)] {
+        &self.passed_over
+    }
+
+    /// Android's heaps by number.
+    pub fn heaps(&self) -> &[(u32, String)] {
+        &self.heaps
+    }
+
+    /// How the VM lays out objects, and how that is known.
+    pub fn layout(&self) -> (Layout, LayoutSource) {
+        (self.layout, self.layout_source)
+    }
+
+    /// What the file lacks.
+    pub fn gaps(&self) -> Gaps {
+        self.gaps
+    }
+
+    /// What could not be read of the heap dump.
+    pub fn damage(&self) -> &DamageLog {
+        &self.damage
+    }
+
+    /// Which references keep objects alive.
+    pub fn follow(&self) -> &Follow {
+        &self.follow
+    }
+
+    /// References of either width.
+    pub fn width(&self) -> &Width {
+        &self.width
+    }
+
+    /// What an object refers to, without its class.
+    pub fn references(&self, object: usize) -> Vec<usize> {
+        match &self.width {
+            Width::Narrow(references) => references.view().of(object).collect(),
+            Width::Wide(references) => references.view().of(object).collect(),
+        }
+    }
+
+    /// References and classes, for walks over the graph. Classes that are roots are left out.
+    pub fn links<'a, N: Number>(&'a self, references: &'a References<N>) -> Links<'a, N> {
+        let is_root = |object: usize| {
+            let found = self.roots.binary_search_by_key(&object, GraphRoot::object);
+            found.is_ok()
+        };
+        let class_object = |class: &Class| {
+            let object = self.ids.number(class.id).filter(|_| class.id != 0)?;
+            (!is_root(object)).then_some(object)
+        };
+        let objects: Vec<_> = self.classes.list().iter().map(class_object).collect();
+        Links::new(references, &self.class_of, &objects)
+    }
+
+    /// The roots of an object.
+    pub fn roots_of(&self, object: usize) -> &[GraphRoot] {
+        let start = self.roots.partition_point(|root| root.object() < object);
+        let end = self.roots.partition_point(|root| root.object() <= object);
+        &self.roots[start..end]
+    }
+}
+
+fn is_too_many(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<TooMany>())
+}
+
+/// The segments of one heap dump.
+fn segments(file: &[u8], wanted: usize) -> Vec<SubRecords<'_>> {
+    let mut segments = Vec::new();
+    let Ok(reader) = Reader::new(file) else {
+        return segments;
+    };
+    let mut dumps = 0;
+    let mut is_open = false;
+    for found in reader.flatten() {
+        let (heap, is_segment) = match found.record {
+            Record::HeapDump(heap) => (heap, false),
+            Record::HeapDumpSegment(heap) => (heap, true),
+            Record::HeapDumpEnd => {
+                is_open = false;
+                continue;
+            }
+            _ => continue,
+        };
+        if !(is_segment && is_open) {
+            dumps += 1;
+        }
+        is_open = is_segment;
+        if dumps == wanted + 1 {
+            segments.push(heap);
+        }
+    }
+    segments
+}
+
+/// Without any root that is a class, as other VMs write dumps, all classes of the boot loader are
+/// roots, as Eclipse MAT has it.
+fn add_boot_classes(roots: &mut Vec<GraphRoot>, classes: &Classes, ids: &IdMap) {
+    use hprof_format::model::RootKind;
+    let described = || classes.list().iter().filter(|class| class.is_described);
+    let objects: FxHashSet<usize> = described().filter_map(|c| ids.number(c.id)).collect();
+    if roots.iter().any(|root| objects.contains(&root.object())) {
+        return;
+    }
+    for class in described().filter(|class| class.loader == 0) {
+        if let Some(object) = ids.number(class.id) {
+            roots.push(GraphRoot::new(object, RootKind::StickyClass));
+        }
+    }
+}
+
+/// References that no field holds: of a thread to what is on its stack, of a loader to its classes.
+fn extra(
+    locals: &[(usize, GraphRoot)],
+    classes: &Classes,
+    ids: &IdMap,
+) -> FxHashMap<usize, Vec<usize>> {
+    let mut extra: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for (thread, root) in locals {
+        extra.entry(*thread).or_default().push(root.object());
+    }
+    for class in classes.list().iter().filter(|class| class.loader != 0) {
+        if let (Some(loader), Some(class)) = (ids.number(class.loader), ids.number(class.id)) {
+            extra.entry(loader).or_default().push(class);
+        }
+    }
+    extra
+}

@@ -1,0 +1,105 @@
+//! Object numbers, 4 or 8 bytes wide.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The number of an object within its graph, as arrays store it.
+///
+/// Objects are numbered from 0 in the order of their identifiers. Four bytes hold the numbers of
+/// up to 2^31 objects, as the highest bit is in use for [`Number::END`]; larger graphs take eight.
+pub trait Number:
+    Copy
+    + Eq
+    + Ord
+    + Send
+    + Sync
+    + std::fmt::Debug
+    + FromBytes
+    + IntoBytes
+    + Immutable
+    + KnownLayout
+    + 'static
+{
+    /// No object.
+    const NONE: Self;
+    /// The bit that marks the last reference of an object.
+    const END: Self;
+    /// The same width, for stores from several threads.
+    type Atomic: FromBytes + IntoBytes + Send + Sync;
+
+    /// A number known to be in range.
+    fn of(number: usize) -> Self;
+    /// The number.
+    fn get(self) -> usize;
+    /// With the mark of the last reference.
+    fn marked(self) -> Self;
+    /// Without the mark, and whether it was there.
+    fn split(self) -> (Self, bool);
+    /// Stores, in no particular order.
+    fn store(to: &Self::Atomic, value: Self);
+    /// Adds, and returns what was there.
+    fn add(to: &Self::Atomic, value: usize) -> usize;
+    /// Takes one off, and returns what is left.
+    fn take(from: &Self::Atomic) -> usize;
+}
+
+macro_rules! number {
+    ($width:ty, $atomic:ty) => {
+        impl Number for $width {
+            const NONE: Self = Self::MAX;
+            const END: Self = 1 << (Self::BITS - 1);
+            type Atomic = $atomic;
+
+            #[inline(always)]
+            fn of(number: usize) -> Self {
+                number as Self
+            }
+            #[inline(always)]
+            fn get(self) -> usize {
+                self as usize
+            }
+            #[inline(always)]
+            fn marked(self) -> Self {
+                self | Self::END
+            }
+            #[inline(always)]
+            fn split(self) -> (Self, bool) {
+                (self & !Self::END, self & Self::END != 0)
+            }
+            #[inline(always)]
+            fn store(to: &Self::Atomic, value: Self) {
+                to.store(value, Ordering::Relaxed);
+            }
+            #[inline(always)]
+            fn add(to: &Self::Atomic, value: usize) -> usize {
+                to.fetch_add(value as Self, Ordering::Relaxed) as usize
+            }
+            #[inline(always)]
+            fn take(from: &Self::Atomic) -> usize {
+                from.fetch_sub(1, Ordering::Relaxed) as usize - 1
+            }
+        }
+    };
+}
+
+number!(u32, AtomicU32);
+number!(u64, AtomicU64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks<N: Number>() {
+        let number = N::of(12345);
+        assert_eq!(number.split(), (number, false));
+        assert_eq!(number.marked().split(), (number, true));
+        assert_ne!(number.marked(), N::NONE);
+    }
+
+    #[test]
+    fn both_widths_keep_number_and_mark_apart() {
+        marks::<u32>();
+        marks::<u64>();
+    }
+}

@@ -1,0 +1,139 @@
+//! Why objects are alive.
+
+use hprof_format::binary::tags::heap as tag;
+use hprof_format::model::RootKind;
+use rustc_hash::FxHashMap;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Stands for no thread or no frame.
+pub const NOTHING: u32 = u32::MAX;
+
+/// A reason why an object is alive.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub struct GraphRoot {
+    /// The object.
+    pub object: u64,
+    /// The kind, as the tag of its record.
+    pub tag: u32,
+    /// The serial of the thread, or [`NOTHING`].
+    pub thread: u32,
+    /// The frame, 0 being the innermost, or [`NOTHING`].
+    pub frame: u32,
+    /// The trace of a thread object, or [`NOTHING`].
+    pub trace: u32,
+}
+
+impl GraphRoot {
+    pub(super) fn new(object: usize, kind: RootKind) -> Self {
+        let (tag, thread, frame, trace) = match kind {
+            RootKind::Unknown => (tag::ROOT_UNKNOWN, None, None, None),
+            RootKind::JniGlobal { .. } => (tag::ROOT_JNI_GLOBAL, None, None, None),
+            RootKind::JniLocal { thread, frame } => {
+                (tag::ROOT_JNI_LOCAL, Some(thread), frame, None)
+            }
+            RootKind::JavaFrame { thread, frame } => {
+                (tag::ROOT_JAVA_FRAME, Some(thread), frame, None)
+            }
+            RootKind::NativeStack { thread } => (tag::ROOT_NATIVE_STACK, Some(thread), None, None),
+            RootKind::StickyClass => (tag::ROOT_STICKY_CLASS, None, None, None),
+            RootKind::ThreadBlock { thread } => (tag::ROOT_THREAD_BLOCK, Some(thread), None, None),
+            RootKind::MonitorUsed => (tag::ROOT_MONITOR_USED, None, None, None),
+            RootKind::ThreadObject { thread, trace } => {
+                (tag::ROOT_THREAD_OBJECT, Some(thread), None, Some(trace))
+            }
+            RootKind::InternedString => (tag::ROOT_INTERNED_STRING, None, None, None),
+            RootKind::Finalizing => (tag::ROOT_FINALIZING, None, None, None),
+            RootKind::Debugger => (tag::ROOT_DEBUGGER, None, None, None),
+            RootKind::ReferenceCleanup => (tag::ROOT_REFERENCE_CLEANUP, None, None, None),
+            RootKind::VmInternal => (tag::ROOT_VM_INTERNAL, None, None, None),
+            RootKind::JniMonitor { thread, frame } => {
+                (tag::ROOT_JNI_MONITOR, Some(thread), frame, None)
+            }
+        };
+        Self {
+            object: object as u64,
+            tag: u32::from(tag),
+            thread: thread.map_or(NOTHING, |thread| thread.get()),
+            frame: frame.unwrap_or(NOTHING),
+            trace: trace.map_or(NOTHING, |trace| trace.get()),
+        }
+    }
+
+    /// The object's number.
+    pub fn object(&self) -> usize {
+        self.object as usize
+    }
+
+    /// True for the object of a thread.
+    pub fn is_thread(&self) -> bool {
+        self.tag == u32::from(tag::ROOT_THREAD_OBJECT)
+    }
+
+    /// True for what a stack holds.
+    pub fn is_local(&self) -> bool {
+        let tags = [
+            tag::ROOT_JNI_LOCAL,
+            tag::ROOT_JAVA_FRAME,
+            tag::ROOT_NATIVE_STACK,
+            tag::ROOT_THREAD_BLOCK,
+            tag::ROOT_JNI_MONITOR,
+        ];
+        self.thread != NOTHING && tags.iter().any(|&tag| self.tag == u32::from(tag))
+    }
+
+    /// The kind in words, as a noun.
+    pub fn label(&self) -> &'static str {
+        match self.tag as u8 {
+            tag::ROOT_JNI_GLOBAL => "JNI global reference",
+            tag::ROOT_JNI_LOCAL => "JNI local reference",
+            tag::ROOT_JAVA_FRAME => "local variable",
+            tag::ROOT_NATIVE_STACK => "native stack",
+            tag::ROOT_STICKY_CLASS => "class of the boot loader",
+            tag::ROOT_THREAD_BLOCK => "thread block",
+            tag::ROOT_MONITOR_USED => "monitor in use",
+            tag::ROOT_THREAD_OBJECT => "running thread",
+            tag::ROOT_INTERNED_STRING => "interned string",
+            tag::ROOT_FINALIZING => "object to be finalized",
+            tag::ROOT_DEBUGGER => "debugger",
+            tag::ROOT_REFERENCE_CLEANUP => "reference cleanup",
+            tag::ROOT_VM_INTERNAL => "VM internal",
+            tag::ROOT_JNI_MONITOR => "JNI monitor",
+            _ => "root of unknown kind",
+        }
+    }
+}
+
+/// Roots in two groups.
+#[derive(Debug, Default)]
+pub(super) struct Sorted {
+    /// Those that keep their object alive by themselves.
+    pub roots: Vec<GraphRoot>,
+    /// Those of a stack whose thread has an object: the thread keeps them alive. With the
+    /// thread's object.
+    pub locals: Vec<(usize, GraphRoot)>,
+}
+
+/// Puts what is on the stack of a thread under the thread's object.
+pub(super) fn sort(mut all: Vec<GraphRoot>) -> Sorted {
+    all.sort_unstable();
+    all.dedup();
+    let threads: FxHashMap<u32, usize> = (all.iter().filter(|root| root.is_thread()))
+        .map(|root| (root.thread, root.object()))
+        .collect();
+    let mut sorted = Sorted::default();
+    for root in all {
+        match threads.get(&root.thread) {
+            Some(&thread) if root.is_local() => {
+                if thread != root.object() {
+                    sorted.locals.push((thread, root));
+                }
+            }
+            _ => sorted.roots.push(root),
+        }
+    }
+    sorted.locals.sort_unstable();
+    sorted
+}

@@ -1,0 +1,102 @@
+//! What an object keeps alive, by class.
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::snapshot::Snapshot;
+
+/// The objects of a class within some set.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassShare {
+    /// The name of the class.
+    pub name: String,
+    /// The objects.
+    pub objects: u64,
+    /// Their bytes: what they take themselves, or keep alive, as the table has it.
+    pub bytes: u64,
+}
+
+/// An object within some set.
+#[derive(Debug, Clone, Serialize)]
+pub struct ObjectShare {
+    /// The object, by number.
+    pub object: usize,
+    /// Its identifier.
+    pub id: String,
+    /// The object in a few words.
+    pub description: String,
+    /// What it takes itself, in bytes.
+    pub shallow_bytes: u64,
+    /// What it keeps alive, in bytes.
+    pub retained_bytes: u64,
+}
+
+impl ObjectShare {
+    /// An object of a snapshot.
+    pub fn new(snapshot: &Snapshot, object: usize) -> Self {
+        Self {
+            object,
+            id: format!("{:#x}", snapshot.graph().id(object)),
+            description: snapshot.describe(object),
+            shallow_bytes: snapshot.graph().size(object),
+            retained_bytes: snapshot.retained(object),
+        }
+    }
+}
+
+/// All objects at a range of places in the dominator tree, by class, with the bytes that they take
+/// themselves; the largest classes first.
+pub fn classes_in(snapshot: &Snapshot, start: usize, end: usize) -> Vec<ClassShare> {
+    let graph = snapshot.graph();
+    let mut sums = vec![(0u64, 0u64); graph.classes().list().len()];
+    for place in start..end {
+        let object = snapshot.dominators().object(place);
+        let sum = &mut sums[graph.class_of(object) as usize];
+        sum.0 += 1;
+        sum.1 += graph.size(object);
+    }
+    let sums = sums.into_iter().enumerate().filter(|(_, sum)| sum.0 > 0);
+    sorted(snapshot, sums.map(|(class, sum)| (class as u32, sum)))
+}
+
+/// The objects directly under a place in the dominator tree, by class, with the bytes that they
+/// keep alive; those that keep most first.
+pub fn children_by_class(snapshot: &Snapshot, place: Option<usize>) -> Vec<ClassShare> {
+    let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    for child in snapshot.dominators().children(place) {
+        let object = snapshot.dominators().object(child);
+        let sum = sums.entry(snapshot.graph().class_of(object)).or_default();
+        sum.0 += 1;
+        sum.1 += snapshot.dominators().retained(child);
+    }
+    sorted(snapshot, sums.into_iter())
+}
+
+/// The objects directly under a place that keep most alive.
+pub fn largest_in(snapshot: &Snapshot, place: Option<usize>, most: usize) -> Vec<ObjectShare> {
+    let largest = snapshot.dominators().largest_children(place, most);
+    (largest.into_iter())
+        .map(|child| ObjectShare::new(snapshot, snapshot.dominators().object(child)))
+        .collect()
+}
+
+fn sorted(snapshot: &Snapshot, sums: impl Iterator<Item = (u32, (u64, u64))>) -> Vec<ClassShare> {
+    // Several loaders may have classes of one name.
+    let mut by_name: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
+    for (class, (objects, bytes)) in sums {
+        let name = snapshot.graph().classes().get(class).name.as_str();
+        let sum = by_name.entry(name).or_default();
+        sum.0 += objects;
+        sum.1 += bytes;
+    }
+    let mut shares: Vec<ClassShare> = by_name
+        .into_iter()
+        .map(|(name, (objects, bytes))| ClassShare {
+            name: name.to_owned(),
+            objects,
+            bytes,
+        })
+        .collect();
+    shares.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+    shares
+}

@@ -1,0 +1,386 @@
+//! Finds suspects in the dominator tree.
+
+use std::io;
+
+use rustc_hash::FxHashMap;
+
+use super::fill::{children_by_class, classes_in, largest_in};
+use super::sites::sites_of;
+use super::words::{self, Held};
+use super::{Leaks, Suspect};
+use crate::paths::{Path, ShortestPaths};
+use crate::snapshot::{EdgeKind, Snapshot};
+
+/// What to look for.
+#[derive(Debug, Clone, Copy)]
+pub struct LeakOptions {
+    /// The share of the live heap from which something is a suspect, from 0 to 1.
+    pub threshold: f64,
+    /// The largest number of suspects.
+    pub most: usize,
+}
+
+impl Default for LeakOptions {
+    fn default() -> Self {
+        Self {
+            threshold: 0.1,
+            most: 10,
+        }
+    }
+}
+
+/// A place goes down to its largest child as long as that keeps so much of what the first had.
+const MAIN_SHARE: f64 = 0.7;
+/// Objects of one class that follow one another are a list from so many on.
+const LIST: usize = 16;
+/// Members of a group that are looked at.
+const SAMPLE: usize = 200;
+/// The share of a group's paths that lead through what is said to hold the group.
+const COMMON: f64 = 0.8;
+
+/// Something that keeps much alive.
+struct Candidate {
+    /// Places in the dominator tree, the largest first.
+    members: Vec<usize>,
+    /// How many there are in all.
+    count: u64,
+    bytes: u64,
+    /// The class, if the members are suspected for their number.
+    group: Option<String>,
+}
+
+/// Finds the suspects of a snapshot.
+///
+/// # Errors
+/// If there is no room for the paths.
+pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
+    let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
+    Ok(leaks_with(snapshot, &paths, options))
+}
+
+/// Finds the suspects of a snapshot whose shortest paths are known.
+pub fn leaks_with(snapshot: &Snapshot, paths: &ShortestPaths, options: LeakOptions) -> Leaks {
+    let live_bytes = snapshot.dominators().live_bytes();
+    let threshold = ((live_bytes as f64 * options.threshold) as u64).max(1);
+    let mut candidates = candidates(snapshot, threshold);
+    if candidates.is_empty() {
+        // Nothing stands out; the largest object is what there is to show.
+        let top = snapshot.dominators().largest_children(None, 1);
+        candidates.extend(top.into_iter().map(|place| Candidate {
+            members: vec![place],
+            count: 1,
+            bytes: snapshot.dominators().retained(place),
+            group: None,
+        }));
+    }
+    candidates.sort_by(|a, b| {
+        b.bytes
+            .cmp(&a.bytes)
+            .then_with(|| a.members.cmp(&b.members))
+    });
+    candidates.truncate(options.most.max(1) * 4);
+    let mut suspects: Vec<(String, Suspect)> = Vec::new();
+    for candidate in candidates {
+        let (signature, suspect) = suspect(snapshot, paths, &candidate, live_bytes);
+        match suspects.iter_mut().find(|(other, _)| *other == signature) {
+            Some((_, first)) => join(first, suspect),
+            None => suspects.push((signature, suspect)),
+        }
+    }
+    let mut suspects: Vec<Suspect> = suspects.into_iter().map(|(_, suspect)| suspect).collect();
+    suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained_bytes));
+    suspects.truncate(options.most.max(1));
+    let covered: u64 = suspects.iter().map(|suspect| suspect.retained_bytes).sum();
+    Leaks {
+        live_bytes,
+        live_objects: snapshot.dominators().len() as u64,
+        threshold: options.threshold,
+        suspects,
+        other_bytes: live_bytes.saturating_sub(covered),
+    }
+}
+
+/// Adds a suspect to one that is held in the same way.
+fn join(first: &mut Suspect, other: Suspect) {
+    first.count += other.count;
+    first.retained_bytes += other.retained_bytes;
+    first.share += other.share;
+    words::join(first);
+}
+
+fn candidates(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
+    let dominators = snapshot.dominators();
+    let mut found = Vec::new();
+    let mut todo = vec![None];
+    while let Some(place) = todo.pop() {
+        let (mut big, mut rest) = (Vec::new(), 0);
+        for child in dominators.children(place) {
+            match dominators.retained(child) {
+                bytes if bytes >= threshold => big.push(child),
+                bytes => rest += bytes,
+            }
+        }
+        match place {
+            None => found.extend(groups(snapshot, threshold)),
+            Some(place) if big.is_empty() || rest >= threshold => found.push(Candidate {
+                members: vec![place],
+                count: 1,
+                bytes: if big.is_empty() {
+                    dominators.retained(place)
+                } else {
+                    rest
+                },
+                group: None,
+            }),
+            Some(_) => {}
+        }
+        todo.extend(big.into_iter().map(Some));
+    }
+    found
+}
+
+/// Objects under the roots that keep little alive each, but much as a class.
+fn groups(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    let small = || {
+        let children = dominators.children(None);
+        children.filter(|&child| {
+            let object = dominators.object(child);
+            dominators.retained(child) < threshold && graph.class_of_object(object).is_none()
+        })
+    };
+    let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    for child in small() {
+        let sum = sums
+            .entry(graph.class_of(dominators.object(child)))
+            .or_default();
+        sum.0 += 1;
+        sum.1 += dominators.retained(child);
+    }
+    sums.retain(|_, sum| sum.1 >= threshold);
+    let group = |(class, (count, bytes)): (u32, (u64, u64))| {
+        let mut members: Vec<usize> = small()
+            .filter(|&child| graph.class_of(dominators.object(child)) == class)
+            .collect();
+        members.sort_by_key(|&place| (std::cmp::Reverse(dominators.retained(place)), place));
+        members.truncate(SAMPLE);
+        Candidate {
+            members,
+            count,
+            bytes,
+            group: Some(graph.classes().get(class).name.clone()),
+        }
+    };
+    sums.into_iter().map(group).collect()
+}
+
+/// Goes down from a place to where memory piles up.
+fn accumulation_point(snapshot: &Snapshot, start: usize) -> usize {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    let class = |place| graph.class_of(dominators.object(place));
+    let enough = dominators.retained(start) as f64 * MAIN_SHARE;
+    let mut way = vec![start];
+    let mut at = start;
+    while let Some(&next) = dominators.largest_children(Some(at), 1).first() {
+        if (dominators.retained(next) as f64) < enough {
+            break;
+        }
+        way.push(next);
+        at = next;
+    }
+    // In a list each node dominates the next one; the list starts with the first.
+    let run = way
+        .iter()
+        .rev()
+        .take_while(|&&place| class(place) == class(at))
+        .count();
+    if run >= LIST {
+        return way[way.len() - run];
+    }
+    at
+}
+
+fn suspect(
+    snapshot: &Snapshot,
+    paths: &ShortestPaths,
+    candidate: &Candidate,
+    live_bytes: u64,
+) -> (String, Suspect) {
+    let dominators = snapshot.dominators();
+    let first = candidate.members[0];
+    // A group of instances is held together by what most of their paths lead through.
+    let common = candidate.group.is_some().then(|| {
+        let members = candidate
+            .members
+            .iter()
+            .map(|&place| dominators.object(place));
+        deepest_common(paths, members)
+    });
+    let place = match &candidate.group {
+        Some(_) => first,
+        None => accumulation_point(snapshot, first),
+    };
+    let shared = match common {
+        Some(common) => common,
+        None => shared_holder(snapshot, paths, place),
+    };
+    let (point, inner) = match (&candidate.group, shared) {
+        (Some(_), Some(common)) => (common, None),
+        (Some(_), None) => {
+            let inner = accumulation_point(snapshot, first);
+            (dominators.object(inner), Some(inner))
+        }
+        (None, Some(common)) => (common, Some(place)),
+        (None, None) => (dominators.object(place), Some(place)),
+    };
+    let mut objects = paths.to(point).unwrap_or_else(|| vec![point]);
+    // A part of a collection that keeps less alive than the collection says less.
+    while let [.., above, last] = objects[..]
+        && candidate.group.is_none()
+        && snapshot.retained(last) < snapshot.retained(above) / 2
+    {
+        objects.pop();
+    }
+    let point = objects.last().copied().unwrap_or(point);
+    let path = Path::new(snapshot, &objects);
+    let (children, largest) = match (&candidate.group, inner) {
+        (Some(name), None) => (
+            vec![super::ClassShare {
+                name: name.clone(),
+                objects: candidate.count,
+                bytes: candidate.bytes,
+            }],
+            (candidate.members.iter().take(10))
+                .map(|&place| super::ObjectShare::new(snapshot, dominators.object(place)))
+                .collect(),
+        ),
+        (_, inner) => {
+            let place = inner.unwrap_or(place);
+            (
+                children_by_class(snapshot, Some(place)),
+                largest_in(snapshot, Some(place), 10),
+            )
+        }
+    };
+    let mut contents = Vec::new();
+    if candidate.group.is_some() {
+        let mut sums: FxHashMap<String, (u64, u64)> = FxHashMap::default();
+        for &member in &candidate.members {
+            for share in classes_in(snapshot, member, dominators.end(member)) {
+                let sum = sums.entry(share.name).or_default();
+                sum.0 += share.objects;
+                sum.1 += share.bytes;
+            }
+        }
+        contents.extend(
+            sums.into_iter()
+                .map(|(name, (objects, bytes))| super::ClassShare {
+                    name,
+                    objects,
+                    bytes,
+                }),
+        );
+        contents.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+    } else {
+        contents = classes_in(snapshot, place, dominators.end(place));
+    }
+    let sample = match candidate.group {
+        Some(_) => candidate.members.clone(),
+        None => dominators.children(Some(place)).take(SAMPLE).collect(),
+    };
+    let sites = sites_of(
+        snapshot,
+        sample.into_iter().map(|place| dominators.object(place)),
+        3,
+    );
+    let held = Held {
+        candidate_count: candidate.count,
+        group: candidate.group.as_deref(),
+        path: &path,
+        objects: &objects,
+        bytes: candidate.bytes,
+        live_bytes,
+        children: &children,
+        contents: &contents,
+        sites: &sites,
+    };
+    let (headline, sentences) = words::explain(snapshot, &held);
+    let signature = signature(snapshot, &path, &objects, candidate);
+    let mut suspect = Suspect {
+        headline,
+        sentences,
+        retained_bytes: candidate.bytes,
+        share: candidate.bytes as f64 / live_bytes.max(1) as f64,
+        count: candidate.count,
+        accumulation_point: point,
+        accumulation_id: format!("{:#x}", snapshot.graph().id(point)),
+        path,
+        children,
+        largest,
+        contents,
+        sites,
+    };
+    suspect.children.truncate(20);
+    suspect.contents.truncate(20);
+    (signature, suspect)
+}
+
+/// What most shortest paths to what a place keeps alive directly lead through, if that lies
+/// deeper: objects that two collections share are dominated by neither of them.
+fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: usize) -> Option<usize> {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    let own = dominators.object(place);
+    let class = children_by_class(snapshot, Some(place));
+    let class = &class.first()?.name;
+    let members = dominators
+        .children(Some(place))
+        .map(|child| dominators.object(child));
+    let mut members = members.filter(|&o| graph.classes().get(graph.class_of(o)).name == *class);
+    let sample: Vec<usize> = members.by_ref().step_by(7).take(SAMPLE).collect();
+    if sample.len() < 2 {
+        return None;
+    }
+    let common = deepest_common(paths, sample.into_iter())?;
+    (common != own && paths.to(common)?.contains(&own)).then_some(common)
+}
+
+/// The object farthest from the roots that most shortest paths to some objects lead through.
+fn deepest_common(paths: &ShortestPaths, objects: impl Iterator<Item = usize>) -> Option<usize> {
+    let mut counts: FxHashMap<usize, (u64, usize)> = FxHashMap::default();
+    let mut all = 0;
+    for object in objects {
+        let path = paths.to(object)?;
+        all += 1;
+        for (depth, &step) in path[..path.len() - 1].iter().enumerate() {
+            let count = counts.entry(step).or_default();
+            count.0 += 1;
+            count.1 = depth;
+        }
+    }
+    let enough = (all as f64 * COMMON).max(2.0);
+    let common = counts
+        .into_iter()
+        .filter(|(_, count)| count.0 as f64 >= enough);
+    let deepest = common.max_by_key(|&(object, (_, depth))| (depth, object));
+    deepest.map(|(object, _)| object)
+}
+
+/// Equal for suspects that are held in the same way: the classes and fields of the path.
+fn signature(snapshot: &Snapshot, path: &Path, objects: &[usize], candidate: &Candidate) -> String {
+    let mut signature = String::new();
+    for (step, &object) in path.steps.iter().zip(objects) {
+        if let Some(edge) = &step.edge {
+            match edge.kind {
+                EdgeKind::Element => signature.push_str("[]"),
+                _ => signature.push_str(&edge.to_string()),
+            }
+        }
+        match snapshot.graph().class_of_object(object) {
+            Some(_) => signature.push_str(&step.description),
+            None => signature.push_str(snapshot.class_name(object)),
+        }
+        signature.push('\n');
+    }
+    signature.push_str(candidate.group.as_deref().unwrap_or_default());
+    signature
+}

@@ -1,0 +1,62 @@
+//! Leak suspects: what keeps an unexpected part of the heap alive, and how.
+//!
+//! The search goes down the dominator tree along all objects that keep at least a given share of
+//! the heap alive, to where that memory spreads over many small objects: the accumulation point.
+//! Objects that are small by themselves are looked at by class. Suspects with equal paths are one.
+
+mod fill;
+mod find;
+mod sites;
+mod words;
+
+use serde::Serialize;
+
+use crate::paths::Path;
+
+pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_in};
+pub use find::{LeakOptions, leaks, leaks_with};
+pub use sites::{AllocationSite, sites_of};
+
+/// All suspects of a dump.
+#[derive(Debug, Clone, Serialize)]
+pub struct Leaks {
+    /// The bytes of all objects that are reached from roots.
+    pub live_bytes: u64,
+    /// Their number.
+    pub live_objects: u64,
+    /// The share of the live heap from which something is a suspect.
+    pub threshold: f64,
+    /// The suspects, the largest first.
+    pub suspects: Vec<Suspect>,
+    /// What is left beside all suspects, in bytes.
+    pub other_bytes: u64,
+}
+
+/// What keeps an unexpected part of the heap alive.
+#[derive(Debug, Clone, Serialize)]
+pub struct Suspect {
+    /// What is suspected, in one sentence.
+    pub headline: String,
+    /// What is known about it, in sentences.
+    pub sentences: Vec<String>,
+    /// What is kept alive, in bytes.
+    pub retained_bytes: u64,
+    /// The share of the live heap, from 0 to 1.
+    pub share: f64,
+    /// How many objects are suspected together; 1 for a single one.
+    pub count: u64,
+    /// The object at which memory piles up, by number; of a group the largest.
+    pub accumulation_point: usize,
+    /// Its identifier.
+    pub accumulation_id: String,
+    /// The shortest path from a root to the accumulation point.
+    pub path: Path,
+    /// What the accumulation point keeps alive directly, by class.
+    pub children: Vec<ClassShare>,
+    /// The largest objects among these.
+    pub largest: Vec<ObjectShare>,
+    /// All that is kept alive, by class.
+    pub contents: Vec<ClassShare>,
+    /// Where it was allocated, if the dump tells.
+    pub sites: Vec<AllocationSite>,
+}

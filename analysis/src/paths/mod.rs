@@ -1,0 +1,98 @@
+//! Why an object is alive: the ways from the roots to it.
+
+mod merged;
+mod shortest;
+
+use serde::Serialize;
+
+use crate::snapshot::{Edge, Snapshot};
+
+pub use merged::{MergedNode, merged};
+pub use shortest::ShortestPaths;
+
+/// A way from a root to an object.
+#[derive(Debug, Clone, Serialize)]
+pub struct Path {
+    /// Why the first object is alive.
+    pub root: String,
+    /// The objects, from the root on.
+    pub steps: Vec<Step>,
+}
+
+/// An object on a path.
+#[derive(Debug, Clone, Serialize)]
+pub struct Step {
+    /// How the object before keeps this one alive; none for the first one.
+    pub edge: Option<Edge>,
+    /// The object, by number.
+    pub object: usize,
+    /// Its identifier.
+    pub id: String,
+    /// The object in a few words.
+    pub description: String,
+    /// What it keeps alive, in bytes.
+    pub retained_bytes: u64,
+}
+
+impl Path {
+    /// A path in words.
+    pub fn new(snapshot: &Snapshot, objects: &[usize]) -> Self {
+        let root = objects
+            .first()
+            .map_or(String::new(), |&first| root(snapshot, first));
+        let steps = objects.iter().enumerate().map(|(index, &object)| Step {
+            edge: (index > 0).then(|| snapshot.edge(objects[index - 1], object)),
+            object,
+            id: format!("{:#x}", snapshot.graph().id(object)),
+            description: snapshot.describe(object),
+            retained_bytes: snapshot.retained(object),
+        });
+        Self {
+            root,
+            steps: steps.collect(),
+        }
+    }
+
+    /// The last step.
+    pub fn end(&self) -> Option<&Step> {
+        self.steps.last()
+    }
+}
+
+/// Why a root is alive, in words.
+pub fn root(snapshot: &Snapshot, object: usize) -> String {
+    let roots = snapshot.graph().roots_of(object);
+    // A thread says more than that something of the VM refers to it.
+    let root = roots.iter().find(|root| root.is_thread()).or(roots.first());
+    root.map_or("root".to_owned(), |root| snapshot.root_in_words(root))
+}
+
+/// The shortest paths to an object that reach it in different ways, at most `most`, the shortest
+/// first: each comes in from another object that refers to it.
+pub fn alternatives(
+    snapshot: &Snapshot,
+    paths: &ShortestPaths,
+    object: usize,
+    most: usize,
+) -> Vec<Vec<usize>> {
+    let mut found: Vec<Vec<usize>> = Vec::new();
+    let Some(shortest) = paths.to(object) else {
+        return found;
+    };
+    for (referrer, _) in snapshot.referrers(object) {
+        let Some(mut path) = paths.to(referrer) else {
+            continue;
+        };
+        if !path.contains(&object) {
+            path.push(object);
+            found.push(path);
+        }
+    }
+    if !snapshot.graph().roots_of(object).is_empty() {
+        found.push(vec![object]);
+    }
+    found.sort_by_key(|path| (path.len(), *path != shortest));
+    found.dedup();
+    found.truncate(most);
+    found
+}

@@ -1,0 +1,193 @@
+//! Shortest paths from the roots to all objects.
+
+use std::io;
+
+use crate::graph::{Array, Graph, Links, Number, Store, Width};
+
+/// The tree of a breadth-first search from all roots.
+#[derive(Debug)]
+pub enum ShortestPaths {
+    /// With numbers of four bytes.
+    Narrow(Breadth<u32>),
+    /// With numbers of eight bytes.
+    Wide(Breadth<u64>),
+}
+
+/// The tree of a breadth-first search.
+#[derive(Debug)]
+pub struct Breadth<N> {
+    /// By object: the one before it, itself for roots, none if it is not reached.
+    before: Array<N>,
+    /// The objects that are reached, the nearest first.
+    order: Array<N>,
+    reached: usize,
+}
+
+impl ShortestPaths {
+    /// Searches a graph.
+    ///
+    /// # Errors
+    /// If the store cannot hold its arrays.
+    pub fn new(graph: &Graph, store: &Store) -> io::Result<Self> {
+        let roots: Vec<usize> = graph.roots().iter().map(|root| root.object()).collect();
+        Ok(match graph.width() {
+            Width::Narrow(references) => {
+                Self::Narrow(search(&graph.links(references), &roots, None, store)?)
+            }
+            Width::Wide(references) => {
+                Self::Wide(search(&graph.links(references), &roots, None, store)?)
+            }
+        })
+    }
+
+    /// Searches a graph as if some objects were not in it.
+    ///
+    /// # Errors
+    /// If the store cannot hold its arrays.
+    pub fn without(
+        graph: &Graph,
+        store: &Store,
+        left_out: &dyn Fn(usize) -> bool,
+    ) -> io::Result<Self> {
+        let roots: Vec<usize> = graph.roots().iter().map(|root| root.object()).collect();
+        let left_out = Some(left_out);
+        Ok(match graph.width() {
+            Width::Narrow(references) => {
+                Self::Narrow(search(&graph.links(references), &roots, left_out, store)?)
+            }
+            Width::Wide(references) => {
+                Self::Wide(search(&graph.links(references), &roots, left_out, store)?)
+            }
+        })
+    }
+
+    /// The objects on the shortest path to one, from the root to itself.
+    pub fn to(&self, object: usize) -> Option<Vec<usize>> {
+        let mut path = vec![object];
+        let mut at = object;
+        loop {
+            let before = self.before(at)?;
+            if before == at {
+                break;
+            }
+            path.push(before);
+            at = before;
+        }
+        path.reverse();
+        Some(path)
+    }
+
+    /// The object before one; itself if it is a root, `None` if it is not reached.
+    #[inline]
+    pub fn before(&self, object: usize) -> Option<usize> {
+        fn before<N: Number>(paths: &Breadth<N>, object: usize) -> Option<usize> {
+            let before = *paths.before.get(object)?;
+            (before != N::NONE).then(|| before.get())
+        }
+        match self {
+            Self::Narrow(paths) => before(paths, object),
+            Self::Wide(paths) => before(paths, object),
+        }
+    }
+
+    /// The number of objects that are reached.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Narrow(paths) => paths.reached,
+            Self::Wide(paths) => paths.reached,
+        }
+    }
+
+    /// True if no object is reached.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The object that is reached at a position, the nearest first.
+    #[inline]
+    pub fn reached_at(&self, position: usize) -> usize {
+        match self {
+            Self::Narrow(paths) => paths.order[position].get(),
+            Self::Wide(paths) => paths.order[position].get(),
+        }
+    }
+}
+
+fn search<N: Number>(
+    links: &Links<'_, N>,
+    roots: &[usize],
+    left_out: Option<&dyn Fn(usize) -> bool>,
+    store: &Store,
+) -> io::Result<Breadth<N>> {
+    let mut before = store.filled(links.count(), N::NONE)?;
+    let mut order = store.zeros::<N>(links.count())?;
+    let mut reached = 0;
+    {
+        let (before, order) = (&mut *before, &mut *order);
+        let is_out = |object: usize| left_out.is_some_and(|is_out| is_out(object));
+        for &root in roots {
+            if before[root] == N::NONE && !is_out(root) {
+                before[root] = N::of(root);
+                order[reached] = N::of(root);
+                reached += 1;
+            }
+        }
+        let mut next = 0;
+        while next < reached {
+            let object = order[next];
+            next += 1;
+            links.each(object.get(), |target| {
+                if before[target] == N::NONE && !is_out(target) {
+                    before[target] = object;
+                    order[reached] = N::of(target);
+                    reached += 1;
+                }
+            });
+        }
+    }
+    Ok(Breadth {
+        before,
+        order,
+        reached,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::References;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn paths_are_as_short_as_relaxation_finds_them(
+            lists in prop::collection::vec(prop::collection::vec(0usize..30, 0..4), 30),
+            roots in prop::collection::vec(0usize..30, 0..4),
+        ) {
+            let references = References::<u32>::of_lists(&lists);
+            let class_of = vec![0; lists.len()];
+            let links = Links::new(&references, &class_of, &[None]);
+            let paths = search(&links, &roots, None, &Store::memory()).unwrap();
+            let paths = ShortestPaths::Narrow(paths);
+            // Bellman's relaxation, until nothing changes.
+            let mut distance = vec![usize::MAX; lists.len()];
+            roots.iter().for_each(|&root| distance[root] = 1);
+            for _ in 0..lists.len() {
+                for (from, list) in lists.iter().enumerate() {
+                    for &to in list {
+                        distance[to] = distance[to].min(distance[from].saturating_add(1));
+                    }
+                }
+            }
+            for (object, &distance) in distance.iter().enumerate() {
+                let path = paths.to(object);
+                prop_assert_eq!(path.as_ref().map_or(usize::MAX, Vec::len), distance);
+                let Some(path) = path else { continue };
+                prop_assert!(roots.contains(&path[0]));
+                prop_assert!(path.windows(2).all(|step| lists[step[0]].contains(&step[1])));
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Objects and references in words.
+
+use hprof_format::binary::SubRecord;
+
+use super::Snapshot;
+use super::values::Value;
+use crate::graph::{ClassKind, GraphRoot, NOTHING};
+
+/// How one object keeps another one alive.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Edge {
+    /// What kind of reference.
+    pub kind: EdgeKind,
+    /// The name of the field, the index of the element, or a word.
+    pub name: String,
+}
+
+/// What kind of reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EdgeKind {
+    /// A field of an instance.
+    Field,
+    /// A static field.
+    Static,
+    /// An element of an array.
+    Element,
+    /// A constant of a class.
+    Constant,
+    /// What a thread's stack holds.
+    Local,
+    /// An object's class, or a class's super class, loader, signers or domain.
+    Class,
+    /// A class of a loader.
+    DefinedClass,
+    /// Not known.
+    Unknown,
+}
+
+impl std::fmt::Display for Edge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kind {
+            EdgeKind::Field => write!(f, ".{}", self.name),
+            EdgeKind::Static => write!(f, ".{} (static)", self.name),
+            EdgeKind::Element => write!(f, "[{}]", self.name),
+            EdgeKind::Constant => write!(f, " constant {}", self.name),
+            EdgeKind::Local | EdgeKind::Class | EdgeKind::DefinedClass | EdgeKind::Unknown => {
+                write!(f, " {}", self.name)
+            }
+        }
+    }
+}
+
+/// Characters of a string that a line shows.
+const PREVIEW: usize = 60;
+
+impl Snapshot {
+    /// An object in a few words: its class, and what tells it from others of the class.
+    pub fn describe(&self, object: usize) -> String {
+        if let Some(class) = self.graph.class_of_object(object) {
+            return format!("class {}", self.graph.classes().get(class).name);
+        }
+        let name = self.class_name(object);
+        match self.detail(object) {
+            Some(detail) => format!("{name} {detail}"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// What tells an object from others of its class, if that can be said in a few words.
+    pub fn detail(&self, object: usize) -> Option<String> {
+        let class = self.graph.class_of(object);
+        let classes = self.graph.classes();
+        let name = classes.get(class).name.as_str();
+        if name.ends_with("[]") || matches!(classes.get(class).kind, ClassKind::Primitives(_)) {
+            let length = self.array_length(object)?;
+            return Some(format!("of {} elements", grouped(length)));
+        }
+        if name == "java.lang.String" {
+            let text = self.string(object, PREVIEW + 1)?;
+            return Some(quoted(&text, PREVIEW));
+        }
+        if let Some(boxed) = self.boxed(object) {
+            return Some(boxed);
+        }
+        if let Some(collection) = self.collection(object) {
+            return Some(match (collection.kind, collection.size) {
+                (super::CollectionKind::Map, 1) => "with 1 entry".to_owned(),
+                (super::CollectionKind::Map, size) => format!("with {} entries", grouped(size)),
+                (_, 1) => "with 1 element".to_owned(),
+                (_, size) => format!("with {} elements", grouped(size)),
+            });
+        }
+        if classes.is_a(class, "java.lang.Thread") {
+            return self.thread_name(object).map(|name| quoted(&name, PREVIEW));
+        }
+        if classes.is_a(class, "java.lang.ClassLoader") {
+            let name = self.field_object(object, "name");
+            let name = name.and_then(|name| self.string(name, PREVIEW))?;
+            return Some(quoted(&name, PREVIEW));
+        }
+        if classes.is_a(class, "java.lang.Enum") {
+            let name = self.field_object(object, "name")?;
+            return self.string(name, PREVIEW);
+        }
+        None
+    }
+
+    /// The value in a box such as `java.lang.Integer` or `java.util.concurrent.atomic.AtomicLong`.
+    fn boxed(&self, object: usize) -> Option<String> {
+        let is_box = matches!(
+            self.class_name(object),
+            "java.lang.Boolean"
+                | "java.lang.Character"
+                | "java.lang.Byte"
+                | "java.lang.Short"
+                | "java.lang.Integer"
+                | "java.lang.Long"
+                | "java.lang.Float"
+                | "java.lang.Double"
+                | "java.util.concurrent.atomic.AtomicInteger"
+                | "java.util.concurrent.atomic.AtomicLong"
+                | "java.util.concurrent.atomic.AtomicBoolean"
+        );
+        match self.field(object, "value").filter(|_| is_box)? {
+            Value::Boolean(value) => Some(value.to_string()),
+            Value::Char(value) => Some(format!("'{}'", value.escape_debug())),
+            Value::Integer(value) => Some(value.to_string()),
+            Value::Float(value) => Some(value.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The name of a thread object.
+    pub fn thread_name(&self, thread: usize) -> Option<String> {
+        let name = self.field_object(thread, "name")?;
+        if let Some(text) = self.string(name, 200) {
+            return Some(text);
+        }
+        // Up to JDK 8 the field holds a char[].
+        let chars = self
+            .primitives(name, 200)
+            .into_iter()
+            .map(|value| match value {
+                Value::Char(unit) => unit,
+                _ => '?',
+            });
+        let text: String = chars.collect();
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// How `from` keeps `to` alive; the first way if there are several.
+    pub fn edge(&self, from: usize, to: usize) -> Edge {
+        self.edge_in_record(from, to).unwrap_or_else(|| Edge {
+            kind: EdgeKind::Unknown,
+            name: "refers to".to_owned(),
+        })
+    }
+
+    fn edge_in_record(&self, from: usize, to: usize) -> Option<Edge> {
+        let id = self.graph.id(to);
+        let edge = |kind, name: &str| {
+            let name = name.to_owned();
+            Some(Edge { kind, name })
+        };
+        let classes = self.graph.classes();
+        if let Some(class) = self.graph.class_of_object(from) {
+            let class = classes.get(class);
+            let is_reference = |field: &&crate::graph::Static| field.type_code <= 2;
+            let mut statics = class.statics.iter().filter(is_reference);
+            if let Some(field) = statics.find(|field| field.bits == id) {
+                return edge(EdgeKind::Static, &field.name);
+            }
+            if let Some(constant) = class.constants.iter().find(|c| c.bits == id) {
+                return edge(EdgeKind::Constant, &constant.name);
+            }
+            let words = [
+                (class.super_id, "super class"),
+                (class.loader, "class loader"),
+                (class.signers, "signers"),
+                (class.domain, "protection domain"),
+            ];
+            let word = words.iter().find(|(other, _)| *other == id)?.1;
+            return edge(EdgeKind::Class, word);
+        }
+        let (_, record) = self.graph.locate(&self.file, from)?;
+        match record {
+            SubRecord::Instance { .. } => {
+                let mut fields = self.fields(from).into_iter();
+                if let Some(field) = fields.find(|field| field.value == Value::Object(to)) {
+                    return edge(EdgeKind::Field, &field.name);
+                }
+            }
+            SubRecord::ObjectArray { elements, .. } => {
+                if let Some(index) = elements.iter().position(|element| element == id) {
+                    return edge(EdgeKind::Element, &index.to_string());
+                }
+            }
+            _ => {}
+        }
+        let locals = self.graph.locals();
+        let start = locals.partition_point(|local| local.0 < from);
+        let mut locals = locals[start..].iter().take_while(|local| local.0 == from);
+        if let Some((_, local)) = locals.find(|(_, local)| local.object() == to) {
+            return Some(Edge {
+                kind: EdgeKind::Local,
+                name: self.local_in_words(local),
+            });
+        }
+        if self.graph.class_of_object(to) == Some(self.graph.class_of(from)) {
+            return edge(EdgeKind::Class, "class");
+        }
+        let class = classes.get(self.graph.class_of_object(to)?);
+        if class.loader == self.graph.id(from) {
+            return edge(EdgeKind::DefinedClass, "defined class");
+        }
+        None
+    }
+
+    /// What a stack holds, with the method: `local variable in App.run(App.java:10)`.
+    pub fn local_in_words(&self, local: &GraphRoot) -> String {
+        match self.frame_of(local) {
+            Some(frame) => format!("{} in {frame}", local.label()),
+            None => local.label().to_owned(),
+        }
+    }
+
+    /// The method whose frame holds a local.
+    pub fn frame_of(&self, local: &GraphRoot) -> Option<String> {
+        if local.frame == NOTHING {
+            return None;
+        }
+        let frames = self.stack(local.thread)?;
+        frames.get(local.frame as usize).cloned()
+    }
+
+    /// Why a root is alive, in words.
+    pub fn root_in_words(&self, root: &GraphRoot) -> String {
+        if root.is_thread() {
+            return match self.thread_name(root.object()) {
+                Some(name) => format!("running thread {}", quoted(&name, PREVIEW)),
+                None => "running thread".to_owned(),
+            };
+        }
+        self.local_in_words(root)
+    }
+}
+
+/// A number with commas between thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Text in quotation marks, cut, without control characters.
+pub(crate) fn quoted(text: &str, most: usize) -> String {
+    let clean = |c: char| if c.is_control() { '\u{b7}' } else { c };
+    let mut short: String = text.chars().take(most).map(clean).collect();
+    if text.chars().nth(most).is_some() {
+        short.push('\u{2026}');
+    }
+    format!("\"{short}\"")
+}

@@ -1,0 +1,384 @@
+//! The index of a dump: its graph and dominators in a file, to be mapped when the dump is opened
+//! again.
+//!
+//! A file begins with a prelude of 64 bytes: the magic, the version, and where the head lies. Then
+//! come arrays of numbers in the byte order of the machine, each at a multiple of 64 bytes, and at
+//! the end the head in JSON, which says what the index was made of and where each array lies.
+
+use std::fs::{self, File};
+use std::hash::Hasher;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use hprof_format::binary::IdSize;
+use memmap2::Mmap;
+use rustc_hash::FxHasher;
+use serde::{Deserialize, Serialize};
+use zerocopy::IntoBytes;
+
+use super::open::map_file;
+use crate::contents::DamageLog;
+use crate::dominators::{Dominators, Sums, Tree};
+use crate::graph::{
+    Array, Blocks, Class, Classes, Follow, Gaps, Graph, GraphRoot, IdMap, IdMapHead, Number,
+    References, Width,
+};
+use crate::heap::{Layout, LayoutSource};
+
+const MAGIC: &[u8; 8] = b"hprof-rs";
+/// Raised with every change of the layout, so that older indexes are made anew.
+const VERSION: u32 = 1;
+const PRELUDE: u64 = 64;
+
+/// What an index is made of. Another dump, or another way to look at it, has another index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Key {
+    bytes: u64,
+    modified_nanos: u128,
+    sample: u64,
+    dump: u64,
+    follow: Follow,
+    wide: bool,
+    little_endian: bool,
+}
+
+impl Key {
+    pub fn new(
+        path: &Path,
+        file: &[u8],
+        dump: usize,
+        follow: &Follow,
+        wide: bool,
+    ) -> io::Result<Self> {
+        let modified = fs::metadata(path)?.modified()?;
+        let modified = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Self {
+            bytes: file.len() as u64,
+            modified_nanos: modified.as_nanos(),
+            sample: sample(file),
+            dump: dump as u64,
+            follow: follow.clone(),
+            wide,
+            little_endian: cfg!(target_endian = "little"),
+        })
+    }
+}
+
+/// A hash of the start, the end and places between.
+fn sample(file: &[u8]) -> u64 {
+    const PART: usize = 4096;
+    let mut hasher = FxHasher::default();
+    let places = 64.min(file.len() / PART + 1);
+    for place in 0..places {
+        let start = (file.len().saturating_sub(PART) / places.max(1)) * place;
+        hasher.write(&file[start..(start + PART).min(file.len())]);
+    }
+    hasher.write(&file[file.len().saturating_sub(PART)..]);
+    hasher.finish()
+}
+
+/// What is no array.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    key: Key,
+    four_byte_ids: bool,
+    is_android: bool,
+    ids: IdMapHead,
+    classes: Vec<Class>,
+    chunks: Vec<u64>,
+    heaps: Vec<(u32, String)>,
+    layout: Layout,
+    layout_source: LayoutSource,
+    gaps: Gaps,
+    damage: DamageLog,
+    is_wide: bool,
+    has_wide_sums: bool,
+    /// Start and bytes of each array.
+    arrays: Vec<(u64, u64)>,
+}
+
+/// Where the index of a dump lies: beside it, or in a folder.
+pub(crate) fn path_of(dump: &Path, folder: Option<&Path>) -> Option<PathBuf> {
+    let mut name = dump.file_name()?.to_owned();
+    name.push(".hprof-rs-index");
+    Some(match folder {
+        Some(folder) => folder.join(name),
+        None => dump.with_file_name(name),
+    })
+}
+
+/// The arrays of a graph and its dominators, in the order of the file.
+fn arrays<'a, N: Number>(
+    graph: &'a Graph,
+    ids: &'a [u8],
+    references: &'a References<N>,
+    tree: &'a Tree<N>,
+    locals: &'a (Vec<u64>, Vec<GraphRoot>),
+    passed_over: &'a [u64],
+) -> Vec<&'a [u8]> {
+    let mut arrays = vec![
+        ids,
+        graph.class_of.bytes(),
+        graph.units.bytes(),
+        graph.roots.as_bytes(),
+        locals.0.as_bytes(),
+        locals.1.as_bytes(),
+        passed_over.as_bytes(),
+        graph.blocks.list.bytes(),
+        references.start.bytes(),
+        tree.objects.bytes(),
+        tree.places.bytes(),
+        tree.spans.bytes(),
+        tree.above.bytes(),
+        match &tree.sums {
+            Sums::Narrow(sums) => sums.bytes(),
+            Sums::Wide(sums) => sums.bytes(),
+        },
+    ];
+    arrays.extend(references.chunks.iter().map(|chunk| chunk.bytes()));
+    arrays
+}
+
+/// Writes an index. It appears under its name when it is complete.
+pub(crate) fn write(
+    path: &Path,
+    key: Key,
+    graph: &Graph,
+    dominators: &Dominators,
+) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let (head_of_ids, ids) = graph.ids.parts();
+    let locals: (Vec<u64>, Vec<GraphRoot>) = (graph.locals.iter())
+        .map(|&(thread, root)| (thread as u64, root))
+        .unzip();
+    let passed_over: Vec<u64> = (graph.passed_over.iter())
+        .flat_map(|&(from, to)| [from, to])
+        .collect();
+    let (arrays, chunks, has_wide_sums) = match (&graph.width, dominators) {
+        (Width::Narrow(references), Dominators::Narrow(tree)) => (
+            arrays(graph, ids, references, tree, &locals, &passed_over),
+            references
+                .chunks
+                .iter()
+                .map(|chunk| chunk.len() as u64)
+                .collect(),
+            matches!(tree.sums, Sums::Wide(_)),
+        ),
+        (Width::Wide(references), Dominators::Wide(tree)) => (
+            arrays(graph, ids, references, tree, &locals, &passed_over),
+            references
+                .chunks
+                .iter()
+                .map(|chunk| chunk.len() as u64)
+                .collect(),
+            matches!(tree.sums, Sums::Wide(_)),
+        ),
+        _ => {
+            return Err(io::Error::other(
+                "graph and dominators are of different widths",
+            ));
+        }
+    };
+    let (file, named) = Unnamed::new(folder)?;
+    let mut out = BufWriter::with_capacity(1 << 20, &file);
+    let mut at = PRELUDE;
+    out.write_all(&[0; PRELUDE as usize])?;
+    let mut places = Vec::new();
+    for bytes in arrays {
+        let padding = at.next_multiple_of(PRELUDE) - at;
+        out.write_all(&[0; PRELUDE as usize][..padding as usize])?;
+        at += padding;
+        out.write_all(bytes)?;
+        places.push((at, bytes.len() as u64));
+        at += bytes.len() as u64;
+    }
+    let head = Head {
+        key,
+        four_byte_ids: graph.id_size == IdSize::Four,
+        is_android: graph.is_android,
+        ids: head_of_ids,
+        classes: graph.classes.list().to_vec(),
+        chunks,
+        heaps: graph.heaps.clone(),
+        layout: graph.layout,
+        layout_source: graph.layout_source,
+        gaps: graph.gaps,
+        damage: graph.damage.clone(),
+        is_wide: matches!(graph.width, Width::Wide(_)),
+        has_wide_sums,
+        arrays: places,
+    };
+    let head = serde_json::to_vec(&head)?;
+    out.write_all(&head)?;
+    out.flush()?;
+    drop(out);
+    let mut prelude = Vec::new();
+    prelude.extend(MAGIC);
+    prelude.extend(VERSION.to_le_bytes());
+    prelude.extend([0; 4]);
+    prelude.extend(at.to_le_bytes());
+    prelude.extend((head.len() as u64).to_le_bytes());
+    prelude.extend(hash(&head).to_le_bytes());
+    let mut file_ref = &file;
+    file_ref.seek(SeekFrom::Start(0))?;
+    file_ref.write_all(&prelude)?;
+    named.publish(&file, path)
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// A file that gets its name at the end, so that whoever is killed before leaves nothing behind.
+struct Unnamed {
+    /// On file systems that cannot give names to unnamed files.
+    temporary: Option<tempfile::TempPath>,
+}
+
+impl Unnamed {
+    fn new(folder: &Path) -> io::Result<(File, Self)> {
+        use rustix::fs::{Mode, OFlags, open};
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match open(folder, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok((file.into(), Self { temporary: None })),
+            Err(_) => {
+                let (file, path) = tempfile::NamedTempFile::new_in(folder)?.into_parts();
+                let temporary = Some(path);
+                Ok((file, Self { temporary }))
+            }
+        }
+    }
+
+    fn publish(self, file: &File, path: &Path) -> io::Result<()> {
+        if let Some(temporary) = self.temporary {
+            return temporary.persist(path).map_err(|error| error.error);
+        }
+        // As open(2) describes for O_TMPFILE.
+        use rustix::fs::{AtFlags, CWD, linkat};
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        // A link cannot replace a file, but a rename can.
+        let mut new = path.as_os_str().to_owned();
+        new.push(format!(".{}", std::process::id()));
+        linkat(CWD, own, CWD, &new, AtFlags::SYMLINK_FOLLOW)?;
+        fs::rename(&new, path).inspect_err(|_| {
+            let _ = fs::remove_file(&new);
+        })
+    }
+}
+
+/// The graph and dominators in an index; `None` if it is not of this dump, or of another version.
+pub(crate) fn read(path: &Path, key: &Key) -> Option<(Graph, Dominators)> {
+    let file = File::open(path).ok()?;
+    let map = Arc::new(map_file(&file).ok()?);
+    let prelude = map.get(..PRELUDE as usize)?;
+    let number = |at: usize| prelude[at..at + 8].try_into().map(u64::from_le_bytes).ok();
+    if &prelude[..8] != MAGIC || prelude[8..12] != VERSION.to_le_bytes() {
+        return None;
+    }
+    let start = usize::try_from(number(16)?).ok()?;
+    let length = usize::try_from(number(24)?).ok()?;
+    let head = map.get(start..start.checked_add(length)?)?;
+    if hash(head) != number(32)? || start + length != map.len() {
+        return None;
+    }
+    let head: Head = serde_json::from_slice(head).ok()?;
+    if head.key != *key {
+        return None;
+    }
+    if head.is_wide {
+        let (graph, dominators) = assemble::<u64>(head, &map)?;
+        Some((graph(Width::Wide), Dominators::Wide(dominators)))
+    } else {
+        let (graph, dominators) = assemble::<u32>(head, &map)?;
+        Some((graph(Width::Narrow), Dominators::Narrow(dominators)))
+    }
+}
+
+/// Makes a graph once it is known which width its references are.
+type Finish<N> = Box<dyn FnOnce(fn(References<N>) -> Width) -> Graph>;
+
+fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N>)> {
+    let mut places = head.arrays.iter();
+    let mut place = || {
+        let &(start, bytes) = places.next()?;
+        Some((usize::try_from(start).ok()?, usize::try_from(bytes).ok()?))
+    };
+    macro_rules! next {
+        ($element:ty) => {{
+            let (start, bytes) = place()?;
+            Array::<$element>::of_index(map, start, bytes)?
+        }};
+    }
+    let (start, bytes) = place()?;
+    let ids = IdMap::of_index(head.ids, map, start, bytes)?;
+    let class_of = next!(u32);
+    let units = next!(u32);
+    let roots = next!(GraphRoot).to_vec();
+    let threads = next!(u64);
+    let local_roots = next!(GraphRoot);
+    let passed_over = next!(u64);
+    let blocks = next!(crate::graph::Block);
+    let start = next!(N);
+    let tree = Tree {
+        objects: next!(N),
+        places: next!(N),
+        spans: next!(N),
+        above: next!(N),
+        sums: if head.has_wide_sums {
+            Sums::Wide(next!(u64))
+        } else {
+            Sums::Narrow(next!(u32))
+        },
+    };
+    let mut chunks = Vec::new();
+    for &length in &head.chunks {
+        let chunk = next!(N);
+        if chunk.len() as u64 != length {
+            return None;
+        }
+        chunks.push(chunk);
+    }
+    let count = ids.len();
+    let lengths = [class_of.len(), units.len(), start.len(), tree.places.len()];
+    if lengths.iter().any(|&length| length != count) || threads.len() != local_roots.len() {
+        return None;
+    }
+    let id_size = if head.four_byte_ids {
+        IdSize::Four
+    } else {
+        IdSize::Eight
+    };
+    let locals = (threads.iter().zip(local_roots.iter()))
+        .map(|(&thread, &root)| (thread as usize, root))
+        .collect();
+    let passed_over = passed_over.chunks_exact(2).map(|p| (p[0], p[1])).collect();
+    let references = References { start, chunks };
+    let finish = move |width: fn(References<N>) -> Width| Graph {
+        id_size,
+        is_android: head.is_android,
+        ids,
+        classes: Classes::of_list(head.classes, id_size),
+        width: width(references),
+        class_of,
+        units,
+        roots,
+        locals,
+        passed_over,
+        blocks: Blocks::new(blocks),
+        heaps: head.heaps,
+        layout: head.layout,
+        layout_source: head.layout_source,
+        gaps: head.gaps,
+        damage: head.damage,
+        follow: head.key.follow,
+    };
+    Some((Box::new(finish), tree))
+}

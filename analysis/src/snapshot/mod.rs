@@ -1,0 +1,105 @@
+//! A heap dump that is ready to be asked: the file, its graph and its dominators.
+
+mod collections;
+mod describe;
+pub(crate) mod index;
+mod open;
+mod referrers;
+mod threads;
+mod values;
+
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use crate::contents::Contents;
+use crate::dominators::Dominators;
+use crate::graph::{Graph, Store};
+
+pub use collections::{Collection, CollectionKind};
+pub(crate) use describe::grouped;
+pub use describe::{Edge, EdgeKind};
+pub use open::{IndexPlace, OpenOptions, SnapshotError, Stage};
+pub use threads::{Local, ThreadInfo};
+pub use values::{FieldValue, Value};
+
+/// A heap dump that is ready to be asked.
+pub struct Snapshot {
+    /// The name to show.
+    pub name: String,
+    pub(crate) file: Arc<Mmap>,
+    pub(crate) contents: Contents,
+    pub(crate) dump: usize,
+    pub(crate) graph: Graph,
+    pub(crate) dominators: Dominators,
+    pub(crate) store: Store,
+    pub(crate) index: IndexState,
+}
+
+/// What became of the index.
+#[derive(Debug)]
+pub enum IndexState {
+    /// None was asked for, or the file is too small for one to be of use.
+    None,
+    /// It was there.
+    Used,
+    /// It was made.
+    Written,
+    /// It could not be written.
+    Failed(std::io::Error),
+}
+
+impl Snapshot {
+    /// The bytes of the dump.
+    pub fn file(&self) -> &[u8] {
+        &self.file
+    }
+
+    /// What the file holds outside of its heap dumps.
+    pub fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    /// The number of the heap dump within the file, from 0.
+    pub fn dump(&self) -> usize {
+        self.dump
+    }
+
+    /// What became of the index.
+    pub fn index(&self) -> &IndexState {
+        &self.index
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The dominator tree.
+    pub fn dominators(&self) -> &Dominators {
+        &self.dominators
+    }
+
+    /// Where large arrays are to be kept.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What an object keeps alive, itself included, in bytes; 0 for objects that no root reaches.
+    pub fn retained(&self, object: usize) -> u64 {
+        let place = self.dominators.place(object);
+        place.map_or(0, |place| self.dominators.retained(place))
+    }
+
+    /// The name of an object's class.
+    pub fn class_name(&self, object: usize) -> &str {
+        let class = self.graph.class_of(object);
+        &self.graph.classes().get(class).name
+    }
+
+    /// Tells the system that no part of the file is needed for now, so that the process seems no
+    /// larger than what it works on.
+    pub fn forget_file(&self) {
+        crate::input::forget(&self.file, 0..self.file.len());
+    }
+}

@@ -1,0 +1,258 @@
+//! Makes a snapshot of a file.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use thiserror::Error;
+
+use super::{IndexState, Snapshot, index};
+use crate::contents::{Contents, ReadError, read_outline};
+use crate::dominators::Dominators;
+use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
+use crate::input::{Input, OpenError, Source};
+
+/// What takes long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// A compressed file or a pipe is written to a temporary file.
+    Unpacking,
+    /// The dump is passed over, twice. Bytes count.
+    Graph {
+        /// All the bytes there will be.
+        total: u64,
+    },
+    /// Dominators are worked out.
+    Dominators,
+    /// The index is written.
+    Index,
+}
+
+/// Where the index of a dump lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexPlace {
+    /// There is none.
+    Nowhere,
+    /// Beside the dump, if the dump is so large that one is of use.
+    Beside,
+    /// In a folder.
+    Folder(PathBuf),
+}
+
+/// Smaller dumps are read in less time than it takes to look at the answer.
+const INDEXED: usize = 32 << 20;
+
+/// How to make a snapshot.
+#[derive(Clone)]
+pub struct OpenOptions<'a> {
+    /// The number of the heap dump in the file, from 0; the last one if there is none.
+    pub dump: Option<usize>,
+    /// Which references keep objects alive.
+    pub follow: Follow,
+    /// The memory that the process may occupy, in bytes.
+    pub memory: Option<u64>,
+    /// Where temporary files go that keep memory below the limit.
+    pub scratch: PathBuf,
+    /// The number of threads to use; 0 for as many as the machine has.
+    pub threads: usize,
+    /// Where the index is looked for, and written to.
+    pub index: IndexPlace,
+    /// True for object numbers of eight bytes, however few there are.
+    pub wide: bool,
+    /// Is told how many bytes a stage has done since the last call, from any thread.
+    pub progress: &'a (dyn Fn(Stage, u64) + Sync),
+}
+
+impl Default for OpenOptions<'_> {
+    fn default() -> Self {
+        Self {
+            dump: None,
+            follow: Follow::default(),
+            memory: None,
+            scratch: std::env::temp_dir(),
+            threads: 0,
+            index: IndexPlace::Nowhere,
+            wide: false,
+            progress: &|_, _| {},
+        }
+    }
+}
+
+/// Why there is no snapshot.
+#[derive(Debug, Error)]
+pub enum SnapshotError {
+    /// The file cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// There is no room.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// There is no graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The file has no heap dump.
+    #[error("{0}")]
+    NoDump(String),
+}
+
+/// The file in memory. What cannot be mapped is unpacked into a temporary file first.
+pub(crate) fn map(input: Input, options: &OpenOptions<'_>) -> io::Result<Mmap> {
+    let mut stream = match input.source {
+        Source::Mapped(map) => return Ok(map),
+        Source::Stream(stream) => stream,
+    };
+    let mut file = tempfile::tempfile_in(&options.scratch)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let length = match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            // A compressed file that is cut short: what came before counts.
+            Err(_) => break,
+        };
+        file.write_all(&buffer[..length])?;
+        (options.progress)(Stage::Unpacking, length as u64);
+    }
+    map_file(&file)
+}
+
+pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
+    // SAFETY: the map is only read, as bytes, which have no invalid values. If another process
+    // cuts the file meanwhile, access ends this process with SIGBUS; that is the contract of
+    // every program that maps files, and no memory is corrupted.
+    unsafe { Mmap::map(file) }
+}
+
+impl Snapshot {
+    /// Makes a snapshot of a file, or of standard input for the path `-`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or holds no such heap dump. Damage is no error.
+    pub fn open(path: &Path, options: &OpenOptions<'_>) -> Result<Self, SnapshotError> {
+        let input = Input::open(path)?;
+        let name = input.name.clone();
+        let is_file = input.mapped().is_some();
+        let file = Arc::new(map(input, options)?);
+        let folder = match &options.index {
+            IndexPlace::Beside if is_file && file.len() >= INDEXED => None,
+            IndexPlace::Folder(folder) if is_file => Some(folder.as_path()),
+            _ => return Self::of_map(name, file, options),
+        };
+        let Some(index) = index::path_of(path, folder) else {
+            return Self::of_map(name, file, options);
+        };
+        let contents = read_outline(&file)?;
+        let dump = select_dump(&name, &contents, options.dump)?;
+        let key = index::Key::new(path, &file, dump, &options.follow, options.wide)?;
+        if let Some((graph, dominators)) = index::read(&index, &key) {
+            return Ok(Self {
+                name,
+                store: store(options, &file)?,
+                file,
+                contents,
+                dump,
+                graph,
+                dominators,
+                index: IndexState::Used,
+            });
+        }
+        let mut snapshot = Self::build(name, file, contents, dump, options)?;
+        (options.progress)(Stage::Index, 0);
+        let written = index::write(&index, key, &snapshot.graph, &snapshot.dominators);
+        snapshot.index = match written {
+            Ok(()) => IndexState::Written,
+            Err(error) => IndexState::Failed(error),
+        };
+        Ok(snapshot)
+    }
+
+    /// Makes a snapshot of a file in memory, without an index.
+    ///
+    /// # Errors
+    /// If it is no binary file with such a heap dump.
+    pub fn of_map(
+        name: String,
+        file: Arc<Mmap>,
+        options: &OpenOptions<'_>,
+    ) -> Result<Self, SnapshotError> {
+        let contents = read_outline(&file)?;
+        let dump = select_dump(&name, &contents, options.dump)?;
+        Self::build(name, file, contents, dump, options)
+    }
+
+    fn build(
+        name: String,
+        file: Arc<Mmap>,
+        contents: Contents,
+        dump: usize,
+        options: &OpenOptions<'_>,
+    ) -> Result<Self, SnapshotError> {
+        let store = store(options, &file)?;
+        let total = 2 * file.len() as u64;
+        let graph = Graph::new(
+            &file,
+            &contents,
+            dump,
+            GraphOptions {
+                follow: &options.follow,
+                store: &store,
+                threads: options.threads,
+                wide: options.wide,
+                progress: &|bytes| (options.progress)(Stage::Graph { total }, bytes),
+                forget: &|range| crate::input::forget(&file, range),
+            },
+        )?;
+        (options.progress)(Stage::Dominators, 0);
+        let dominators = Dominators::new(&graph, &store, options.threads)?;
+        Ok(Self {
+            name,
+            file,
+            contents,
+            dump,
+            graph,
+            dominators,
+            store,
+            index: IndexState::None,
+        })
+    }
+}
+
+fn store(options: &OpenOptions<'_>, file: &Arc<Mmap>) -> io::Result<Store> {
+    let store = match options.memory {
+        Some(limit) => Store::limited(limit, options.scratch.clone())?,
+        None => Store::memory(),
+    };
+    store.watch_map(file);
+    Ok(store)
+}
+
+/// The number of the heap dump that is asked for.
+pub(crate) fn select_dump(
+    name: &str,
+    contents: &Contents,
+    wanted: Option<usize>,
+) -> Result<usize, SnapshotError> {
+    let count = contents.dumps.len();
+    if count == 0 {
+        let advice = match contents.text_dumps.is_empty() {
+            true => "`hprof-rs summary` shows what it has",
+            false => "its heap dump is in text; take dumps with format=b to have them analysed",
+        };
+        let message = format!("{name} holds no binary heap dump: {advice}");
+        return Err(SnapshotError::NoDump(message));
+    }
+    match wanted {
+        Some(dump) if dump < count => Ok(dump),
+        Some(dump) => Err(SnapshotError::NoDump(format!(
+            "{name} holds {count} heap dumps, not {}",
+            dump + 1
+        ))),
+        None => Ok(count - 1),
+    }
+}

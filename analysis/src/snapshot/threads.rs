@@ -1,0 +1,92 @@
+//! Threads with their stacks and what those hold.
+
+use hprof_format::ids::{ThreadSerial, TraceSerial};
+
+use super::Snapshot;
+use crate::graph::{GraphRoot, NOTHING};
+
+/// A thread of a dump.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct ThreadInfo {
+    /// The thread object, by number.
+    pub object: usize,
+    /// Its serial.
+    pub serial: u32,
+    /// Its name.
+    pub name: Option<String>,
+    /// What the thread keeps alive, in bytes: its object and the locals of its stack.
+    pub retained_bytes: u64,
+    /// The methods on its stack, innermost first.
+    pub stack: Vec<String>,
+    /// What the stack holds.
+    pub locals: Vec<Local>,
+}
+
+/// An object that a stack holds.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Local {
+    /// The index of the frame within the stack, if that is known.
+    pub frame: Option<u32>,
+    /// The kind in words.
+    pub kind: &'static str,
+    /// The object, by number.
+    pub object: usize,
+}
+
+impl Snapshot {
+    /// The methods on the stack of the thread with a serial, innermost first.
+    pub fn stack(&self, serial: u32) -> Option<Vec<String>> {
+        let stacks = &self.contents.stacks;
+        let root = (self.graph.roots().iter()).find(|r| r.is_thread() && r.thread == serial);
+        let trace = root.filter(|root| root.trace != NOTHING);
+        let own = trace.and_then(|root| stacks.trace(TraceSerial::new(root.trace)));
+        // Dumps of the Serviceability Agent name a dummy trace in the root, so a trace that names
+        // the thread goes before that.
+        let own = own.filter(|trace| !trace.frames.is_empty());
+        let frames = match own {
+            Some(trace) => trace.frames.clone(),
+            None => {
+                let serial = ThreadSerial::new(serial);
+                let mut all = stacks.traces().into_iter();
+                let found = all.find(|(_, trace)| trace.thread == Some(serial))?;
+                found.1.frames.clone()
+            }
+        };
+        let in_words = |&frame| {
+            let frame = stacks.frame(frame);
+            format!("{}({})", frame.name(), frame.place())
+        };
+        Some(frames.iter().map(in_words).collect())
+    }
+
+    /// All threads that have an object, those that retain most first.
+    pub fn threads(&self) -> Vec<ThreadInfo> {
+        let locals = self.graph.locals();
+        let info = |root: &GraphRoot| {
+            let object = root.object();
+            let start = locals.partition_point(|local| local.0 < object);
+            let own = locals[start..].iter().take_while(|local| local.0 == object);
+            let local = |(_, local): &(usize, GraphRoot)| Local {
+                frame: (local.frame != NOTHING).then_some(local.frame),
+                kind: local.label(),
+                object: local.object(),
+            };
+            let of_record = self.contents.thread(ThreadSerial::new(root.thread));
+            let of_record = of_record.and_then(|thread| thread.name.clone());
+            ThreadInfo {
+                object,
+                serial: root.thread,
+                name: self.thread_name(object).or(of_record),
+                retained_bytes: self.retained(object),
+                stack: self.stack(root.thread).unwrap_or_default(),
+                locals: own.map(local).collect(),
+            }
+        };
+        let threads = self.graph.roots().iter().filter(|root| root.is_thread());
+        let mut threads: Vec<ThreadInfo> = threads.map(info).collect();
+        threads.sort_by(|a, b| {
+            (b.retained_bytes.cmp(&a.retained_bytes)).then_with(|| a.serial.cmp(&b.serial))
+        });
+        threads
+    }
+}

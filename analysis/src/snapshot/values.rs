@@ -1,0 +1,238 @@
+//! Reads the values of objects out of the dump.
+
+use hprof_format::binary::{BasicType, IdSize, SubRecord};
+use serde::Serialize;
+
+use super::Snapshot;
+use crate::graph::Static;
+
+/// A value of a field or element.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", content = "value", rename_all = "lowercase")]
+pub enum Value {
+    /// No object.
+    Null,
+    /// An object, by number.
+    Object(usize),
+    /// An object that the file lacks, by identifier.
+    Missing(u64),
+    /// A boolean.
+    Boolean(bool),
+    /// A character.
+    Char(char),
+    /// A number without a fraction.
+    Integer(i64),
+    /// A number with a fraction, as Java would print it.
+    Float(f64),
+}
+
+/// A field with its value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FieldValue {
+    /// The name.
+    pub name: String,
+    /// The class that declares it, by number.
+    pub class: u32,
+    /// The value.
+    pub value: Value,
+}
+
+impl Value {
+    /// The object, if it is one that the file has.
+    pub fn object(&self) -> Option<usize> {
+        match self {
+            Self::Object(object) => Some(*object),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one without a fraction.
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(integer) => Some(*integer),
+            _ => None,
+        }
+    }
+}
+
+impl Snapshot {
+    /// The value in the bytes of a field.
+    pub(crate) fn value(&self, basic_type: BasicType, bytes: &[u8]) -> Option<Value> {
+        let width = match basic_type {
+            BasicType::Object => self.graph.id_size().bytes(),
+            other => other.width(IdSize::Eight),
+        };
+        let bytes = bytes.get(..width)?;
+        let bits = bytes
+            .iter()
+            .fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
+        Some(self.value_of_bits(basic_type, bits))
+    }
+
+    fn value_of_bits(&self, basic_type: BasicType, bits: u64) -> Value {
+        match basic_type {
+            BasicType::Object if bits == 0 => Value::Null,
+            BasicType::Object => {
+                (self.graph.number(bits)).map_or(Value::Missing(bits), Value::Object)
+            }
+            BasicType::Boolean => Value::Boolean(bits != 0),
+            BasicType::Char => {
+                let unit = char::from_u32(bits as u16 as u32);
+                Value::Char(unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            }
+            BasicType::Float => Value::Float(f64::from(f32::from_bits(bits as u32))),
+            BasicType::Double => Value::Float(f64::from_bits(bits)),
+            BasicType::Byte => Value::Integer(i64::from(bits as i8)),
+            BasicType::Short => Value::Integer(i64::from(bits as i16)),
+            BasicType::Int => Value::Integer(i64::from(bits as i32)),
+            BasicType::Long => Value::Integer(bits as i64),
+        }
+    }
+
+    /// The value of a static field.
+    pub fn static_value(&self, field: &Static) -> Value {
+        let basic_type = BasicType::from_code(field.type_code).unwrap_or(BasicType::Long);
+        self.value_of_bits(basic_type, field.bits)
+    }
+
+    /// The fields of an instance that is no array, those of its class first, then those of its
+    /// super class, and so on.
+    pub fn fields(&self, object: usize) -> Vec<FieldValue> {
+        let Some((_, SubRecord::Instance { values, .. })) = self.graph.locate(&self.file, object)
+        else {
+            return Vec::new();
+        };
+        let class = self.graph.class_of(object);
+        let fields = self.graph.classes().fields(class);
+        fields
+            .filter_map(|placed| {
+                let bytes = values.get(placed.offset..)?;
+                Some(FieldValue {
+                    name: placed.field.name.clone(),
+                    class: placed.class,
+                    value: self.value(placed.field.basic_type(), bytes)?,
+                })
+            })
+            .collect()
+    }
+
+    /// The value of the first field with a name.
+    pub fn field(&self, object: usize, name: &str) -> Option<Value> {
+        let Some((_, SubRecord::Instance { values, .. })) = self.graph.locate(&self.file, object)
+        else {
+            return None;
+        };
+        self.field_of(self.graph.class_of(object), values, name)
+    }
+
+    /// The value of the first field with a name, among the values of an instance of a class.
+    pub(crate) fn field_of(&self, class: u32, values: &[u8], name: &str) -> Option<Value> {
+        let mut fields = self.graph.classes().fields(class);
+        let placed = fields.find(|placed| placed.field.name == name)?;
+        self.value(placed.field.basic_type(), values.get(placed.offset..)?)
+    }
+
+    /// The object that a field refers to.
+    pub fn field_object(&self, object: usize, name: &str) -> Option<usize> {
+        self.field(object, name)?.object()
+    }
+
+    /// The elements of an array of references.
+    pub fn elements(&self, array: usize) -> Vec<Value> {
+        let Some((_, SubRecord::ObjectArray { elements, .. })) =
+            self.graph.locate(&self.file, array)
+        else {
+            return Vec::new();
+        };
+        let element = |id| self.value_of_bits(BasicType::Object, id);
+        elements.iter().map(element).collect()
+    }
+
+    /// The number of elements of an array.
+    pub fn array_length(&self, array: usize) -> Option<u64> {
+        match self.graph.locate(&self.file, array)?.1 {
+            SubRecord::ObjectArray { elements, .. } => Some(elements.len() as u64),
+            SubRecord::PrimitiveArray {
+                element, values, ..
+            } => Some((values.len() / element.width(IdSize::Eight)) as u64),
+            SubRecord::PrimitiveArrayNoData { length, .. } => Some(u64::from(length)),
+            _ => None,
+        }
+    }
+
+    /// The first `most` elements of a primitive array.
+    pub fn primitives(&self, array: usize, most: usize) -> Vec<Value> {
+        let Some((
+            _,
+            SubRecord::PrimitiveArray {
+                element, values, ..
+            },
+        )) = self.graph.locate(&self.file, array)
+        else {
+            return Vec::new();
+        };
+        let chunks = values.chunks_exact(element.width(IdSize::Eight)).take(most);
+        chunks
+            .filter_map(|bytes| self.value(element, bytes))
+            .collect()
+    }
+
+    /// The text of a `java.lang.String`, at most so many characters of it.
+    ///
+    /// `value` is a `char[]` up to JDK 8, of which older ones use the part from `offset` on, and
+    /// since JDK 9 a `byte[]` in Latin-1 or UTF-16 (JEP 254). Android has either, and up to
+    /// version 8 no `coder`.
+    pub fn string(&self, object: usize, most: usize) -> Option<String> {
+        let class = self.graph.class_of(object);
+        if self.graph.classes().get(class).name != "java.lang.String" {
+            return None;
+        }
+        let (_, SubRecord::Instance { values, .. }) = self.graph.locate(&self.file, object)? else {
+            return None;
+        };
+        let integer = |name| self.field_of(class, values, name)?.integer();
+        let array = self.field_of(class, values, "value")?.object()?;
+        let coder = integer("coder").unwrap_or(0);
+        let part = integer("offset").zip(integer("count"));
+        let SubRecord::PrimitiveArray {
+            element, values, ..
+        } = self.graph.locate(&self.file, array)?.1
+        else {
+            return None;
+        };
+        text(element, coder, values, part, most)
+    }
+}
+
+/// The text in the array of a string. UTF-16 in bytes has the byte order of the VM, which the file
+/// does not tell; all of today's are little-endian.
+pub(crate) fn text(
+    element: BasicType,
+    coder: i64,
+    values: &[u8],
+    part: Option<(i64, i64)>,
+    most: usize,
+) -> Option<String> {
+    let units = |from: fn([u8; 2]) -> u16, values: &[u8]| {
+        let units = values.chunks_exact(2).map(|unit| from([unit[0], unit[1]]));
+        let units: Vec<u16> = units.take(most).collect();
+        String::from_utf16_lossy(&units)
+    };
+    Some(match element {
+        BasicType::Char => {
+            let range = part.and_then(|(offset, count)| {
+                let start = usize::try_from(offset).ok()?.checked_mul(2)?;
+                let bytes = usize::try_from(count).ok()?.checked_mul(2)?;
+                values.get(start..start.checked_add(bytes)?)
+            });
+            units(u16::from_be_bytes, range.unwrap_or(values))
+        }
+        BasicType::Byte if coder == 1 => units(u16::from_le_bytes, values),
+        BasicType::Byte => values
+            .iter()
+            .take(most)
+            .map(|&byte| char::from(byte))
+            .collect(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,148 @@
+//! `hprof-rs leaks`: what keeps an unexpected part of the heap alive.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use hprof_analysis::leaks::{LeakOptions, Leaks, Suspect, leaks};
+use hprof_analysis::paths::Path;
+use serde_json::json;
+
+use crate::render::screen::{Style, bytes, count, percent, plural, print, print_json, printable};
+use crate::snapshot::{self, HeapArguments};
+
+/// Find what keeps an unexpected part of the heap alive, and say so in plain sentences.
+///
+/// A suspect is an object that alone keeps at least a tenth of the live heap alive, or a class
+/// whose objects do so together. The path shows the shortest way from a root of the collector to
+/// the place where memory piles up; what is named behind `keeps` would be free without it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct LeaksCommand {
+    #[command(flatten)]
+    heap: HeapArguments,
+
+    /// The share of the live heap, in percent, from which something is a suspect.
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
+    threshold: f64,
+
+    /// The largest number of suspects.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    top: usize,
+
+    /// Print JSON, with exact numbers.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs leaks heap.hprof
+  hprof-rs leaks --threshold 2 --top 20 heap.hprof
+  hprof-rs leaks --json heap.hprof | jq '.suspects[0].headline'";
+
+impl LeaksCommand {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        anyhow::ensure!(
+            self.threshold > 0.0 && self.threshold <= 100.0,
+            "--threshold is a share in percent, above 0 and up to 100"
+        );
+        let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
+        let options = LeakOptions {
+            threshold: self.threshold / 100.0,
+            most: self.top,
+        };
+        let leaks = leaks(&snapshot, options)?;
+        if self.json {
+            return print_json(&json!({
+                "file": snapshot.name,
+                "notes": snapshot::notes(&snapshot),
+                "leaks": leaks,
+            }));
+        }
+        let mut text = as_text(&leaks, Style::of_stdout());
+        text.push_str(&Style::of_stdout().dim(&snapshot::model(&snapshot)));
+        text.push('\n');
+        print(&text)
+    }
+}
+
+fn as_text(leaks: &Leaks, style: Style) -> String {
+    let mut text = String::new();
+    let is_clear = leaks
+        .suspects
+        .first()
+        .is_some_and(|s| s.share >= leaks.threshold);
+    if !is_clear {
+        text.push_str(&format!(
+            "Nothing keeps {:.0}% of the heap alive by itself. The largest part is:\n\n",
+            100.0 * leaks.threshold
+        ));
+    }
+    for (index, suspect) in leaks.suspects.iter().enumerate() {
+        text.push_str(&one(index + 1, suspect, style));
+    }
+    text.push_str(&format!(
+        "All else: {} of {} live.\n",
+        bytes(leaks.other_bytes),
+        bytes(leaks.live_bytes)
+    ));
+    text
+}
+
+fn one(number: usize, suspect: &Suspect, style: Style) -> String {
+    let mut text = style.bold(&format!("{number}. {}", printable(&suspect.headline)));
+    text.push('\n');
+    for sentence in &suspect.sentences {
+        text.push_str(&format!("   {}\n", printable(sentence)));
+    }
+    text.push_str("\n   Kept alive by\n");
+    text.push_str(&path(&suspect.path, "     ", style));
+    if !suspect.children.is_empty() {
+        text.push_str("\n   Which keeps alive directly\n");
+        for share in suspect.children.iter().take(3) {
+            text.push_str(&format!(
+                "     {:>10}  {:>7}  {}\n",
+                bytes(share.bytes),
+                percent(share.bytes, suspect.retained_bytes),
+                printable(&format!(
+                    "{} of {}",
+                    plural(share.objects, "object", "objects"),
+                    share.name
+                )),
+            ));
+        }
+    }
+    for site in suspect.sites.iter().take(1) {
+        let of = format!("{} of {}", count(site.objects), count(site.of));
+        text.push_str(&format!("\n   Allocated at ({of} looked at)\n"));
+        for frame in &site.stack {
+            text.push_str(&format!("     at {frame}\n"));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// A path, a line for each object; the middle of long ones is left out.
+pub(super) fn path(path: &Path, indent: &str, style: Style) -> String {
+    const ENDS: usize = 12;
+    let mut text = format!("{indent}{}\n", style.dim(&printable(&path.root)));
+    let length = path.steps.len();
+    for (index, step) in path.steps.iter().enumerate() {
+        if length > 2 * ENDS && index == ENDS {
+            text.push_str(&format!("{indent}... {} more\n", length - 2 * ENDS));
+        }
+        if length > 2 * ENDS && (ENDS..length - ENDS).contains(&index) {
+            continue;
+        }
+        let edge = step.edge.as_ref().map_or(String::new(), |edge| {
+            format!("{} \u{2192} ", printable(edge.to_string().trim_start()))
+        });
+        text.push_str(&format!(
+            "{indent}{edge}{}  {}\n",
+            printable(&step.description),
+            style.dim(&format!("{} keeps {}", step.id, bytes(step.retained_bytes))),
+        ));
+    }
+    text
+}

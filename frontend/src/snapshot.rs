@@ -1,0 +1,419 @@
+//! Opens a heap dump for the commands that follow references.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use hprof_analysis::graph::{Follow, ReferenceKind};
+use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, Stage};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::open::DumpArgument;
+use crate::render::screen::{bytes, count, percent};
+
+/// The dump, and how to look at it.
+#[derive(Debug, Args)]
+pub struct HeapArguments {
+    /// A heap dump in binary format, plain or compressed with gzip or zip; `-` for standard input.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    #[command(flatten)]
+    pub look: Look,
+}
+
+/// How to look at a dump.
+#[derive(Debug, Clone, Args)]
+pub struct Look {
+    #[command(flatten)]
+    pub dump: DumpArgument,
+
+    /// The kinds of java.lang.ref.Reference whose referent counts as kept alive.
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "soft"
+    )]
+    pub follow: Vec<Kind>,
+
+    /// A field whose object does not count as kept alive by it, such as
+    /// `com.example.Node.cache`; may be repeated.
+    #[arg(long, value_name = "CLASS.FIELD")]
+    pub without_field: Vec<String>,
+
+    /// Keep the memory of this process below a limit, such as `1500M` or `4G`, by working in files.
+    #[arg(long, value_name = "LIMIT", value_parser = parse_bytes)]
+    pub memory: Option<u64>,
+
+    /// Keep the index in this folder. By default it lies beside the dump, if that has 32 MB or
+    /// more, so that the next command opens it in a moment.
+    #[arg(long, value_name = "DIR", conflicts_with = "no_index")]
+    pub index: Option<PathBuf>,
+
+    /// Neither use nor write an index.
+    #[arg(long)]
+    pub no_index: bool,
+}
+
+/// A kind of `java.lang.ref.Reference`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// None of them.
+    None,
+    /// Soft references, which the VM clears only when memory is short.
+    Soft,
+    /// Weak references.
+    Weak,
+    /// Phantom references.
+    Phantom,
+    /// References of objects with a `finalize` method.
+    Final,
+}
+
+/// Reads a number of bytes such as `1500M`.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        _ => return Err("the unit is k, M or G, as in 1500M".to_owned()),
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "a whole number with an optional unit, as in 1500M".to_owned())?;
+    let bytes = number.checked_mul(1 << shift).ok_or("too large")?;
+    if bytes < 64 << 20 {
+        return Err("at least 64M are needed".to_owned());
+    }
+    Ok(bytes)
+}
+
+impl Look {
+    fn follow(&self) -> anyhow::Result<Follow> {
+        let kind = |kind: &Kind| match kind {
+            Kind::None => None,
+            Kind::Soft => Some(ReferenceKind::Soft),
+            Kind::Weak => Some(ReferenceKind::Weak),
+            Kind::Phantom => Some(ReferenceKind::Phantom),
+            Kind::Final => Some(ReferenceKind::Final),
+        };
+        let mut without = Vec::new();
+        for field in &self.without_field {
+            let (class, name) = field.rsplit_once('.').with_context(|| {
+                format!(
+                    "--without-field {field}: give class and field, as in com.example.Node.cache"
+                )
+            })?;
+            without.push((class.to_owned(), name.to_owned()));
+        }
+        let mut kinds: Vec<ReferenceKind> = self.follow.iter().filter_map(kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        Ok(Follow { kinds, without })
+    }
+}
+
+/// Makes a snapshot, with progress on standard error, and warns of damage.
+///
+/// # Errors
+/// If the file cannot be read or has no such dump.
+pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
+    let bar = Mutex::new(Progress::default());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.map_or_else(|| PathBuf::from("."), Path::to_owned);
+    let options = OpenOptions {
+        dump: look.dump.dump.map(|number| number as usize - 1),
+        follow: look.follow()?,
+        memory: look.memory,
+        scratch: scratch(&folder),
+        index: match (&look.index, look.no_index) {
+            (_, true) => IndexPlace::Nowhere,
+            (Some(folder), _) => IndexPlace::Folder(folder.clone()),
+            (None, _) => IndexPlace::Beside,
+        },
+        progress: &|stage, bytes| {
+            if let Ok(mut bar) = bar.lock() {
+                bar.tell(stage, bytes);
+            }
+        },
+        ..OpenOptions::default()
+    };
+    let snapshot = Snapshot::open(path, &options).with_context(|| path.display().to_string())?;
+    if let Ok(bar) = bar.into_inner() {
+        bar.end();
+    }
+    warn(&snapshot, look);
+    Ok(snapshot)
+}
+
+/// Beside the dump there is likely to be room for files as large; elsewhere if that is read only.
+fn scratch(folder: &Path) -> PathBuf {
+    match tempfile::tempfile_in(folder) {
+        Ok(_) => folder.to_owned(),
+        Err(_) => std::env::temp_dir(),
+    }
+}
+
+/// Says what is missing; the answers are those of the rest.
+fn warn(snapshot: &Snapshot, look: &Look) {
+    let name = &snapshot.name;
+    let dumps = snapshot.contents().dumps.len();
+    if look.dump.dump.is_none() && dumps > 1 {
+        eprintln!(
+            "hprof-rs: {name} holds {dumps} heap dumps; this is the last (--dump N for another)"
+        );
+    }
+    if let IndexState::Failed(error) = snapshot.index() {
+        eprintln!(
+            "hprof-rs: {name}: no index was written ({error}); give a folder with --index DIR, or \
+             --no-index"
+        );
+    }
+    for note in notes(snapshot) {
+        eprintln!("hprof-rs: {name}: {note}");
+    }
+}
+
+/// What is missing in the dump, in sentences.
+pub fn notes(snapshot: &Snapshot) -> Vec<String> {
+    let mut notes = Vec::new();
+    for damage in [&snapshot.contents().damage, snapshot.graph().damage()] {
+        if let Some(first) = damage.entries.first() {
+            notes.push(format!(
+                "{}{}; {} were not read, and what is shown is the rest",
+                first.message,
+                match damage.count {
+                    1 => String::new(),
+                    more => format!(", and {} more damaged places", more - 1),
+                },
+                bytes(damage.lost_bytes)
+            ));
+        }
+    }
+    let graph = snapshot.graph();
+    let gaps = graph.gaps();
+    let references: u64 = gaps.dangling_references;
+    // Dumps of HotSpot refer to a few objects of its archive that they do not hold.
+    if references > 1000 && references > graph.len() as u64 / 1000 {
+        notes.push(format!(
+            "{} references lead to objects that the file lacks",
+            count(references)
+        ));
+    }
+    if gaps.dangling_roots > 0 && gaps.dangling_roots > graph.roots().len() as u64 / 100 {
+        notes.push(format!(
+            "{} roots are objects that the file lacks",
+            count(gaps.dangling_roots)
+        ));
+    }
+    if gaps.without_class > 0 {
+        notes.push(format!(
+            "{} objects are of classes that the file does not describe: their sizes are \
+             estimates and their references unknown",
+            count(gaps.without_class)
+        ));
+    }
+    let live = snapshot.dominators().len();
+    if live == 0 && !graph.is_empty() {
+        notes.push("the file has no roots, so nothing is known to be alive".to_owned());
+    }
+    notes
+}
+
+/// A line on what the figures stand for.
+pub fn model(snapshot: &Snapshot) -> String {
+    use hprof_analysis::heap::LayoutSource;
+    let (layout, source) = snapshot.graph().layout();
+    let layout = match source {
+        LayoutSource::Stated => "Sizes are those that the file states".to_owned(),
+        LayoutSource::Measured => format!(
+            "Sizes as HotSpot lays objects out with {}",
+            layout.describe()
+        ),
+        LayoutSource::Assumed => format!("Sizes assume {}", layout.describe()),
+    };
+    let follow = snapshot.graph().follow();
+    let skipped: Vec<&str> = ReferenceKind::ALL
+        .into_iter()
+        .filter(|kind| !follow.kinds.contains(kind))
+        .map(ReferenceKind::name)
+        .collect();
+    let all = total_bytes(snapshot);
+    let live = snapshot.dominators().live_bytes();
+    let skipped = match skipped.as_slice() {
+        [] => "all references keep objects alive".to_owned(),
+        kinds => format!("{} references keep nothing alive", kinds.join(", ")),
+    };
+    format!(
+        "{layout}; {skipped}. Live: {} in {} objects; not reached from roots: {} ({}).",
+        bytes(live),
+        count(snapshot.dominators().len() as u64),
+        bytes(all - live),
+        percent(all - live, all),
+    )
+}
+
+/// The bytes of all objects, live or not.
+pub fn total_bytes(snapshot: &Snapshot) -> u64 {
+    let units = snapshot.graph().units().iter();
+    units.map(|&units| 8 * u64::from(units)).sum()
+}
+
+/// A bar for what takes long.
+#[derive(Default)]
+struct Progress {
+    bar: Option<ProgressBar>,
+    stage: Option<Stage>,
+}
+
+impl Progress {
+    fn tell(&mut self, stage: Stage, bytes: u64) {
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        if self.stage != Some(stage) {
+            if let Some(bar) = self.bar.take() {
+                bar.finish_and_clear();
+            }
+            self.stage = Some(stage);
+            self.bar = Some(bar(stage));
+        }
+        if let Some(bar) = &self.bar {
+            bar.inc(bytes);
+        }
+    }
+
+    fn end(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(stage: Stage) -> ProgressBar {
+    let (length, template) = match stage {
+        Stage::Unpacking => (None, "{spinner} unpacking {bytes}"),
+        Stage::Graph { total } => (
+            Some(total),
+            "reading {bar:40} {bytes}/{total_bytes}, {eta} left",
+        ),
+        Stage::Dominators => (None, "{spinner} working out what keeps what alive"),
+        Stage::Index => (None, "{spinner} writing the index"),
+    };
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+/// The object with an identifier as people write it: `0x7ffd00770`, with or without the `0x`.
+///
+/// # Errors
+/// If it is no number, or no object has it.
+pub fn object(snapshot: &Snapshot, text: &str) -> anyhow::Result<usize> {
+    let digits = text.trim_start_matches("0x");
+    let Ok(id) = u64::from_str_radix(digits, 16) else {
+        bail!(
+            "{text} is no object: give its identifier in hexadecimal, as other commands print it"
+        );
+    };
+    let number = snapshot.graph().number(id);
+    number.with_context(|| format!("{} has no object {id:#x}", snapshot.name))
+}
+
+/// What a user names: an object or a class.
+pub enum Target {
+    /// An object, by number.
+    Object(usize),
+    /// Classes, by number.
+    Classes(Vec<u32>),
+}
+
+/// An identifier, or the name of a class in which `*` stands for any characters.
+///
+/// # Errors
+/// If there is no such object or class.
+pub fn target(snapshot: &Snapshot, text: &str) -> anyhow::Result<Target> {
+    let classes = snapshot.graph().classes().list();
+    let is_named = |&(_, name): &(usize, &str)| glob(text, name);
+    let names = classes.iter().map(|class| class.name.as_str());
+    let found: Vec<u32> = names
+        .enumerate()
+        .filter(is_named)
+        .map(|(class, _)| class as u32)
+        .collect();
+    if !found.is_empty() {
+        return Ok(Target::Classes(found));
+    }
+    if text.starts_with("0x") {
+        return object(snapshot, text).map(Target::Object);
+    }
+    let wanted = text.to_lowercase();
+    let mut similar = classes
+        .iter()
+        .filter(|c| c.name.to_lowercase().contains(&wanted));
+    let hint = similar.next().map_or(String::new(), |class| {
+        format!("; is it {}? `*` stands for any characters", class.name)
+    });
+    bail!("{} has no class {text}{hint}", snapshot.name)
+}
+
+/// True if a name fits a pattern in which `*` stands for any characters.
+pub fn glob(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let Some(mut part) = parts.next() else {
+        return rest.is_empty();
+    };
+    for next in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+        part = next;
+    }
+    rest.ends_with(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_have_units() {
+        assert_eq!(parse_bytes("1500M"), Ok(1500 << 20));
+        assert_eq!(parse_bytes("4G"), Ok(4 << 30));
+        assert!(parse_bytes("4X").is_err());
+        assert!(parse_bytes("1M").is_err());
+        assert!(parse_bytes("99999999999G").is_err());
+    }
+
+    #[test]
+    fn stars_stand_for_any_characters() {
+        for (pattern, name, fits) in [
+            ("a.B", "a.B", true),
+            ("a.B", "a.BC", false),
+            ("a.*", "a.BC", true),
+            ("*C", "a.BC", true),
+            ("*.B*D*", "a.BCD", true),
+            ("*.B*X*", "a.BCD", false),
+            ("aa*aa", "aaa", false),
+        ] {
+            assert_eq!(glob(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What an HPROF agent and its front-end say to each other.
+//!
+//! # Two ways to talk
+//!
+//! **The profile's own socket** (`net=host:port`, `net=unix:/path`). The agent is the client: it
+//! connects when the VM starts and sends its profile there, in either format, as it would write it
+//! to a file. On the same connection the front-end sends *commands*: binary frames, which the
+//! manual of HPROF lists under "Socket Connection and Communication". [`command`] has them,
+//! [`frames`] takes them out of a stream of bytes that may hold anything. What a command makes the
+//! agent write comes in the stream, among the other records; [`marks`] says how a front-end finds
+//! out who is at the other end, and which command was done when.
+//!
+//! **The control socket**, for JVMs without `net=`: a Unix socket in the `/tmp` of the JVM
+//! ([`socket`]), which only the JVM's user and root may open. One request of one line, one reply in
+//! lines of text, and the connection ends ([`control`]).
+//!
+//! # What the agent does with commands
+//!
+//! | Command | Effect | Reply in the stream |
+//! |---|---|---|
+//! | FORCE GC | a full collection | none but the mark |
+//! | DUMP HEAP | a heap dump, with or without `heap=dump` | traces, HEAP DUMP SEGMENTs, HEAP DUMP END |
+//! | ALLOC SITES | the table of sites | traces, ALLOC SITES; an empty table when sites are not recorded |
+//! | HEAP SUMMARY | the totals | HEAP SUMMARY, zeros when sites are not recorded; a remark in text |
+//! | EXIT THE VM | dumps (unless `doe=n`) and ends the VM; only with `exitcmd=y` | the dump |
+//! | DUMP TRACES | writes the traces that the stream lacks | TRACE records |
+//! | CPU SAMPLES | the table of samples; counts go on | traces, CPU SAMPLES; an empty table when nothing is sampled |
+//! | CONTROL | see [`Control`](command::Control) | CONTROL SETTINGS with what is in force now; a remark in text |
+//! | EOF | no more commands follow | none |
+//!
+//! What cannot be done - its mode is off, the VM refuses it, the frame makes no sense - ends
+//! nothing: its mark says why, and so does a line on the program's standard error.
+
+pub mod command;
+pub mod control;
+pub mod frames;
+pub mod marks;
+pub mod socket;
