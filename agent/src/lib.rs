@@ -86,27 +86,19 @@ pub unsafe extern "C" fn Agent_OnUnload(_vm: *mut JavaVM) {}
 /// Ends the process as the original does on `help` and on errors at start-up,
 /// without a word from the VM.
 fn end_process(refusal: &Refusal) -> ! {
-    let status = match refusal {
+    let exit = match refusal {
         Refusal::Help(text) => {
             let mut stdout = std::io::stdout();
             let _ = stdout.write_all(text.as_bytes());
             let _ = stdout.flush();
-            0
+            ExitKind::Status(0)
         }
         Refusal::Failure(failure) => {
             for line in &failure.lines {
                 report::raw(&format!("{line}\n"));
             }
-            match failure.exit {
-                ExitKind::Status(status) => status,
-                ExitKind::Abort => {
-                    // SAFETY: restores the default action, so that abort leaves a core.
-                    unsafe { libc::signal(libc::SIGABRT, libc::SIG_DFL) };
-                    std::process::abort()
-                }
-            }
+            failure.exit
         }
     };
-    // SAFETY: ends the process at once; exit handlers of a half-made VM must not run.
-    unsafe { libc::_exit(status) }
+    report::end_process(exit)
 }

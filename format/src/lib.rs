@@ -10,14 +10,18 @@
 //! * [`writer::ProfileWriter`] is the interface both formats implement;
 //! * [`text::TextWriter`] writes `format=a`, [`binary::BinaryWriter`] `format=b`;
 //! * [`reader`] reads binary files of all known producers;
+//! * [`verify`] looks up everything that a file's records refer to;
+//! * [`listing`] puts records into words;
 //! * [`rank`] orders a table and applies its cutoff, as a pure function;
 //! * [`ids`] has one newtype per kind of serial number and identifier.
 
 pub mod binary;
 pub mod ids;
+pub mod listing;
 pub mod model;
 pub mod rank;
 pub mod reader;
 pub mod serial_set;
 pub mod text;
+pub mod verify;
 pub mod writer;

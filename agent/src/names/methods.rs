@@ -5,6 +5,7 @@
 //! and a program that loads classes for ever does not fill the table.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use hprof_format::ids::ObjectId;
 use hprof_format::model::{Frame, Line, MethodName};
@@ -43,6 +44,20 @@ pub struct MethodTable {
 
 /// A rough size of what the maps and vectors hold for each entry.
 const ENTRY_OVERHEAD: usize = 64;
+
+impl fmt::Display for MethodTable {
+    /// The table's sizes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "classes={} methods={} frames={} method_bytes={}",
+            self.classes.len(),
+            self.methods.len(),
+            self.frames.len(),
+            self.bytes()
+        )
+    }
+}
 
 impl MethodTable {
     /// The id of a method, new or known.

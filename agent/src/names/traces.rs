@@ -136,7 +136,8 @@ impl TraceTable {
         self.traces.len()
     }
 
-    fn bytes(&self) -> usize {
+    /// Rough bytes of the table.
+    pub fn bytes(&self) -> usize {
         self.traces.len() * TRACE_OVERHEAD + self.frames.len() * size_of::<FrameId>()
     }
 }

@@ -238,18 +238,20 @@ impl Failure {
                 exit: ExitKind::Status(1),
             };
         }
-        lines.push("HPROF TERMINATED PROCESS".to_owned());
-        if !policy.abort {
-            return Failure {
-                lines,
-                exit: ExitKind::Status(9),
-            };
-        }
-        lines.push("HPROF DUMPING CORE".to_owned());
-        Failure {
-            lines,
-            exit: ExitKind::Abort,
-        }
+        let (more, exit) = fatal_end(policy);
+        lines.extend(more.iter().map(|&line| line.to_owned()));
+        Failure { lines, exit }
+    }
+}
+
+/// What follows a fatal error: lines without line ends, and the process's end.
+#[must_use]
+pub fn fatal_end(policy: ErrorPolicy) -> (&'static [&'static str], ExitKind) {
+    const LINES: &[&str] = &["HPROF TERMINATED PROCESS", "HPROF DUMPING CORE"];
+    if policy.abort {
+        (LINES, ExitKind::Abort)
+    } else {
+        (&LINES[..1], ExitKind::Status(9))
     }
 }
 

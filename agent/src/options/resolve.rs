@@ -197,6 +197,18 @@ impl Settings {
         self.debug || self.logflags & 4 != 0
     }
 
+    /// Whether all records of a file with a heap dump are to be listed.
+    #[must_use]
+    pub fn lists_output(&self) -> bool {
+        self.logflags & 4 != 0
+    }
+
+    /// Whether the sizes of internal tables are to be told.
+    #[must_use]
+    pub fn tells_tables(&self) -> bool {
+        self.logflags & 2 != 0
+    }
+
     /// How many methods of a thread's stack the call counters follow: the pair
     /// of caller and callee for `cpu=old`, otherwise `depth`.
     #[must_use]

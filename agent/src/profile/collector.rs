@@ -12,6 +12,7 @@ use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trac
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
+use super::check;
 use super::messages::Message;
 use super::numbers::ProfileNumbers;
 use super::output::{Begin, DumpEnd, Output};
@@ -109,6 +110,7 @@ impl Collector {
     /// The life of the profile thread.
     pub(super) fn run(mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         self.begin(profile);
+        self.tell_tables(profile, "start");
         if let Some(sites) = profile.heap_sites {
             sites.ignore_current_thread();
         }
@@ -144,6 +146,8 @@ impl Collector {
                         self.output.commit();
                     }
                     self.output.close();
+                    self.tell_tables(profile, "end");
+                    self.check_output(profile);
                     let _ = done.send(());
                     return;
                 }
@@ -183,6 +187,36 @@ impl Collector {
             },
             identity: identity::of(profile).to_string(),
         });
+    }
+
+    /// Reads the finished file back, where the options ask for that.
+    fn check_output(&self, profile: &Profile) {
+        let settings = &profile.settings;
+        if !settings.checks_output() || settings.format != Format::Binary {
+            return;
+        }
+        let Some(path) = self.output.finished_file() else {
+            return;
+        };
+        check::check_file(&path);
+        if settings.lists_output() && settings.modes.heap_dump {
+            check::list_file(&path);
+        }
+    }
+
+    /// `logflags=2`: what the tables hold, in figures.
+    fn tell_tables(&self, profile: &Profile, when: &str) {
+        if !profile.settings.tells_tables() {
+            return;
+        }
+        let (methods, traces) = (&self.tables.methods, &self.tables.traces);
+        report::note(&format!(
+            "tables at the {when}: {methods} traces={} traces_cut={} trace_bytes={} threads={}",
+            traces.count(),
+            traces.cut(),
+            traces.bytes(),
+            profile.registry.threads_seen(),
+        ));
     }
 
     /// Takes the samples out of the signal engine's ring.

@@ -81,6 +81,7 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
         Start::Help(text) => return Err(Refusal::Help(text)),
         Start::Profile(settings) => *settings,
     };
+    report::set_policy(settings.error_policy());
     let hurry = Hurry::default();
     let output = Box::new(Output::new(&settings, create_sink(&settings, &hurry)?));
     if settings.pause {

@@ -9,6 +9,7 @@
 //! ```
 
 mod callbacks;
+mod check;
 mod collector;
 mod exit_hook;
 mod identity;

@@ -208,6 +208,7 @@ impl Output {
         committed.is_ok()
     }
 
+<<<<<<< HEAD
     /// Puts the picture of all that was written so far into a file of its own.
     fn draw(&mut self) -> io::Result<()> {
         let Target::Picture(picture, recorder) = &mut self.target else {
@@ -222,6 +223,17 @@ impl Output {
         let mut out = BufWriter::with_capacity(BUFFER, file);
         recorder.draw(*picture, &path, &mut out)?;
         out.flush()
+=======
+    /// The whole profile's file under its final name, if it is one.
+    pub(super) fn finished_file(&self) -> Option<PathBuf> {
+        let sink = self.sink.0.lock();
+        let Some(Sink::File(file)) = &*sink else {
+            return None;
+        };
+        let path = file.path();
+        let whole = !self.failed && file.current_path() == path && path.is_file();
+        whole.then(|| path.to_owned())
+>>>>>>> main
     }
 
     /// The last word: the front-end sees the end of the stream.

@@ -6,12 +6,10 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::input::Input;
-use hprof_format::binary::{Record, SubRecord};
-use hprof_format::model::RootKind;
+use hprof_format::listing::Listed;
 use hprof_format::reader::{Event, StreamError, StreamReader};
 
 use crate::open::FileArgument;
-use crate::render::screen::printable;
 
 /// List the records of a binary file with their offsets, for a look at the bytes' meaning.
 ///
@@ -63,36 +61,8 @@ impl Records {
         let mut is_damaged = false;
         while let Some(event) = reader.next() {
             let line = match event {
-                Ok(Event::Record(found)) => Line {
-                    offset: found.offset,
-                    tag: found.record.tag(),
-                    name: record_name(found.record.tag()),
-                    text: record_text(&found.record),
-                    is_sub: false,
-                },
-                Ok(Event::Heap {
-                    offset, is_segment, ..
-                }) => {
-                    let tag = if is_segment { 0x1c } else { 0x0c };
-                    Line {
-                        offset,
-                        tag,
-                        name: record_name(tag),
-                        text: String::new(),
-                        is_sub: false,
-                    }
-                }
                 Ok(Event::SubRecord { .. }) if !self.sub => continue,
-                Ok(Event::SubRecord { offset, sub_record }) => {
-                    let (tag, name) = sub_record_name(&sub_record);
-                    Line {
-                        offset,
-                        tag,
-                        name,
-                        text: sub_record_text(&sub_record),
-                        is_sub: true,
-                    }
-                }
+                Ok(event) => Listed::new(&event),
                 Err(StreamError::Damage(damage)) => {
                     is_damaged = true;
                     out.flush()?;
@@ -104,7 +74,11 @@ impl Records {
             if !self.wants(&line) {
                 continue;
             }
-            line.write(&mut out, self.json)?;
+            if self.json {
+                writeln!(out, "{}", as_json(&line))?;
+            } else {
+                writeln!(out, "{line}")?;
+            }
             shown += 1;
             if shown == self.top {
                 break;
@@ -114,7 +88,7 @@ impl Records {
         Ok(ExitCode::from(u8::from(is_damaged)))
     }
 
-    fn wants(&self, line: &Line) -> bool {
+    fn wants(&self, line: &Listed) -> bool {
         let Some(only) = &self.only else { return true };
         let tag = only
             .strip_prefix("0x")
@@ -126,229 +100,9 @@ impl Records {
     }
 }
 
-/// A line of the listing.
-struct Line {
-    offset: u64,
-    tag: u8,
-    name: &'static str,
-    text: String,
-    is_sub: bool,
-}
-
-impl Line {
-    fn write(&self, out: &mut impl Write, as_json: bool) -> io::Result<()> {
-        let Self {
-            offset,
-            tag,
-            name,
-            text,
-            is_sub,
-        } = self;
-        if as_json {
-            let value = serde_json::json!({
-                "offset": offset, "tag": tag, "name": name, "fields": text, "is_sub_record": is_sub,
-            });
-            return writeln!(out, "{value}");
-        }
-        let indent = if *is_sub { "  " } else { "" };
-        let line = format!("{offset:>12}  {indent}{tag:02x} {name:<16} {text}");
-        writeln!(out, "{}", line.trim_end())
-    }
-}
-
-fn record_name(tag: u8) -> &'static str {
-    match tag {
-        0x01 => "UTF8",
-        0x02 => "LOAD_CLASS",
-        0x03 => "UNLOAD_CLASS",
-        0x04 => "FRAME",
-        0x05 => "TRACE",
-        0x06 => "ALLOC_SITES",
-        0x07 => "HEAP_SUMMARY",
-        0x0a => "START_THREAD",
-        0x0b => "END_THREAD",
-        0x0c => "HEAP_DUMP",
-        0x0d => "CPU_SAMPLES",
-        0x0e => "CONTROL_SETTINGS",
-        0x1c => "HEAP_DUMP_SEGMENT",
-        0x2c => "HEAP_DUMP_END",
-        _ => "UNKNOWN",
-    }
-}
-
-fn record_text(record: &Record<'_>) -> String {
-    match record {
-        Record::Utf8 { id, .. } => {
-            let text = record.text().unwrap_or_default();
-            format!("{id:x} {:?}", printable(&text))
-        }
-        Record::LoadClass {
-            serial,
-            class,
-            trace,
-            name,
-        } => format!("serial={serial} class={class:x} trace={trace} name={name:x}"),
-        Record::UnloadClass { serial } => format!("serial={serial}"),
-        Record::Frame {
-            id,
-            method,
-            signature,
-            source_file,
-            class,
-            line,
-        } => format!(
-            "{id:x} method={method:x} signature={signature:x} source={source_file:x} class={class} \
-             line={line}"
-        ),
-        Record::Trace {
-            serial,
-            thread,
-            frames,
-        } => {
-            let frames: Vec<String> = frames.iter().map(|id| format!("{id:x}")).collect();
-            format!(
-                "serial={serial} thread={thread} frames={}",
-                frames.join(",")
-            )
-        }
-        Record::AllocSites {
-            flags,
-            live_bytes,
-            live_instances,
-            allocated_bytes,
-            allocated_instances,
-            sites,
-            ..
-        } => format!(
-            "flags={flags:#x} live={live_bytes}/{live_instances} \
-             allocated={allocated_bytes}/{allocated_instances} sites={}",
-            sites.len()
-        ),
-        Record::HeapSummary {
-            live_bytes,
-            live_instances,
-            allocated_bytes,
-            allocated_instances,
-        } => format!(
-            "live={live_bytes}/{live_instances} allocated={allocated_bytes}/{allocated_instances}"
-        ),
-        Record::StartThread {
-            serial,
-            object,
-            trace,
-            name,
-            group,
-            parent_group,
-        } => format!(
-            "serial={serial} object={object:x} trace={trace} name={name:x} group={group:x} \
-             parent={parent_group:x}"
-        ),
-        Record::EndThread { serial } => format!("serial={serial}"),
-        Record::CpuSamples { total, samples } => format!("total={total} rows={}", samples.len()),
-        Record::ControlSettings { flags, depth } => format!("flags={flags:#x} depth={depth}"),
-        Record::Unknown { body, .. } => format!("{} bytes", body.len()),
-        Record::HeapDump(_) | Record::HeapDumpSegment(_) | Record::HeapDumpEnd => String::new(),
-    }
-}
-
-fn sub_record_name(sub_record: &SubRecord<'_>) -> (u8, &'static str) {
-    match sub_record {
-        SubRecord::Root(root) => match root.kind {
-            RootKind::Unknown => (0xff, "ROOT_UNKNOWN"),
-            RootKind::JniGlobal { .. } => (0x01, "ROOT_JNI_GLOBAL"),
-            RootKind::JniLocal { .. } => (0x02, "ROOT_JNI_LOCAL"),
-            RootKind::JavaFrame { .. } => (0x03, "ROOT_JAVA_FRAME"),
-            RootKind::NativeStack { .. } => (0x04, "ROOT_NATIVE_STACK"),
-            RootKind::StickyClass => (0x05, "ROOT_STICKY_CLASS"),
-            RootKind::ThreadBlock { .. } => (0x06, "ROOT_THREAD_BLOCK"),
-            RootKind::MonitorUsed => (0x07, "ROOT_MONITOR_USED"),
-            RootKind::ThreadObject { .. } => (0x08, "ROOT_THREAD_OBJ"),
-            RootKind::InternedString => (0x89, "ROOT_INTERNED_STRING"),
-            RootKind::Finalizing => (0x8a, "ROOT_FINALIZING"),
-            RootKind::Debugger => (0x8b, "ROOT_DEBUGGER"),
-            RootKind::ReferenceCleanup => (0x8c, "ROOT_REFERENCE_CLEANUP"),
-            RootKind::VmInternal => (0x8d, "ROOT_VM_INTERNAL"),
-            RootKind::JniMonitor { .. } => (0x8e, "ROOT_JNI_MONITOR"),
-        },
-        SubRecord::Unreachable { .. } => (0x90, "UNREACHABLE"),
-        SubRecord::HeapInfo { .. } => (0xfe, "HEAP_DUMP_INFO"),
-        SubRecord::Class(_) => (0x20, "CLASS_DUMP"),
-        SubRecord::Instance { .. } => (0x21, "INSTANCE_DUMP"),
-        SubRecord::ObjectArray { .. } => (0x22, "OBJECT_ARRAY_DUMP"),
-        SubRecord::PrimitiveArray { .. } => (0x23, "PRIMITIVE_ARRAY_DUMP"),
-        SubRecord::PrimitiveArrayNoData { .. } => (0xc3, "PRIMITIVE_ARRAY_NODATA"),
-    }
-}
-
-fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
-    match sub_record {
-        SubRecord::Root(root) => {
-            let object = root.object;
-            match root.kind {
-                RootKind::JniGlobal { reference } => format!("{object:x} reference={reference:x}"),
-                RootKind::JniLocal { thread, frame }
-                | RootKind::JavaFrame { thread, frame }
-                | RootKind::JniMonitor { thread, frame } => {
-                    let frame = frame.map_or_else(|| "none".to_owned(), |frame| frame.to_string());
-                    format!("{object:x} thread={thread} frame={frame}")
-                }
-                RootKind::NativeStack { thread } | RootKind::ThreadBlock { thread } => {
-                    format!("{object:x} thread={thread}")
-                }
-                RootKind::ThreadObject { thread, trace } => {
-                    format!("{object:x} thread={thread} trace={trace}")
-                }
-                _ => format!("{object:x}"),
-            }
-        }
-        SubRecord::Unreachable { object } => format!("{object:x}"),
-        SubRecord::HeapInfo { heap, name } => format!("heap={heap} name={name:x}"),
-        SubRecord::Class(class) => format!(
-            "{:x} super={:x} loader={:x} size={} constants={} statics={} fields={}",
-            class.class,
-            class.super_class,
-            class.loader,
-            class.instance_size,
-            class.constants.len(),
-            class.statics.len(),
-            class.fields.len()
-        ),
-        SubRecord::Instance {
-            object,
-            trace,
-            class,
-            values,
-        } => format!(
-            "{object:x} class={class:x} trace={trace} bytes={}",
-            values.len()
-        ),
-        SubRecord::ObjectArray {
-            array,
-            trace,
-            class,
-            elements,
-        } => format!(
-            "{array:x} class={class:x} trace={trace} length={}",
-            elements.len()
-        ),
-        SubRecord::PrimitiveArray {
-            array,
-            trace,
-            element,
-            values,
-        } => format!(
-            "{array:x} {}[] trace={trace} bytes={}",
-            element.name(),
-            values.len()
-        ),
-        SubRecord::PrimitiveArrayNoData {
-            array,
-            trace,
-            element,
-            length,
-        } => format!(
-            "{array:x} {}[] trace={trace} length={length}",
-            element.name()
-        ),
-    }
+fn as_json(line: &Listed) -> serde_json::Value {
+    serde_json::json!({
+        "offset": line.offset, "tag": line.tag, "name": line.name, "fields": line.fields,
+        "is_sub_record": line.is_sub_record,
+    })
 }

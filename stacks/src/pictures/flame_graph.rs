@@ -3,7 +3,7 @@
 use std::io;
 
 use inferno::flamegraph::color::{BackgroundColor, Color};
-use inferno::flamegraph::{self, Options};
+use inferno::flamegraph::{self, Options, StrokeColor};
 
 use super::profile::View;
 use super::{collapsed, colours, numbers};
@@ -60,6 +60,8 @@ pub fn differential(
 ) -> io::Result<String> {
     let mut options = options(drawing, unit);
     options.negate_differentials = is_reversed;
+    // Frames that have not changed are nearly white.
+    options.stroke_color = StrokeColor::Color(Color::new(205, 205, 205));
     draw(&mut options, lines)
 }
 
@@ -99,6 +101,7 @@ fn draw(options: &mut Options<'_>, lines: &[String]) -> io::Result<String> {
 }
 
 const DARK: &str = "\
+#search { opacity:0.6; }
 #subtitle { fill:rgb(110,110,110); }
 @media (prefers-color-scheme: dark) {
 svg > rect { fill:#1b1c1f; }

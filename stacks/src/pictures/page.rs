@@ -196,6 +196,12 @@ th { color: var(--soft); font-weight: 500; border-bottom: 1px solid var(--line);
 .legend i { display: inline-block; width: .9em; height: .9em; margin-right: .3em; border-radius: 2px; }
 .legend span { margin-right: .9em; }
 pre { overflow-x: auto; }
+@media (max-width: 640px) {
+  main { padding: .6rem; }
+  .bar { display: none; }
+  th, td { padding: .12rem .35rem; }
+  .name { white-space: normal; overflow-wrap: anywhere; }
+}
 ";
 
 /// Text as it stands in HTML, also in an attribute.
