@@ -208,7 +208,6 @@ impl Output {
         committed.is_ok()
     }
 
-<<<<<<< HEAD
     /// Puts the picture of all that was written so far into a file of its own.
     fn draw(&mut self) -> io::Result<()> {
         let Target::Picture(picture, recorder) = &mut self.target else {
@@ -223,9 +222,13 @@ impl Output {
         let mut out = BufWriter::with_capacity(BUFFER, file);
         recorder.draw(*picture, &path, &mut out)?;
         out.flush()
-=======
-    /// The whole profile's file under its final name, if it is one.
+    }
+
+    /// The whole profile's file under its final name, if it is one; no picture is.
     pub(super) fn finished_file(&self) -> Option<PathBuf> {
+        if matches!(self.target, Target::Picture(..)) {
+            return None;
+        }
         let sink = self.sink.0.lock();
         let Some(Sink::File(file)) = &*sink else {
             return None;
@@ -233,7 +236,6 @@ impl Output {
         let path = file.path();
         let whole = !self.failed && file.current_path() == path && path.is_file();
         whole.then(|| path.to_owned())
->>>>>>> main
     }
 
     /// The last word: the front-end sees the end of the stream.
