@@ -2,8 +2,8 @@
 
 use std::io;
 
-use inferno::flamegraph::color::{BackgroundColor, Color};
-use inferno::flamegraph::{self, Options, StrokeColor};
+use inferno::flamegraph::color::{BackgroundColor, Color, StrokeColor};
+use inferno::flamegraph::{self, Options};
 
 use super::profile::View;
 use super::{collapsed, colours, numbers};
