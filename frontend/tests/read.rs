@@ -191,10 +191,7 @@ fn a_diff_draws_and_fails_when_asked() {
 fn calls_of_cpu_old_are_shown() {
     let file = data("cpu-old-excerpt.txt");
     let methods = text(&["samples", &file]);
-    assert!(
-        methods.contains("called by") || methods.contains("calls"),
-        "{methods}"
-    );
+    assert!(methods.contains("Counts.fib(int)\n"), "{methods}");
     let pairs = json(&["samples", "--json", "--by", "trace", "--top", "0", &file]);
     let rows = pairs["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["caller"].is_string()));

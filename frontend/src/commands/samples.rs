@@ -8,7 +8,7 @@ use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{CallTree, Measure, Node, Weights, by_method, by_thread};
 use serde_json::{Value, json};
 
-use crate::export::old_callees;
+use crate::export::{old_callees, readable};
 use crate::open::{self, FileArgument, Opened};
 use crate::render::screen::{Align, Style, columns, count, percent, plural, print, print_json};
 
@@ -190,20 +190,24 @@ impl Samples {
             style.bold("Calls"),
             count(calls)
         );
-        let cells: Vec<[String; 4]> = rows
+        let cells: Vec<[String; 3]> = rows
             .into_iter()
-            .map(|(ms, calls, callee, caller)| [count(ms), count(calls), callee, caller])
+            .map(|(ms, calls, callee, caller)| {
+                let method = match caller.as_str() {
+                    "" => readable(&callee),
+                    caller => format!("{} \u{2192} {}", readable(caller), readable(&callee)),
+                };
+                [count(ms), count(calls), method]
+            })
             .collect();
-        let caller = if self.by == By::Method {
-            ""
-        } else {
-            "called by"
+        let method = match self.by {
+            By::Method => "method",
+            _ => "caller \u{2192} method",
         };
         let head = [
             ("ms", Align::Right),
             ("calls", Align::Right),
-            ("method", Align::Left),
-            (caller, Align::Left),
+            (method, Align::Left),
         ];
         text.push_str(&columns(style, head, &cells));
         print(&(text + &left_out(all, cells.len(), style)))

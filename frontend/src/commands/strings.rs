@@ -154,8 +154,8 @@ fn as_text(report: &StringReport, rest: usize, style: Style) -> String {
         text.push('\n');
     }
     if rest > 0 {
-        let note = format!("... {} more (--top 0 for all)\n", count(rest as u64));
-        text.push_str(&style.dim(&note));
+        let note = format!("... {} more (--top 0 for all)", count(rest as u64));
+        text.push_str(&format!("{}\n", style.dim(&note)));
     }
     text
 }

@@ -111,7 +111,8 @@ impl Threads {
         }
         if all > rows.len() {
             let more = count((all - rows.len()) as u64);
-            text.push_str(&style.dim(&format!("... {more} more (--top 0 for all)\n")));
+            let note = style.dim(&format!("... {more} more (--top 0 for all)"));
+            text.push_str(&format!("{note}\n"));
         }
         text.push_str(&sum(rows));
         print(&text)

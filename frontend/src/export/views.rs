@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use hprof_analysis::contents::Contents;
 use hprof_analysis::heap::{Group, histogram};
+use hprof_analysis::names::source_form;
 use hprof_stacks::pictures::profile::View;
 use hprof_stacks::{CallTree, MethodCost};
 
@@ -64,7 +65,7 @@ pub fn old_view(contents: &Contents) -> View {
         rows: old_callees(contents)
             .into_iter()
             .map(|callee| MethodCost {
-                name: callee.name,
+                name: readable(&callee.name),
                 own: callee.calls,
                 total: callee.calls,
             })
@@ -101,6 +102,85 @@ pub fn old_callees(contents: &Contents) -> Vec<Callee> {
     callees
 }
 
+/// A method with its parameters as people write them: `App.main(String[])` for
+/// `App.main([Ljava/lang/String;)V`. What is no descriptor (JVM specification 4.3.3) stays as it is.
+pub fn readable(method: &str) -> String {
+    let Some((name, rest)) = method.split_once('(') else {
+        return method.to_owned();
+    };
+    let Some((parameters, _)) = rest.split_once(')') else {
+        return method.to_owned();
+    };
+    let mut words: Vec<String> = Vec::new();
+    let mut left = parameters;
+    while !left.is_empty() {
+        let element = left.trim_start_matches('[');
+        let dimensions = left.len() - element.len();
+        let length = match element.as_bytes().first() {
+            Some(b'L') => element.find(';').map(|end| end + 1),
+            Some(_) => element.chars().next().map(char::len_utf8),
+            None => None,
+        };
+        let Some(length) = length else {
+            return method.to_owned();
+        };
+        let (own, next) = left.split_at(dimensions + length);
+        let source = source_form(own);
+        let word = source.rsplit(['.', '/']).next().unwrap_or(&source);
+        words.push(match primitive(own) {
+            Some(word) => word.to_owned(),
+            None => word.trim_end_matches(';').to_owned(),
+        });
+        left = next;
+    }
+    format!("{name}({})", words.join(", "))
+}
+
+/// A parameter of a primitive type that is no array.
+fn primitive(descriptor: &str) -> Option<&'static str> {
+    let [code] = descriptor.as_bytes() else {
+        return None;
+    };
+    Some(match code {
+        b'Z' => "boolean",
+        b'C' => "char",
+        b'F' => "float",
+        b'D' => "double",
+        b'B' => "byte",
+        b'S' => "short",
+        b'I' => "int",
+        b'J' => "long",
+        _ => return None,
+    })
+}
+
 fn without_signature(method: &str) -> &str {
     method.find('(').map_or(method, |at| &method[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn descriptors_become_parameters() {
+        for (method, shown) in [
+            ("Counts.main([Ljava/lang/String;)V", "Counts.main(String[])"),
+            ("a.B.c(I[[JLa/B$C;)Z", "a.B.c(int, long[][], B$C)"),
+            ("a.B.<init>()V", "a.B.<init>()"),
+            ("a.B.c", "a.B.c"),
+            ("a.B.c(La/B", "a.B.c(La/B"),
+            ("a.B.c(L)V", "a.B.c(L)V"),
+        ] {
+            assert_eq!(readable(method), shown);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_method_can_be_shown(method in "[a-z.]{0,5}\\([\\[LIJ;/\u{e9}]{0,9}\\)?V?") {
+            readable(&method);
+        }
+    }
 }
