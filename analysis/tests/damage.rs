@@ -48,6 +48,34 @@ const FILES: [&str; 5] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
+    /// Counting on several threads, in pieces whose starts are guessed, finds what one pass from
+    /// start to end finds, also in damaged files.
+    #[test]
+    fn pieces_are_counted_as_the_whole(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        piece_bytes in 100u64..30_000,
+    ) {
+        let mut bytes = std::fs::read(data("hprof-32.bin")).unwrap();
+        for (at, value) in flips {
+            let at = 31 + at.index(bytes.len() - 31);
+            bytes[at] = value;
+        }
+        let options = ReadOptions { threads: 4, piece_bytes, ..ReadOptions::default() };
+        let pieces = read(Input::from_bytes("test", bytes.clone()), &options).unwrap();
+        let whole = read_stream(&bytes).unwrap();
+        prop_assert_eq!(&pieces.damage, &whole.damage);
+        prop_assert_eq!(&pieces.records, &whole.records);
+        prop_assert_eq!(&pieces.threads, &whole.threads);
+        prop_assert_eq!(pieces.dumps.len(), whole.dumps.len());
+        for (a, b) in pieces.dumps.iter().zip(&whole.dumps) {
+            prop_assert_eq!(&a.census.roots, &b.census.roots);
+            prop_assert_eq!(
+                histogram(&pieces, a, Group::Class),
+                histogram(&whole, b, Group::Class)
+            );
+        }
+    }
+
     #[test]
     fn flipped_bytes_and_cuts_are_survived(
         file in prop::sample::select(&FILES[..]),
@@ -67,6 +95,43 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_strict_reading_ends_with_the_first_damage() {
+    let mut bytes = std::fs::read(data("hprof-32.bin")).unwrap();
+    let strict = |bytes: &[u8]| {
+        let options = ReadOptions {
+            strict: true,
+            ..ReadOptions::default()
+        };
+        let stream = Input::from_reader("test", std::io::Cursor::new(bytes.to_vec()));
+        let file = Input::from_bytes("test", bytes.to_vec());
+        [stream, file].map(|input| read(input, &options).map_err(|error| error.to_string()))
+    };
+    assert!(strict(&bytes).iter().all(Result::is_ok));
+    let cut = strict(&bytes[..bytes.len() - 1]);
+    for result in cut {
+        let Err(error) = result else {
+            panic!("damage is passed over")
+        };
+        assert!(error.starts_with("at byte "), "{error}");
+    }
+    // The tag of the first string.
+    bytes[46] = 0x40;
+    for result in strict(&bytes) {
+        let Err(error) = result else {
+            panic!("damage is passed over")
+        };
+        assert!(error.starts_with("at byte 46: "), "{error}");
+    }
+    let text = std::fs::read(data("cpu-samples.txt")).unwrap();
+    assert!(strict(&text).iter().all(Result::is_ok));
+    let end = text
+        .windows(15)
+        .position(|w| w == b"CPU SAMPLES END")
+        .unwrap();
+    assert!(strict(&text[..end]).iter().all(Result::is_err));
 }
 
 #[test]

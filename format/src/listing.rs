@@ -56,7 +56,21 @@ impl Listed {
                     offset: *offset,
                     tag,
                     name,
-                    fields: sub_record_text(sub_record),
+                    fields: sub_record_text(sub_record, None),
+                    is_sub_record: true,
+                }
+            }
+            Event::LongSubRecord {
+                offset,
+                start,
+                bytes,
+            } => {
+                let (tag, name) = sub_record_name(start);
+                Self {
+                    offset: *offset,
+                    tag,
+                    name,
+                    fields: sub_record_text(start, Some(*bytes)),
                     is_sub_record: true,
                 }
             }
@@ -199,7 +213,9 @@ fn sub_record_name(sub_record: &SubRecord<'_>) -> (u8, &'static str) {
     }
 }
 
-fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
+/// `bytes` is the length of the values if the sub-record has only the first of them.
+fn sub_record_text(sub_record: &SubRecord<'_>, bytes: Option<u64>) -> String {
+    let length = |shown: usize| bytes.unwrap_or(shown as u64);
     match sub_record {
         SubRecord::Root(root) => {
             let object = root.object;
@@ -239,7 +255,7 @@ fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
             values,
         } => format!(
             "{object:x} class={class:x} trace={trace} bytes={}",
-            values.len()
+            length(values.len())
         ),
         SubRecord::ObjectArray {
             array,
@@ -248,7 +264,7 @@ fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
             elements,
         } => format!(
             "{array:x} class={class:x} trace={trace} length={}",
-            elements.len()
+            length(elements.as_bytes().len()) / elements.id_size().bytes() as u64
         ),
         SubRecord::PrimitiveArray {
             array,
@@ -258,7 +274,7 @@ fn sub_record_text(sub_record: &SubRecord<'_>) -> String {
         } => format!(
             "{array:x} {}[] trace={trace} bytes={}",
             element.name(),
-            values.len()
+            length(values.len())
         ),
         SubRecord::PrimitiveArrayNoData {
             array,

@@ -75,6 +75,7 @@ fn found(file: &[u8]) -> (Vec<String>, Vec<Damage>) {
                 pieces.push(format!("{}@{offset}", if is_segment { "1c" } else { "0c" }));
             }
             Ok(Event::SubRecord { .. }) => pieces.push("sub".to_owned()),
+            Ok(Event::LongSubRecord { .. }) => pieces.push("long".to_owned()),
             Err(damage) => told.push(damage),
         });
         assert_eq!((&pieces, &told), (&items, &damages), "step {step}");
@@ -122,7 +123,7 @@ fn a_record_too_short_for_its_fields_is_skipped() {
         length: 6,
     };
     check(&file, &WHOLE[1..], &[short]);
-    assert_eq!((short.offset(), short.lost()), (31, 6));
+    assert_eq!((short.offset(), short.lost()), (31, 15));
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn a_cut_is_told_wherever_it_is() {
         offset: 60,
         tag: 5,
         expected: 5,
-        found: 3,
+        lost: 3,
     };
     check(&file[..63], &WHOLE[..3], &[within]);
 }
@@ -216,7 +217,7 @@ fn an_array_of_any_length_needs_the_bytes_for_it() {
         offset: 74,
         tag: 0x23,
         expected,
-        found: 14,
+        lost: 14,
     };
     check(&file, &["01@31", "1c@46", "sub", "sub", "1c@65"], &[cut]);
 }

@@ -339,6 +339,7 @@ fn stream(file: &[u8], step: usize) -> Vec<String> {
     common::for_each_event(file, step, |event| {
         found.push(match event {
             Ok(Event::Record(at)) => format!("{at:?}"),
+            Ok(Event::LongSubRecord { .. }) => panic!("nothing here is that long"),
             Ok(Event::Heap {
                 offset,
                 micros,

@@ -16,10 +16,24 @@ const SLOW: u64 = 64 << 20;
 /// The file to read.
 #[derive(Debug, Args)]
 pub struct FileArgument {
-    /// A heap dump or profile, binary or text, plain or compressed with gzip or zip; `-` for
-    /// standard input.
+    /// A heap dump or profile, binary or text, plain or compressed with gzip, zip, zstd, xz or
+    /// bzip2; `-` for standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+
+    /// Fail at the first damaged place, instead of reading on behind it.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+impl FileArgument {
+    /// Reads the file in one pass.
+    ///
+    /// # Errors
+    /// If it cannot be opened, is no HPROF file, or with `--strict` is damaged.
+    pub fn open(&self, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
+        open(&self.file, with_heap, largest, self.strict)
+    }
 }
 
 /// Which of several heap dumps in one file is meant.
@@ -45,14 +59,15 @@ pub struct Opened {
 /// Reads a file in one pass.
 ///
 /// # Errors
-/// If it cannot be opened, or is no HPROF file.
-pub fn open(path: &Path, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
+/// If it cannot be opened, is no HPROF file, or is damaged although `strict` is set.
+pub fn open(path: &Path, with_heap: bool, largest: usize, strict: bool) -> anyhow::Result<Opened> {
     let input = Input::open(path)?;
     let (name, file_bytes, compression) = (input.name.clone(), input.file_bytes, input.compression);
     let bar = progress_bar(&input);
     let options = ReadOptions {
         largest,
         with_heap,
+        strict,
         progress: &|bytes| bar.inc(bytes),
         ..ReadOptions::default()
     };

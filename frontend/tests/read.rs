@@ -216,3 +216,23 @@ fn a_reader_may_go_away() {
     assert!(output.status.success());
     assert_eq!(stderr(&output), "");
 }
+
+#[test]
+fn a_strict_reading_fails_at_the_first_damage() {
+    let scene = Scene::new();
+    let mut bytes = fs::read(data("hprof-32.bin")).unwrap();
+    fs::write(scene.path("whole"), &bytes).unwrap();
+    // The tag of the first string.
+    bytes[46] = 0x40;
+    fs::write(scene.path("damaged"), &bytes).unwrap();
+    for command in ["summary", "histogram", "top", "threads", "records", "check"] {
+        let whole = run(&mut scene.hprof_rs(&[command, "--strict", "whole"]), "");
+        assert!(whole.status.success(), "{command}: {}", stderr(&whole));
+        let output = run(&mut scene.hprof_rs(&[command, "--strict", "damaged"]), "");
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        let error = stderr(&output);
+        assert!(error.contains("at byte 46: "), "{command}: {error}");
+        let lenient = run(&mut scene.hprof_rs(&[command, "damaged"]), "");
+        assert!(!stdout(&lenient).is_empty(), "{command}");
+    }
+}

@@ -338,7 +338,7 @@ fn too_long(offset: u64, tag: u8, expected: u64, found: u64) -> DumpError {
         offset,
         tag,
         expected,
-        found,
+        lost: found,
     }
     .into()
 }

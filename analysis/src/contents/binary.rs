@@ -120,8 +120,8 @@ impl Builder {
         count.bytes += bytes;
     }
 
-    /// Collects a record. Heap dumps are only counted; their sub-records are the caller's.
-    pub fn record(&mut self, record: &Record<'_>) {
+    /// Collects the record at byte `offset` of the file. Heap dumps are only counted; their sub-records are the caller's.
+    pub fn record(&mut self, offset: u64, record: &Record<'_>) {
         self.count(
             record.tag(),
             RECORD_HEAD + body_length(record, self.id_bytes()),
@@ -264,10 +264,12 @@ impl Builder {
                 });
                 self.sites.push((order, totals, rows.collect()));
             }
-            Record::UnloadClass { .. }
-            | Record::HeapDump(_)
-            | Record::HeapDumpSegment(_)
-            | Record::Unknown { .. } => {}
+            Record::UnloadClass { .. } | Record::HeapDump(_) | Record::HeapDumpSegment(_) => {}
+            // hprof-analyzer marks files from which it has removed data.
+            Record::Unknown { tag: 0xde, body } if body.starts_with(b"REDACTED") => {}
+            Record::Unknown { tag, body } => {
+                self.contents.damage.unknown_record(offset, tag, body);
+            }
         }
     }
 

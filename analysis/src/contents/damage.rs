@@ -38,6 +38,19 @@ impl DamageLog {
         });
     }
 
+    /// Adds a record of a kind that nobody knows.
+    pub(super) fn unknown_record(&mut self, offset: u64, tag: u8, body: &[u8]) {
+        let length = body.len();
+        let message = format!(
+            "at byte {offset}: a record of unknown kind (tag {tag:#04x}), {length} bytes skipped"
+        );
+        self.push(DamageEntry {
+            offset: Some(offset),
+            lost_bytes: length as u64,
+            message,
+        });
+    }
+
     /// Adds a remark without a place.
     pub fn note(&mut self, message: String) {
         self.push(DamageEntry {

@@ -1,14 +1,15 @@
-//! Reads a file in memory, its heap segments on several threads.
+//! Reads a file in memory, its heap dumps on several threads.
 
 use std::num::NonZero;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use hprof_format::binary::{Record, SubRecords};
 use hprof_format::reader::Reader;
 
 use super::binary::Builder;
+use super::pieces::{Chain, Piece};
 use super::read::{ReadError, ReadOptions};
 use super::{Contents, DamageLog, Format};
 use crate::heap::Census;
@@ -26,16 +27,31 @@ struct Part {
     damage: DamageLog,
 }
 
-/// Sub-records between two reports of progress, and between two looks at what is to be done.
+/// What a thread can take on.
+enum Task<'a> {
+    /// All of a segment.
+    Whole(&'a Segment<'a>),
+    /// A part of a large segment: its chain and its number in there.
+    Piece(&'a Chain<'a>, usize),
+}
+
+/// The bytes between two reports of progress.
 const PROGRESS: u64 = 4 << 20;
 
-/// Is told which part of the file is done with.
-type Forget<'a> = &'a (dyn Fn(Range<usize>) + Sync);
+/// What all threads share.
+pub(super) struct Shared<'a> {
+    pub format: Format,
+    pub options: &'a ReadOptions<'a>,
+    /// Is told which part of the file is done with.
+    pub forget: &'a (dyn Fn(Range<usize>) + Sync),
+    /// Set at the first damage if that ends the reading.
+    pub is_over: AtomicBool,
+}
 
 pub(super) fn read(
     file: &[u8],
     options: &ReadOptions<'_>,
-    forget: Forget<'_>,
+    forget: &(dyn Fn(Range<usize>) + Sync),
 ) -> Result<Contents, ReadError> {
     let mut reader = Reader::new(file)?;
     let header = *reader.header();
@@ -51,7 +67,7 @@ pub(super) fn read(
     for found in &mut reader {
         match found {
             Ok(found) => {
-                builder.record(&found.record);
+                builder.record(found.offset, &found.record);
                 if let Record::HeapDump(heap) | Record::HeapDumpSegment(heap) = found.record {
                     let is_segment = matches!(found.record, Record::HeapDumpSegment(_));
                     let dump = builder.begin_heap(is_segment);
@@ -63,22 +79,24 @@ pub(super) fn read(
             }
             Err(damage) => builder.contents.damage.add(damage),
         }
+        options.check(&builder.contents.damage)?;
     }
     if options.with_heap {
         let heap: u64 = segments.iter().map(Segment::bytes).sum();
         (options.progress)(file.len() as u64 - heap);
-        for part in count(&segments, format, options, forget) {
-            builder.contents.damage.merge(part.damage);
-            for (dump, census) in builder.contents.dumps.iter_mut().zip(part.censuses) {
-                if let Some(census) = census {
-                    dump.census.merge(census);
-                }
-            }
-        }
+        let shared = Shared {
+            format,
+            options,
+            forget,
+            is_over: AtomicBool::new(false),
+        };
+        count(&segments, &shared, &mut builder.contents);
     } else {
         (options.progress)(file.len() as u64);
     }
-    Ok(builder.finish())
+    let contents = builder.finish();
+    options.check(&contents.damage)?;
+    Ok(contents)
 }
 
 impl Segment<'_> {
@@ -87,30 +105,55 @@ impl Segment<'_> {
     }
 }
 
-fn count(
-    segments: &[Segment<'_>],
-    format: Format,
-    options: &ReadOptions<'_>,
-    forget: Forget<'_>,
-) -> Vec<Part> {
+/// Counts all segments into the dumps of `contents`.
+fn count(segments: &[Segment<'_>], shared: &Shared<'_>, contents: &mut Contents) {
     let machine = thread::available_parallelism().map_or(1, NonZero::get);
-    let wanted = match options.threads {
+    let wanted = match shared.options.threads {
         0 => machine,
         threads => threads,
     };
+    // In Android's files a marker sets the heap of all objects behind it.
+    let splits = wanted > 1 && !shared.format.is_android();
+    let piece = shared.options.piece_bytes;
+    let is_large = |segment: &Segment<'_>| splits && segment.bytes() >= piece.saturating_mul(2);
+    let chains: Vec<(usize, Chain<'_>)> = segments
+        .iter()
+        .filter(|segment| is_large(segment))
+        .map(|segment| (segment.dump, Chain::new(segment.sub_records, piece)))
+        .collect();
+    let mut tasks = Vec::with_capacity(segments.len());
+    let mut large = chains.iter();
+    for segment in segments {
+        match is_large(segment) {
+            true => {
+                let chain = large.next().map(|(_, chain)| chain);
+                let pieces = chain.into_iter().flat_map(|chain| {
+                    (0..chain.len()).map(move |number| Task::Piece(chain, number))
+                });
+                tasks.extend(pieces);
+            }
+            false => tasks.push(Task::Whole(segment)),
+        }
+    }
     let next = AtomicUsize::new(0);
     let work = || {
         let mut part = Part {
             censuses: Vec::new(),
             damage: DamageLog::default(),
         };
-        while let Some(segment) = segments.get(next.fetch_add(1, Ordering::Relaxed)) {
-            part.count(segment, format, options, forget);
+        while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match task {
+                Task::Whole(segment) => part.count(segment, shared),
+                Task::Piece(chain, number) => chain.count(*number, shared),
+            }
+            if shared.is_over.load(Ordering::Relaxed) {
+                break;
+            }
         }
         part
     };
-    let threads = wanted.clamp(1, segments.len().max(1));
-    thread::scope(|scope| {
+    let threads = wanted.clamp(1, tasks.len().max(1));
+    let parts = thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
             .map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
             .collect();
@@ -122,40 +165,83 @@ fn count(
             }
         }
         parts
-    })
+    });
+    drop(tasks);
+    for (dump, chain) in chains {
+        if let Some(Piece { census, damage, .. }) = chain.into_whole() {
+            contents.damage.merge(damage);
+            contents.dumps[dump].census.merge(census);
+        }
+    }
+    for part in parts {
+        contents.damage.merge(part.damage);
+        for (dump, census) in contents.dumps.iter_mut().zip(part.censuses) {
+            if let Some(census) = census {
+                dump.census.merge(census);
+            }
+        }
+    }
 }
 
 impl Part {
-    fn count(
-        &mut self,
-        segment: &Segment<'_>,
-        format: Format,
-        options: &ReadOptions<'_>,
-        forget: Forget<'_>,
-    ) {
+    fn count(&mut self, segment: &Segment<'_>, shared: &Shared<'_>) {
         if self.censuses.len() <= segment.dump {
             self.censuses.resize_with(segment.dump + 1, || None);
         }
-        let census = self.censuses[segment.dump]
-            .get_or_insert_with(|| Builder::new_census(format, options.largest));
+        let census = self.censuses[segment.dump].get_or_insert_with(|| shared.new_census());
         census.begin_segment();
-        let mut sub_records = segment.sub_records;
-        let mut reported = sub_records.offset();
-        // Offsets of mapped bytes fit a usize.
-        let done = |from: u64, to: u64| {
-            (options.progress)(to - from);
-            forget(from as usize..to as usize);
-        };
-        while let Some(found) = sub_records.next() {
-            match found {
-                Ok(sub_record) => census.add(&sub_record),
-                Err(damage) => self.damage.add(damage),
-            }
-            if sub_records.offset() - reported >= PROGRESS {
-                done(reported, sub_records.offset());
-                reported = sub_records.offset();
+        count_up_to(
+            segment.sub_records,
+            u64::MAX,
+            census,
+            &mut self.damage,
+            shared,
+        );
+    }
+}
+
+impl Shared<'_> {
+    pub fn new_census(&self) -> Census {
+        Builder::new_census(self.format, self.options.largest)
+    }
+}
+
+/// Counts sub-records until one starts at byte `limit` of the file or behind it; gives the place
+/// of the first that is not counted.
+pub(super) fn count_up_to(
+    mut sub_records: SubRecords<'_>,
+    limit: u64,
+    census: &mut Census,
+    damage: &mut DamageLog,
+    shared: &Shared<'_>,
+) -> u64 {
+    let mut reported = sub_records.offset();
+    // Offsets of mapped bytes fit a usize.
+    let done = |from: u64, to: u64| {
+        (shared.options.progress)(to - from);
+        (shared.forget)(from as usize..to as usize);
+    };
+    while sub_records.offset() < limit
+        && let Some(found) = sub_records.next()
+    {
+        match found {
+            Ok(sub_record) => census.add(&sub_record),
+            Err(place) => {
+                damage.add(place);
+                if shared.options.strict {
+                    shared.is_over.store(true, Ordering::Relaxed);
+                    break;
+                }
             }
         }
-        done(reported, sub_records.offset());
+        if sub_records.offset() - reported >= PROGRESS {
+            done(reported, sub_records.offset());
+            reported = sub_records.offset();
+            if shared.is_over.load(Ordering::Relaxed) {
+                break;
+            }
+        }
     }
+    done(reported, sub_records.offset());
+    sub_records.offset()
 }

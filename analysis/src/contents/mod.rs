@@ -3,6 +3,7 @@
 mod binary;
 mod damage;
 mod mapped;
+mod pieces;
 mod read;
 mod text;
 

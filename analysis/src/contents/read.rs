@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::binary::Builder;
 use super::mapped;
 use super::text;
-use super::{Contents, Format};
+use super::{Contents, DamageEntry, DamageLog, Format};
 use crate::input::{Input, Source};
 
 /// Why an input cannot be read at all.
@@ -21,6 +21,9 @@ pub enum ReadError {
     /// It is no HPROF file.
     #[error(transparent)]
     Header(#[from] HeaderError),
+    /// Something in it is damaged, and [`ReadOptions::strict`] is set.
+    #[error("{}", .0.message)]
+    Damage(DamageEntry),
 }
 
 /// How to read.
@@ -32,6 +35,10 @@ pub struct ReadOptions<'a> {
     pub threads: usize,
     /// False to pass over heap dumps without counting what they hold.
     pub with_heap: bool,
+    /// The bytes of a heap dump that a thread takes on at once.
+    pub piece_bytes: u64,
+    /// True to fail at the first damage instead of reading on behind it.
+    pub strict: bool,
     /// Is told the number of uncompressed bytes read since the last call, from any thread.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
@@ -42,7 +49,19 @@ impl Default for ReadOptions<'_> {
             largest: 100,
             threads: 0,
             with_heap: true,
+            piece_bytes: 16 << 20,
+            strict: false,
             progress: &|_| {},
+        }
+    }
+}
+
+impl ReadOptions<'_> {
+    /// Fails if there is damage and that is to end the reading.
+    pub(super) fn check(&self, damage: &DamageLog) -> Result<(), ReadError> {
+        match damage.entries.first() {
+            Some(first) if self.strict => Err(ReadError::Damage(first.clone())),
+            _ => Ok(()),
         }
     }
 }
@@ -50,12 +69,17 @@ impl Default for ReadOptions<'_> {
 /// Reads all of an input, in one pass.
 ///
 /// # Errors
-/// If nothing can be read. Damage further on is reported in [`Contents::damage`].
+/// If nothing can be read, or in a strict reading if anything is damaged. Else damage is reported
+/// in [`Contents::damage`].
 pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
     match input.source {
         Source::Mapped(map) => match FileHeader::parse(&map) {
             Ok(_) => mapped::read(&map, options, &|range| crate::input::forget(&map, range)),
             Err(error) => read_text(&map, error, options),
+        },
+        Source::Bytes(bytes) => match FileHeader::parse(&bytes) {
+            Ok(_) => mapped::read(&bytes, options, &|_| {}),
+            Err(error) => read_text(&bytes, error, options),
         },
         Source::Stream(mut stream) => {
             let mut head = Vec::new();
@@ -77,6 +101,7 @@ pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadErr
                     if let Err(error) = result {
                         contents.damage.note(cut_short(&error));
                     }
+                    options.check(&contents.damage)?;
                     Ok(contents)
                 }
             }
@@ -108,6 +133,7 @@ fn read_text(
     let mut contents = text::read(&mutf8::decode(bytes));
     contents.bytes = bytes.len() as u64;
     (options.progress)(contents.bytes);
+    options.check(&contents.damage)?;
     Ok(contents)
 }
 
@@ -140,9 +166,19 @@ fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents,
                 }
                 continue;
             }
+            Ok(Event::LongSubRecord {
+                offset,
+                start,
+                bytes,
+            }) => {
+                if options.with_heap {
+                    builder.census().add_long(&start, bytes);
+                }
+                end = offset + bytes;
+            }
             Ok(Event::Record(found)) => {
                 builder.heap_ended(heap_start.take(), found.offset);
-                builder.record(&found.record);
+                builder.record(found.offset, &found.record);
                 end = found.offset;
             }
             Ok(Event::Heap {
@@ -164,6 +200,7 @@ fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents,
                 break;
             }
         }
+        options.check(&builder.contents.damage)?;
         if end >= reported + PROGRESS {
             (options.progress)(end - reported);
             reported = end;
@@ -176,7 +213,9 @@ fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents,
     if let Some(failure) = failure {
         builder.contents.damage.note(failure);
     }
-    Ok(builder.finish())
+    let contents = builder.finish();
+    options.check(&contents.damage)?;
+    Ok(contents)
 }
 
 fn cut_short(error: &io::Error) -> String {

@@ -173,21 +173,8 @@ impl Census {
                 elements,
                 ..
             } => {
-                let length = elements.len() as u64;
-                self.seen(array, Some((length, true)));
-                let count = self.class(class);
-                count.arrays += 1;
-                count.elements += length;
-                count.odd_arrays += length & 1;
                 let data_bytes = elements.as_bytes().len() as u64;
-                if self.largest.wants(data_bytes) {
-                    self.largest.add(Large {
-                        data_bytes,
-                        object: array,
-                        length,
-                        kind: LargeKind::Objects(class),
-                    });
-                }
+                self.object_array(array, class, elements.len() as u64, data_bytes);
             }
             SubRecord::PrimitiveArray {
                 array,
@@ -219,6 +206,55 @@ impl Census {
         self.heaps[self.heap].objects += 1;
         if self.sees_addresses && self.votes.wants() {
             self.votes.see(object, array);
+        }
+    }
+
+    /// Counts an object or array of which only the first values are there; `bytes` is the length
+    /// of all of them.
+    pub fn add_long(&mut self, start: &SubRecord<'_>, bytes: u64) {
+        match *start {
+            SubRecord::Instance { object, class, .. } => {
+                self.seen(object, None);
+                let count = self.class(class);
+                count.instances += 1;
+                count.value_bytes += bytes;
+            }
+            SubRecord::ObjectArray {
+                array,
+                class,
+                elements,
+                ..
+            } => {
+                let width = elements.id_size().bytes() as u64;
+                self.object_array(array, class, bytes / width, bytes);
+            }
+            SubRecord::PrimitiveArray {
+                array,
+                element,
+                values,
+                ..
+            } => {
+                self.seen(array, Some((bytes, false)));
+                self.primitive(array, element, bytes, values);
+            }
+            _ => self.add_other(start),
+        }
+    }
+
+    #[inline]
+    fn object_array(&mut self, array: ObjectId, class: ObjectId, length: u64, data_bytes: u64) {
+        self.seen(array, Some((length, true)));
+        let count = self.class(class);
+        count.arrays += 1;
+        count.elements += length;
+        count.odd_arrays += length & 1;
+        if self.largest.wants(data_bytes) {
+            self.largest.add(Large {
+                data_bytes,
+                object: array,
+                length,
+                kind: LargeKind::Objects(class),
+            });
         }
     }
 

@@ -3,19 +3,24 @@
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
+use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use memmap2::Mmap;
 use serde::Serialize;
 use zip::ZipArchive;
 
 use super::OpenError;
 use super::pipe;
+use super::zstd::Frames;
 
 /// The bytes that tell how a file is compressed.
 pub const HEAD: usize = 8;
 
 /// How much compressed data is read at once.
 const BUFFER: usize = 256 * 1024;
+/// The memory in KiB that an xz file may ask for; `xz -9` asks for 64 MiB.
+const XZ_MEMORY: u32 = 512 << 10;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -25,8 +30,14 @@ pub enum Compression {
     None,
     /// gzip, of one member or of many: HotSpot writes one per MiB (JDK-8237354).
     Gzip,
-    /// The first file in a zip archive.
+    /// The only file in a zip archive.
     Zip,
+    /// zstd, of any number of frames.
+    Zstd,
+    /// xz, of any number of streams.
+    Xz,
+    /// bzip2, of any number of streams.
+    Bzip2,
 }
 
 impl Compression {
@@ -36,6 +47,12 @@ impl Compression {
             Self::Gzip
         } else if head.starts_with(b"PK\x03\x04") {
             Self::Zip
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Self::Zstd
+        } else if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
+            Self::Xz
+        } else if head.starts_with(b"BZh") {
+            Self::Bzip2
         } else {
             Self::None
         }
@@ -47,27 +64,35 @@ impl Compression {
             Self::None => "none",
             Self::Gzip => "gzip",
             Self::Zip => "zip",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Bzip2 => "bzip2",
         }
     }
 }
 
 /// The program for a compression that is known but not built in.
 pub fn foreign_tool(head: &[u8]) -> Option<&'static str> {
-    let magics: [(&[u8], &str); 4] = [
-        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
-        (&[0xfd, b'7', b'z', b'X', b'Z'], "xz"),
-        (b"BZh", "bzip2"),
-        (&[0x04, 0x22, 0x4d, 0x18], "lz4"),
-    ];
-    magics
-        .iter()
-        .find(|(magic, _)| head.starts_with(magic))
-        .map(|&(_, tool)| tool)
+    head.starts_with(&[0x04, 0x22, 0x4d, 0x18]).then_some("lz4")
 }
 
-/// All members of a gzip file, one after the other.
-pub fn gunzip(compressed: impl Read) -> impl Read {
-    MultiGzDecoder::new(BufReader::with_capacity(BUFFER, compressed))
+/// The plain bytes of a stream, decompressed on a thread of its own. Not for zip archives, which
+/// need all of the file.
+pub fn decompress(
+    compression: Compression,
+    compressed: impl Read + Send + 'static,
+) -> Box<dyn Read + Send> {
+    let buffered = BufReader::with_capacity(BUFFER, compressed);
+    match compression {
+        Compression::None | Compression::Zip => Box::new(buffered),
+        Compression::Gzip => Box::new(pipe::in_background(MultiGzDecoder::new(buffered))),
+        Compression::Zstd => Box::new(pipe::in_background(Frames::new(buffered))),
+        Compression::Xz => {
+            let xz = XzReader::new_mem_limit(buffered, true, XZ_MEMORY);
+            Box::new(pipe::in_background(xz))
+        }
+        Compression::Bzip2 => Box::new(pipe::in_background(MultiBzDecoder::new(buffered))),
+    }
 }
 
 /// The first file in a zip archive.
@@ -110,7 +135,8 @@ mod tests {
         assert_eq!(Compression::of(b"PK\x03\x04"), Compression::Zip);
         assert_eq!(Compression::of(b"JAVA PRO"), Compression::None);
         assert_eq!(Compression::of(b""), Compression::None);
-        assert_eq!(foreign_tool(b"BZh91AY"), Some("bzip2"));
+        assert_eq!(Compression::of(b"BZh91AY"), Compression::Bzip2);
+        assert_eq!(foreign_tool(&[4, 0x22, 0x4d, 0x18]), Some("lz4"));
         assert_eq!(foreign_tool(b"JAVA"), None);
     }
 }

@@ -1,7 +1,9 @@
 //! Opens whatever holds a profile: files, pipes, compressed files.
 
+mod blocks;
 mod compression;
 mod pipe;
+mod zstd;
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -74,6 +76,8 @@ pub(crate) fn forget(map: &Mmap, range: Range<usize>) {
 pub(crate) enum Source {
     /// All in memory at once.
     Mapped(Mmap),
+    /// Likewise, but of no file.
+    Bytes(Vec<u8>),
     /// One after the other.
     Stream(Box<dyn Read + Send>),
 }
@@ -126,10 +130,12 @@ impl Input {
         let compression = Compression::of(&map);
         let source = match compression {
             Compression::None => Source::Mapped(map),
-            Compression::Gzip => Source::Stream(Box::new(pipe::in_background(
-                compression::gunzip(Cursor::new(map)),
-            ))),
             Compression::Zip => Source::Stream(Box::new(compression::unzip(map, path)?)),
+            Compression::Gzip => match blocks::block_size(&map) {
+                Some(size) => Source::Stream(Box::new(blocks::inflate(map, size))),
+                None => Source::Stream(compression::decompress(compression, Cursor::new(map))),
+            },
+            _ => Source::Stream(compression::decompress(compression, Cursor::new(map))),
         };
         Ok(Self {
             name,
@@ -166,13 +172,13 @@ impl Input {
         let whole = Cursor::new(head).chain(stream);
         let source: Box<dyn Read + Send> = match compression {
             Compression::None => Box::new(whole),
-            Compression::Gzip => Box::new(pipe::in_background(compression::gunzip(whole))),
             Compression::Zip => {
                 return Err(OpenError::Zip {
                     path: PathBuf::from(name),
                     reason: "its table of contents is at its end, so a file is needed".to_owned(),
                 });
             }
+            _ => compression::decompress(compression, whole),
         };
         Ok(Self {
             name: name.to_owned(),
@@ -192,10 +198,28 @@ impl Input {
         }
     }
 
+    /// Wraps bytes in memory, compressed or not; a zip archive is not opened.
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
+        let compression = Compression::of(&bytes);
+        let file_bytes = Some(bytes.len() as u64);
+        let source = match (compression, blocks::block_size(&bytes)) {
+            (Compression::None | Compression::Zip, _) => Source::Bytes(bytes),
+            (_, Some(size)) => Source::Stream(Box::new(blocks::inflate(bytes, size))),
+            (_, None) => Source::Stream(compression::decompress(compression, Cursor::new(bytes))),
+        };
+        Self {
+            name: name.to_owned(),
+            file_bytes,
+            compression,
+            source,
+        }
+    }
+
     /// The uncompressed bytes, one after the other.
     pub fn into_reader(self) -> Box<dyn Read + Send> {
         match self.source {
             Source::Mapped(map) => Box::new(Cursor::new(map)),
+            Source::Bytes(bytes) => Box::new(Cursor::new(bytes)),
             Source::Stream(stream) => stream,
         }
     }
@@ -204,6 +228,7 @@ impl Input {
     pub fn mapped(&self) -> Option<&[u8]> {
         match &self.source {
             Source::Mapped(map) => Some(map),
+            Source::Bytes(bytes) => Some(bytes),
             Source::Stream(_) => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Makes a snapshot of a file.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -102,8 +102,9 @@ pub enum SnapshotError {
 
 /// The file in memory. What cannot be mapped is unpacked into a temporary file first.
 pub(crate) fn map(input: Input, options: &OpenOptions<'_>) -> io::Result<Mmap> {
-    let mut stream = match input.source {
+    let mut stream: Box<dyn Read + Send> = match input.source {
         Source::Mapped(map) => return Ok(map),
+        Source::Bytes(bytes) => Box::new(Cursor::new(bytes)),
         Source::Stream(stream) => stream,
     };
     let mut file = tempfile::tempfile_in(&options.scratch)?;

@@ -37,6 +37,8 @@ fuzz_target!(|file: &[u8]| {
             Ok(Event::Record(found)) => format!("{:?}", found.record),
             Ok(Event::Heap { .. }) => "heap".to_owned(),
             Ok(Event::SubRecord { sub_record, .. }) => format!("Ok({sub_record:?})"),
+            // The mapped file shows all of it, so that the two cannot be compared as text.
+            Ok(Event::LongSubRecord { .. }) => return,
             Err(StreamError::Damage(damage)) => format!("Err({damage:?})"),
             Err(other) => panic!("{other}"),
         });

@@ -34,6 +34,11 @@ impl<'a> Ids<'a> {
         self.bytes.is_empty()
     }
 
+    /// The width of each.
+    pub fn id_size(&self) -> IdSize {
+        self.id_size
+    }
+
     /// The raw bytes.
     #[inline]
     pub fn as_bytes(&self) -> &'a [u8] {

@@ -2,7 +2,7 @@
 
 use super::basic_type::{BasicType, width_of_code};
 use super::body::{Body, IdSize};
-use super::bytes::{id, u4};
+use super::bytes::{Fields, id, u4};
 use super::class_dump::ClassDump;
 use super::lists::Ids;
 use super::root::{decode_root, encode_root};
@@ -183,6 +183,53 @@ fn decode_rare<const I: usize>(tag: u8, bytes: &[u8]) -> Result<(SubRecord<'_>, 
             Ok((SubRecord::Root(root), length))
         }
     }
+}
+
+/// Decodes the start of an object or array whose values `bytes` hold in part only, and the length
+/// that it has as a whole; `None` for other sub-records, or if not even the fields are there.
+pub(crate) fn decode_start(bytes: &[u8], id_size: IdSize) -> Option<(SubRecord<'_>, u64)> {
+    let id = id_size.bytes();
+    let (tag, rest) = bytes.split_first()?;
+    let mut fields = Fields::new(rest, id_size);
+    let (object, trace) = (fields.object()?, fields.trace()?);
+    let (sub, head, length) = match *tag {
+        tag::INSTANCE_DUMP => {
+            let (class, length) = (fields.object()?, u64::from(fields.u4()?));
+            let values = fields.rest();
+            let sub = SubRecord::Instance {
+                object,
+                trace,
+                class,
+                values,
+            };
+            (sub, 9 + 2 * id, length)
+        }
+        tag::OBJECT_ARRAY_DUMP => {
+            let (count, class) = (u64::from(fields.u4()?), fields.object()?);
+            let sub = SubRecord::ObjectArray {
+                array: object,
+                trace,
+                class,
+                elements: Ids::new(fields.rest(), id_size),
+            };
+            (sub, 9 + 2 * id, count * id as u64)
+        }
+        tag::PRIMITIVE_ARRAY_DUMP => {
+            let count = u64::from(fields.u4()?);
+            let element = BasicType::from_code(fields.take(1)?[0])?;
+            let width = element.width(id_size);
+            let values = fields.rest();
+            let sub = SubRecord::PrimitiveArray {
+                array: object,
+                trace,
+                element,
+                values: &values[..values.len() - values.len() % width],
+            };
+            (sub, 10 + id, count * width as u64)
+        }
+        _ => return None,
+    };
+    Some((sub, head as u64 + length))
 }
 
 #[inline(always)]

@@ -3,19 +3,25 @@
 use super::body::IdSize;
 use super::sub_record::{Stop, SubRecord, decode};
 use crate::reader::Damage;
+use crate::reader::resync::{self, Search, find_sub_records};
 
 /// The sub-records of a heap dump or segment.
 ///
-/// Iterates over them and over at most one [`Damage`], which is always the last item: as
-/// sub-records have no length, nothing behind a damaged one can be read. A segment
-/// can be searched for the next sound place with [`SubRecords::new`] on a part of its bytes.
+/// Iterates over them and over [`Damage`]. As sub-records have no length, nothing tells where the
+/// one behind a damaged one begins; those of a [`Reader`](crate::reader::Reader) go on at the next
+/// place that looks sound, those made with [`SubRecords::new`] end with the first damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubRecords<'a> {
     rest: &'a [u8],
     offset: u64,
+    /// The bytes that the file lacks; [`OPEN_ENDED`] if nobody knows.
     missing: u64,
     id_size: IdSize,
+    recovers: bool,
 }
+
+/// Stands for a dump without a length, which the end of the file ends.
+pub(crate) const OPEN_ENDED: u64 = u64::MAX;
 
 impl<'a> SubRecords<'a> {
     /// The sub-records in `bytes`, which start at byte `offset` of the file.
@@ -25,12 +31,18 @@ impl<'a> SubRecords<'a> {
             offset,
             missing: 0,
             id_size,
+            recovers: false,
         }
     }
 
-    /// Tells that the file lacks the last `missing` bytes of the segment.
-    pub(crate) fn cut(self, missing: u64) -> Self {
-        Self { missing, ..self }
+    /// Tells that these are all sub-records of a segment, of which the file lacks the last
+    /// `missing` bytes. They go on behind damage then.
+    pub(crate) fn of_segment(self, missing: u64) -> Self {
+        Self {
+            missing,
+            recovers: true,
+            ..self
+        }
     }
 
     /// Where in the file the next sub-record starts.
@@ -50,45 +62,81 @@ impl<'a> SubRecords<'a> {
         self.id_size
     }
 
+    /// Guesses where a sub-record starts, at or behind byte `offset` of the file and less than
+    /// `within` bytes away. The guess may be wrong: whoever reads the sub-records before it has to
+    /// see whether they end there.
+    pub fn guess_start(&self, offset: u64, within: usize) -> Option<u64> {
+        let from = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        let rest = self.rest.get(from..)?;
+        let part = &rest[..rest.len().min(within.saturating_add(resync::LOOK))];
+        match find_sub_records(part, self.id_size, part.len() == rest.len()) {
+            Search::Found(at) => Some(offset + at as u64),
+            Search::NotBelow(_) => None,
+        }
+    }
+
+    /// The sub-records from byte `offset` of the file on, where one starts; none if that is
+    /// outside.
+    #[must_use]
+    pub fn starting_at(&self, offset: u64) -> Self {
+        let from = offset
+            .saturating_sub(self.offset)
+            .min(self.rest.len() as u64);
+        Self {
+            rest: &self.rest[from as usize..],
+            offset: self.offset + from,
+            ..*self
+        }
+    }
+
     #[cold]
     fn stop(&mut self, stop: Stop) -> Damage {
         let (offset, tag) = (self.offset, self.rest.first().copied().unwrap_or(0));
-        let damage = damage_of(stop, offset, tag, self.rest.len() as u64);
-        self.offset += self.rest.len() as u64;
-        self.rest = &[];
-        self.missing = 0;
-        damage
+        let lost = self.skipped(stop);
+        self.rest = &self.rest[lost..];
+        self.offset += lost as u64;
+        if self.rest.is_empty() {
+            self.missing = 0;
+        }
+        damage_of(stop, offset, tag, lost as u64)
+    }
+
+    /// The bytes to the next place from which reading can go on.
+    fn skipped(&self, stop: Stop) -> usize {
+        let all = self.rest.len();
+        let there = (all as u64).saturating_add(self.missing);
+        // A sub-record that the end of the file cuts is the last.
+        let is_cut = matches!(stop, Stop::Incomplete { needed } if needed <= there);
+        if !self.recovers || is_cut || all == 0 {
+            return all;
+        }
+        match find_sub_records(&self.rest[1..], self.id_size, true) {
+            Search::Found(at) => 1 + at,
+            Search::NotBelow(_) => all,
+        }
     }
 
     #[cold]
     fn end(&mut self) -> Option<Damage> {
         let missing = std::mem::take(&mut self.missing);
-        (missing > 0).then_some(Damage::SegmentCut {
+        (missing > 0 && missing != OPEN_ENDED).then_some(Damage::SegmentCut {
             offset: self.offset,
             missing,
         })
     }
 }
 
-/// The report about an undecodable sub-record with `found` bytes to the end of its segment.
-pub(crate) fn damage_of(stop: Stop, offset: u64, tag: u8, found: u64) -> Damage {
+/// The report about an undecodable sub-record because of which `lost` bytes are skipped.
+pub(crate) fn damage_of(stop: Stop, offset: u64, tag: u8, lost: u64) -> Damage {
     match stop {
         Stop::Incomplete { needed } => Damage::SubRecordBody {
             offset,
             tag,
             expected: needed,
-            found,
+            lost,
         },
-        Stop::Tag(tag) => Damage::SubRecordTag {
-            offset,
-            tag,
-            lost: found,
-        },
-        Stop::Type(code) => Damage::Type {
-            offset,
-            code,
-            lost: found,
-        },
+        Stop::Tag(tag) => Damage::SubRecordTag { offset, tag, lost },
+        Stop::Type(code) => Damage::Type { offset, code, lost },
     }
 }
 

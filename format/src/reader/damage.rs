@@ -2,6 +2,9 @@
 
 use thiserror::Error;
 
+/// The length of a record's head, which is lost with its body.
+const HEAD: u64 = super::file::RECORD_HEAD as u64;
+
 /// Why a file cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HeaderError {
@@ -67,38 +70,54 @@ pub enum Damage {
         /// The length the record states.
         length: u64,
     },
-    /// A record head of zero bytes, as a crash leaves them. The rest of the file is given up.
-    #[error("at byte {offset}: zero bytes instead of a record, {lost} bytes to the end given up")]
+    /// A record head of zero bytes, as a crash leaves them.
+    #[error("at byte {offset}: zero bytes instead of a record, {lost} bytes skipped")]
     ZeroFill {
         /// Where they start.
         offset: u64,
-        /// The bytes from there to the end; 0 if the reader cannot know the end.
+        /// The bytes from there to the next sound record, or to the end.
         lost: u64,
     },
-    /// A sub-record of unknown kind. As sub-records have no length, the rest of the segment is
-    /// skipped.
+    /// What stands where a record should be is none, or states a length that cannot be.
+    #[error(
+        "at byte {offset}: no record begins like this (tag {tag:#04x}, {length} bytes), \
+         {lost} bytes skipped"
+    )]
+    NoRecord {
+        /// Where it stands.
+        offset: u64,
+        /// The byte where the tag should be.
+        tag: u8,
+        /// The number where the length should be.
+        length: u64,
+        /// The bytes from there to the next sound record, or to the end.
+        lost: u64,
+    },
+    /// A sub-record of unknown kind. As sub-records have no length, all up to a place where sound
+    /// ones seem to begin is skipped, or the rest of the segment.
     #[error("at byte {offset}: unknown sub-record (tag {tag:#04x}), {lost} bytes skipped")]
     SubRecordTag {
         /// Where the sub-record starts.
         offset: u64,
         /// Its tag.
         tag: u8,
-        /// The bytes to the end of the segment.
+        /// The bytes skipped.
         lost: u64,
     },
-    /// A sub-record with a type code that means nothing. The rest of the segment is skipped.
+    /// A sub-record with a type code that means nothing; likewise.
     #[error("at byte {offset}: unknown type {code} in a sub-record, {lost} bytes skipped")]
     Type {
         /// Where the sub-record starts.
         offset: u64,
         /// The code.
         code: u8,
-        /// The bytes to the end of the segment.
+        /// The bytes skipped.
         lost: u64,
     },
     /// A sub-record reaches beyond the end of its segment, or of the file.
     #[error(
-        "at byte {offset}: a sub-record (tag {tag:#04x}) of at least {expected} bytes, {found} are there"
+        "at byte {offset}: a sub-record (tag {tag:#04x}) needs at least {expected} bytes, \
+         more than are there; {lost} bytes skipped"
     )]
     SubRecordBody {
         /// Where the sub-record starts.
@@ -107,8 +126,8 @@ pub enum Damage {
         tag: u8,
         /// The length it needs, as far as that is known.
         expected: u64,
-        /// The bytes to the end of the segment or file.
-        found: u64,
+        /// The bytes skipped.
+        lost: u64,
     },
     /// The file ends between two sub-records, before the end of their segment.
     #[error("at byte {offset}: the file ends {missing} bytes before the end of the segment")]
@@ -128,6 +147,7 @@ impl Damage {
             | Self::RecordBody { offset, .. }
             | Self::ShortRecord { offset, .. }
             | Self::ZeroFill { offset, .. }
+            | Self::NoRecord { offset, .. }
             | Self::SubRecordTag { offset, .. }
             | Self::Type { offset, .. }
             | Self::SubRecordBody { offset, .. }
@@ -138,11 +158,12 @@ impl Damage {
     /// The bytes of the file that were not read because of the damage.
     pub fn lost(&self) -> u64 {
         match *self {
-            Self::RecordHead { found, .. }
-            | Self::RecordBody { found, .. }
-            | Self::SubRecordBody { found, .. } => found,
-            Self::ShortRecord { length, .. } => length,
+            Self::RecordHead { found, .. } => found,
+            Self::RecordBody { found, .. } => HEAD + found,
+            Self::ShortRecord { length, .. } => HEAD + length,
             Self::ZeroFill { lost, .. }
+            | Self::NoRecord { lost, .. }
+            | Self::SubRecordBody { lost, .. }
             | Self::SubRecordTag { lost, .. }
             | Self::Type { lost, .. } => lost,
             Self::SegmentCut { .. } => 0,

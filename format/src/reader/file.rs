@@ -2,8 +2,9 @@
 
 use super::damage::{Damage, HeaderError};
 use super::header::FileHeader;
+use super::resync::{self, Search};
 use crate::binary::tags::record as tag;
-use crate::binary::{Record, u4};
+use crate::binary::{IdSize, OPEN_ENDED, Record, u4};
 
 /// The length of a record's head: tag, time, length.
 pub(crate) const RECORD_HEAD: usize = 9;
@@ -85,19 +86,23 @@ impl<'a> Iterator for Reader<'a> {
                 found: rest.len() as u64,
             }));
         };
-        if *head == [0; RECORD_HEAD] {
-            self.give_up();
-            return Some(Err(Damage::ZeroFill {
-                offset,
-                lost: rest.len() as u64,
-            }));
-        }
         let (tag, micros, length) = (head[0], u4(head, 1), u64::from(u4(head, 5)));
-        let length = real_length(tag, length, after);
+        if !is_record(head, after, self.header.id_size) {
+            let lost = match resync::find_records(&rest[1..], self.header.id_size, true) {
+                Search::Found(at) => 1 + at,
+                Search::NotBelow(_) => rest.len(),
+            };
+            self.at += lost;
+            return Some(Err(no_record(head, offset, lost as u64)));
+        }
+        let (length, is_open_ended) = real_length(tag, length, after);
         let found = after.len() as u64;
         let body = &after[..length.min(found) as usize];
         self.at += RECORD_HEAD + body.len();
-        let missing = length - body.len() as u64;
+        let missing = match is_open_ended {
+            true => OPEN_ENDED,
+            false => length - body.len() as u64,
+        };
         if missing > 0 && !is_heap(tag) {
             return Some(Err(Damage::RecordBody {
                 offset,
@@ -112,7 +117,7 @@ impl<'a> Iterator for Reader<'a> {
                 Some(record) => Ok(Positioned {
                     offset,
                     micros,
-                    record: record.cut(missing),
+                    record: record.of_segment(missing),
                 }),
                 None => Err(Damage::ShortRecord {
                     offset,
@@ -127,10 +132,10 @@ impl<'a> Iterator for Reader<'a> {
 impl std::iter::FusedIterator for Reader<'_> {}
 
 impl Record<'_> {
-    fn cut(self, missing: u64) -> Self {
+    fn of_segment(self, missing: u64) -> Self {
         match self {
-            Self::HeapDump(heap) => Self::HeapDump(heap.cut(missing)),
-            Self::HeapDumpSegment(heap) => Self::HeapDumpSegment(heap.cut(missing)),
+            Self::HeapDump(heap) => Self::HeapDump(heap.of_segment(missing)),
+            Self::HeapDumpSegment(heap) => Self::HeapDumpSegment(heap.of_segment(missing)),
             other => other,
         }
     }
@@ -140,18 +145,50 @@ pub(crate) fn is_heap(tag: u8) -> bool {
     matches!(tag, tag::HEAP_DUMP | tag::HEAP_DUMP_SEGMENT)
 }
 
-/// The length of a record whose head states `length`, with `after` behind the head.
-fn real_length(tag: u8, length: u64, after: &[u8]) -> u64 {
+/// True if `head`, with `after` behind it, is the head of a record, sound as far as that can be
+/// seen.
+///
+/// Of `after`, it looks at the start of the body, and of records with unknown tags that are short
+/// enough also at the next head.
+pub(crate) fn is_record(head: &[u8; RECORD_HEAD], after: &[u8], id_size: IdSize) -> bool {
+    let (tag, length) = (head[0], u64::from(u4(head, 5)));
+    let start = &after[..length
+        .min(after.len() as u64)
+        .min(resync::BODY_START as u64) as usize];
+    if *head == [0; RECORD_HEAD] || resync::is_too_long(tag, length, start, id_size) {
+        return false;
+    }
+    let next = after.get(length as usize..).unwrap_or_default();
+    resync::is_known(tag) || resync::is_followed(next, id_size)
+}
+
+/// The report about a head that is none.
+pub(crate) fn no_record(head: &[u8; RECORD_HEAD], offset: u64, lost: u64) -> Damage {
+    if *head == [0; RECORD_HEAD] {
+        return Damage::ZeroFill { offset, lost };
+    }
+    let (tag, length) = (head[0], u64::from(u4(head, 5)));
+    Damage::NoRecord {
+        offset,
+        tag,
+        length,
+        lost,
+    }
+}
+
+/// The length of a record whose head states `length`, with `after` behind the head, and whether
+/// that only means that it reaches to the end of the file.
+fn real_length(tag: u8, length: u64, after: &[u8]) -> (u64, bool) {
     let left = after.len() as u64;
     if !is_heap(tag) {
-        length
+        (length, false)
     } else if tag == tag::HEAP_DUMP && is_overflow(length, left) {
-        left
+        (left, false)
     } else if length == 0 && after.first().is_some_and(|&next| is_sub_record_tag(next)) {
         // The writer died before it could patch the length in.
-        left
+        (left, true)
     } else {
-        length
+        (length, false)
     }
 }
 
@@ -187,13 +224,14 @@ mod tests {
     fn a_dump_of_length_0_is_empty_unless_a_sub_record_follows() {
         assert_eq!(
             real_length(tag::HEAP_DUMP, 0, &[tag::HEAP_DUMP_END, 0, 0]),
-            0
+            (0, false)
         );
-        assert_eq!(real_length(tag::HEAP_DUMP, 0, &[]), 0);
-        assert_eq!(real_length(tag::HEAP_DUMP, 0, &[0, 0, 0]), 0);
+        assert_eq!(real_length(tag::HEAP_DUMP, 0, &[]), (0, false));
+        assert_eq!(real_length(tag::HEAP_DUMP, 0, &[0, 0, 0]), (0, false));
         for tag in [tag::HEAP_DUMP, tag::HEAP_DUMP_SEGMENT] {
-            assert_eq!(real_length(tag, 0, &[0x20, 0, 0, 0]), 4);
+            assert_eq!(real_length(tag, 0, &[0x20, 0, 0, 0]), (4, true));
         }
-        assert_eq!(real_length(tag::HEAP_DUMP_END, 0, &[0x20, 0, 0, 0]), 0);
+        let end = real_length(tag::HEAP_DUMP_END, 0, &[0x20, 0, 0, 0]);
+        assert_eq!(end, (0, false));
     }
 }

@@ -2,12 +2,14 @@
 //! Agent, GraalVM, and Android's Dalvik and ART.
 //!
 //! [`Reader`] walks over bytes in memory, usually a memory-mapped file, and copies nothing.
-//! [`StreamReader`] reads from any [`std::io::Read`]. Both go on behind damage as far as
-//! possible and report it as [`Damage`] with its place.
+//! [`StreamReader`] reads from any [`std::io::Read`]. Both go on behind damage, at the next place
+//! where sound records begin, and report it as [`Damage`] with its place and what was lost. For a
+//! strict reading stop at the first.
 
 mod damage;
 mod file;
 mod header;
+pub(crate) mod resync;
 mod stream;
 
 pub use damage::{Damage, HeaderError};

@@ -5,12 +5,22 @@ use std::io::{self, Read};
 use thiserror::Error;
 
 use super::damage::{Damage, HeaderError};
-use super::file::{Positioned, RECORD_HEAD, is_heap, is_overflow, is_sub_record_tag};
+use super::file::{
+    Positioned, RECORD_HEAD, is_heap, is_overflow, is_record, is_sub_record_tag, no_record,
+};
 use super::header::FileHeader;
-use crate::binary::{Record, Stop, SubRecord, damage_of, decode_sub_record, tags, u4};
+use super::resync::{self, Search};
+use crate::binary::{
+    IdSize, OPEN_ENDED, Record, Stop, SubRecord, damage_of, decode_start, decode_sub_record, tags,
+    u4,
+};
 
 /// How much is read at once.
 const CHUNK: usize = 256 * 1024;
+/// Sub-records above this many bytes are not held in memory.
+const LONG: u64 = 1 << 20;
+/// The bytes that are kept of them.
+const START: usize = 4 << 10;
 
 /// Something a [`StreamReader`] met.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +43,15 @@ pub enum Event<'a> {
         /// The sub-record.
         sub_record: SubRecord<'a>,
     },
+    /// A sub-record that is too long to be held in memory.
+    LongSubRecord {
+        /// Where the sub-record starts, in bytes from the start of the file.
+        offset: u64,
+        /// The sub-record with only the first of its values.
+        start: SubRecord<'a>,
+        /// The length of its values in bytes.
+        bytes: u64,
+    },
 }
 
 /// Why a [`StreamReader`] has nothing to show at some place.
@@ -54,14 +73,15 @@ enum Step {
     Record { tag: u8, micros: u32, length: usize },
     Heap { tag: u8, micros: u32 },
     SubRecord { length: usize },
+    LongSubRecord { offset: u64 },
     End,
 }
 
 /// Walks over the records of a file that comes in piece by piece, such as from a socket or a
 /// decompressor.
 ///
-/// It holds at most one record or sub-record at a time in memory, and never more than has really
-/// come in, whatever length a record states.
+/// It holds at most one record or sub-record at a time in memory, of sub-records above 1 MiB only
+/// the start (see [`StreamReader::hold_long_sub_records`]), and never more than has really come in, whatever length a record states.
 #[derive(Debug)]
 pub struct StreamReader<R> {
     input: R,
@@ -79,6 +99,10 @@ pub struct StreamReader<R> {
     /// The bytes left in the present heap dump or segment.
     heap_left: Option<u64>,
     is_at_end: bool,
+    /// Sub-records above this many bytes are passed over.
+    longest: u64,
+    /// The start of a long sub-record that is passed over.
+    long: Vec<u8>,
 }
 
 impl<R: Read> StreamReader<R> {
@@ -101,6 +125,8 @@ impl<R: Read> StreamReader<R> {
             shown: 0,
             heap_left: None,
             is_at_end: false,
+            longest: LONG,
+            long: Vec::new(),
         };
         reader.fill(FileHeader::LENGTH as u64)?;
         reader.header = FileHeader::parse(reader.unread())?;
@@ -112,6 +138,11 @@ impl<R: Read> StreamReader<R> {
     /// old VMs.
     pub fn set_file_length(&mut self, length: u64) {
         self.total = Some(length);
+    }
+
+    /// Holds sub-records of any length in memory, so that no [`Event::LongSubRecord`] comes.
+    pub fn hold_long_sub_records(&mut self) {
+        self.longest = u64::MAX;
     }
 
     /// The header.
@@ -170,6 +201,19 @@ impl<R: Read> StreamReader<R> {
                         .into())
                     }
                 }
+            }
+            Step::LongSubRecord { offset } => {
+                // It was decoded before it was passed over.
+                let (start, length) = decode_start(&self.long, id_size)?;
+                let head = match start {
+                    SubRecord::PrimitiveArray { .. } => 10 + id_size.bytes(),
+                    _ => 9 + 2 * id_size.bytes(),
+                };
+                Ok(Event::LongSubRecord {
+                    offset,
+                    start,
+                    bytes: length - head as u64,
+                })
             }
             Step::SubRecord { length } => {
                 self.shown = length;
@@ -243,7 +287,7 @@ impl<R: Read> StreamReader<R> {
                 Some(left) => {
                     if !self.fill(1)? {
                         self.heap_left = None;
-                        if left > u64::MAX / 2 {
+                        if left > OPEN_ENDED / 2 {
                             return Ok(Step::End);
                         }
                         let cut = Damage::SegmentCut {
@@ -258,11 +302,17 @@ impl<R: Read> StreamReader<R> {
                             return Ok(Step::SubRecord { length });
                         }
                         Err(Stop::Incomplete { needed }) if needed <= left => {
-                            if !self.fill(needed)? {
-                                return Err(self.stop_heap(Stop::Incomplete { needed }));
+                            if needed > self.longest && self.long_start() {
+                                self.heap_left = Some(left - needed);
+                                return self.pass_over(needed);
+                            }
+                            let before = self.unread().len();
+                            // More bytes may tell more, even if they are not enough.
+                            if !self.fill(needed)? && self.unread().len() == before {
+                                return Err(self.cut_heap(Stop::Incomplete { needed }));
                             }
                         }
-                        Err(stop) => return Err(self.stop_heap(stop)),
+                        Err(stop) => return Err(self.mend_heap(stop)),
                     }
                 }
             }
@@ -279,12 +329,21 @@ impl<R: Read> StreamReader<R> {
                 found => Err(Damage::RecordHead { offset, found }.into()),
             };
         }
-        let head = &self.unread()[..RECORD_HEAD];
-        if head.iter().all(|&byte| byte == 0) {
-            let lost = self.discard(u64::MAX)?;
-            return Err(Damage::ZeroFill { offset, lost }.into());
+        let Some(&head) = self.unread().first_chunk::<RECORD_HEAD>() else {
+            return Ok(Step::End);
+        };
+        let (tag, micros, length) = (head[0], u4(&head, 1), u64::from(u4(&head, 5)));
+        let wanted = match (resync::is_known(tag), length) {
+            (true, _) => resync::BODY_START as u64,
+            (false, 0..=resync::LONGEST_UNKNOWN) => length + RECORD_HEAD as u64,
+            (false, _) => 0,
+        };
+        self.fill(RECORD_HEAD as u64 + wanted)?;
+        if !is_record(&head, &self.unread()[RECORD_HEAD..], self.header.id_size) {
+            self.skip(1);
+            let lost = 1 + self.search(u64::MAX, resync::find_records)?;
+            return Err(no_record(&head, offset, lost).into());
         }
-        let (tag, micros, length) = (head[0], u4(head, 1), u64::from(u4(head, 5)));
         if is_heap(tag) {
             let length = self.heap_length(tag, length)?;
             self.heap_left = Some(length);
@@ -308,7 +367,7 @@ impl<R: Read> StreamReader<R> {
         })
     }
 
-    /// The length of a heap dump or segment that states `length`; `u64::MAX` for "to the end".
+    /// The length of a heap dump or segment that states `length`; [`OPEN_ENDED`] for "to the end".
     fn heap_length(&mut self, tag: u8, length: u64) -> io::Result<u64> {
         let body = self.offset + RECORD_HEAD as u64;
         if let Some(left) = self.total.and_then(|total| total.checked_sub(body))
@@ -321,20 +380,84 @@ impl<R: Read> StreamReader<R> {
             && self.fill(RECORD_HEAD as u64 + 1)?
             && is_sub_record_tag(self.unread()[RECORD_HEAD])
         {
-            return Ok(u64::MAX);
+            return Ok(OPEN_ENDED);
         }
         Ok(length)
     }
 
-    /// Gives the rest of the present heap dump or segment up.
+    /// True if the start of a long sub-record is in the buffer; keeps it.
+    fn long_start(&mut self) -> bool {
+        let length = self.window().len().min(START);
+        self.long.clear();
+        self.long
+            .extend_from_slice(&self.buffer[self.start..self.start + length]);
+        decode_start(&self.long, self.header.id_size).is_some()
+    }
+
+    /// Passes over a sub-record of which the start is kept.
+    fn pass_over(&mut self, length: u64) -> Result<Step, StreamError> {
+        let offset = self.offset;
+        let lost = self.discard(length)?;
+        if lost == length {
+            return Ok(Step::LongSubRecord { offset });
+        }
+        self.heap_left = None;
+        let tag = self.long.first().copied().unwrap_or(0);
+        Err(damage_of(Stop::Incomplete { needed: length }, offset, tag, lost).into())
+    }
+
+    /// Gives up what is left of a heap dump or segment that the end of the file cuts.
     #[cold]
-    fn stop_heap(&mut self, stop: Stop) -> StreamError {
+    fn cut_heap(&mut self, stop: Stop) -> StreamError {
         let offset = self.offset;
         let tag = self.unread().first().copied().unwrap_or(0);
-        let left = self.heap_left.take().unwrap_or(0);
-        match self.discard(left) {
-            Ok(found) => damage_of(stop, offset, tag, found).into(),
+        self.heap_left = None;
+        let lost = self.unread().len();
+        self.skip(lost);
+        damage_of(stop, offset, tag, lost as u64).into()
+    }
+
+    /// Goes to the next place of the present heap dump or segment that looks sound.
+    #[cold]
+    fn mend_heap(&mut self, stop: Stop) -> StreamError {
+        let offset = self.offset;
+        let tag = self.unread().first().copied().unwrap_or(0);
+        let left = self.heap_left.take().unwrap_or(1) - 1;
+        self.skip(1);
+        match self.search(left, resync::find_sub_records) {
+            Ok(lost) => {
+                // At the end of the file the segment ends too.
+                let is_over = lost == left || self.is_at_end && self.unread().is_empty();
+                self.heap_left = (!is_over).then_some(left - lost);
+                damage_of(stop, offset, tag, 1 + lost).into()
+            }
             Err(error) => error.into(),
+        }
+    }
+
+    /// Goes to the first place in the next `limit` bytes that `find` finds, or to their end; the
+    /// bytes passed over.
+    fn search(&mut self, limit: u64, find: fn(&[u8], IdSize, bool) -> Search) -> io::Result<u64> {
+        let mut passed = 0;
+        loop {
+            let left = limit - passed;
+            self.fill(left.min((resync::LOOK + CHUNK) as u64))?;
+            let unread = self.unread();
+            let window = &unread[..left.min(unread.len() as u64) as usize];
+            let is_end = window.len() as u64 == left || self.is_at_end;
+            match find(window, self.header.id_size, is_end) {
+                Search::Found(at) => {
+                    self.skip(at);
+                    return Ok(passed + at as u64);
+                }
+                Search::NotBelow(tested) => {
+                    self.skip(tested);
+                    passed += tested as u64;
+                    if is_end {
+                        return Ok(passed);
+                    }
+                }
+            }
         }
     }
 }

@@ -63,7 +63,10 @@ impl Known {
             Event::Heap { is_segment, .. } => {
                 self.is_open |= *is_segment;
             }
-            Event::SubRecord { sub_record, .. } => self.add_sub_record(sub_record),
+            Event::SubRecord { sub_record, .. }
+            | Event::LongSubRecord {
+                start: sub_record, ..
+            } => self.add_sub_record(sub_record),
         }
     }
 

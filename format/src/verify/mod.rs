@@ -88,7 +88,7 @@ pub fn verify(mut file: impl Read + Seek) -> Result<Verified, VerifyError> {
     each_event(&mut file, length, |event| match event {
         Ok(event) => {
             match event {
-                Event::SubRecord { .. } => verified.sub_records += 1,
+                Event::SubRecord { .. } | Event::LongSubRecord { .. } => verified.sub_records += 1,
                 Event::Record(_) | Event::Heap { .. } => verified.records += 1,
             }
             known.add(&event);
@@ -125,6 +125,8 @@ fn each_event<F: Read + Seek>(
     file.seek(SeekFrom::Start(0))?;
     let mut reader = StreamReader::new(file).map_err(fatal)?;
     reader.set_file_length(length);
+    // Every element of an array is to be looked up.
+    reader.hold_long_sub_records();
     while let Some(event) = reader.next() {
         match event {
             Ok(event) => then(Ok(event)),

@@ -50,7 +50,12 @@ impl<'a> References<'a> {
                 self.record(&found.record);
             }
             Event::Heap { .. } => {}
-            Event::SubRecord { offset, sub_record } => {
+            Event::SubRecord { offset, sub_record }
+            | Event::LongSubRecord {
+                offset,
+                start: sub_record,
+                ..
+            } => {
                 self.offset = *offset;
                 self.sub_record(sub_record);
             }

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use hprof_analysis::contents::ReadError;
 use serde_json::json;
 
-use crate::open::{self, FileArgument, Opened};
+use crate::open::{FileArgument, Opened};
 use crate::render::screen::{Style, bytes, count, plural, print, print_json};
 
 /// Read a whole file and report every place that is damaged.
@@ -32,11 +33,12 @@ Examples:
 
 impl Check {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = match open::open(&self.file.file, true, 0) {
+        let opened = match self.file.open(true, 0) {
             Ok(opened) => opened,
             Err(error) => {
                 eprintln!("hprof-rs: {error:#}");
-                return Ok(ExitCode::from(2));
+                let is_damaged = matches!(error.downcast_ref(), Some(ReadError::Damage(_)));
+                return Ok(ExitCode::from(if is_damaged { 1 } else { 2 }));
             }
         };
         let missing = missing_parts(&opened);

@@ -52,6 +52,7 @@ pub struct Diff {
     #[arg(long, value_name = "AMOUNT")]
     fail_above: Option<u64>,
 
+<<<<<<< HEAD
     /// End with status 1 if any single row has grown by more than this share of what it was, in
     /// percent. New rows count as grown without limit, so name a --least with it.
     #[arg(long, value_name = "PERCENT")]
@@ -69,6 +70,11 @@ pub struct Diff {
     /// stacks of the second file) or .html (those of both).
     #[arg(long, value_name = "FILE")]
     flamegraph: Option<PathBuf>,
+=======
+    /// Fail at the first damaged place, instead of reading on behind it.
+    #[arg(long)]
+    strict: bool,
+>>>>>>> main
 
     /// Print JSON.
     #[arg(long)]
@@ -108,9 +114,9 @@ impl Diff {
     }
 
     fn compare(&self) -> anyhow::Result<Comparison> {
-        let before = open::open(&self.before, true, 0)?;
+        let before = open::open(&self.before, true, 0, self.strict)?;
         open::warn_of_damage(&before);
-        let after = open::open(&self.after, true, 0)?;
+        let after = open::open(&self.after, true, 0, self.strict)?;
         open::warn_of_damage(&after);
         let dumps = (before.contents.dumps.last(), after.contents.dumps.last());
         if let ((Some(old), Some(new)), None) = (dumps, self.measure) {

@@ -65,7 +65,7 @@ enum By {
 
 impl HistogramCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = open::open(&self.file.file, true, 0)?;
+        let opened = self.file.open(true, 0)?;
         open::warn_of_damage(&opened);
         let dump = open::select_dump(&opened, &self.dump)?;
         let group = match self.by {

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::input::Input;
+use hprof_format::binary::Record;
 use hprof_format::listing::Listed;
-use hprof_format::reader::{Event, StreamError, StreamReader};
+use hprof_format::reader::{Event, Positioned, StreamError, StreamReader};
 
 use crate::open::FileArgument;
 
@@ -61,11 +62,21 @@ impl Records {
         let mut is_damaged = false;
         while let Some(event) = reader.next() {
             let line = match event {
-                Ok(Event::SubRecord { .. }) if !self.sub => continue,
+                Ok(Event::Record(Positioned {
+                    offset,
+                    record: Record::Unknown { tag, .. },
+                    ..
+                })) if self.file.strict => {
+                    bail!("at byte {offset}: a record of unknown kind (tag {tag:#04x})")
+                }
+                Ok(Event::SubRecord { .. } | Event::LongSubRecord { .. }) if !self.sub => continue,
                 Ok(event) => Listed::new(&event),
                 Err(StreamError::Damage(damage)) => {
                     is_damaged = true;
                     out.flush()?;
+                    if self.file.strict {
+                        bail!(damage);
+                    }
                     eprintln!("hprof-rs: {damage}");
                     continue;
                 }

@@ -112,7 +112,7 @@ impl MeasureArgument {
 
 impl Samples {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = open::open(&self.file.file, false, 0)?;
+        let opened = self.file.open(false, 0)?;
         open::warn_of_damage(&opened);
         let contents = &opened.contents;
         let style = Style::of_stdout();

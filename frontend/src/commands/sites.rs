@@ -61,7 +61,7 @@ enum Sort {
 
 impl Sites {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = open::open(&self.file.file, false, 0)?;
+        let opened = self.file.open(false, 0)?;
         open::warn_of_damage(&opened);
         let contents = &opened.contents;
         let Some(table) = contents.sites.last() else {

@@ -9,7 +9,7 @@ use hprof_analysis::stacks::{Measure, Weights, by_method};
 use hprof_format::reader::Version;
 use serde_json::{Value, json};
 
-use crate::open::{self, FileArgument, Opened};
+use crate::open::{FileArgument, Opened};
 use crate::render::screen::{Align, Style, bytes, columns, count, percent, plural, print};
 
 /// Show what is in a heap dump or profile, on one screen.
@@ -38,7 +38,7 @@ const ROWS: usize = 5;
 
 impl Summary {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = open::open(&self.file.file, true, 0)?;
+        let opened = self.file.open(true, 0)?;
         if self.json {
             return crate::render::screen::print_json(&as_json(&opened));
         }

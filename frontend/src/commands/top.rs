@@ -43,7 +43,7 @@ const PREVIEW: usize = 48;
 
 impl Top {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = open::open(&self.file.file, true, self.top)?;
+        let opened = self.file.open(true, self.top)?;
         open::warn_of_damage(&opened);
         let dump = open::select_dump(&opened, &self.dump)?;
         let contents = &opened.contents;
