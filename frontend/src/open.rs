@@ -34,6 +34,45 @@ impl FileArgument {
     pub fn open(&self, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
         open(&self.file, with_heap, largest, self.strict)
     }
+
+    /// Reads a file whose objects are to be looked up, which takes several passes: what comes from
+    /// a pipe or is compressed is unpacked into a temporary file first.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or if there is no room for the temporary file.
+    pub fn open_mapped(&self) -> anyhow::Result<(Opened, Input)> {
+        let input = Input::open(&self.file)?;
+        if input.mapped().is_some() {
+            return Ok((self.open(true, 0)?, input));
+        }
+        let (name, file_bytes, compression) =
+            (input.name.clone(), input.file_bytes, input.compression);
+        let bar = progress_bar(&input);
+        let mut unpacked = tempfile::NamedTempFile::new().context("cannot unpack")?;
+        let fail = || {
+            format!(
+                "cannot unpack {name} into {} (TMPDIR names another folder)",
+                std::env::temp_dir().display()
+            )
+        };
+        let mut reader = bar.wrap_read(input.into_reader());
+        match std::io::copy(&mut reader, &mut unpacked) {
+            Ok(_) => {}
+            // What came before the damage can be looked at.
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof && !self.strict => {
+                eprintln!("hprof-rs: {name}: the compressed file is cut short");
+            }
+            Err(error) => return Err(error).with_context(fail),
+        }
+        bar.finish_and_clear();
+        let mut opened = open(unpacked.path(), true, 0, self.strict)?;
+        let input = Input::open(unpacked.path())?;
+        opened.name = name;
+        opened.file_bytes = file_bytes;
+        opened.compression = compression;
+        // The map keeps the file when its name goes.
+        Ok((opened, input))
+    }
 }
 
 /// Which of several heap dumps in one file is meant.
@@ -79,44 +118,6 @@ pub fn open(path: &Path, with_heap: bool, largest: usize, strict: bool) -> anyho
         compression,
         contents,
     })
-}
-
-/// Reads a file whose objects are to be looked up, which takes several passes: what comes from a
-/// pipe or is compressed is unpacked into a temporary file first.
-///
-/// # Errors
-/// As [`open`], or if there is no room for the temporary file.
-pub fn open_mapped(path: &Path) -> anyhow::Result<(Opened, Input)> {
-    let input = Input::open(path)?;
-    if input.mapped().is_some() {
-        return Ok((open(path, true, 0)?, input));
-    }
-    let (name, file_bytes, compression) = (input.name.clone(), input.file_bytes, input.compression);
-    let bar = progress_bar(&input);
-    let mut unpacked = tempfile::NamedTempFile::new().context("cannot unpack")?;
-    let fail = || {
-        format!(
-            "cannot unpack {name} into {} (TMPDIR names another folder)",
-            std::env::temp_dir().display()
-        )
-    };
-    let mut reader = bar.wrap_read(input.into_reader());
-    match std::io::copy(&mut reader, &mut unpacked) {
-        Ok(_) => {}
-        // What came before the damage can be looked at.
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            eprintln!("hprof-rs: {name}: the compressed file is cut short");
-        }
-        Err(error) => return Err(error).with_context(fail),
-    }
-    bar.finish_and_clear();
-    let mut opened = open(unpacked.path(), true, 0)?;
-    let input = Input::open(unpacked.path())?;
-    opened.name = name;
-    opened.file_bytes = file_bytes;
-    opened.compression = compression;
-    // The map keeps the file when its name goes.
-    Ok((opened, input))
 }
 
 /// A sign of life on standard error while a large file is walked over.

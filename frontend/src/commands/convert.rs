@@ -98,13 +98,9 @@ enum To {
 impl Convert {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let to = self.format()?;
-<<<<<<< HEAD
         // Only a table and a picture are made of the objects of a heap dump.
         let with_heap = matches!(to, To::Csv | To::Json | To::Html | To::Svg | To::Collapsed);
-        let opened = open::open(&self.file.file, with_heap, 0)?;
-=======
-        let opened = self.file.open(false, 0)?;
->>>>>>> main
+        let opened = self.file.open(with_heap, 0)?;
         open::warn_of_damage(&opened);
         let mut bytes = Vec::new();
         self.convert(to, &opened, &mut bytes)?;

@@ -52,7 +52,6 @@ pub struct Diff {
     #[arg(long, value_name = "AMOUNT")]
     fail_above: Option<u64>,
 
-<<<<<<< HEAD
     /// End with status 1 if any single row has grown by more than this share of what it was, in
     /// percent. New rows count as grown without limit, so name a --least with it.
     #[arg(long, value_name = "PERCENT")]
@@ -70,11 +69,10 @@ pub struct Diff {
     /// stacks of the second file) or .html (those of both).
     #[arg(long, value_name = "FILE")]
     flamegraph: Option<PathBuf>,
-=======
+
     /// Fail at the first damaged place, instead of reading on behind it.
     #[arg(long)]
     strict: bool,
->>>>>>> main
 
     /// Print JSON.
     #[arg(long)]

@@ -77,7 +77,7 @@ const PREVIEW: usize = 400;
 
 impl Strings {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let (opened, input) = open::open_mapped(&self.file.file)?;
+        let (opened, input) = self.file.open_mapped()?;
         open::warn_of_damage(&opened);
         let number = open::select_dump_number(&opened, &self.dump)?;
         let heap = input

@@ -62,11 +62,7 @@ struct Row<'a> {
 
 impl Threads {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-<<<<<<< HEAD
-        let (opened, input) = open::open_mapped(&self.file.file)?;
-=======
-        let opened = self.file.open(true, 0)?;
->>>>>>> main
+        let (opened, input) = self.file.open_mapped()?;
         open::warn_of_damage(&opened);
         let last = opened.contents.dumps.len().checked_sub(1);
         let heap = last.zip(input.mapped());
