@@ -32,6 +32,8 @@ pub struct BinaryProfile {
     pub ended_threads: BTreeSet<u32>,
     /// CPU SAMPLES records, one per dump.
     pub tables: Vec<BinaryTable>,
+    /// ALLOC SITES records, in order.
+    pub site_tables: Vec<Vec<BinarySite>>,
     /// Heap dumps.
     pub heaps: Vec<BinaryHeap>,
     /// Class names in Java form by the id of the class object.
@@ -58,6 +60,23 @@ pub struct BinaryTrace {
     pub thread: u32,
     /// Frame ids, innermost first.
     pub frames: Vec<u64>,
+}
+
+/// A row of an ALLOC SITES record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BinarySite {
+    /// Name of the class.
+    pub class: String,
+    /// Trace serial.
+    pub trace: u32,
+    /// Bytes alive.
+    pub live_bytes: u32,
+    /// Objects alive.
+    pub live_objects: u32,
+    /// Bytes ever allocated.
+    pub allocated_bytes: u32,
+    /// Objects ever allocated.
+    pub allocated_objects: u32,
 }
 
 /// A CPU SAMPLES record.
@@ -187,6 +206,7 @@ impl Walker {
             0x03 => self.class(body.u4()?).map(|_| ()),
             0x04 => self.frame(body),
             0x05 => self.trace(body),
+            0x06 => self.alloc_sites(body),
             0x0a => self.start_thread(body),
             0x0b => self.end_thread(body),
             0x0d => self.cpu_samples(body),
@@ -205,6 +225,34 @@ impl Walker {
             },
             _ => Err("unknown".into()),
         }
+    }
+
+    fn alloc_sites(&mut self, body: &mut Bytes) -> Result<(), String> {
+        body.take(2 + 4 + 4 + 4 + 8 + 8)?;
+        let mut rows = Vec::new();
+        for _ in 0..body.u4()? {
+            body.u1()?;
+            let class = self.class(body.u4()?)?.to_owned();
+            let trace = body.u4()?;
+            if !self.profile.traces.contains_key(&trace) {
+                return Err(format!("trace {trace} has not been written"));
+            }
+            let mut counts = [0; 4];
+            for count in &mut counts {
+                *count = body.u4()?;
+            }
+            let [live_bytes, live_objects, allocated_bytes, allocated_objects] = counts;
+            rows.push(BinarySite {
+                class,
+                trace,
+                live_bytes,
+                live_objects,
+                allocated_bytes,
+                allocated_objects,
+            });
+        }
+        self.profile.site_tables.push(rows);
+        Ok(())
     }
 
     fn string(&mut self, body: &mut Bytes) -> Result<(), String> {
@@ -266,7 +314,7 @@ impl Walker {
         let name = self.text(body)?;
         let signature = self.text(body)?;
         let source = self.optional_text(body)?;
-        let class = self.class(body.u4()?)?;
+        let class = self.class(body.u4()?)?.to_owned();
         let line = body.u4()? as i32;
         if (line == 0 && !self.of_the_vm) || line < -3 {
             return Err(format!("line {line}"));

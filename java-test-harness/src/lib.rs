@@ -44,7 +44,7 @@ mod text_sites;
 
 pub use agent::{agent_library, workspace};
 pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
-pub use binary_profile::{BinaryFrame, BinaryProfile, BinaryTable, BinaryTrace};
+pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, BinaryTrace};
 pub use collector::Collector;
 pub use compile::{classes, classes_compiled_with, java_sources};
 pub use jdk::Jdk;

@@ -211,3 +211,144 @@ fn a_dump_on_request_starts_the_counts_anew() {
         assert_eq!((main(0), main(1)), (1, 0));
     });
 }
+
+#[test]
+fn clocked_calls_are_counted_exactly() {
+    let jdk = Jdk::feature_release(17);
+    for options in ["cpu=times,clock=exact,cutoff=0", "cpu=old"] {
+        let run = Run::new(jdk).jvm_args(["-Xverify:all", "-Xcheck:jni"]);
+        let outcome = run.agent(options).class("CallCounts").run();
+        let outcome = outcome.expect_status(0);
+        assert!(outcome.stdout.ends_with("610\ndone\n"));
+        if options == "cpu=old" {
+            let rows = old_rows(&String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap());
+            for &(method, calls) in CALLS {
+                let counted = rows.iter().filter(|row| row.callee == method);
+                assert_eq!(counted.map(|row| row.count).sum::<u64>(), calls, "{method}");
+            }
+        } else {
+            expect_calls(&outcome.profile());
+        }
+    }
+}
+
+struct OldRow {
+    count: u64,
+    callee: String,
+    caller: String,
+    millis: u64,
+}
+
+/// The rows of a profile of cpu=old, methods without their descriptors.
+fn old_rows(text: &str) -> Vec<OldRow> {
+    let plain = |method: &str| method.split('(').next().unwrap().to_owned();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("count callee caller time"));
+    let rows = lines.take_while(|line| !line.starts_with('#')).map(|line| {
+        let (count, rest) = line.split_once(' ').unwrap();
+        let (methods, millis) = rest.rsplit_once(' ').unwrap();
+        let (callee, caller) = methods.split_once(' ').unwrap();
+        OldRow {
+            count: count.parse().unwrap(),
+            callee: plain(callee),
+            caller: plain(caller),
+            millis: millis.parse().unwrap(),
+        }
+    });
+    let rows: Vec<OldRow> = rows.collect();
+    assert!(rows.is_sorted_by_key(|row| std::cmp::Reverse(row.count)));
+    rows
+}
+
+/// Times of callees are in those of their callers, whichever way they end.
+#[test]
+fn old_times_include_what_is_called() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("cpu=old").class("OldTimes");
+        let outcome = run.run().expect_status(0);
+        let rows = old_rows(&String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap());
+        let all = number_after(&outcome.stdout, "millis");
+        let row = |callee: &str, caller: &str| {
+            let name = |method: &str| match method {
+                "" => "<unknown caller>".to_owned(),
+                method => format!("OldTimes.{method}"),
+            };
+            let (callee, caller) = (name(callee), name(caller));
+            let row = rows
+                .iter()
+                .find(|row| row.callee == callee && row.caller == caller);
+            let row = row.unwrap_or_else(|| panic!("{jdk}: no {callee} {caller}"));
+            (row.count, row.millis)
+        };
+        // A sleep is never shorter than asked for; rounding takes half a millisecond.
+        for (callee, caller, calls, least) in [
+            ("sleeper", "middle", 2, 199),
+            ("middle", "main", 1, 199),
+            ("sleeper", "fails", 1, 49),
+            ("fails", "catches", 1, 49),
+            ("catches", "main", 1, 99),
+            ("recursive", "recursive", 4, 399),
+            ("recursive", "main", 1, 99),
+        ] {
+            let (count, millis) = row(callee, caller);
+            assert_eq!(count, calls, "{jdk}: {callee}");
+            assert!(millis >= least, "{jdk}: {callee} {millis}");
+            // Four calls in each other are counted four times.
+            let most = if count == 4 { 4 * all } else { all };
+            assert!(millis <= most + 1, "{jdk}: {callee} {millis} of {all}");
+        }
+        assert_eq!(row("getter", "getters").0, 1000);
+        assert!(row("main", "").1 + 1 >= all);
+    });
+}
+
+/// Self times by the clock: sleeping is the sleeper's.
+#[test]
+fn exact_times_are_without_what_is_called() {
+    let jdk = Jdk::feature_release(17);
+    let run = Run::new(jdk).agent("cpu=times,clock=exact,cutoff=0");
+    let outcome = run.class("OldTimes").run().expect_status(0);
+    let profile = outcome.profile();
+    let total = profile.times.last().unwrap().total as f64;
+    let millis = |method: &str| profile.time_percent(method) / 100.0 * total;
+    let asleep: f64 = ["OldTimes.sleeper", "java.lang.Thread.sleep"]
+        .map(millis)
+        .iter()
+        .sum();
+    assert!(asleep >= 395.0, "{asleep}");
+    let all = number_after(&outcome.stdout, "millis") as f64;
+    for method in ["OldTimes.middle", "OldTimes.catches", "OldTimes.recursive"] {
+        let awake = millis(method);
+        assert!(awake + asleep <= all + 10.0, "{method}: {awake} of {all}");
+    }
+    assert_eq!(profile.calls("OldTimes.getter"), 1000);
+}
+
+#[test]
+fn classes_can_be_chosen() {
+    let jdk = Jdk::feature_release(17);
+    let table = |options: &str| {
+        let run = Run::new(jdk).agent(options).class("CallCounts");
+        run.run().expect_status(0).profile()
+    };
+    let profile = table("cpu=times,cutoff=0,include=CallCounts");
+    expect_calls(&profile);
+    let times = profile.times.last().unwrap();
+    let others = times.rows.iter().filter(|row| {
+        !row.method.starts_with("CallCounts.") && !row.method.starts_with("CallCounts$")
+    });
+    let others: Vec<&str> = others.map(|row| row.method.as_str()).collect();
+    // The time of threads outside of counted methods.
+    assert!(
+        others.iter().all(|&method| method == "<empty trace>"),
+        "{others:?}"
+    );
+    let profile =
+        table("cpu=times,cutoff=0,include=CallC*:java.util,exclude=*Derived:java.util.Hash*");
+    assert_eq!(profile.calls("CallCounts.fib"), 1973);
+    assert!(profile.counter("excluded_classes") > 100);
+    let times = profile.times.last().unwrap();
+    let has = |start: &str| times.rows.iter().any(|row| row.method.starts_with(start));
+    assert!(has("java.util.ArrayList."));
+    assert!(!has("java.util.HashMap.") && !has("CallCounts$Derived.") && !has("java.lang."));
+}

@@ -3,15 +3,19 @@
 //!
 //! It is a state of an automaton, not a place in a tree: calling method `m` in
 //! the node `[a, b, c]` leads to `[m, a, b]`, so a recursion needs no further
-//! nodes. All threads share the nodes. The Java side (`HprofHooks`) reads them
+//! nodes but one: a recursion that would lead to the node it is in goes to and fro
+//! between the node and a twin of the same path. A processor adds to two counters
+//! in turn faster than to one. All threads share the nodes. The Java side (`HprofHooks`) reads them
 //! without a lock, so a node never moves, is never freed and never changes but
 //! for the address of its table of following nodes.
 
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
+use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::state::HEAD;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Number of a node.
@@ -30,12 +34,21 @@ pub(super) struct NodeAddress(usize);
 /// What the Java side reads, at these very offsets.
 #[repr(C, align(16))]
 struct Node {
-    /// Address of the table, and the logarithm of its size in the low five bits.
-    table: AtomicU64,
     method: u32,
-    number: u32,
+    /// Distance of its counter from the start of a thread's state.
+    counter: u32,
+    /// Address of the table of further followers, and the logarithm of its size in
+    /// the low five bits.
+    further: AtomicU64,
+    /// Followers by the low bits of their method.
+    followers: [AtomicU64; SLOTS],
 }
 
+/// Followers in the node itself: most calls find theirs there.
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 3;
+/// Size of a counter.
+const COUNTER: u32 = 8;
 /// No method has this number.
 const NO_METHOD: u32 = u32::MAX;
 /// Tables are aligned to this, which leaves the low bits for their size.
@@ -63,7 +76,7 @@ impl NodeAddress {
     }
 
     pub(super) fn number(self) -> NodeNumber {
-        NodeNumber(self.node().number)
+        NodeNumber((self.node().counter - HEAD as u32) / COUNTER)
     }
 
     fn node(self) -> &'static Node {
@@ -81,9 +94,12 @@ pub(super) struct Automaton {
     /// `depth` method numbers for each node, filled up with [`NO_METHOD`].
     frames: Vec<u32>,
     index: HashTable<u32>,
+    /// Each of two nodes of the same path by the number of the other.
+    twins: HashMap<u32, u32>,
     hasher: DefaultHashBuilder,
     /// The table of nodes without followers; its one entry is no real node.
     no_followers: u64,
+    nobody: u64,
     table_bytes: usize,
     arena: Arena,
     scratch: Vec<u32>,
@@ -101,23 +117,27 @@ impl Automaton {
             len: 0,
             frames: Vec::new(),
             index: HashTable::new(),
+            twins: HashMap::new(),
             hasher: DefaultHashBuilder::default(),
             no_followers: 0,
+            nobody: 0,
             table_bytes: 0,
             arena: Arena::default(),
             scratch: Vec::new(),
             cut: 0,
         };
         let nobody = Box::leak(Box::new(Node {
-            table: AtomicU64::new(0),
             method: NO_METHOD,
-            number: 0,
+            counter: counter_of(0),
+            further: AtomicU64::new(0),
+            followers: Default::default(),
         }));
         let table = automaton.arena.words(1);
         // SAFETY: the arena gave one word.
         unsafe { table.write(AtomicU64::new(ptr::from_mut(nobody) as u64)) };
         automaton.no_followers = table as u64;
-        nobody.table = AtomicU64::new(automaton.no_followers);
+        nobody.further = AtomicU64::new(automaton.no_followers);
+        automaton.nobody = ptr::from_ref(nobody) as u64;
         automaton.add(&[]);
         automaton
     }
@@ -167,6 +187,7 @@ impl Automaton {
         let callers = self.methods(node.number());
         path.extend_from_slice(&callers[..callers.len().min(self.depth - 1)]);
         let next = match self.find(&path) {
+            Some(_) if self.methods(node.number()) == path => self.twin_of(node),
             Some(found) => found,
             None if self.len < self.capacity => self.add(&path),
             None => {
@@ -185,6 +206,28 @@ impl Automaton {
         next
     }
 
+    /// The first of the nodes with the same path.
+    pub(super) fn first_of(&self, node: NodeNumber) -> NodeNumber {
+        let twin = self.twins.get(&node.0).copied();
+        NodeNumber(twin.unwrap_or(node.0).min(node.0))
+    }
+
+    /// The other node of the same path, if there is room for it.
+    fn twin_of(&mut self, node: NodeAddress) -> NodeAddress {
+        let number = node.number().0;
+        if let Some(&twin) = self.twins.get(&number) {
+            return self.address(twin);
+        }
+        if self.len >= self.capacity {
+            return node;
+        }
+        let path = self.methods(NodeNumber(number)).to_vec();
+        let twin = self.add_unknown(&path);
+        self.twins.insert(number, twin.number().0);
+        self.twins.insert(twin.number().0, number);
+        twin
+    }
+
     fn find(&self, path: &[u32]) -> Option<NodeAddress> {
         let hash = self.hasher.hash_one(path);
         let same = |&number: &u32| self.methods(NodeNumber(number)) == path;
@@ -194,23 +237,8 @@ impl Automaton {
     }
 
     fn add(&mut self, path: &[u32]) -> NodeAddress {
-        let number = self.len as u32;
-        if self.len.is_multiple_of(CHUNK) {
-            let chunk = allocate(CHUNK * size_of::<Node>(), align_of::<Node>());
-            self.chunks.push(NodeAddress(chunk as usize));
-        }
-        self.len += 1;
-        let address = self.address(number);
-        // SAFETY: the place lies in a chunk and nobody knows of it yet.
-        unsafe {
-            (address.0 as *mut Node).write(Node {
-                table: AtomicU64::new(self.no_followers),
-                method: path.first().copied().unwrap_or(NO_METHOD),
-                number,
-            });
-        }
-        self.frames.extend_from_slice(path);
-        self.frames.resize(self.len * self.depth, NO_METHOD);
+        let address = self.add_unknown(path);
+        let number = address.number().0;
         let hash = self.hasher.hash_one(path);
         let Self {
             index,
@@ -228,6 +256,29 @@ impl Automaton {
         address
     }
 
+    /// A node that is not found by its path.
+    fn add_unknown(&mut self, path: &[u32]) -> NodeAddress {
+        let number = self.len as u32;
+        if self.len.is_multiple_of(CHUNK) {
+            let chunk = allocate(CHUNK * size_of::<Node>(), align_of::<Node>());
+            self.chunks.push(NodeAddress(chunk as usize));
+        }
+        self.len += 1;
+        let address = self.address(number);
+        // SAFETY: the place lies in a chunk and nobody knows of it yet.
+        unsafe {
+            (address.0 as *mut Node).write(Node {
+                method: path.first().copied().unwrap_or(NO_METHOD),
+                counter: counter_of(number),
+                further: AtomicU64::new(self.no_followers),
+                followers: std::array::from_fn(|_| AtomicU64::new(self.nobody)),
+            });
+        }
+        self.frames.extend_from_slice(path);
+        self.frames.resize(self.len * self.depth, NO_METHOD);
+        address
+    }
+
     fn address(&self, number: u32) -> NodeAddress {
         let chunk = self.chunks[number as usize / CHUNK];
         NodeAddress(chunk.0 + number as usize % CHUNK * size_of::<Node>())
@@ -237,8 +288,15 @@ impl Automaton {
     fn link(&mut self, node: NodeAddress, next: NodeAddress) {
         let node = node.node();
         let method = next.node().method;
+        let slot = &node.followers[method as usize % SLOTS];
+        let before = slot.load(Ordering::Relaxed);
+        if before == self.nobody || before == next.as_word() {
+            // Release: who sees the address sees the node.
+            slot.store(next.as_word(), Ordering::Release);
+            return;
+        }
         let mut table = Table::of(node);
-        let fresh = node.table.load(Ordering::Relaxed) == self.no_followers;
+        let fresh = node.further.load(Ordering::Relaxed) == self.no_followers;
         if fresh || !table.has_room(method) {
             let size = if fresh { FIRST_SIZE } else { table.size + 1 };
             let followers = if fresh { Vec::new() } else { table.followers() };
@@ -246,7 +304,7 @@ impl Automaton {
         }
         table.put(method, next);
         // Release: who sees the table sees its entries.
-        node.table.store(
+        node.further.store(
             table.start as u64 | u64::from(table.size),
             Ordering::Release,
         );
@@ -271,11 +329,9 @@ impl Automaton {
         let entries = 1usize << size;
         let start = self.arena.words(entries);
         self.table_bytes += entries * 8;
-        // SAFETY: the entry of the table without followers is written for ever.
-        let nobody = unsafe { (*(self.no_followers as *const AtomicU64)).load(Ordering::Relaxed) };
         for entry in 0..entries {
             // SAFETY: the arena gave that many words.
-            unsafe { start.add(entry).write(AtomicU64::new(nobody)) };
+            unsafe { start.add(entry).write(AtomicU64::new(self.nobody)) };
         }
         let table = Table { start, size };
         for &follower in followers {
@@ -283,6 +339,11 @@ impl Automaton {
         }
         table
     }
+}
+
+/// Where a thread's state has the counter of a node.
+fn counter_of(number: u32) -> u32 {
+    HEAD as u32 + COUNTER * number
 }
 
 fn mask(size: u32) -> u32 {
@@ -303,14 +364,19 @@ struct Table {
 
 impl Table {
     fn of(node: &Node) -> Self {
-        let word = node.table.load(Ordering::Relaxed);
+        let word = node.further.load(Ordering::Relaxed);
         Self {
             start: (word & !SIZE_BITS) as *mut AtomicU64,
             size: (word & SIZE_BITS) as u32,
         }
     }
 
-    fn slot(&self, index: u32) -> &AtomicU64 {
+    /// The entry for `method`.
+    fn slot(&self, method: u32) -> &AtomicU64 {
+        self.entry(method)
+    }
+
+    fn entry(&self, index: u32) -> &AtomicU64 {
         // SAFETY: a table has 2^size words, and `index` is masked.
         unsafe { &*self.start.add((index & mask(self.size)) as usize) }
     }
@@ -320,20 +386,20 @@ impl Table {
         self.slot(method).store(node.as_word(), Ordering::Release);
     }
 
-    fn follower(&self, index: u32) -> Option<NodeAddress> {
-        let address = NodeAddress(self.slot(index).load(Ordering::Relaxed) as usize);
+    fn follower(entry: &AtomicU64) -> Option<NodeAddress> {
+        let address = NodeAddress(entry.load(Ordering::Relaxed) as usize);
         (address.node().method != NO_METHOD).then_some(address)
     }
 
     fn followers(&self) -> Vec<NodeAddress> {
         (0..=mask(self.size))
-            .filter_map(|index| self.follower(index))
+            .filter_map(|index| Self::follower(self.entry(index)))
             .collect()
     }
 
     /// Whether `method` may be put in without making a larger table.
     fn has_room(&self, method: u32) -> bool {
-        match self.follower(method) {
+        match Self::follower(self.slot(method)) {
             None => true,
             Some(other) if other.node().method == method => true,
             Some(_) if self.size < EAGER_SIZE => false,
@@ -390,15 +456,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// What Java code finds without the agent's help.
+    fn known(node: NodeAddress, method: u32) -> Option<NodeAddress> {
+        let inside = node.node().followers[method as usize % SLOTS].load(Ordering::Relaxed);
+        let further = Table::of(node.node()).slot(method).load(Ordering::Relaxed);
+        [inside, further]
+            .map(|word| NodeAddress(word as usize))
+            .into_iter()
+            .find(|node| node.node().method == method)
+    }
+
     /// What `HprofHooks.next` does.
     fn as_java(automaton: &mut Automaton, node: NodeAddress, method: u32) -> NodeAddress {
-        let table = Table::of(node.node());
-        let following = NodeAddress(table.slot(method).load(Ordering::Relaxed) as usize);
-        if following.node().method == method {
-            following
-        } else {
-            automaton.next(node, method)
-        }
+        known(node, method).unwrap_or_else(|| automaton.next(node, method))
     }
 
     proptest! {
@@ -423,12 +493,26 @@ mod tests {
         let root = automaton.root();
         let nodes: Vec<_> = (0..3000).map(|m| automaton.next(root, m)).collect();
         let before = automaton.len();
-        let found = (0..3000).filter(|&m| {
-            let slot = Table::of(root.node()).slot(m).load(Ordering::Relaxed);
-            slot == nodes[m as usize].as_word()
-        });
+        let found = (0..3000).filter(|&m| known(root, m) == Some(nodes[m as usize]));
         assert!(found.count() > 2900);
         assert_eq!(automaton.len(), before);
+    }
+
+    #[test]
+    fn a_recursion_has_two_nodes() {
+        let mut automaton = Automaton::new(3, 100);
+        let mut nodes = vec![automaton.root()];
+        for _ in 0..10 {
+            nodes.push(as_java(&mut automaton, nodes[nodes.len() - 1], 7));
+        }
+        assert_eq!(automaton.len(), 5);
+        for pair in nodes[3..].windows(2) {
+            assert_ne!(pair[0], pair[1]);
+            assert_eq!(automaton.methods(pair[1].number()), [7, 7, 7]);
+            assert_eq!(automaton.first_of(pair[1].number()), nodes[3].number());
+        }
+        let left = [nodes[3], nodes[4]].map(|node| automaton.next(node, 8));
+        assert_eq!(left[0], left[1]);
     }
 
     #[test]

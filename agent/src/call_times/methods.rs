@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::state::Timing;
+use crate::options::Patterns;
 use hprof_instrument::{
     ClassSkip, Hooks, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape, add_fields,
     source_file,
@@ -11,13 +13,20 @@ use hprof_instrument::{
 /// The class with the hooks, in `java/` of this crate.
 pub(super) const HOOK_CLASS: &std::ffi::CStr = c"java/lang/HprofHooks";
 
-const HOOKS: Hooks<'static> = Hooks {
-    class: HOOK_CLASS.to_bytes(),
-    enter: b"enter",
-    exit: b"exit",
-    repair: b"repair",
-    count: b"count",
-};
+fn hooks(timing: Timing) -> Hooks<'static> {
+    let [enter, exit, repair]: [&[u8]; 3] = match timing {
+        Timing::Sampled => [b"enter", b"exit", b"repair"],
+        Timing::Clocked => [b"enterClocked", b"exitClocked", b"repairClocked"],
+        Timing::ClockedInclusive => [b"enterCall", b"exitCall", b"repairCall"],
+    };
+    Hooks {
+        class: HOOK_CLASS.to_bytes(),
+        enter,
+        exit,
+        repair,
+        count: b"count",
+    }
+}
 
 const THREAD: &[u8] = b"java/lang/Thread";
 const ACC_TRANSIENT: u16 = 0x0080;
@@ -68,6 +77,8 @@ pub(super) struct LeftOut {
     pub(super) natives: u64,
     pub(super) intrinsics: u64,
     pub(super) no_longer_compiled: u64,
+    pub(super) count_only: u64,
+    pub(super) excluded_classes: u64,
     pub(super) skipped_methods: BTreeMap<String, u64>,
     pub(super) skipped_classes: BTreeMap<String, u64>,
 }
@@ -80,21 +91,45 @@ pub(super) struct Methods {
     left_out: LeftOut,
     /// Without paths, all methods have the number 0.
     numbered: bool,
+    timing: Timing,
+    classes: ChosenClasses,
+}
+
+/// Which classes are counted.
+#[derive(Clone, Debug, Default)]
+pub struct ChosenClasses {
+    /// Only these, unless there are none.
+    pub include: Patterns,
+    /// Not these.
+    pub exclude: Patterns,
+}
+
+impl ChosenClasses {
+    fn choose(&self, class: &str) -> bool {
+        (self.include.is_empty() || self.include.matches(class)) && !self.exclude.matches(class)
+    }
 }
 
 impl Methods {
-    pub(super) fn new(numbered: bool) -> Self {
+    pub(super) fn new(numbered: bool, timing: Timing, classes: ChosenClasses) -> Self {
         Self {
             rewriter: Rewriter::new(),
             counted: Vec::new(),
             numbers: HashMap::new(),
             left_out: LeftOut::default(),
             numbered,
+            timing,
+            classes,
         }
     }
 
     pub(super) fn get(&self, number: u32) -> Option<&CountedMethod> {
         self.counted.get(number as usize)
+    }
+
+    /// Whether the user wants the class `name` to be counted.
+    pub(super) fn chooses(&self, name: &[u8]) -> bool {
+        self.classes.choose(&String::from_utf8_lossy(name))
     }
 
     pub(super) fn left_out(&self) -> &LeftOut {
@@ -114,6 +149,12 @@ impl Methods {
             }
             return with_fields;
         }
+        if !self.chooses(name) {
+            if !again {
+                self.left_out.excluded_classes += 1;
+            }
+            return with_fields;
+        }
         let file: Option<Arc<str>> = source_file(class).map(Arc::from);
         let mut class_name: Option<Arc<str>> = None;
         let mut intrinsics = 0;
@@ -122,6 +163,7 @@ impl Methods {
             counted,
             numbers,
             numbered,
+            timing,
             ..
         } = self;
         let mut select = |method: &MethodInfo<'_>| {
@@ -139,10 +181,14 @@ impl Methods {
                 counted.len() as u32 - 1
             });
             let number = MethodNumber(if *numbered { number } else { 0 });
-            let shape = Shape::Full;
+            // Two clock readings would take several times as long as such a method.
+            let shape = match timing {
+                Timing::Clocked | Timing::ClockedInclusive if method.is_leaf() => Shape::CountOnly,
+                _ => Shape::Full,
+            };
             Some(MethodHook { number, shape })
         };
-        let rewritten = match rewriter.rewrite(class, &HOOKS, &mut select) {
+        let rewritten = match rewriter.rewrite(class, &hooks(*timing), &mut select) {
             Ok(done) => Ok(done.bytes.to_vec()),
             Err(reason) => Err(reason),
         };
@@ -162,6 +208,7 @@ impl Methods {
                     left_out.methods += u64::from(tally.hooked);
                     left_out.no_longer_compiled += u64::from(tally.no_longer_compiled);
                     left_out.intrinsics += intrinsics;
+                    left_out.count_only += u64::from(tally.count_only);
                 }
                 Some(bytes)
             }

@@ -31,9 +31,12 @@ use crate::names::{Method, java_class_name};
 use crate::report;
 use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, NativeMethod, Result, guard};
 use automaton::{Automaton, NodeAddress, NodeNumber};
+pub use methods::ChosenClasses;
 use methods::{HOOK_CLASS, Methods};
-use threads::Threads;
+use threads::{Costs, Threads};
 use ticks::Ticks;
+
+pub use state::Timing;
 
 const HOOK_CLASS_FILE: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofHooks.class"));
@@ -62,6 +65,7 @@ static CALLS: OnceLock<CallTimes> = OnceLock::new();
 /// Counts calls.
 pub struct CallTimes {
     depth: usize,
+    timing: Timing,
     automaton: Mutex<Automaton>,
     root: NodeAddress,
     threads: Mutex<Threads>,
@@ -129,9 +133,15 @@ impl CallTimes {
     /// [`Unprepared`].
     pub fn prepare(
         depth: u32,
+        timing: Timing,
+        classes: ChosenClasses,
         signal: Option<i32>,
     ) -> std::result::Result<&'static Self, Unprepared> {
-        let ticks = match Ticks::install(signal.map(SignalNumber)) {
+        let install = || match timing {
+            Timing::Sampled => Ticks::install(signal.map(SignalNumber)),
+            Timing::Clocked | Timing::ClockedInclusive => Ok(Ticks::none()),
+        };
+        let ticks = match install() {
             Ok(ticks) => ticks,
             Err(error) if signal.is_some() => return Err(error.into()),
             Err(error) => {
@@ -146,15 +156,16 @@ impl CallTimes {
         let most = (NODE_MEMORY / (4 * longest + NODE_OVERHEAD)).min(MOST_PATHS);
         let automaton = Automaton::new(longest, most);
         let root = automaton.root();
-        let threads =
-            Threads::new(automaton.most_nodes(), root, ticks).ok_or(Unprepared::NoMemory)?;
+        let threads = Threads::new(automaton.most_nodes(), root, timing, ticks)
+            .ok_or(Unprepared::NoMemory)?;
         let calls = Self {
             depth,
+            timing,
             root,
             nobody: threads.nobody() as jlong,
             automaton: Mutex::new(automaton),
             threads: Mutex::new(threads),
-            methods: Mutex::new(Methods::new(depth > 0)),
+            methods: Mutex::new(Methods::new(depth > 0, timing, classes)),
             engaged: AtomicBool::new(false),
             starting: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
@@ -206,7 +217,9 @@ impl CallTimes {
             return Err(JvmtiError::INTERNAL);
         }
         self.engaged.store(true, Ordering::Release);
-        if let Err(error) = sampler::start(self) {
+        if self.timing == Timing::Sampled
+            && let Err(error) = sampler::start(self)
+        {
             report::error(&format!(
                 "cannot start the thread that books CPU time, all times are 0 ({error})"
             ));
@@ -244,11 +257,21 @@ impl CallTimes {
         let classes: Vec<jclass> = classes
             .iter()
             .copied()
-            .filter(|&class| jvmti.is_modifiable(class))
+            .filter(|&class| jvmti.is_modifiable(class) && self.chooses(jvmti, class))
             .collect();
         self.starting.store(true, Ordering::Relaxed);
         self.retransform(jvmti, &classes);
         self.starting.store(false, Ordering::Relaxed);
+    }
+
+    fn chooses(&self, jvmti: Jvmti, class: jclass) -> bool {
+        let Ok(signature) = jvmti.class_signature(class) else {
+            return false;
+        };
+        let name = signature
+            .strip_prefix('L')
+            .and_then(|name| name.strip_suffix(';'));
+        name.is_some_and(|name| self.methods.lock().chooses(name.as_bytes()))
     }
 
     /// Retransforms in one go, or, where the VM refuses, in two halves.
@@ -284,7 +307,15 @@ impl CallTimes {
     /// a thread's serial from its kernel id, where threads are told apart.
     pub fn take(&self, serial_of: &dyn Fn(i32) -> Option<ThreadSerial>) -> Vec<PathCost> {
         let nodes = self.automaton.lock().len();
-        let costs = self.threads.lock().take(nodes, serial_of);
+        let mut costs = Costs::new();
+        let taken = self.threads.lock().take(nodes, serial_of);
+        let automaton = self.automaton.lock();
+        for ((thread, node), cost) in taken {
+            let sum = costs.entry((thread, automaton.first_of(node))).or_default();
+            sum.calls += cost.calls;
+            sum.nanos += cost.nanos;
+        }
+        drop(automaton);
         let rows = costs.into_iter().map(|((thread, node), cost)| PathCost {
             thread,
             node,
@@ -326,8 +357,9 @@ impl CallTimes {
         };
         let mut lines = vec![
             format!(
-                "hprof-rs: counted_classes={} counted_methods={}",
-                left_out.classes, left_out.methods
+                "hprof-rs: counted_classes={} counted_methods={} methods_without_time={} \
+                 excluded_classes={}",
+                left_out.classes, left_out.methods, left_out.count_only, left_out.excluded_classes,
             ),
             format!(
                 "hprof-rs: not counted: native_methods={} hidden_classes={hidden} \

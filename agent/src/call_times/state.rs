@@ -1,24 +1,59 @@
 //! The memory of one counting thread: where it is, and what it has counted.
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::automaton::{NodeAddress, NodeNumber};
 
-/// Bytes before the counters: the current node, and room to a cache line.
-const HEAD: usize = 64;
+/// Calls, and nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    pub(super) calls: u64,
+    pub(super) nanos: u64,
+}
 
-/// What comes first in the memory. The Java side knows the first word only.
+/// Bytes before the counters: the current node, and room to a cache line.
+pub(super) const HEAD: usize = 64;
+
+/// What comes first in the memory. The Java side has the offsets of the first six
+/// words.
 #[repr(C, align(64))]
 pub(super) struct Head {
     /// The address of the current node.
     node: AtomicU64,
+    /// Where calls are clocked: when time was booked last.
+    last_event: AtomicU64,
+    /// Bytes from a node's call counter to its nanoseconds.
+    to_nanos: AtomicU64,
+    /// Where calls are clocked: nanoseconds that reading the clock takes.
+    clock_cost: AtomicU64,
+    /// Where calls are clocked with what they call: the end of the calls in progress.
+    top: AtomicU64,
+    /// The end of the memory for them.
+    limit: AtomicU64,
     /// CPU nanoseconds that are booked.
     booked: AtomicU64,
     /// The number of nodes there is room for.
-    nodes: AtomicUsize,
+    nodes: AtomicU32,
     /// Whether the sampler passes this thread over until it has run.
     idle: AtomicBool,
+}
+
+/// Bytes for each call in progress.
+const CALL: usize = 24;
+/// Calls in progress at one time, more than stacks of the usual sizes can hold.
+const MOST_CALLS: usize = 1 << 20;
+
+/// How the time of calls is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// CPU time, by looking at the threads' nodes.
+    Sampled,
+    /// The time between hooks, without what is called.
+    Clocked,
+    /// The time from the begin to the end of calls.
+    ClockedInclusive,
 }
 
 impl Head {
@@ -50,7 +85,7 @@ impl Head {
     }
 
     fn nanos(&self, node: NodeNumber) -> &AtomicU64 {
-        let nodes = self.nodes.load(Ordering::Relaxed);
+        let nodes = self.nodes.load(Ordering::Relaxed) as usize;
         self.counter(nodes.wrapping_add(node.0 as usize))
     }
 
@@ -75,8 +110,13 @@ unsafe impl Send for State {}
 
 impl State {
     /// Memory for `nodes` nodes; `None` when there is none.
-    pub(super) fn new(nodes: usize, root: NodeAddress) -> Option<Self> {
-        let bytes = HEAD + 2 * nodes * 8;
+    pub(super) fn new(nodes: usize, root: NodeAddress, timing: Timing) -> Option<Self> {
+        let counters = 2 * nodes * 8;
+        let calls = match timing {
+            Timing::ClockedInclusive => MOST_CALLS * CALL,
+            Timing::Sampled | Timing::Clocked => 0,
+        };
+        let bytes = HEAD + counters + calls;
         // SAFETY: an anonymous mapping at an address of the kernel's choice.
         let start = unsafe {
             libc::mmap(
@@ -99,8 +139,16 @@ impl State {
         unsafe {
             head.write(Head {
                 node: AtomicU64::new(root.as_word()),
+                last_event: AtomicU64::new(0),
+                to_nanos: AtomicU64::new(nodes as u64 * 8),
+                clock_cost: AtomicU64::new(match timing {
+                    Timing::Clocked => clock_cost(),
+                    Timing::Sampled | Timing::ClockedInclusive => 0,
+                }),
+                top: AtomicU64::new(0),
+                limit: AtomicU64::new((start as usize + bytes) as u64),
                 booked: AtomicU64::new(0),
-                nodes: AtomicUsize::new(nodes),
+                nodes: AtomicU32::new(nodes as u32),
                 idle: AtomicBool::new(false),
             });
         }
@@ -126,6 +174,10 @@ impl State {
         let head = self.head();
         head.node.store(root.as_word(), Ordering::Relaxed);
         head.booked.store(cpu, Ordering::Relaxed);
+        head.last_event.store(monotonic_nanos(), Ordering::Relaxed);
+        let counters = 2 * head.nodes.load(Ordering::Relaxed) as usize * 8;
+        let calls = self.address() + HEAD + counters;
+        head.top.store(calls as u64, Ordering::Relaxed);
         head.idle.store(false, Ordering::Relaxed);
     }
 
@@ -138,19 +190,30 @@ impl State {
         self.head().idle.load(Ordering::Relaxed)
     }
 
-    /// Calls counted at the node.
-    pub(super) fn calls(&self, node: NodeNumber) -> &AtomicU64 {
-        self.head().counter(node.0 as usize)
+    /// What was counted at the node. Clocked times less the cost of the clock can be
+    /// a little below 0; that is 0 then.
+    pub(super) fn cost(&self, node: NodeNumber) -> Cost {
+        let head = self.head();
+        let nanos = head.nanos(node).load(Ordering::Relaxed);
+        Cost {
+            calls: head.counter(node.0 as usize).load(Ordering::Relaxed),
+            nanos: nanos.cast_signed().max(0).cast_unsigned(),
+        }
     }
 
-    /// CPU nanoseconds booked to the node.
-    pub(super) fn nanos(&self, node: NodeNumber) -> &AtomicU64 {
-        self.head().nanos(node)
+    /// Sets the counters of the node to zero.
+    pub(super) fn forget(&self, node: NodeNumber) {
+        let head = self.head();
+        for counter in [head.counter(node.0 as usize), head.nanos(node)] {
+            if counter.load(Ordering::Relaxed) != 0 {
+                counter.store(0, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The numbers of the first `len` nodes, or of as many as there is room for.
     pub(super) fn numbers(&self, len: usize) -> impl Iterator<Item = NodeNumber> + use<> {
-        let nodes = self.head().nodes.load(Ordering::Relaxed);
+        let nodes = self.head().nodes.load(Ordering::Relaxed) as usize;
         (0..len.min(nodes) as u32).map(NodeNumber)
     }
 }
@@ -159,5 +222,75 @@ impl Drop for State {
     fn drop(&mut self) {
         // SAFETY: the mapping is this state's own, and its thread has ended.
         unsafe { libc::munmap(self.head.cast(), self.bytes) };
+    }
+}
+
+/// The clock of `System.nanoTime`.
+fn monotonic_nanos() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is writable.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Nanoseconds that reading the clock takes: between the readings of two hooks,
+/// there is one such time that is not the program's. The least of several tries,
+/// as anything may come between.
+fn clock_cost() -> u64 {
+    const READINGS: u64 = 1000;
+    static COST: OnceLock<u64> = OnceLock::new();
+    *COST.get_or_init(|| {
+        let measure = |_| {
+            let start = monotonic_nanos();
+            for _ in 1..READINGS {
+                monotonic_nanos();
+            }
+            (monotonic_nanos() - start) / READINGS
+        };
+        (0..10).map(measure).min().unwrap_or(0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::automaton::Automaton;
+    use super::*;
+
+    #[test]
+    fn the_head_is_what_java_code_knows() {
+        assert_eq!(size_of::<Head>(), HEAD);
+        assert_eq!(std::mem::offset_of!(Head, node), 0);
+        assert_eq!(std::mem::offset_of!(Head, last_event), 8);
+        assert_eq!(std::mem::offset_of!(Head, to_nanos), 16);
+        assert_eq!(std::mem::offset_of!(Head, clock_cost), 24);
+        assert_eq!(std::mem::offset_of!(Head, top), 32);
+        assert_eq!(std::mem::offset_of!(Head, limit), 40);
+    }
+
+    #[test]
+    fn time_is_booked_once() {
+        let automaton = Automaton::new(1, 10);
+        let state = State::new(10, automaton.root(), Timing::Sampled).unwrap();
+        state.begin(automaton.root(), 100);
+        assert!(state.head().book(130));
+        assert!(!state.head().book(120));
+        assert!(state.head().book(135));
+        assert_eq!(state.head().advance(140), 5);
+        assert_eq!(state.cost(NodeNumber::ROOT).nanos, 30 + 5);
+    }
+
+    #[test]
+    fn there_is_room_for_calls() {
+        let automaton = Automaton::new(1, 10);
+        let state = State::new(10, automaton.root(), Timing::ClockedInclusive).unwrap();
+        state.begin(automaton.root(), 0);
+        let head = state.head();
+        let top = head.top.load(Ordering::Relaxed);
+        assert_eq!(top, state.address() as u64 + 64 + 160);
+        let limit = head.limit.load(Ordering::Relaxed);
+        assert_eq!(limit - top, (MOST_CALLS * CALL) as u64);
     }
 }

@@ -1,21 +1,13 @@
 //! The threads that count, and what ended ones have counted.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 
 use hprof_format::ids::ThreadSerial;
 
 use super::automaton::{NodeAddress, NodeNumber};
-use super::state::State;
+use super::state::{Cost, State, Timing};
 use super::ticks::{Tick, Ticks};
 use crate::cpu_samples::signal::thread_cpu_nanos;
-
-/// Calls, and nanoseconds of CPU time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cost {
-    pub(super) calls: u64,
-    pub(super) nanos: u64,
-}
 
 /// What was counted, for each node, and for each thread where that is wanted.
 pub(super) type Costs = HashMap<(Option<ThreadSerial>, NodeNumber), Cost>;
@@ -24,8 +16,8 @@ struct Thread {
     tid: i32,
     state: State,
     tick: Option<Tick>,
-    /// Call counters at the last dump.
-    dumped: Vec<u64>,
+    /// What was counted up to the last dump.
+    dumped: HashMap<NodeNumber, Cost>,
     /// Rounds in a row in which the thread did not run.
     idle: u32,
 }
@@ -48,26 +40,20 @@ impl Thread {
         nodes: usize,
         keep: bool,
     ) {
-        if keep {
-            self.dumped.resize(nodes, 0);
-        }
         for node in self.state.numbers(nodes) {
             // Read once: the thread goes on counting.
-            let calls = self.state.calls(node).load(Ordering::Relaxed);
-            let nanos = match self.state.nanos(node) {
-                nanos if nanos.load(Ordering::Relaxed) == 0 => 0,
-                nanos => nanos.swap(0, Ordering::Relaxed),
-            };
-            let at = node.0 as usize;
-            let before = self.dumped.get(at).copied().unwrap_or(0);
-            if calls == before && nanos == 0 {
+            let now = self.state.cost(node);
+            if now == Cost::default() {
                 continue;
             }
-            let cost = costs.entry((serial, node)).or_default();
-            cost.calls += calls.wrapping_sub(before);
-            cost.nanos += nanos;
-            if keep {
-                self.dumped[at] = calls;
+            let before = self.dumped.get(&node).copied().unwrap_or_default();
+            if now != before {
+                let cost = costs.entry((serial, node)).or_default();
+                cost.calls += now.calls.wrapping_sub(before.calls);
+                cost.nanos += now.nanos.saturating_sub(before.nanos);
+                if keep {
+                    self.dumped.insert(node, now);
+                }
             }
         }
     }
@@ -83,6 +69,7 @@ pub(super) struct Threads {
     /// Memory of ended threads for new ones, counters zero.
     free: Vec<State>,
     nodes: usize,
+    timing: Timing,
     /// Shared by threads that got no memory of their own. Its counts are not
     /// exact, and are left out.
     nobody: State,
@@ -101,7 +88,12 @@ const IDLE_ROUNDS: u32 = 20;
 
 impl Threads {
     /// For automata of up to `nodes` nodes. `None` without memory.
-    pub(super) fn new(nodes: usize, root: NodeAddress, ticks: Ticks) -> Option<Self> {
+    pub(super) fn new(
+        nodes: usize,
+        root: NodeAddress,
+        timing: Timing,
+        ticks: Ticks,
+    ) -> Option<Self> {
         Some(Self {
             live: Vec::new(),
             ended: Costs::new(),
@@ -109,7 +101,8 @@ impl Threads {
             rests: HashMap::new(),
             free: Vec::new(),
             nodes,
-            nobody: State::new(nodes, root)?,
+            timing,
+            nobody: State::new(nodes, root, timing)?,
             without_state: 0,
             ticks,
             sampled: None,
@@ -121,7 +114,8 @@ impl Threads {
         if let Some(thread) = self.live.iter().find(|thread| thread.tid == tid) {
             return thread.state.address();
         }
-        let state = self.free.pop().or_else(|| State::new(self.nodes, root));
+        let new = || State::new(self.nodes, root, self.timing);
+        let state = self.free.pop().or_else(new);
         let Some(state) = state else {
             self.without_state += 1;
             return self.nobody();
@@ -135,7 +129,7 @@ impl Threads {
             tid,
             state,
             tick,
-            dumped: Vec::new(),
+            dumped: HashMap::new(),
             idle: 0,
         });
         address
@@ -158,16 +152,15 @@ impl Threads {
             self.ticks.end(tick);
         }
         // At its end it is in no method any more.
-        let rest = thread.state.head().advance(thread_cpu_nanos(tid));
-        *self.rests.entry(serial).or_default() += rest;
+        if self.timing == Timing::Sampled {
+            let rest = thread.state.head().advance(thread_cpu_nanos(tid));
+            *self.rests.entry(serial).or_default() += rest;
+        }
         thread.add_to(&mut self.ended, serial, nodes, false);
         self.ended_count += 1;
         if self.free.len() < MOST_FREE {
             for node in thread.state.numbers(nodes) {
-                let calls = thread.state.calls(node);
-                if calls.load(Ordering::Relaxed) != 0 {
-                    calls.store(0, Ordering::Relaxed);
-                }
+                thread.state.forget(node);
             }
             self.free.push(thread.state);
         }
@@ -178,7 +171,10 @@ impl Threads {
         for thread in &mut self.live {
             thread.book();
             for node in thread.state.numbers(nodes) {
-                thread.state.nanos(node).store(0, Ordering::Relaxed);
+                let Cost { nanos, .. } = thread.state.cost(node);
+                if nanos > 0 {
+                    thread.dumped.insert(node, Cost { calls: 0, nanos });
+                }
             }
         }
     }
@@ -223,7 +219,9 @@ impl Threads {
         let mut costs = std::mem::take(&mut self.ended);
         spread(std::mem::take(&mut self.rests), &mut costs);
         for thread in &mut self.live {
-            thread.book();
+            if self.timing == Timing::Sampled {
+                thread.book();
+            }
             let serial = serial_of(thread.tid);
             thread.add_to(&mut costs, serial, nodes, true);
         }

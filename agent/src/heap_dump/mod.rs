@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use hprof_format::writer::ProfileWriter;
 
+use crate::report;
 use crate::vm::{Jni, Jvmti, VmDumper};
 use reader::{DumpError, DumpReader, Growth, Visitor};
 use splice::Splice;
@@ -100,6 +101,8 @@ pub struct Request<'a> {
     pub ctime: &'a str,
     /// What to do about garbage.
     pub garbage: Garbage,
+    /// The VM collects garbage in the pause of its dump, if asked to.
+    pub collects_in_pause: bool,
 }
 
 /// Writes all objects, or those that a garbage collection leaves.
@@ -129,9 +132,13 @@ fn binary(
     writer: &mut (dyn ProfileWriter + Send),
     numbers: &mut dyn Numbers,
 ) -> Result<u64, Failure> {
+    if numbers.joins() {
+        return joined_binary(request, writer, numbers);
+    }
     let place = Place::create(request.output).map_err(Failure::NoDump)?;
+    let live = request.prepare();
     let mut splice = Splice::new(writer, numbers, request.content);
-    let (dumped, read) = follow(request, &place, true, &mut splice);
+    let (dumped, read) = follow(request, &place, live, true, &mut splice);
     match (dumped, read) {
         (_, Err(DumpError::Output(error))) => Err(error.into()),
         (Err(reason), _) if splice.has_begun() => Err(Failure::CutOff(reason)),
@@ -142,11 +149,91 @@ fn binary(
     }
 }
 
+/// The same with the traces of all objects, which are known when the VM has written its dump.
+fn joined_binary(
+    request: &Request<'_>,
+    writer: &mut (dyn ProfileWriter + Send),
+    numbers: &mut dyn Numbers,
+) -> Result<u64, Failure> {
+    let (place, (dumped, file)) = locate(request, numbers, &mut |place, live| {
+        let growth = Growth::default();
+        let dumped = place.dump(request.dumper, request.jni, live, &growth);
+        (dumped, place.file(&growth))
+    })?;
+    dumped.map_err(Failure::NoDump)?;
+    let file = file.map_err(|error| Failure::NoDump(error.to_string()))?;
+    drop(place);
+    numbers.write_traces(writer)?;
+    let growth = Growth::default();
+    growth.finish();
+    let mut splice = Splice::new(writer, numbers, request.content);
+    match DumpReader::new(&file, &growth, true).and_then(|it| it.read(&mut splice)) {
+        Ok(()) => Ok(splice.end()?),
+        Err(DumpError::Output(error)) => Err(error.into()),
+        Err(error) if splice.has_begun() => Err(Failure::CutOff(error.to_string())),
+        Err(error) => Err(Failure::NoDump(error.to_string())),
+    }
+}
+
+/// How the VM's dumping went, and what was made of its file.
+type Taken<R> = (Result<(), String>, R);
+
+/// Lets `dump` have the VM dump its heap, in such a way that the traces of the objects are known. `dump`
+/// gets a place and whether the VM is to collect garbage.
+fn locate<R>(
+    request: &Request<'_>,
+    numbers: &mut dyn Numbers,
+    dump: &mut dyn FnMut(&Place, bool) -> Taken<R>,
+) -> Result<(Place, Taken<R>), Failure> {
+    /// A collector that moves objects at any time may do so during each dump.
+    const TRIES: u32 = 3;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let place = Place::create(request.output).map_err(Failure::NoDump)?;
+        let live = request.prepare();
+        let mut result = None;
+        let is_dumped = || place.has_content();
+        let located = numbers.locate(request.jni, &is_dumped, &mut || {
+            result = Some(dump(&place, live));
+        });
+        let Some(result) = result else {
+            return Err(Failure::NoDump("internal error".to_owned()));
+        };
+        if located || result.0.is_err() {
+            return Ok((place, result));
+        }
+        if tries == TRIES {
+            report::error(
+                "objects were moved while the heap was dumped: the heap dump does not tell where \
+                 they were allocated",
+            );
+            return Ok((place, result));
+        }
+    }
+}
+
+impl Request<'_> {
+    /// Collects garbage if the VM's dumper is not to; returns whether it is.
+    fn prepare(&self) -> bool {
+        if self.garbage != Garbage::Collect || self.collects_in_pause {
+            return self.garbage == Garbage::Collect;
+        }
+        if let Err(error) = self.jvmti.force_garbage_collection() {
+            report::error(&format!(
+                "cannot collect garbage before the heap dump ({error})"
+            ));
+        }
+        false
+    }
+}
+
 /// Lets the VM dump its heap, and shows the dump to `visitor` on another thread meanwhile: the VM
 /// writes with one thread, or few, and stands still otherwise. Returns how both went.
 fn follow<V: Visitor + Send>(
     request: &Request<'_>,
     place: &Place,
+    live: bool,
     frees: bool,
     visitor: &mut V,
 ) -> (Result<(), String>, Result<File, DumpError>) {
@@ -160,7 +247,6 @@ fn follow<V: Visitor + Send>(
         let reader = thread::Builder::new()
             .name("HPROF heap dump".to_owned())
             .spawn_scoped(scope, || read(&mut *visitor));
-        let live = request.garbage == Garbage::Collect;
         let dumped = place.dump(request.dumper, request.jni, live, &growth);
         let panicked = |_| Err(DumpError::Read(io::Error::other("internal error")));
         let result = reader.ok().map(|it| it.join().unwrap_or_else(panicked));

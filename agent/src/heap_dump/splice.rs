@@ -71,9 +71,12 @@ impl<'a> Splice<'a> {
                 self.serials.name_traces(self.numbers, survey);
                 stacks(writer, survey, &self.serials, self.content.lines)?;
                 // All names before the heap: see `heap_class_names`.
-                each_class(survey, 0, &mut |class| writer.heap_class_names(class))?;
+                let numbers = &*self.numbers;
+                each_class(survey, numbers, 0, &mut |class| {
+                    writer.heap_class_names(class)
+                })?;
                 writer.heap_begin(&HeapTotals::default(), "")?;
-                each_class(survey, 0, &mut |class| writer.heap_class(class))?;
+                each_class(survey, numbers, 0, &mut |class| writer.heap_class(class))?;
                 Begun {
                     threads: ThreadObjects::new(survey),
                     classes: survey.classes.len(),
@@ -91,10 +94,13 @@ impl<'a> Splice<'a> {
             return Ok(0);
         };
         let (writer, survey) = (self.writer, &mut self.survey);
-        each_class(survey, begun.classes, &mut |class| writer.heap_class(class))?;
+        let numbers = &mut *self.numbers;
+        each_class(survey, numbers, begun.classes, &mut |class| {
+            writer.heap_class(class)
+        })?;
         survey.threads = Some(Box::new(begun.threads));
-        let new = self.serials.name_threads(self.numbers, survey);
-        roots(writer, survey, &self.serials)?;
+        let new = self.serials.name_threads(numbers, survey);
+        roots(writer, numbers, survey, &self.serials)?;
         writer.heap_end()?;
         new.iter().try_for_each(|thread| thread.write(writer))?;
         Ok(begun.objects)
@@ -123,7 +129,8 @@ impl Visitor for Splice<'_> {
     }
 
     fn sub_records(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize, DumpError> {
-        let trace = TraceSerial::SYSTEM.get().to_be_bytes();
+        let joins = self.numbers.joins();
+        let mut trace = TraceSerial::SYSTEM.get().to_be_bytes();
         // Up to `kept`, `bytes` is what will be written; up to `at` it was looked at.
         let (mut kept, mut at) = (0, 0);
         while let Some(&tag) = bytes.get(at) {
@@ -156,6 +163,9 @@ impl Visitor for Splice<'_> {
                 object[primitive_array::at::LENGTH..primitive_array::at::TYPE].fill(0);
                 keep = primitive_array::HEAD;
             }
+            if joins {
+                trace = self.numbers.trace(id_at(object, 1)).get().to_be_bytes();
+            }
             object[TRACE..TRACE + 4].copy_from_slice(&trace);
             if kept < at {
                 bytes.copy_within(at..at + keep, kept);
@@ -173,7 +183,7 @@ impl Visitor for Splice<'_> {
         elements: &mut dyn Read,
     ) -> Result<(), DumpError> {
         let mut head = *head;
-        let trace = TraceSerial::SYSTEM.get().to_be_bytes();
+        let trace = self.numbers.trace(id_at(&head, 1)).get().to_be_bytes();
         head[primitive_array::at::TRACE..primitive_array::at::LENGTH].copy_from_slice(&trace);
         let Some((length, element)) = primitive_array::elements(&head) else {
             return Ok(());

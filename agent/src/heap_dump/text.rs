@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use hprof_format::binary::{BasicType, IdSize, Record, SubRecord, SubRecords, Value};
-use hprof_format::ids::{ObjectId, TraceSerial};
+use hprof_format::ids::ObjectId;
 use hprof_format::model::{
     HeapField, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapTotals, PrimitiveValues,
 };
@@ -16,7 +16,7 @@ use super::sizes::Sizes;
 use super::survey::Survey;
 use super::vm_dump::Place;
 use super::write::{Numbers, Serials, each_class, roots, stacks};
-use super::{Failure, Request, follow, primitive_array};
+use super::{Failure, Request, follow, locate, primitive_array};
 use crate::vm::ArrayLayout;
 
 /// Writes a dump as text; returns the number of objects.
@@ -30,12 +30,22 @@ pub fn dump(
 ) -> Result<u64, Failure> {
     let sizes = Sizes::measure(request.jvmti, request.jni);
     let arrays = sizes.as_ref().map(Sizes::arrays);
-    let place = Place::create(request.output).map_err(Failure::NoDump)?;
-    let mut survey = Survey::new(arrays);
-    let (dumped, read) = follow(request, &place, false, &mut survey);
+    let mut look = |place: &Place, live: bool| {
+        let mut survey = Survey::new(arrays);
+        let (dumped, read) = follow(request, place, live, false, &mut survey);
+        (dumped, (survey, read))
+    };
+    let (place, (dumped, (survey, read))) = if numbers.joins() {
+        locate(request, numbers, &mut look)?
+    } else {
+        let place = Place::create(request.output).map_err(Failure::NoDump)?;
+        let result = look(&place, request.prepare());
+        (place, result)
+    };
     dumped.map_err(Failure::NoDump)?;
     let file = read.map_err(|error| Failure::NoDump(error.to_string()))?;
     drop(place);
+    numbers.write_traces(writer)?;
     let mut serials = Serials::default();
     serials.name_traces(numbers, &survey);
     for thread in serials.name_threads(numbers, &survey) {
@@ -54,15 +64,15 @@ pub fn dump(
                 .sum::<u64>(),
     };
     writer.heap_begin(&totals, request.ctime)?;
-    roots(writer, &survey, &serials)?;
+    roots(writer, numbers, &survey, &serials)?;
     let growth = Growth::default();
     growth.finish();
-    let mut objects = TextObjects::new(writer, &survey, &classes, arrays);
+    let mut objects = TextObjects::new(writer, numbers, &survey, &classes, arrays);
     let read = DumpReader::new(&file, &growth, true).and_then(|it| it.read(&mut objects));
     if let Err(DumpError::Output(error)) = read {
         return Err(error.into());
     }
-    each_class(&survey, 0, &mut |class| writer.heap_class(class))?;
+    each_class(&survey, numbers, 0, &mut |class| writer.heap_class(class))?;
     writer.heap_end()?;
     match read {
         Ok(()) => Ok(survey.objects),
@@ -73,6 +83,7 @@ pub fn dump(
 /// Writes objects and arrays as text.
 struct TextObjects<'a> {
     writer: &'a mut dyn ProfileWriter,
+    numbers: &'a dyn Numbers,
     arrays: Option<ArrayLayout>,
     classes: &'a [ClassText],
     survey: &'a Survey,
@@ -126,12 +137,14 @@ impl<'a> TextObjects<'a> {
     /// Writes the objects of the dump that `survey` and `classes` are about.
     fn new(
         writer: &'a mut dyn ProfileWriter,
+        numbers: &'a dyn Numbers,
         survey: &'a Survey,
         classes: &'a [ClassText],
         arrays: Option<ArrayLayout>,
     ) -> Self {
         Self {
             writer,
+            numbers,
             arrays,
             classes,
             survey,
@@ -161,7 +174,7 @@ impl<'a> TextObjects<'a> {
         self.writer.heap_instance(&HeapInstance {
             object,
             size: text.map_or(0, |text| text.size),
-            trace: TraceSerial::SYSTEM,
+            trace: self.numbers.trace(object),
             class,
             class_name: text.map_or("Unknown_class", |text| &text.name),
             fields: &[&self.fields],
@@ -178,7 +191,7 @@ impl<'a> TextObjects<'a> {
         self.writer.heap_primitive_array(&HeapPrimitiveArray {
             array,
             size: self.array_bytes(length, Some(width)),
-            trace: TraceSerial::SYSTEM,
+            trace: self.numbers.trace(array),
             values: PrimitiveValues::Omitted {
                 element,
                 length: usize::try_from(length).unwrap_or(usize::MAX),
@@ -217,7 +230,7 @@ impl Visitor for TextObjects<'_> {
                     self.writer.heap_object_array(&HeapObjectArray {
                         array,
                         size: self.array_bytes(self.elements.len() as u64, None),
-                        trace: TraceSerial::SYSTEM,
+                        trace: self.numbers.trace(array),
                         class,
                         class_name: name.unwrap_or("Unknown_class"),
                         elements: &self.elements,

@@ -65,6 +65,15 @@ impl Place {
         result
     }
 
+    /// Whether the VM has written more than the head of a file. Until the pause in which it dumps the
+    /// heap it writes nothing.
+    pub fn has_content(&self) -> bool {
+        const HEAD: u64 = 1 << 12;
+        let files = fs::read_dir(&self.folder.path).into_iter().flatten();
+        let lengths = files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len()));
+        lengths.sum::<u64>() > HEAD
+    }
+
     /// The VM's file, as soon as there is one. It loses its name, and so it goes when it is
     /// closed, whatever happens to this process.
     ///

@@ -12,6 +12,8 @@ use hprof_format::model::{
 use hprof_format::writer::ProfileWriter;
 
 use super::survey::{Class, Stack, Survey};
+use crate::heap_sites::IsDumped;
+use crate::vm::Jni;
 
 /// What a dump is to hold.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,16 @@ pub trait Numbers: Send {
     fn new_thread(&mut self, vm_thread: u64) -> (ThreadSerial, &'static str);
     /// A serial for the stack of a thread.
     fn new_trace(&mut self) -> TraceSerial;
+    /// Whether it is known where objects were allocated.
+    fn joins(&self) -> bool;
+    /// Calls `dump`, which lets the VM dump its heap, and learns which of its objects are those whose
+    /// allocation was seen. `is_dumped` tells whether the VM has done so, though perhaps not ended
+    /// its file. False when the VM moved objects meanwhile.
+    fn locate(&mut self, jni: &Jni, is_dumped: IsDumped<'_>, dump: &mut dyn FnMut()) -> bool;
+    /// Writes the traces that [`Self::trace`] returns.
+    fn write_traces(&self, writer: &mut dyn ProfileWriter) -> io::Result<()>;
+    /// Where an object of the last dump was allocated; the system trace when that is not known.
+    fn trace(&self, object: ObjectId) -> TraceSerial;
 }
 
 /// From the VM's serials to those of the profile.
@@ -177,13 +189,18 @@ fn stack_trace(
 }
 
 /// Writes all roots.
-pub fn roots(writer: &mut dyn ProfileWriter, survey: &Survey, serials: &Serials) -> io::Result<()> {
+pub fn roots(
+    writer: &mut dyn ProfileWriter,
+    numbers: &dyn Numbers,
+    survey: &Survey,
+    serials: &Serials,
+) -> io::Result<()> {
     for root in &survey.roots {
         let kind = serials.root(root.kind);
         let class = survey.class(root.object);
         writer.heap_root(&HeapRoot {
             root: Root { kind, ..*root },
-            trace: TraceSerial::SYSTEM,
+            trace: numbers.trace(root.object),
             class_name: class.map_or("Unknown_class", |class| &class.name),
         })?;
     }
@@ -220,6 +237,7 @@ impl Serials {
 /// Shows the classes from the one at `first` on, each super class before its subclasses.
 pub fn each_class(
     survey: &Survey,
+    numbers: &dyn Numbers,
     first: usize,
     show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -236,7 +254,7 @@ pub fn each_class(
         }
         for &place in line.iter().rev() {
             if !std::mem::replace(&mut shown[place], true) {
-                show_class(survey, &survey.classes[place], show)?;
+                show_class(survey, numbers, &survey.classes[place], show)?;
             }
         }
     }
@@ -245,6 +263,7 @@ pub fn each_class(
 
 fn show_class(
     survey: &Survey,
+    numbers: &dyn Numbers,
     class: &Class,
     show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -270,7 +289,7 @@ fn show_class(
     show(&HeapClass {
         class: class.id,
         name: &class.name,
-        trace: TraceSerial::SYSTEM,
+        trace: numbers.trace(class.id),
         super_class: class.super_class,
         loader: class.loader,
         signers: class.signers,

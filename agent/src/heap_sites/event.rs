@@ -18,6 +18,7 @@ use crate::vm::{Jni, JvmtiError, StackFrame, guard};
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
     raw::jvmtiEventCallbacks {
         SampledObjectAlloc: Some(sampled_object_alloc),
+        GarbageCollectionStart: Some(garbage_collection_start),
         GarbageCollectionFinish: Some(garbage_collection_finish),
         ..Default::default()
     }
@@ -47,6 +48,15 @@ unsafe extern "C" fn sampled_object_alloc(
                 size: u64::try_from(size).unwrap_or(0),
             };
             sites.event(&jni, allocation);
+        }
+    });
+}
+
+/// In a collection pause; nothing of the VM may be called.
+unsafe extern "C" fn garbage_collection_start(_env: *mut raw::jvmtiEnv) {
+    guard((), || {
+        if let Some(sites) = HeapSites::get() {
+            sites.collection_starts();
         }
     });
 }

@@ -15,6 +15,7 @@ mod cache;
 mod classes;
 mod event;
 mod hash;
+mod join;
 mod live;
 mod prime;
 mod profile;
@@ -25,6 +26,7 @@ mod threads;
 mod walk;
 mod weights;
 
+pub use join::IsDumped;
 pub use profile::{SiteFigures, SitesProfile};
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -33,11 +35,13 @@ use std::sync::{Arc, OnceLock};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use hprof_native_headers as raw;
 use jni_sys::jobject;
+use parking_lot::Mutex;
 
 use crate::options::{Live, Settings};
 use crate::report;
 use crate::vm::{Capabilities, Jni, Jvmti, Result, VmLibrary, VmStructs};
 use classes::ClassTable;
+use join::Watch;
 use live::{Pulse, Segment};
 use sites::SiteTable;
 use stacks::StackTable;
@@ -71,6 +75,11 @@ pub struct HeapSites {
     /// New objects are followed with probability 2 to the power of minus this.
     shift: AtomicU8,
     collections: AtomicUsize,
+    /// Phases of collections that have begun since the event was enabled.
+    begun: AtomicUsize,
+    watch: Mutex<Option<Watch>>,
+    /// Objects move in collection pauses only.
+    moves_in_pauses: bool,
     serial_of_current: fn() -> u32,
     started: AtomicBool,
     lost: Lost,
@@ -143,6 +152,9 @@ impl HeapSites {
             following: AtomicUsize::new(0),
             shift: AtomicU8::new(0),
             collections: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            watch: Mutex::new(None),
+            moves_in_pauses: !structs.is_some_and(VmStructs::moves_objects_concurrently),
             serial_of_current,
             started: AtomicBool::new(false),
             lost: Lost::default(),

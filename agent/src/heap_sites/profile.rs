@@ -9,6 +9,7 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 
 use super::classes::{Class, ClassId};
+use super::join::Located;
 use super::live::Segment;
 use super::sites::{Count, SiteId};
 use super::stacks::{Stack, StackId};
@@ -31,6 +32,8 @@ pub struct SitesProfile {
     deleted: u64,
     /// Objects that some dump found alive though their allocation was not seen.
     found: HashMap<ClassId, Count>,
+    /// The objects of the last heap dump.
+    pub(super) located: Located,
 }
 
 /// A row of the table of sites.
@@ -69,7 +72,36 @@ impl SitesProfile {
             sweeper: Sweeper::new(sites.received.clone(), sites.pulse),
             deleted: 0,
             found: HashMap::new(),
+            located: Located::default(),
         }
+    }
+
+    pub(super) fn sites(&self) -> &'static HeapSites {
+        self.sites
+    }
+
+    pub(super) fn sweeper(&self) -> &Sweeper {
+        &self.sweeper
+    }
+
+    pub(super) fn sweeper_mut(&mut self) -> &mut Sweeper {
+        &mut self.sweeper
+    }
+
+    /// The trace of a stack whose names have been looked up.
+    pub(super) fn trace_of(&self, stack: StackId) -> TraceSerial {
+        let trace = self.traces.get(stack.0 as usize).copied();
+        trace.unwrap_or(TraceSerial::SYSTEM)
+    }
+
+    /// The objects of the last heap dump, until [`Self::forget_located`].
+    pub fn located(&self) -> &Located {
+        &self.located
+    }
+
+    /// Frees what is known about the last heap dump.
+    pub fn forget_located(&mut self) {
+        self.located = Located::default();
     }
 
     /// Looks names up and forgets the dead. True when there is more to do at once.
@@ -78,7 +110,7 @@ impl SitesProfile {
         self.sweep(jni)
     }
 
-    fn name_stacks(&mut self, intern: Intern<'_>) {
+    pub(super) fn name_stacks(&mut self, intern: Intern<'_>) {
         for stack in self.sites.stacks.since(self.traces.len()) {
             let Stack { thread, frames, .. } = &*stack;
             let thread = (*thread != 0).then(|| ThreadSerial::new(*thread));
@@ -213,11 +245,7 @@ impl SitesProfile {
         allocated: Count,
         alive: Count,
     ) {
-        let trace = self
-            .traces
-            .get(stack.0 as usize)
-            .copied()
-            .unwrap_or(TraceSerial::SYSTEM);
+        let trace = self.trace_of(stack);
         let row = rows
             .entry((&class.name, trace))
             .or_insert_with(|| SiteFigure {

@@ -106,6 +106,35 @@ impl Sweeper {
         swept
     }
 
+    /// Adds segments that were taken out of the channel elsewhere.
+    pub(super) fn add_young(&mut self, segments: Vec<Arc<Segment>>) {
+        self.young.extend(segments);
+    }
+
+    /// Calls `visit` with each followed object, dead ones included. `open` are the segments that threads were
+    /// filling a moment ago; those in the channel go to `taken`, for [`Self::add_young`].
+    pub(super) fn for_each(
+        &self,
+        open: &[Arc<Segment>],
+        taken: &mut Vec<Arc<Segment>>,
+        visit: impl FnMut(Packed),
+    ) {
+        taken.extend(self.receiver.try_iter());
+        let full: HashSet<*const Segment> =
+            self.young.iter().chain(&*taken).map(Arc::as_ptr).collect();
+        let open = open
+            .iter()
+            .filter(|segment| !full.contains(&Arc::as_ptr(segment)));
+        let survivors = self.levels.iter().flat_map(|level| level.chunks.iter());
+        self.young
+            .iter()
+            .chain(&*taken)
+            .chain(open)
+            .flat_map(|segment| segment.objects())
+            .chain(survivors.flatten().copied())
+            .for_each(visit);
+    }
+
     /// Calls `visit` with each object that is alive. `open` are the segments that
     /// threads were filling a moment ago.
     pub(super) fn for_each_live(
@@ -114,24 +143,14 @@ impl Sweeper {
         open: &[Arc<Segment>],
         mut visit: impl FnMut(Followed),
     ) {
-        self.young.extend(self.receiver.try_iter());
-        let full: HashSet<*const Segment> = self.young.iter().map(Arc::as_ptr).collect();
-        let open = open
-            .iter()
-            .filter(|segment| !full.contains(&Arc::as_ptr(segment)));
-        let survivors = self.levels.iter().flat_map(|level| level.chunks.iter());
-        let all = self
-            .young
-            .iter()
-            .chain(open)
-            .flat_map(|segment| segment.objects())
-            .chain(survivors.flatten().copied());
-        for object in all {
+        let mut taken = Vec::new();
+        self.for_each(open, &mut taken, |object| {
             let object = object.unpack();
             if !self.pulse.is_dead(jni, object.weak) {
                 visit(object);
             }
-        }
+        });
+        self.add_young(taken);
     }
 
     fn next_chunk(&mut self, level: usize) -> Option<Vec<Packed>> {

@@ -31,41 +31,20 @@ struct Unbuilt {
 
 /// Rows that cover others come first, so that the refusal names what was
 /// written.
-static UNBUILT: &[Unbuilt] = &[
-    Unbuilt {
-        option: "heap",
-        value: "all",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.heap_dump && settings.modes.heap_sites,
-    },
-    Unbuilt {
-        option: "cpu",
-        value: "old",
-        instead: "cpu=times is",
-        asked: |settings| settings.modes.cpu_old,
-    },
-    Unbuilt {
-        option: "monitor",
-        value: "y",
-        instead: "cpu=samples is",
-        asked: |settings| settings.modes.monitor,
-    },
-];
+static UNBUILT: &[Unbuilt] = &[Unbuilt {
+    option: "monitor",
+    value: "y",
+    instead: "cpu=samples is",
+    asked: |settings| settings.modes.monitor,
+}];
 
 /// Refuses settings that ask for something this version does not have.
 #[must_use]
 pub fn unbuilt_modes(settings: &Settings) -> Option<OptionError> {
     let unbuilt = UNBUILT.iter().find(|row| (row.asked)(settings))?;
     let what = format!("{}={}", unbuilt.option, unbuilt.value);
-    let cause = if settings.modes.by_default && unbuilt.option == "heap" {
-        Cause::DefaultNotBuilt { what }
-    } else {
-        Cause::NotBuilt {
-            what,
-            instead: unbuilt.instead,
-        }
-    };
-    Some(cause.into())
+    let instead = unbuilt.instead;
+    Some(Cause::NotBuilt { what, instead }.into())
 }
 
 /// What `spec` can do in this version.

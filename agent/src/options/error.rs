@@ -155,15 +155,6 @@ pub enum Cause {
         /// What is available.
         instead: &'static str,
     },
-    /// The default mode, which this version lacks.
-    #[error(
-        "{what} (the default when no mode is given) is not available in this version yet; \
-         add cpu=samples"
-    )]
-    DefaultNotBuilt {
-        /// The option and its value.
-        what: String,
-    },
 }
 
 impl Cause {

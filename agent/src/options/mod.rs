@@ -25,6 +25,7 @@ pub mod help;
 mod hints;
 mod numbers;
 pub mod parse;
+mod patterns;
 pub mod picture;
 pub mod raw;
 pub mod resolve;
@@ -36,9 +37,10 @@ pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
 pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;
 pub use parse::{Request, parse};
+pub use patterns::Patterns;
 pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
-pub use resolve::{Destination, Engine, Format, Live, Modes, Process, Settings, resolve};
+pub use resolve::{Clock, Destination, Engine, Format, Live, Modes, Process, Settings, resolve};
 
 /// What the agent has to do according to its options.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::error::ErrorPolicy;
-use super::resolve::{Engine, Format, Live};
+use super::resolve::{Clock, Engine, Format, Live};
 
 /// How `cpu=times` shows its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,12 @@ pub struct Raw {
     /// Bytes; at most `i32::MAX`.
     pub heap_interval: u32,
     pub live: Live,
+    /// `clock=`.
+    pub clock: Clock,
+    /// `include=`.
+    pub include: Option<String>,
+    /// `exclude=`.
+    pub exclude: Option<String>,
     /// Seconds; not negative.
     pub netwait: i32,
     pub exitcmd: bool,
@@ -127,6 +133,9 @@ impl Default for Raw {
             engine: Engine::Auto,
             heap_interval: 0,
             live: Live::Exact,
+            clock: Clock::Sampled,
+            include: None,
+            exclude: None,
             netwait: 0,
             exitcmd: false,
             control: true,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
+use super::patterns::Patterns;
 use super::picture::{PICTURE_CALLS_CUTOFF, PICTURE_DEPTH, Picture};
 use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
@@ -52,6 +53,15 @@ pub enum Live {
     Exact,
     /// By following the first objects of each site, and some of the others.
     Estimate,
+}
+
+/// `clock=`: how `cpu=times` knows the time of methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// By looking at what each thread does, about every millisecond of CPU time.
+    Sampled,
+    /// By a clock at the begin and end of every call.
+    Exact,
 }
 
 /// Where the profile goes.
@@ -137,6 +147,12 @@ pub struct Settings {
     pub heap_interval: u32,
     /// How live objects are known.
     pub live: Live,
+    /// How `cpu=times` knows times. `cpu=old` always reads the clock.
+    pub clock: Clock,
+    /// The only classes whose calls are counted, unless there are none.
+    pub include: Patterns,
+    /// Classes whose calls are not counted.
+    pub exclude: Patterns,
     /// Rows below this fraction of the total are left out of tables. Not
     /// negative. If it is not a number, no row is below it.
     pub cutoff: f64,
@@ -280,6 +296,9 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         heap_interval: raw.heap_interval,
         live: raw.live,
         cutoff,
+        clock: raw.clock,
+        include: patterns("include", raw.include.as_deref())?,
+        exclude: patterns("exclude", raw.exclude.as_deref())?,
         lineno: raw.lineno,
         thread: raw.thread,
         doe: raw.doe,
@@ -359,6 +378,18 @@ fn signal(given: Option<&str>) -> Result<Option<i32>, OptionError> {
             .into()),
         },
     }
+}
+
+fn patterns(name: &'static str, given: Option<&str>) -> Result<Patterns, OptionError> {
+    let parsed = given.map_or_else(|| Ok(Patterns::default()), Patterns::parse);
+    parsed.map_err(|reason| {
+        Cause::BadValue {
+            name,
+            rule: "names of classes or packages, with colons between them".to_owned(),
+            hint: Hint::new(reason),
+        }
+        .into()
+    })
 }
 
 fn destination(raw: &Raw, process: &Process) -> Result<Destination, OptionError> {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::availability::{Availability, availability};
 use super::raw::{Raw, Timing};
-use super::resolve::{Engine, Format, Live};
+use super::resolve::{Clock, Engine, Format, Live};
 
 /// Where an option is listed, and with it where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -416,6 +416,46 @@ pub static TABLE: &[OptionSpec] = &[
                   as `SIGPROF`, `PROF` or `27`; only needed if the program uses the same one",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.signal),
+    },
+    OptionSpec {
+        name: "clock",
+        value: "sampled|exact",
+        default: "sampled",
+        summary: "how cpu=times knows times",
+        details: "`cpu=times`: `sampled` looks about every millisecond of CPU time which method a \
+                  thread is in; `exact` reads a clock at the begin and end of every call, waiting \
+                  included, which takes several times as long. `cpu=old` always does the latter.",
+        section: Section::New,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "sampled",
+                set: |raw| raw.clock = Clock::Sampled,
+            },
+            Choice {
+                word: "exact",
+                set: |raw| raw.clock = Clock::Exact,
+            },
+        ]),
+    },
+    OptionSpec {
+        name: "include",
+        value: "<pattern>[:...]",
+        default: "*",
+        summary: "classes to count",
+        details: "`cpu=times|old`: count only the calls of these classes, given by name, by package \
+                  or with `*` for any characters, as in `include=com.example:*Servlet`",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.include),
+    },
+    OptionSpec {
+        name: "exclude",
+        value: "<pattern>[:...]",
+        default: "none",
+        summary: "classes not to count",
+        details: "`cpu=times|old`: do not count the calls of these classes; their time goes to \
+                  their callers",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.exclude),
     },
     OptionSpec {
         name: "netwait",

@@ -80,6 +80,9 @@ fn defaults() {
         signal: None,
         engine: Engine::Auto,
         heap_interval: 0,
+        clock: Clock::Sampled,
+        include: Patterns::default(),
+        exclude: Patterns::default(),
         live: Live::Exact,
     };
     assert_eq!(all, expected);
@@ -90,7 +93,7 @@ fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
                 errorexit=y,pause=y,debug=y,netwait=5,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
-                live=estimate,format=b,file=f";
+                live=estimate,clock=exact,include=com.example:*Servlet,exclude=java,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
         ..Modes::default()
@@ -124,6 +127,9 @@ fn written_values_arrive() {
         signal: Some(libc::SIGVTALRM),
         engine: Engine::Safepoint,
         heap_interval: 524_288,
+        clock: Clock::Exact,
+        include: Patterns::parse("com.example:*Servlet").unwrap(),
+        exclude: Patterns::parse("java").unwrap(),
         live: Live::Estimate,
     };
     assert_eq!(settings(text), expected);
@@ -291,45 +297,31 @@ fn modes_that_are_not_built_refuse_to_start() {
     let refused = |option: &str, instead: &str| {
         format!("{option} is not available in this version yet; {instead}")
     };
-    for (text, detail) in [
-        ("heap=all", refused("heap=all", "cpu=samples is")),
-        (
-            "heap=sites,heap=dump,cpu=samples",
-            refused("heap=all", "cpu=samples is"),
-        ),
-        ("cpu=old", refused("cpu=old", "cpu=times is")),
-        (
-            "monitor=y,cpu=samples",
-            refused("monitor=y", "cpu=samples is"),
-        ),
-        (
-            "depth=3",
-            refused(
-                "heap=all (the default when no mode is given)",
-                "add cpu=samples",
-            ),
-        ),
-    ] {
+    for text in ["monitor=y,cpu=samples", "cpu=samples,monitor=y,depth=3"] {
+        let detail = refused("monitor=y", "cpu=samples is");
         let expected = format!("hprof option error: {detail} ({text})");
         assert_line(text, &expected, "availability");
         assert_eq!(failure(text).exit, ExitKind::Status(1));
     }
-    assert!(
-        failure("").lines[0].contains("add cpu=samples ()"),
-        "{:?}",
-        failure("")
-    );
 }
 
 #[test]
-fn samples_to_a_file_start() {
-    for text in [
-        "cpu=samples",
-        "cpu=y,format=b,file=x",
-        "cpu=samples,thread=y,interval=1",
+fn modes_that_are_built_start() {
+    for (text, heap, cpu) in [
+        ("", true, false),
+        ("depth=3", true, false),
+        ("heap=all", true, false),
+        ("heap=sites,heap=dump,cpu=samples", true, true),
+        ("cpu=samples", false, true),
+        ("cpu=y,format=b,file=x", false, true),
+        ("cpu=samples,thread=y,interval=1", false, true),
     ] {
         match load(text, None, &PROCESS) {
-            Ok(Start::Profile(settings)) => assert!(settings.modes.cpu_samples),
+            Ok(Start::Profile(settings)) => {
+                let modes = settings.modes;
+                assert_eq!((modes.heap_dump, modes.heap_sites), (heap, heap), "{text}");
+                assert_eq!(modes.cpu_samples, cpu, "{text}");
+            }
             other => panic!("{text}: {other:?}"),
         }
     }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use hprof_format::ids::{ThreadSerial, TraceSerial};
-use hprof_format::model::{CpuKind, CpuRow, CpuTable, Frame, Line, Settings, Trace};
+use hprof_format::model::{
+    CpuKind, CpuRow, CpuTable, Frame, Line, OldCpuRow, Settings, SignedMethod, Trace,
+};
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_format::writer::ProfileWriter;
 
@@ -24,10 +26,10 @@ use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailur
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
-use crate::names::{FrameId, Location, MethodTable, Resolver, TraceTable};
-use crate::options::{Format, Settings as RunSettings};
+use crate::names::{FrameId, Location, Method, MethodTable, Resolver, TraceTable};
+use crate::options::{Clock, Format, Settings as RunSettings};
 use crate::report;
-use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary};
+use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
 
 /// What the profile thread owns.
 pub(super) struct Collector {
@@ -36,6 +38,8 @@ pub(super) struct Collector {
     pub(super) tables: Tables,
     pub(super) sites: Option<SitesProfile>,
     started: LocalTime,
+    /// The format of the old `prof` has tables and nothing else.
+    is_bare: bool,
     last_cpu: Duration,
     last_lost: u64,
     /// What becomes of these two when the dump under way is complete.
@@ -96,6 +100,7 @@ impl Collector {
             },
             sites: heap_sites.map(SitesProfile::new),
             started: LocalTime::now(),
+            is_bare: settings.modes.cpu_old,
             last_cpu: Duration::ZERO,
             last_lost: 0,
             shown: (Duration::ZERO, 0),
@@ -128,6 +133,7 @@ impl Collector {
                 .as_ref()
                 .map_or(pause, |sampler| sampler.wait().min(pause));
             match self.receiver.recv_timeout(wait) {
+                Ok(Message::ThreadStart { .. } | Message::ThreadEnd { .. }) if self.is_bare => {}
                 Ok(Message::ThreadStart { serial, info }) => {
                     self.output.thread_start(serial, info);
                 }
@@ -178,6 +184,9 @@ impl Collector {
 
     fn begin(&mut self, profile: &Profile) {
         let settings = &profile.settings;
+        if self.is_bare {
+            return;
+        }
         self.output.begin(Begin {
             started: self.started,
             settings: Settings {
@@ -254,7 +263,8 @@ impl Collector {
     fn dump(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
         let verbose = profile.settings.verbose;
         let calls = profile.calls.map(|calls| {
-            let costs = calls.take(&|tid| profile.calls_serial(tid));
+            let old = profile.settings.modes.cpu_old;
+            let costs = calls.take(&|tid| profile.calls_serial(tid).filter(|_| !old));
             (calls, costs)
         });
         loop {
@@ -312,10 +322,20 @@ impl Collector {
             self.dump_samples(profile);
         }
         if let Some((calls, costs)) = calls {
+            let old = profile.settings.modes.cpu_old;
             if verbose {
-                report::raw(" CPU usage by timing methods ...");
+                report::raw(if old {
+                    " CPU usage in old prof format ..."
+                } else {
+                    " CPU usage by timing methods ..."
+                });
             }
-            self.dump_times(profile, calls, costs, jvmti, jni);
+            if old {
+                self.dump_old_times(calls, costs);
+            } else {
+                self.dump_times(profile, calls, costs);
+            }
+            self.dump_call_remarks(profile, calls, jvmti, jni);
         }
         summary
     }
@@ -331,8 +351,10 @@ impl Collector {
         };
         let scratch = self.output.scratch_path();
         let ctime = LocalTime::now().ctime();
+        let library = VmLibrary::of(jvmti);
+        let structs = library.and_then(VmStructs::of);
         let request = Request {
-            dumper: VmDumper::of(VmLibrary::of(jvmti)),
+            dumper: VmDumper::of(library),
             jvmti,
             jni,
             output: &scratch,
@@ -345,8 +367,9 @@ impl Collector {
             } else {
                 Garbage::NotCollected
             },
+            collects_in_pause: !structs.is_some_and(VmStructs::moves_objects_concurrently),
         };
-        let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables);
+        let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables, self.sites.as_mut());
         let mut result = None;
         self.output.write(|writer| {
             let remark = match heap_dump::dump(&request, writer, &mut numbers) {
@@ -362,6 +385,9 @@ impl Collector {
             };
             writer.comment(&remark)
         });
+        if let Some(sites) = &mut self.sites {
+            sites.forget_located();
+        }
         result
     }
 
@@ -378,14 +404,7 @@ impl Collector {
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
     }
 
-    fn dump_times(
-        &mut self,
-        profile: &'static Profile,
-        calls: &CallTimes,
-        costs: &[PathCost],
-        jvmti: Jvmti,
-        jni: &Jni,
-    ) {
+    fn dump_times(&mut self, profile: &'static Profile, calls: &CallTimes, costs: &[PathCost]) {
         let total = costs.iter().map(|cost| cost.nanos).sum();
         let cutoff = profile.settings.cutoff;
         // What the table will not show needs no trace.
@@ -406,10 +425,34 @@ impl Collector {
             rows: &merged(rows),
         };
         self.write_table(&table, cutoff);
+    }
+
+    /// Pairs of callee and caller.
+    fn dump_old_times(&mut self, calls: &CallTimes, costs: &[PathCost]) {
+        let paths: Vec<Vec<PathMethod>> = costs.iter().map(|cost| calls.path(cost)).collect();
+        let rows: Vec<OldCpuRow<'_>> = costs
+            .iter()
+            .zip(&paths)
+            .map(|(cost, path)| OldCpuRow {
+                count: cost.calls,
+                callee: path.first().map(signed),
+                caller: path.get(1).map(signed),
+                nanos: cost.nanos,
+            })
+            .collect();
+        self.output.write(|writer| writer.old_cpu_table(&rows));
+    }
+
+    fn dump_call_remarks(&mut self, profile: &Profile, calls: &CallTimes, jvmti: Jvmti, jni: &Jni) {
+        let settings = &profile.settings;
         let mut remarks = vec![format!(
-            "hprof-rs {}: cpu=times clock=sampled threads={} traces={} traces_cut={} \
-             internal_errors={}",
+            "hprof-rs {}: {} threads={} traces={} traces_cut={} internal_errors={}",
             env!("CARGO_PKG_VERSION"),
+            match settings.clock {
+                _ if settings.modes.cpu_old => "cpu=old clock=exact",
+                Clock::Exact => "cpu=times clock=exact",
+                Clock::Sampled => "cpu=times clock=sampled",
+            },
             profile.registry.threads_seen(),
             self.tables.traces.count(),
             self.tables.traces.cut(),
@@ -594,6 +637,21 @@ impl Tables {
         scratch.clear();
         scratch.extend(stack.map(|location| resolver.frame(jvmti, jni, methods, location)));
         intern_stack(methods, traces, thread, scratch)
+    }
+}
+
+/// A method as the table of cpu=old has it.
+fn signed(method: &PathMethod) -> SignedMethod<'_> {
+    let Method {
+        class_name,
+        name,
+        descriptor,
+        ..
+    } = &method.method;
+    SignedMethod {
+        class_name,
+        method: name,
+        signature: descriptor,
     }
 }
 

@@ -13,11 +13,7 @@ use crate::vm::{Jni, JvmtiError, VmStructs};
 
 /// Whether the collector in use is gone when the VM dies.
 pub(super) fn is_needed(structs: Option<VmStructs>) -> bool {
-    structs.is_some_and(|structs| {
-        [c"UseZGC", c"UseShenandoahGC"]
-            .iter()
-            .any(|flag| structs.bool_flag(flag) == Some(true))
-    })
+    structs.is_some_and(VmStructs::moves_objects_concurrently)
 }
 
 /// Registers the hook.

@@ -14,12 +14,12 @@ use super::collector::Collector;
 use super::output::Output;
 use super::registry::Registry;
 use super::{Engine, PROFILE, Phase, Profile, callbacks};
-use crate::call_times::{CallTimes, MAX_PATH};
+use crate::call_times::{CallTimes, ChosenClasses, MAX_PATH, Timing};
 use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
 use crate::heap_sites::HeapSites;
 use crate::options::{
-    self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
-    unique_picture_name,
+    self, Clock, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse,
+    unique_name, unique_picture_name,
 };
 use crate::report;
 use crate::sink::{Endpoint, FileSink, Hurry, Sink};
@@ -229,7 +229,16 @@ fn prepare_calls(settings: &Settings) -> Result<Option<&'static CallTimes>, Refu
     if depth > MAX_PATH {
         report::note(&format!("cpu=times keeps {MAX_PATH} frames at most"));
     }
-    match CallTimes::prepare(depth, settings.signal) {
+    let timing = match settings.clock {
+        _ if settings.modes.cpu_old => Timing::ClockedInclusive,
+        Clock::Exact => Timing::Clocked,
+        Clock::Sampled => Timing::Sampled,
+    };
+    let classes = ChosenClasses {
+        include: settings.include.clone(),
+        exclude: settings.exclude.clone(),
+    };
+    match CallTimes::prepare(depth, timing, classes, settings.signal) {
         Ok(calls) => Ok(Some(calls)),
         Err(reason) => Err(set_up_error(&reason.to_string())),
     }

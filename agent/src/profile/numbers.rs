@@ -1,19 +1,26 @@
 //! The numbers that a heap dump needs.
 
 use std::collections::HashMap;
+use std::io;
 
-use hprof_format::ids::{ThreadSerial, TraceSerial};
+use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
+use hprof_format::writer::ProfileWriter;
 
 use super::Profile;
 use super::collector::Tables;
 use super::registry::Registry;
+use super::sites::stack_location;
 use crate::heap_dump::Numbers;
-use crate::vm::Jni;
+use crate::heap_sites::{IsDumped, SitesProfile};
+use crate::vm::{Jni, Jvmti};
 
 /// Gives out the profile's serials.
 pub(super) struct ProfileNumbers<'a> {
     registry: &'a Registry,
     tables: &'a mut Tables,
+    /// With heap=all.
+    sites: Option<&'a mut SitesProfile>,
+    jvmti: Jvmti,
     by_vm_thread: HashMap<u64, ThreadSerial>,
     /// The VM's pointer to the profile thread, which is no thread of the program.
     own: u64,
@@ -21,7 +28,12 @@ pub(super) struct ProfileNumbers<'a> {
 
 impl<'a> ProfileNumbers<'a> {
     /// For the threads that live now; called on the profile thread.
-    pub(super) fn new(profile: &'a Profile, jni: &Jni, tables: &'a mut Tables) -> Self {
+    pub(super) fn new(
+        profile: &'a Profile,
+        jni: &Jni,
+        tables: &'a mut Tables,
+        sites: Option<&'a mut SitesProfile>,
+    ) -> Self {
         let own = profile.java_threads.get();
         let own = own.map_or(0, |threads| threads.current(jni).vm_thread as u64);
         let mut by_vm_thread = HashMap::new();
@@ -36,6 +48,8 @@ impl<'a> ProfileNumbers<'a> {
         Self {
             registry,
             tables,
+            sites,
+            jvmti: profile.jvmti,
             by_vm_thread,
             own,
         }
@@ -59,5 +73,30 @@ impl Numbers for ProfileNumbers<'_> {
 
     fn new_trace(&mut self) -> TraceSerial {
         self.tables.traces.new_serial()
+    }
+
+    fn joins(&self) -> bool {
+        self.sites.is_some()
+    }
+
+    fn locate(&mut self, jni: &Jni, is_dumped: IsDumped<'_>, dump: &mut dyn FnMut()) -> bool {
+        let Some(sites) = &mut self.sites else {
+            dump();
+            return false;
+        };
+        let (tables, jvmti) = (&mut *self.tables, self.jvmti);
+        sites.locate(jni, is_dumped, dump, &mut |thread, stack| {
+            tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
+        })
+    }
+
+    fn write_traces(&self, writer: &mut dyn ProfileWriter) -> io::Result<()> {
+        let traces = self.sites.iter().flat_map(|sites| sites.located().traces());
+        self.tables.write_traces(writer, traces.copied())
+    }
+
+    fn trace(&self, object: ObjectId) -> TraceSerial {
+        let sites = self.sites.as_ref();
+        sites.map_or(TraceSerial::SYSTEM, |sites| sites.located().trace(object))
     }
 }

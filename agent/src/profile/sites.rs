@@ -72,7 +72,7 @@ impl Collector {
     }
 }
 
-fn stack_location(frame: &StackFrame) -> Location {
+pub(super) fn stack_location(frame: &StackFrame) -> Location {
     Location {
         method: frame.method,
         bytecode: u32::try_from(frame.location).ok(),

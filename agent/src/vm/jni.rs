@@ -267,6 +267,11 @@ impl Jni {
         jni!(self, v1_2.IsSameObject, weak.0, std::ptr::null_mut())
     }
 
+    /// `NewLocalRef` of a weak reference; `None` when the referent is gone.
+    pub fn resolve(&self, weak: WeakRef) -> Option<LocalRef<'_>> {
+        self.checked(jni!(self, v1_2.NewLocalRef, weak.0)).ok()
+    }
+
     /// `IsSameObject`, where a cleared reference is the same as no object.
     pub fn is_weak_of(&self, object: jobject, weak: WeakRef) -> bool {
         jni!(self, v1_2.IsSameObject, object, weak.0)

@@ -112,6 +112,13 @@ impl VmStructs {
         Some(unsafe { *(address as *const u8) } != 0)
     }
 
+    /// Whether the collector moves objects while the program runs: ZGC and Shenandoah.
+    pub fn moves_objects_concurrently(self) -> bool {
+        [c"UseZGC", c"UseShenandoahGC"]
+            .iter()
+            .any(|flag| self.bool_flag(flag) == Some(true))
+    }
+
     /// Address and origin (JVMFlagOrigin, 0 is the default) of a VM flag.
     fn flag(self, name: &CStr) -> Option<(usize, i32)> {
         // A flag was called `Flag` before JDK 11 and `JVMFlag` since.

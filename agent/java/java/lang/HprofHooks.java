@@ -6,10 +6,14 @@ import jdk.internal.misc.Unsafe;
  * What rewritten methods call. Defined into java.base by the agent; its native methods, and the
  * layout of the memory it reads, are in the agent's module call_times.
  *
- * <p>A node stands for the last methods called, innermost first: a word with the address of its
- * table of following nodes and, in the low five bits, the logarithm of that table's size; the int
- * number of its innermost method; its own int number. The state of a thread: the address of its
- * node, 56 bytes of others, then one long for each node, its number of calls.
+ * <p>A node stands for the last methods called, innermost first: the int number of its innermost
+ * method; the int distance of its counter from the start of a thread's state; the address of a
+ * table of further following nodes with, in the low five bits, the logarithm of its size; eight
+ * following nodes, by the low bits of their methods' numbers.
+ *
+ * <p>The state of a thread: the address of its node; the time of the last event; the distance from
+ * the counter of a node to its sum of nanoseconds; what reading the clock takes; the end of the
+ * stack of calls in progress, and that of its memory; 16 bytes of others; then the counters, longs.
  */
 public final class HprofHooks {
     private static final Unsafe MEMORY = Unsafe.getUnsafe();
@@ -17,9 +21,23 @@ public final class HprofHooks {
     /** State of a virtual thread, which uses that of its carrier. */
     private static final long VIRTUAL = -1;
 
-    private static final int METHOD = 8;
-    private static final int NUMBER = 12;
-    private static final int COUNTS = 64;
+    private static final int METHOD = 0;
+    private static final int COUNTER = 4;
+    private static final int FURTHER = 8;
+    private static final int FOLLOWING = 16;
+    private static final int SLOT_BITS = 3;
+
+    private static final int LAST_EVENT = 8;
+    private static final int TO_NANOS = 16;
+    private static final int CLOCK_COST = 24;
+    private static final int TOP = 32;
+    private static final int LIMIT = 40;
+
+    /** A call in progress: the caller's node, its own node, and when it began. */
+    private static final int CALL_BYTES = 24;
+
+    /** Returned for a call that the stack of calls had no room for. */
+    private static final long NO_CALL = -2;
 
     private HprofHooks() {}
 
@@ -28,12 +46,12 @@ public final class HprofHooks {
         Thread thread = Thread.currentThread();
         long state = thread.hprofState;
         if (state <= 0) {
-            return enterElsewhere(thread, method);
+            return attached(thread) ? enter(method) : enterVirtual(thread, method);
         }
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
         MEMORY.putLong(state, node);
-        long count = state + COUNTS + ((long) MEMORY.getInt(node + NUMBER) << 3);
+        long count = state + MEMORY.getInt(node + COUNTER);
         MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         return caller;
     }
@@ -45,7 +63,7 @@ public final class HprofHooks {
         if (state > 0) {
             MEMORY.putLong(state, caller);
         } else {
-            moveElsewhere(thread, caller);
+            moveVirtual(thread, caller);
         }
     }
 
@@ -54,26 +72,141 @@ public final class HprofHooks {
         exit(next(caller, method));
     }
 
-    /** Called by methods that call nothing themselves. */
+    /** Called by short methods that call nothing, instead of the others. */
     public static void count(int method) {
-        exit(enter(method));
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state > 0) {
+            long count = state + MEMORY.getInt(next(MEMORY.getLong(state), method) + COUNTER);
+            MEMORY.putLong(count, MEMORY.getLong(count) + 1);
+        } else if (attached(thread)) {
+            count(method);
+        } else {
+            moveVirtual(thread, enterVirtual(thread, method));
+        }
+    }
+
+    /** As enter, and books the time since the last event to the caller. */
+    public static long enterClocked(int method) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state <= 0) {
+            return attached(thread) ? enterClocked(method) : enterVirtual(thread, method);
+        }
+        long caller = MEMORY.getLong(state);
+        long node = next(caller, method);
+        long count = state + MEMORY.getInt(node + COUNTER);
+        MEMORY.putLong(count, MEMORY.getLong(count) + 1);
+        book(state, caller, node);
+        return caller;
+    }
+
+    /** As exit, and books the time since the last event to the method. */
+    public static void exitClocked(long caller) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state > 0) {
+            book(state, MEMORY.getLong(state), caller);
+        } else {
+            moveVirtual(thread, caller);
+        }
+    }
+
+    /** As repair; the time since the last event is that of the methods that were left. */
+    public static void repairClocked(long caller, int method) {
+        exitClocked(next(caller, method));
+    }
+
+    private static void book(long state, long node, long following) {
+        long now = System.nanoTime();
+        long time = now - MEMORY.getLong(state + LAST_EVENT) - MEMORY.getLong(state + CLOCK_COST);
+        long sum = state + MEMORY.getInt(node + COUNTER) + MEMORY.getLong(state + TO_NANOS);
+        MEMORY.putLong(sum, MEMORY.getLong(sum) + time);
+        MEMORY.putLong(state + LAST_EVENT, now);
+        MEMORY.putLong(state, following);
+    }
+
+    /** As enter, but begins a call that all time until its end is booked to; returns its place. */
+    public static long enterCall(int method) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state <= 0) {
+            return attached(thread) ? enterCall(method) : enterVirtual(thread, method);
+        }
+        long caller = MEMORY.getLong(state);
+        long node = next(caller, method);
+        long count = state + MEMORY.getInt(node + COUNTER);
+        MEMORY.putLong(count, MEMORY.getLong(count) + 1);
+        long call = MEMORY.getLong(state + TOP);
+        if (call == MEMORY.getLong(state + LIMIT)) {
+            return NO_CALL;
+        }
+        MEMORY.putLong(state + TOP, call + CALL_BYTES);
+        MEMORY.putLong(call, caller);
+        MEMORY.putLong(call + 8, node);
+        MEMORY.putLong(state, node);
+        MEMORY.putLong(call + 16, System.nanoTime());
+        return call;
+    }
+
+    /** Ends a call, and those in it that ended by an exception. */
+    public static void exitCall(long call) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state <= 0) {
+            moveVirtual(thread, call);
+        } else if (call != NO_CALL) {
+            endCalls(state, call);
+            MEMORY.putLong(state, MEMORY.getLong(call));
+        }
+    }
+
+    /** Ends the calls in this one, which ended by an exception. */
+    public static void repairCall(long call, int method) {
+        Thread thread = Thread.currentThread();
+        long state = thread.hprofState;
+        if (state <= 0) {
+            moveVirtual(thread, next(call, method));
+        } else if (call != NO_CALL) {
+            endCalls(state, call + CALL_BYTES);
+            MEMORY.putLong(state, MEMORY.getLong(call + 8));
+        }
+    }
+
+    private static void endCalls(long state, long first) {
+        long now = System.nanoTime();
+        long call = MEMORY.getLong(state + TOP);
+        while (call > first) {
+            call -= CALL_BYTES;
+            long node = MEMORY.getLong(call + 8);
+            long sum = state + MEMORY.getInt(node + COUNTER) + MEMORY.getLong(state + TO_NANOS);
+            MEMORY.putLong(sum, MEMORY.getLong(sum) + now - MEMORY.getLong(call + 16));
+        }
+        MEMORY.putLong(state + TOP, first);
     }
 
     private static long next(long node, int method) {
-        long table = MEMORY.getLong(node);
+        int slot = method & ((1 << SLOT_BITS) - 1);
+        long following = MEMORY.getLong(node + (FOLLOWING + (slot << 3)));
+        return MEMORY.getInt(following + METHOD) == method ? following : further(node, method);
+    }
+
+    private static long further(long node, int method) {
+        long table = MEMORY.getLong(node + FURTHER);
         int slot = method & ((1 << (int) table) - 1);
         long following = MEMORY.getLong((table & -32) + ((long) slot << 3));
         return MEMORY.getInt(following + METHOD) == method ? following : find(node, method);
     }
 
-    /** A thread's first call, or a virtual thread. */
-    private static long enterElsewhere(Thread thread, int method) {
+    /** Whether the thread has a state, possibly since now; otherwise it is virtual. */
+    private static boolean attached(Thread thread) {
         if (thread.hprofState == 0) {
             thread.hprofState = attach(thread);
         }
-        if (thread.hprofState > 0) {
-            return enter(method);
-        }
+        return thread.hprofState > 0;
+    }
+
+    private static long enterVirtual(Thread thread, int method) {
         long caller = thread.hprofNode;
         if (caller == 0) {
             caller = root();
@@ -82,12 +215,12 @@ public final class HprofHooks {
         long state = carrierState();
         thread.hprofNode = node;
         MEMORY.putLong(state, node);
-        long count = state + COUNTS + ((long) MEMORY.getInt(node + NUMBER) << 3);
+        long count = state + MEMORY.getInt(node + COUNTER);
         MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         return caller;
     }
 
-    private static void moveElsewhere(Thread thread, long node) {
+    private static void moveVirtual(Thread thread, long node) {
         if (thread.hprofState == VIRTUAL) {
             thread.hprofNode = node;
             MEMORY.putLong(carrierState(), node);
