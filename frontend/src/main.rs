@@ -14,6 +14,7 @@ mod export;
 mod launch;
 mod open;
 mod render;
+mod report;
 mod snapshot;
 
 use std::io;

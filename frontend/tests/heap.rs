@@ -1,23 +1,25 @@
-//! The commands for heap dumps, on dumps of real JVMs with known contents.
+//! The commands that follow references through a heap dump.
 
 mod support;
 
-use java_test_harness::{Jdk, Outcome, Run, each_jdk};
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
 
-fn dump(jdk: &'static Jdk) -> (Outcome, String) {
-    let outcome = Run::new(jdk)
-        .class("KnownHeap")
-        .args(["known.hprof"])
-        .run()
-        .expect_status(0);
-    let path = outcome.path("known.hprof").display().to_string();
-    (outcome, path)
+fn dump() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data/hprof-32.bin");
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+fn heap(arguments: &[&str]) -> Output {
+    run(&mut Scene::new().hprof_rs(arguments), "")
 }
 
 fn text(arguments: &[&str]) -> String {
-    let output = run(&mut Scene::new().hprof_rs(arguments), "");
+    let output = heap(arguments);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stderr(&output), "");
     stdout(&output)
@@ -28,135 +30,151 @@ fn json(arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn strings_are_counted_by_content() {
-    each_jdk(|jdk| {
-        let (_outcome, file) = dump(jdk);
-        let all = json(&["strings", "--json", "--top", "0", &file]);
-        let groups = all["strings"]["groups"].as_array().expect("groups");
-        let group = |text: &str| -> (u64, u64, u64) {
-            let found: Vec<&Value> = groups.iter().filter(|g| g["text"] == text).collect();
-            assert_eq!(found.len(), 1, "{text}: {found:?}");
-            let number = |name: &str| found[0][name].as_u64().expect("a number");
-            (number("strings"), number("arrays"), number("length"))
-        };
-        // The literal in the program is one more, with an array of its own.
-        assert_eq!(group("known duplicate"), (1101, 1001, 15));
-        assert_eq!(
-            group("\u{3b1}\u{3b2}\u{3b3}\u{3b4}\u{3b5}\u{3b6}"),
-            (50, 50, 6)
+fn one_can_go_from_the_suspect_to_each_object_on_its_path() {
+    let dump = dump();
+    let leaks = json(&["leaks", "--json", &dump]);
+    let suspect = &leaks["leaks"]["suspects"][0];
+    let words = text(&["leaks", &dump]);
+    assert!(
+        words.contains(suspect["headline"].as_str().unwrap()),
+        "{words}"
+    );
+    let steps = suspect["path"]["steps"].as_array().unwrap();
+    for pair in steps.windows(2) {
+        let (from, to) = (
+            pair[0]["id"].as_str().unwrap(),
+            pair[1]["id"].as_str().unwrap(),
         );
-        let sum = |name: &str| -> u64 {
-            groups
-                .iter()
-                .map(|group| group[name].as_u64().expect("a number"))
-                .sum()
-        };
-        for name in ["strings", "arrays", "bytes", "waste"] {
-            assert_eq!(all["strings"][name].as_u64(), Some(sum(name)), "{name}");
-        }
-        // Every string is one of the class.
-        let histogram = json(&[
-            "histogram",
-            "--json",
-            "--top",
-            "0",
-            "--filter",
-            "java.lang.String",
-            &file,
-        ]);
-        let rows = histogram["histogram"]["rows"].as_array().expect("rows");
-        let row = rows
-            .iter()
-            .find(|row| row["name"] == "java.lang.String")
-            .expect("a row");
-        let without = all["strings"]["without_value"].as_u64().expect("a number");
-        assert_eq!(row["objects"].as_u64(), Some(sum("strings") + without));
-        assert!(all["strings"]["utf16"].as_u64() >= Some(50));
-        assert_eq!(all["strings"]["could_be_latin1"], 0);
-
-        let longest = text(&["strings", "--sort", "length", "--filter", "qqqqq", &file]);
-        assert!(longest.contains("5,000"), "{longest}");
-        let fewer = json(&["strings", "--json", "--filter", "known dup", &file]);
-        assert_eq!(fewer["strings"]["strings"], 1101);
-    });
+        let found = json(&["references", "--top", "100000", "--json", &dump, from]);
+        let targets = found["references"].as_array().unwrap();
+        assert!(
+            targets.iter().any(|row| row["object"]["id"] == to),
+            "{from} {to}"
+        );
+        let found = json(&["referrers", "--top", "100000", "--json", &dump, to]);
+        let sources = found["referrers"].as_array().unwrap();
+        assert!(
+            sources.iter().any(|row| row["object"]["id"] == from),
+            "{from} {to}"
+        );
+    }
+    let id = suspect["accumulation_id"].as_str().unwrap();
+    let path = json(&["paths", "--json", &dump, id]);
+    assert_eq!(
+        path["paths"][0]["steps"].as_array().unwrap().len(),
+        steps.len()
+    );
+    let several = json(&["paths", "-k", "3", "--json", &dump, id]);
+    assert_eq!(
+        several["paths"][0]["steps"].as_array().unwrap().len(),
+        steps.len()
+    );
+    for command in [
+        "object",
+        "paths",
+        "dominators",
+        "retained",
+        "references",
+        "referrers",
+    ] {
+        assert!(!text(&[command, &dump, id]).is_empty());
+    }
 }
 
 #[test]
-fn waste_can_fail_a_script() {
-    let (_outcome, file) = dump(Jdk::feature_release(17));
-    let status = |limit: &str| {
-        let arguments = [
-            "strings",
-            "--filter",
-            "known duplicate",
-            "--fail-above",
-            limit,
-            &file,
-        ];
-        run(&mut Scene::new().hprof_rs(&arguments), "")
-            .status
-            .code()
-    };
-    // At least a hundred times a string of 24 bytes, at most all of 24 and 32 bytes.
-    assert_eq!(status("2400"), Some(1));
-    assert_eq!(status("70000"), Some(0));
+fn classes_and_objects_can_be_named_or_the_error_helps() {
+    let dump = dump();
+    let all = json(&["retained", "--json", "--top", "0", &dump]);
+    let rows = all["rows"].as_array().unwrap();
+    let strings = rows
+        .iter()
+        .find(|row| row["name"] == "java.lang.String")
+        .unwrap();
+    let one = json(&["retained", "--json", &dump, "java.lang.String"]);
+    // All of a class together may keep more alive than each for itself, never less.
+    assert!(one["retained_bytes"].as_u64() >= strings["retained_bytes"].as_u64());
+    for by in ["package", "loader", "thread"] {
+        assert!(text(&["retained", "--by", by, &dump]).contains(by));
+    }
+    assert!(text(&["paths", &dump, "java.lang.Th*"]).contains("reached"));
+    let wrong = heap(&["retained", &dump, "string"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(
+        stderr(&wrong).contains("is it java.lang."),
+        "{}",
+        stderr(&wrong)
+    );
+    let wrong = heap(&["object", &dump, "0x1"]);
+    assert!(
+        stderr(&wrong).contains("has no object 0x1"),
+        "{}",
+        stderr(&wrong)
+    );
+    let wrong = heap(&["leaks", "--memory", "1M", &dump]);
+    assert!(
+        stderr(&wrong).contains("at least 64M"),
+        "{}",
+        stderr(&wrong)
+    );
 }
 
 #[test]
-fn threads_tell_their_state_and_what_they_hold() {
-    each_jdk(|jdk| {
-        let (outcome, file) = dump(jdk);
-        let all = json(&["threads", "--json", &file]);
-        let threads = all["threads"].as_array().expect("threads");
-        let thread = |name: &str| -> &Value {
-            let found = threads.iter().find(|thread| thread["name"] == name);
-            found.unwrap_or_else(|| panic!("no {name}"))
-        };
-        for (name, state, is_daemon) in [
-            ("known sleeper", "SLEEPING", false),
-            ("known waiter", "WAITING", false),
-            ("known parker", "WAITING", true),
-            ("known blocked", "BLOCKED", false),
-            ("known runner", "RUNNABLE", false),
-            ("main", "RUNNABLE", false),
-        ] {
-            let found = thread(name);
-            assert_eq!(
-                (&found["state"], &found["is_daemon"]),
-                (&state.into(), &is_daemon.into())
-            );
-            assert_eq!(found["group"], "main", "{name}");
-        }
-        let runner = thread("known runner");
-        let frames = runner["stack"].as_array().expect("a stack");
-        let hold = frames.iter().position(|frame| {
-            frame
-                .as_str()
-                .is_some_and(|frame| frame.starts_with("KnownHeap.hold (KnownHeap.java:"))
-        });
-        assert!(hold.is_some(), "{frames:?}");
-        let locals = runner["locals"].as_array().expect("locals");
-        let local = |class: &str, key: &str, value: Value| {
-            let found = locals
-                .iter()
-                .find(|local| local["class"] == class && local[key] == value);
-            let found = found.unwrap_or_else(|| panic!("no {class} in {locals:?}"));
-            assert_eq!(found["frame"].as_u64(), hold.map(|hold| hold as u64));
-        };
-        local("byte[]", "length", 1234.into());
-        local("java.lang.String", "text", "known local".into());
+fn a_report_is_one_page_that_loads_nothing() {
+    let scene = Scene::new();
+    let output = run(
+        &mut scene.hprof_rs(&["report", &dump(), "-o", "out.html"]),
+        "",
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = fs::read_to_string(scene.path("out.html")).unwrap();
+    for outside in ["src=", "http://", "@import", "url("] {
+        let own = page.split("<script id=\"data\"").next().unwrap();
+        assert!(!own.contains(outside), "{outside}");
+    }
+    let start = page.find("type=\"application/json\">").unwrap() + 24;
+    let end = page[start..].find("</script>").unwrap() + start;
+    let embedded: Value = serde_json::from_str(&page[start..end]).unwrap();
+    let printed = json(&["report", "--json", &dump()]);
+    assert_eq!(embedded["summary"], printed["summary"]);
+    assert_eq!(printed["schema"], 1);
+    let retained: u64 = printed["leaks"]["live_bytes"].as_u64().unwrap();
+    assert_eq!(printed["summary"]["live_bytes"].as_u64(), Some(retained));
+    let markdown = text(&["report", "--md", &dump()]);
+    assert!(markdown.contains("## Leak suspects"), "{markdown}");
+}
 
-        let shown = text(&["threads", "--locals", "--filter", "known runner", &file]);
-        assert!(shown.contains("byte[] of 1,234 @ 0x"), "{shown}");
-        assert!(shown.ends_with("1 thread: 1 RUNNABLE\n"), "{shown}");
-        // The same from a compressed file.
-        let packed = outcome.path("known.hprof.gz");
-        let gzip = std::process::Command::new("gzip")
-            .args(["-1", "-c", &file])
-            .output();
-        std::fs::write(&packed, gzip.expect("gzip runs").stdout).unwrap();
-        let packed = packed.display().to_string();
-        let again = text(&["threads", "--locals", "--filter", "known runner", &packed]);
-        assert_eq!(again, shown);
-    });
+#[test]
+fn a_damaged_dump_gives_a_report_that_says_so() {
+    let scene = Scene::new();
+    let bytes = fs::read(dump()).unwrap();
+    fs::write(scene.path("cut.hprof"), &bytes[..bytes.len() / 2]).unwrap();
+    let output = run(&mut scene.hprof_rs(&["report", "--json", "cut.hprof"]), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(
+        note.contains("were not read, and what is shown is the rest"),
+        "{note}"
+    );
+    assert!(
+        stderr(&output).contains("were not read"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn an_index_is_kept_where_it_is_asked_for() {
+    let scene = Scene::new();
+    fs::create_dir(scene.path("index")).unwrap();
+    let arguments = ["leaks", "--json", "--index", "index", &dump()];
+    let first = run(&mut scene.hprof_rs(&arguments), "");
+    assert!(scene.path("index/hprof-32.bin.hprof-rs-index").exists());
+    let second = run(&mut scene.hprof_rs(&arguments), "");
+    assert_eq!(stdout(&first), stdout(&second));
+    let without = run(
+        &mut scene.hprof_rs(&["leaks", "--json", "--no-index", &dump()]),
+        "",
+    );
+    assert_eq!(stdout(&first), stdout(&without));
 }

@@ -40,7 +40,9 @@ pub use parse::{Request, parse};
 pub use patterns::Patterns;
 pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
-pub use resolve::{Clock, Destination, Engine, Format, Live, Modes, Process, Settings, resolve};
+pub use resolve::{
+    Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings, resolve,
+};
 
 /// What the agent has to do according to its options.
 #[derive(Debug, Clone, PartialEq)]

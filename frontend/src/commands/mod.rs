@@ -1,6 +1,7 @@
 //! The sub-commands, one file each.
 
 mod agent_path;
+mod android;
 mod check;
 mod completions;
 mod convert;
@@ -12,6 +13,7 @@ mod object;
 mod options;
 mod paths;
 mod records;
+mod report;
 mod retained;
 mod run;
 mod samples;
@@ -20,6 +22,7 @@ mod strings;
 mod summary;
 mod threads;
 mod top;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -44,8 +47,23 @@ pub enum Command {
     Strings(strings::Strings),
     /// Show the threads of a heap dump or profile, with their stacks.
     Threads(threads::Threads),
+    /// Write a report on a heap dump: a page, JSON or Markdown.
+    Report(report::ReportCommand),
     /// Find what keeps an unexpected part of the heap alive, in plain sentences.
     Leaks(leaks::LeaksCommand),
+    /// Show how full and how empty collections are.
+    Collections(usage::Collections),
+    /// Show strings and arrays with equal contents.
+    Duplicates(usage::DuplicatesCommand),
+    /// Show what waits to be finalized.
+    Finalizers(usage::Finalizers),
+    /// Show class loaders and classes that were loaded more than once.
+    #[command(name = "classloaders")]
+    ClassLoaders(usage::ClassLoaders),
+    /// Show what has grown over several heap dumps.
+    Growth(usage::Growth),
+    /// Show why dead objects of an Android program are still there.
+    Android(android::Android),
     /// Show why an object, or those of a class, are alive.
     Paths(paths::Paths),
     /// Show which objects keep most alive, as a tree to go down.
@@ -89,7 +107,14 @@ impl Command {
             Self::Sites(command) => command.execute(),
             Self::Strings(command) => command.execute(),
             Self::Threads(command) => command.execute(),
+            Self::Report(command) => command.execute(),
             Self::Leaks(command) => command.execute(),
+            Self::Android(command) => command.execute(),
+            Self::Collections(command) => command.execute(),
+            Self::Duplicates(command) => command.execute(),
+            Self::Finalizers(command) => command.execute(),
+            Self::ClassLoaders(command) => command.execute(),
+            Self::Growth(command) => command.execute(),
             Self::Paths(command) => command.execute(),
             Self::Dominators(command) => command.execute(),
             Self::Retained(command) => command.execute(),

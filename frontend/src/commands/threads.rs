@@ -10,7 +10,8 @@ use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use serde_json::{Value, json};
 
 use crate::open::{self, FileArgument, Opened};
-use crate::render::screen::{Style, count, plural, print, print_json, printable};
+use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
+use crate::snapshot::{self, Look};
 
 /// Show the threads of a heap dump or profile: names, states, stacks, and the objects that the
 /// stacks refer to.
@@ -35,6 +36,11 @@ pub struct Threads {
     #[arg(long)]
     locals: bool,
 
+    /// Show what each thread keeps alive, and the objects that its stack holds, frame by frame.
+    /// Takes longer, as it needs the graph of the heap.
+    #[arg(long, conflicts_with_all = ["filter", "locals", "top"])]
+    retained: bool,
+
     /// The number of threads, 0 for all.
     #[arg(long, value_name = "N", default_value_t = 0)]
     top: usize,
@@ -50,7 +56,8 @@ Examples:
   hprof-rs threads --names heap.hprof                    one line each, states summed up
   hprof-rs threads --filter BLOCKED heap.hprof
   hprof-rs threads --locals --filter http-worker heap.hprof
-  hprof-rs threads --names java.hprof.txt";
+  hprof-rs threads --names java.hprof.txt
+  hprof-rs threads --retained heap.hprof";
 
 /// A thread as it is shown.
 struct Row<'a> {
@@ -62,6 +69,9 @@ struct Row<'a> {
 
 impl Threads {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.retained {
+            return self.show_retained();
+        }
         let (opened, input) = self.file.open_mapped()?;
         open::warn_of_damage(&opened);
         let last = opened.contents.dumps.len().checked_sub(1);
@@ -115,6 +125,49 @@ impl Threads {
             text.push_str(&format!("{note}\n"));
         }
         text.push_str(&sum(rows));
+        print(&text)
+    }
+}
+
+impl Threads {
+    /// Threads with what they keep alive, those that keep most first.
+    fn show_retained(&self) -> anyhow::Result<ExitCode> {
+        let snapshot = snapshot::open(&self.file.file, &Look::default())?;
+        let threads = snapshot.threads();
+        if self.json {
+            return print_json(&json!({"file": snapshot.name, "threads": threads}));
+        }
+        let style = Style::of_stdout();
+        let mut text = String::new();
+        for thread in &threads {
+            let name = thread.name.as_deref().unwrap_or("<name unknown>");
+            text.push_str(&style.bold(&format!("\"{}\"", printable(name))));
+            text.push_str(&format!("  keeps {}\n", bytes(thread.retained_bytes)));
+            if self.names {
+                continue;
+            }
+            let held = |frame: Option<u32>| {
+                let locals = thread
+                    .locals
+                    .iter()
+                    .filter(move |local| local.frame == frame);
+                locals.map(|local| {
+                    format!(
+                        "      holds {}, which keeps {}\n",
+                        printable(&snapshot.describe(local.object)),
+                        bytes(snapshot.retained(local.object))
+                    )
+                })
+            };
+            for (frame, method) in (0u32..).zip(&thread.stack) {
+                text.push_str(&format!("    at {}\n", printable(method)));
+                text.extend(held(Some(frame)));
+            }
+            text.extend(held(None));
+            text.push('\n');
+        }
+        text.push_str(&plural(threads.len() as u64, "thread", "threads"));
+        text.push('\n');
         print(&text)
     }
 }

@@ -2,6 +2,7 @@
 
 mod cost;
 mod figures;
+mod locks;
 mod soak;
 mod truth;
 
@@ -15,7 +16,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 6] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 7] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -36,6 +37,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 6] = [
         "bias",
         "a loop without safepoint polls, both engines, per JDK",
         truth::bias,
+    ),
+    (
+        "locks",
+        "programs that fight for locks, and one that does not, per JDK",
+        locks::locks,
     ),
     (
         "soak",
