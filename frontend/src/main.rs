@@ -8,10 +8,13 @@
 
 mod agent_library;
 mod agent_options;
+mod attach;
 mod cli;
 mod commands;
 mod export;
+mod jvm;
 mod launch;
+mod listen;
 mod open;
 mod render;
 mod report;
