@@ -19,6 +19,7 @@ mod monitors;
 mod names;
 mod native_thread;
 pub mod options;
+mod picture;
 mod profile;
 mod report;
 mod sink;

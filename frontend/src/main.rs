@@ -11,6 +11,7 @@ mod agent_options;
 mod attach;
 mod cli;
 mod commands;
+mod export;
 mod jvm;
 mod launch;
 mod listen;

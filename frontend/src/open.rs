@@ -34,6 +34,45 @@ impl FileArgument {
     pub fn open(&self, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
         open(&self.file, with_heap, largest, self.strict)
     }
+
+    /// Reads a file whose objects are to be looked up, which takes several passes: what comes from
+    /// a pipe or is compressed is unpacked into a temporary file first.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or if there is no room for the temporary file.
+    pub fn open_mapped(&self) -> anyhow::Result<(Opened, Input)> {
+        let input = Input::open(&self.file)?;
+        if input.mapped().is_some() {
+            return Ok((self.open(true, 0)?, input));
+        }
+        let (name, file_bytes, compression) =
+            (input.name.clone(), input.file_bytes, input.compression);
+        let bar = progress_bar(&input);
+        let mut unpacked = tempfile::NamedTempFile::new().context("cannot unpack")?;
+        let fail = || {
+            format!(
+                "cannot unpack {name} into {} (TMPDIR names another folder)",
+                std::env::temp_dir().display()
+            )
+        };
+        let mut reader = bar.wrap_read(input.into_reader());
+        match std::io::copy(&mut reader, &mut unpacked) {
+            Ok(_) => {}
+            // What came before the damage can be looked at.
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof && !self.strict => {
+                eprintln!("hprof-rs: {name}: the compressed file is cut short");
+            }
+            Err(error) => return Err(error).with_context(fail),
+        }
+        bar.finish_and_clear();
+        let mut opened = open(unpacked.path(), true, 0, self.strict)?;
+        let input = Input::open(unpacked.path())?;
+        opened.name = name;
+        opened.file_bytes = file_bytes;
+        opened.compression = compression;
+        // The map keeps the file when its name goes.
+        Ok((opened, input))
+    }
 }
 
 /// Which of several heap dumps in one file is meant.
@@ -81,6 +120,20 @@ pub fn open(path: &Path, with_heap: bool, largest: usize, strict: bool) -> anyho
     })
 }
 
+/// A sign of life on standard error while a large file is walked over.
+pub fn spinner(opened: &Opened, what: &'static str) -> ProgressBar {
+    if opened.contents.bytes < SLOW || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    bar.set_message(what);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
 /// A bar on standard error if that is a terminal and the file is large.
 pub fn progress_bar(input: &Input) -> ProgressBar {
     let is_slow = input.file_bytes.is_none_or(|bytes| bytes >= SLOW);
@@ -122,9 +175,19 @@ pub fn warn_of_damage(opened: &Opened) {
 /// # Errors
 /// If the file has no heap dump, or fewer.
 pub fn select_dump<'a>(opened: &'a Opened, wanted: &DumpArgument) -> anyhow::Result<&'a Dump> {
+    let number = select_dump_number(opened, wanted)?;
+    let found = opened.contents.dumps.get(number);
+    found.context("there is no such heap dump")
+}
+
+/// The place of the heap dump that is asked for among those of the file, from 0.
+///
+/// # Errors
+/// If the file has no heap dump, or fewer.
+pub fn select_dump_number(opened: &Opened, wanted: &DumpArgument) -> anyhow::Result<usize> {
     let dumps = &opened.contents.dumps;
     let name = &opened.name;
-    let Some(last) = dumps.last() else {
+    let Some(last) = dumps.len().checked_sub(1) else {
         let advice = match opened.contents.text_dumps.is_empty() {
             true => "`hprof-rs summary` shows what it has",
             false => "its heap dump is in text; take dumps with format=b to have them counted",
@@ -141,6 +204,10 @@ pub fn select_dump<'a>(opened: &'a Opened, wanted: &DumpArgument) -> anyhow::Res
         return Ok(last);
     };
     let index = usize::try_from(number)?.saturating_sub(1);
-    let found = dumps.get(index);
-    found.with_context(|| format!("{name} holds {} heap dumps, not {number}", dumps.len()))
+    anyhow::ensure!(
+        index < dumps.len(),
+        "{name} holds {} heap dumps, not {number}",
+        dumps.len()
+    );
+    Ok(index)
 }

@@ -4,18 +4,9 @@ mod support;
 
 use std::fs;
 use std::io::Read;
-use std::path::Path;
 use std::process::Output;
 
-use support::{Scene, run, start, stderr, stdout};
-
-fn data(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data");
-    path.join(name)
-        .to_str()
-        .expect("a path in UTF-8")
-        .to_owned()
-}
+use support::{Scene, data, run, start, stderr, stdout};
 
 fn read(arguments: &[&str]) -> Output {
     run(&mut Scene::new().hprof_rs(arguments), "")
@@ -153,27 +144,6 @@ fn check_tells_by_its_status() {
 }
 
 #[test]
-fn profiles_become_pictures() {
-    let scene = Scene::new();
-    let file = data("cpu-samples.txt");
-    for name in ["p.html", "p.svg", "p.collapsed", "p.speedscope.json"] {
-        let output = run(&mut scene.hprof_rs(&["convert", &file, "-o", name]), "");
-        assert!(output.status.success(), "{}", stderr(&output));
-        let made = scene.profile(name);
-        assert!(made.contains("Spin.hot"), "{name}");
-        if name.ends_with(".json") {
-            let value: serde_json::Value = serde_json::from_str(&made).unwrap();
-            let profile = &value["profiles"][0];
-            let (samples, weights) = (&profile["samples"], &profile["weights"]);
-            let length = samples.as_array().map(Vec::len);
-            assert_eq!(length, weights.as_array().map(Vec::len));
-        }
-    }
-    let output = run(&mut scene.hprof_rs(&["convert", &file]), "");
-    assert!(stderr(&output).contains("--to"), "{}", stderr(&output));
-}
-
-#[test]
 fn a_diff_of_a_file_with_itself_is_empty() {
     let file = data("hprof-32.bin");
     assert_eq!(text(&["diff", &file, &file]), "No difference.\n");
@@ -185,6 +155,54 @@ fn a_diff_of_a_file_with_itself_is_empty() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     // The lambda's class has another address in each file, and yet is the same.
     assert!(!changes.contains("0x"), "{changes}");
+}
+
+#[test]
+fn a_diff_draws_and_fails_when_asked() {
+    let scene = Scene::new();
+    let (before, after) = (data("cpu-samples.txt"), data("cpu-samples-thread.txt"));
+    for name in ["diff.html", "diff.svg"] {
+        let arguments = ["diff", "--normalize", "--flamegraph", name, &before, &after];
+        let output = run(&mut scene.hprof_rs(&arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(scene.profile(name).contains("Spin.hot"), "{name}");
+    }
+    assert_eq!(scene.profile("diff.html").matches("<iframe").count(), 2);
+    let output = run(
+        &mut scene.hprof_rs(&["diff", "--flamegraph", "diff.png", &before, &after]),
+        "",
+    );
+    assert_eq!(output.status.code(), Some(2));
+    let status = |options: &[&str]| {
+        let mut arguments = vec!["diff"];
+        arguments.extend(options);
+        arguments.extend([after.as_str(), &before]);
+        run(&mut scene.hprof_rs(&arguments), "").status.code()
+    };
+    assert_eq!(status(&["--fail-above", "1000000"]), Some(0));
+    assert_eq!(status(&["--fail-row-above", "0"]), Some(1));
+    assert_eq!(
+        status(&["--fail-row-above", "0", "--least", "1000000"]),
+        Some(0)
+    );
+}
+
+#[test]
+fn calls_of_cpu_old_are_shown() {
+    let file = data("cpu-old-excerpt.txt");
+    let methods = text(&["samples", &file]);
+    assert!(methods.contains("Counts.fib(int)\n"), "{methods}");
+    let pairs = json(&["samples", "--json", "--by", "trace", "--top", "0", &file]);
+    let rows = pairs["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["caller"].is_string()));
+    let calls: u64 = rows.iter().map(|row| row["calls"].as_u64().unwrap()).sum();
+    let by_method = json(&["samples", "--json", "--top", "0", &file]);
+    let by_method = by_method["rows"].as_array().unwrap();
+    let sum: u64 = by_method
+        .iter()
+        .map(|row| row["calls"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, calls);
 }
 
 #[test]

@@ -109,6 +109,17 @@ pub enum Cause {
         /// The mode.
         mode: &'static str,
     },
+    /// A mode that cannot be drawn.
+    #[error(
+        "a {mode} has no stacks to draw, so it cannot go to {file}; use cpu=samples, cpu=times or \
+         heap=sites, or give the file another name"
+    )]
+    NoPicture {
+        /// The mode in words.
+        mode: &'static str,
+        /// The file.
+        file: String,
+    },
     /// Samples and call times in one run.
     #[error(
         "cpu=samples and cpu={times} cannot be combined: \

@@ -26,6 +26,7 @@ mod hints;
 mod numbers;
 pub mod parse;
 mod patterns;
+pub mod picture;
 pub mod raw;
 pub mod resolve;
 mod signals;
@@ -37,6 +38,7 @@ pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;
 pub use parse::{Request, parse};
 pub use patterns::Patterns;
+pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
 pub use resolve::{
     Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings, resolve,

@@ -118,7 +118,13 @@ fn item(scanner: &mut Scanner<'_>, raw: &mut Raw) -> Result<(), OptionError> {
         }
     };
     match table::find(name) {
-        Some(spec) => value(spec, scanner, raw),
+        Some(spec) => {
+            value(spec, scanner, raw)?;
+            raw.has_format |= spec.name == "format";
+            raw.has_depth |= spec.name == "depth";
+            raw.has_cutoff |= spec.name == "cutoff";
+            Ok(())
+        }
         None => Err(Cause::UnknownOption {
             name: name.to_owned(),
             hint: hints::name(name),

@@ -61,13 +61,19 @@ pub struct Raw {
     /// Microseconds; not negative.
     pub lock_threshold: i32,
     pub format: Format,
+    /// Whether `format` was written, or is the default.
+    pub has_format: bool,
     pub destination: Option<RawDestination>,
     /// Not negative.
     pub depth: i32,
+    /// Whether `depth` was written, or is the default.
+    pub has_depth: bool,
     /// Milliseconds; positive.
     pub interval: i32,
     /// Not negative, but possibly infinite or not a number.
     pub cutoff: f64,
+    /// Whether `cutoff` was written, or is the default.
+    pub has_cutoff: bool,
     pub lineno: bool,
     pub thread: bool,
     pub doe: bool,
@@ -113,10 +119,13 @@ impl Default for Raw {
             locks: Locks::NONE,
             lock_threshold: 0,
             format: Format::Text,
+            has_format: false,
             destination: None,
             depth: 4,
+            has_depth: false,
             interval: 10,
             cutoff: 0.0001,
+            has_cutoff: false,
             lineno: true,
             thread: false,
             doe: true,

@@ -7,6 +7,7 @@ use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
 use super::patterns::Patterns;
+use super::picture::{PICTURE_CALLS_CUTOFF, PICTURE_DEPTH, Picture};
 use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
@@ -163,6 +164,8 @@ pub struct Settings {
     pub format: Format,
     /// Where it goes.
     pub destination: Destination,
+    /// What the file becomes instead of a profile in `format`, which then was not written.
+    pub picture: Option<Picture>,
     /// Frames kept per trace: 0 to [`MAX_DEPTH`].
     pub depth: u32,
     /// Time between two samples; at least a millisecond.
@@ -302,15 +305,29 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     }
     let signal = signal(raw.signal.as_deref())?;
     let destination = destination(raw, process)?;
+    let picture = picture(raw, &destination)?;
+    let depth = match picture {
+        Some(_) if !raw.has_depth => PICTURE_DEPTH,
+        _ => depth,
+    };
+    let cutoff = match picture {
+        // Small stacks add up to wide frames, and of sites that hold nothing alive the allocation
+        // is to be seen.
+        Some(_) if !raw.has_cutoff && raw.cpu_timing.is_none() => 0.0,
+        Some(_) if !raw.has_cutoff => PICTURE_CALLS_CUTOFF,
+        _ => raw.cutoff,
+    };
     Ok(Settings {
         text: raw.text.clone(),
         modes: modes(raw),
         format: raw.format,
         destination,
+        picture,
         depth,
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         live: raw.live,
+        cutoff,
         locks: raw.locks,
         lock_threshold: Duration::from_micros(
             u64::try_from(raw.lock_threshold).unwrap_or_default(),
@@ -318,7 +335,6 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         clock: raw.clock,
         include: patterns("include", raw.include.as_deref())?,
         exclude: patterns("exclude", raw.exclude.as_deref())?,
-        cutoff: raw.cutoff,
         lineno: raw.lineno,
         thread: raw.thread,
         doe: raw.doe,
@@ -360,6 +376,29 @@ fn modes(raw: &Raw) -> Modes {
         };
     }
     asked
+}
+
+/// What the name of the file asks for, unless `format` says otherwise.
+fn picture(raw: &Raw, destination: &Destination) -> Result<Option<Picture>, OptionError> {
+    let Destination::File(path) = destination else {
+        return Ok(None);
+    };
+    let Some(picture) = Picture::of_name(path).filter(|_| !raw.has_format) else {
+        return Ok(None);
+    };
+    let modes = modes(raw);
+    let mode = if modes.heap_dump {
+        "heap dump"
+    } else if modes.cpu_old {
+        "profile of cpu=old"
+    } else {
+        return Ok(Some(picture));
+    };
+    Err(Cause::NoPicture {
+        mode,
+        file: path.display().to_string(),
+    }
+    .into())
 }
 
 fn signal(given: Option<&str>) -> Result<Option<i32>, OptionError> {

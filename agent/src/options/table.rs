@@ -300,7 +300,9 @@ pub static TABLE: &[OptionSpec] = &[
         summary: "where the profile is written",
         details: "output file, relative to the current directory. New: `%p` stands for the \
                   process id, `%t` for the start time (`YYYYMMDD-HHMMSS`), `%%` for a percent \
-                  sign. The default is `java.hprof.txt`, with `format=b` `java.hprof`.",
+                  sign. The default is `java.hprof.txt`, with `format=b` `java.hprof`. A name that \
+                  ends in `.html` (flame graphs and tables), `.svg`, `.collapsed`, `.pb.gz` (pprof) \
+                  or `.speedscope.json` makes the file that, unless `format` is given.",
         section: Section::Standard,
         kind: Kind::File,
     },
@@ -320,7 +322,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<size>",
         default: "4",
         summary: "frames per stack trace",
-        details: "frames kept per stack trace, 0 to 2048",
+        details: "frames kept per stack trace (in pictures 64 by default), 0 to 2048",
         section: Section::Standard,
         kind: Kind::Decimal {
             min: 0,
@@ -346,7 +348,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<value>",
         default: "0.0001",
         summary: "leave out rows below this",
-        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %)",
+        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %); pictures keep all by default",
         section: Section::Standard,
         kind: Kind::Fraction(|raw| &mut raw.cutoff),
     },
@@ -717,10 +719,15 @@ mod tests {
             let Ok(Request::Options(raw)) = parse(&text, None) else {
                 panic!("{text}")
             };
+            let (has_format, has_depth) = (spec.name == "format", spec.name == "depth");
+            let has_cutoff = spec.name == "cutoff";
             assert_eq!(
                 *raw,
                 Raw {
                     text,
+                    has_format,
+                    has_depth,
+                    has_cutoff,
                     ..Raw::default()
                 }
             );

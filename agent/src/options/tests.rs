@@ -56,6 +56,7 @@ fn defaults() {
         modes,
         format: Format::Text,
         destination: Destination::File("java.hprof.txt".into()),
+        picture: None,
         depth: 4,
         interval: Duration::from_millis(10),
         cutoff: 0.0001,
@@ -104,6 +105,7 @@ fn written_values_arrive() {
         modes,
         format: Format::Binary,
         destination: Destination::File("f".into()),
+        picture: None,
         depth: 8,
         interval: Duration::from_millis(1),
         cutoff: 0.0,
@@ -335,5 +337,28 @@ proptest! {
         prop_assert!(!(modes.cpu_samples && modes.counts_calls()));
         let binary = settings.format == Format::Binary;
         prop_assert!(!(binary && (modes.counts_calls() || modes.monitor)));
+    }
+}
+
+#[test]
+fn names_of_pictures_ask_for_pictures() {
+    let page = settings("cpu=samples,file=a.html");
+    assert_eq!(
+        (page.picture, page.depth),
+        (Some(Picture::Html), PICTURE_DEPTH)
+    );
+    assert_eq!(page.cutoff, 0.0);
+    let shallow = settings("depth=4,cpu=samples,file=a.svg");
+    assert_eq!((shallow.picture, shallow.depth), (Some(Picture::Svg), 4));
+    let written = settings("cpu=samples,format=a,file=a.html");
+    assert_eq!((written.picture, written.depth), (None, 4));
+    for (options, what, file) in [
+        ("heap=dump,file=a.html", "heap dump", "a.html"),
+        ("file=a.html", "heap dump", "a.html"),
+        ("cpu=old,file=a.svg", "profile of cpu=old", "a.svg"),
+    ] {
+        let failure = failure(options);
+        let detail = format!("a {what} has no stacks to draw, so it cannot go to {file};");
+        assert!(failure.lines[0].contains(&detail), "{:?}", failure.lines);
     }
 }

@@ -21,7 +21,7 @@ use crate::heap_sites::HeapSites;
 use crate::monitors::Monitors;
 use crate::options::{
     self, Clock, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse,
-    unique_name,
+    unique_name, unique_picture_name,
 };
 use crate::report;
 use crate::sink::{Endpoint, FileSink, Hurry, Sink};
@@ -86,10 +86,7 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
     };
     report::set_policy(settings.error_policy());
     let hurry = Hurry::default();
-    let output = Box::new(Output::new(
-        settings.format,
-        create_sink(&settings, &hurry)?,
-    ));
+    let output = Box::new(Output::new(&settings, create_sink(&settings, &hurry)?));
     if settings.pause {
         pause();
     }
@@ -147,9 +144,13 @@ pub(super) unsafe fn load_late(
 fn create_sink(settings: &Settings, hurry: &Hurry) -> Result<Sink, Refusal> {
     let endpoint = match &settings.destination {
         Destination::File(path) => {
-            let format = settings.format;
+            let (format, is_picture) = (settings.format, settings.picture.is_some());
             let another = move |path: &std::path::Path| -> PathBuf {
-                unique_name(path, std::process::id(), format)
+                let pid = std::process::id();
+                match is_picture {
+                    true => unique_picture_name(path, pid),
+                    false => unique_name(path, pid, format),
+                }
             };
             return FileSink::create(path, !settings.force, another)
                 .map(Sink::File)

@@ -18,7 +18,8 @@ use hprof_format::writer::ProfileWriter;
 use parking_lot::Mutex;
 
 use crate::clock::LocalTime;
-use crate::options::{Format, unique_name};
+use crate::options::{Format, Picture, Settings as RunSettings, unique_name};
+use crate::picture::Recorder;
 use crate::report;
 use crate::sink::{Endpoint, FileSink, NetSink, NetSource, Sink};
 use crate::vm::ThreadInfo;
@@ -26,7 +27,7 @@ use crate::vm::ThreadInfo;
 /// Where the profile is written.
 pub(super) struct Output {
     format: Format,
-    writer: Box<dyn ProfileWriter + Send>,
+    target: Target,
     sink: SharedSink,
     created: Instant,
     failed: bool,
@@ -51,11 +52,28 @@ pub(super) struct Output {
 
 /// A file to go on with when a front-end is lost again.
 struct Parked {
-    writer: Box<dyn ProfileWriter + Send>,
+    target: Target,
     sink: SharedSink,
     /// The last thread that it knows.
     last_thread: Option<ThreadSerial>,
     dumped: bool,
+}
+
+/// What takes the profile.
+enum Target {
+    /// Bytes go to the sink as they come.
+    Stream(Box<dyn ProfileWriter + Send>),
+    /// The sink gets a new picture with each dump.
+    Picture(Picture, Box<Recorder>),
+}
+
+impl Target {
+    fn writer(&mut self) -> &mut (dyn ProfileWriter + Send) {
+        match self {
+            Self::Stream(writer) => &mut **writer,
+            Self::Picture(_, recorder) => &mut **recorder,
+        }
+    }
 }
 
 /// How far a dump is.
@@ -92,13 +110,17 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const BUFFER: usize = 64 << 10;
 
 impl Output {
-    /// A profile in `format` that goes to `sink`.
-    pub(super) fn new(format: Format, sink: Sink) -> Self {
-        let (writer, sink) = writer(format, sink);
+    /// A profile in the format that is asked for, which goes to `sink`.
+    pub(super) fn new(settings: &RunSettings, sink: Sink) -> Self {
+        let format = settings.format;
+        let (mut target, sink) = stream(format, sink);
+        if let Some(picture) = settings.picture {
+            target = Target::Picture(picture, Box::new(Recorder::new(settings.thread)));
+        }
         let now = Instant::now();
         Self {
             format,
-            writer,
+            target,
             sink,
             created: now,
             failed: false,
@@ -146,9 +168,9 @@ impl Output {
             "the front-end at {} is there again; the profile goes on there",
             sink.endpoint()
         ));
-        let (writer, shared) = writer(self.format, Sink::Net(sink));
+        let (target, shared) = stream(self.format, Sink::Net(sink));
         self.parked = Some(Parked {
-            writer: std::mem::replace(&mut self.writer, writer),
+            target: std::mem::replace(&mut self.target, target),
             sink: std::mem::replace(&mut self.sink, shared),
             last_thread: self.threads.keys().next_back().copied(),
             dumped: std::mem::replace(&mut self.dumped, false),
@@ -199,9 +221,9 @@ impl Output {
         if self.failed || self.dump == DumpState::Interrupted {
             return;
         }
-        self.writer
-            .set_time(u64::try_from(self.created.elapsed().as_micros()).unwrap_or(0));
-        if let Err(error) = body(&mut *self.writer) {
+        let writer = self.target.writer();
+        writer.set_time(u64::try_from(self.created.elapsed().as_micros()).unwrap_or(0));
+        if let Err(error) = body(writer) {
             self.fail(&error);
         }
     }
@@ -259,6 +281,10 @@ impl Output {
         if self.failed {
             return false;
         }
+        if let Err(error) = self.draw() {
+            self.fail(&error);
+            return false;
+        }
         let committed = match &mut *self.sink.0.lock() {
             Some(Sink::File(file)) => {
                 let committed = file.commit();
@@ -293,8 +319,27 @@ impl Output {
         }
     }
 
-    /// The whole profile's file under its final name, if it is one.
+    /// Puts the picture of all that was written so far into a file of its own.
+    fn draw(&mut self) -> io::Result<()> {
+        let Target::Picture(picture, recorder) = &mut self.target else {
+            return Ok(());
+        };
+        // The options allow pictures for files only.
+        let Some(Sink::File(file)) = &mut *self.sink.0.lock() else {
+            return Ok(());
+        };
+        file.renew()?;
+        let path = file.path().to_owned();
+        let mut out = BufWriter::with_capacity(BUFFER, file);
+        recorder.draw(*picture, &path, &mut out)?;
+        out.flush()
+    }
+
+    /// The whole profile's file under its final name, if it is one; no picture is.
     pub(super) fn finished_file(&self) -> Option<PathBuf> {
+        if matches!(self.target, Target::Picture(..)) {
+            return None;
+        }
         let sink = self.sink.0.lock();
         let Some(Sink::File(file)) = &*sink else {
             return None;
@@ -380,13 +425,13 @@ impl Output {
 
     /// Goes on with the file, which lacks the threads that have started meanwhile.
     fn unpark(&mut self, parked: Parked) {
-        (self.writer, self.sink) = (parked.writer, parked.sink);
+        (self.target, self.sink) = (parked.target, parked.sink);
         self.dumped = parked.dumped;
         self.generation += 1;
         let new = |serial: &ThreadSerial| parked.last_thread.is_none_or(|last| *serial > last);
         let mut threads = self.threads.iter().filter(|(serial, _)| new(serial));
-        let written =
-            threads.try_for_each(|(&serial, info)| write_thread(&mut *self.writer, serial, info));
+        let writer = self.target.writer();
+        let written = threads.try_for_each(|(&serial, info)| write_thread(writer, serial, info));
         if let Err(error) = written {
             self.fail(&error);
         }
@@ -394,7 +439,7 @@ impl Output {
 
     /// Goes on with a new file.
     fn replace(&mut self, sink: Sink) {
-        (self.writer, self.sink) = writer(self.format, sink);
+        (self.target, self.sink) = stream(self.format, sink);
         self.start_over();
     }
 
@@ -402,13 +447,13 @@ impl Output {
     fn start_over(&mut self) {
         self.generation += 1;
         let begin = self.begin.clone();
-        let written = begin.map_or(Ok(()), |begin| begin.write(&mut *self.writer));
+        let writer = self.target.writer();
+        let written = begin.map_or(Ok(()), |begin| begin.write(writer));
         let written = written.and_then(|()| {
             let mut threads = self.threads.iter();
-            threads
-                .try_for_each(|(&serial, info)| write_thread(&mut *self.writer, serial, info))?;
+            threads.try_for_each(|(&serial, info)| write_thread(writer, serial, info))?;
             let mut ended = self.ended.iter();
-            ended.try_for_each(|&serial| self.writer.thread_end(serial))
+            ended.try_for_each(|&serial| writer.thread_end(serial))
         });
         if let Err(error) = written {
             self.fail(&error);
@@ -464,14 +509,14 @@ fn absolute(path: &std::path::Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn writer(format: Format, sink: Sink) -> (Box<dyn ProfileWriter + Send>, SharedSink) {
+fn stream(format: Format, sink: Sink) -> (Target, SharedSink) {
     let sink = SharedSink(Arc::new(Mutex::new(Some(sink))));
     let buffered = BufWriter::with_capacity(BUFFER, sink.clone());
     let writer: Box<dyn ProfileWriter + Send> = match format {
         Format::Text => Box::new(TextWriter::new(buffered)),
         Format::Binary => Box::new(BinaryWriter::new(buffered)),
     };
-    (writer, sink)
+    (Target::Stream(writer), sink)
 }
 
 /// The sink, shared with the writer. It is taken out when it fails, so that what the writer still

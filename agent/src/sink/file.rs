@@ -95,6 +95,24 @@ impl FileSink {
         self.temporary.as_deref().unwrap_or(&self.path)
     }
 
+    /// Begins a new file that will replace the present one, if that has its final name already.
+    /// What cannot be renamed goes on as it is.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn renew(&mut self) -> io::Result<()> {
+        let is_file = fs::metadata(&self.path).is_ok_and(|found| found.is_file());
+        if self.temporary.is_none() && is_file {
+            (self.file, self.temporary) = {
+                let (file, temporary) = create_temporary(&self.path)?;
+                (file, Some(temporary))
+            };
+            // The file of that name is the one that this sink has written.
+            self.keep_existing = false;
+        }
+        Ok(())
+    }
+
     /// Gives the file its final name, unless it has it already.
     ///
     /// # Errors
@@ -233,6 +251,20 @@ mod tests {
             fs::read_to_string(dir.path().join("p.other")).unwrap(),
             "new"
         );
+    }
+
+    #[test]
+    fn a_renewed_file_replaces_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.html");
+        let mut sink = FileSink::create(&path, true, same).unwrap();
+        for content in ["first", "second"] {
+            sink.renew().unwrap();
+            sink.write_all(content.as_bytes()).unwrap();
+            sink.commit().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        }
     }
 
     #[test]

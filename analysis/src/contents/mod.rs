@@ -11,8 +11,11 @@ use std::collections::BTreeMap;
 
 use hprof_format::binary::IdSize;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
-use hprof_format::model::{CpuKind, HeapSummary, SiteOrder};
+use hprof_format::model::HeapSummary;
 use hprof_format::reader::Version;
+pub use hprof_stacks::{
+    CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,
+};
 use serde::Serialize;
 
 use crate::heap::Census;
@@ -73,92 +76,6 @@ pub struct Thread {
     pub trace: Option<TraceSerial>,
     /// True if the file says that the thread ended.
     pub has_ended: bool,
-}
-
-/// CPU use of one trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CpuRow {
-    /// The trace.
-    pub trace: TraceSerial,
-    /// Samples or milliseconds. Text files give shares only for milliseconds, so these are rounded.
-    pub cost: u64,
-    /// Calls, in text files of `cpu=times`.
-    pub calls: Option<u64>,
-}
-
-/// One table of CPU use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CpuTable {
-    /// Samples or milliseconds.
-    pub kind: CpuKind,
-    /// The sum of all costs, also of rows below the profiler's cutoff.
-    pub total: u64,
-    /// The rows.
-    pub rows: Vec<CpuRow>,
-}
-
-/// What objects of one class, allocated at one trace, take.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SiteRow {
-    /// The trace.
-    pub trace: TraceSerial,
-    /// The class as Java source has it.
-    pub class_name: Box<str>,
-    /// Bytes still alive.
-    pub live_bytes: u64,
-    /// Objects still alive.
-    pub live_objects: u64,
-    /// Bytes ever allocated.
-    pub allocated_bytes: u64,
-    /// Objects ever allocated.
-    pub allocated_objects: u64,
-}
-
-/// One table of allocation sites.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SiteTable {
-    /// What the table is ordered by.
-    pub order: SiteOrder,
-    /// The totals, rows below the profiler's cutoff included, as a row without trace and class.
-    /// Text files do not tell them.
-    pub totals: Option<SiteRow>,
-    /// The rows.
-    pub rows: Vec<SiteRow>,
-}
-
-/// How long a monitor was waited for at one trace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MonitorRow {
-    /// The trace.
-    pub trace: TraceSerial,
-    /// The class of the monitor.
-    pub class_name: Box<str>,
-    /// How often a thread had to wait.
-    pub count: u64,
-    /// How long, rounded, since files give shares only.
-    pub millis: u64,
-}
-
-/// One table of monitor contention.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MonitorTable {
-    /// Milliseconds of all waiting.
-    pub total_millis: u64,
-    /// The rows.
-    pub rows: Vec<MonitorRow>,
-}
-
-/// A call as `cpu=old` counts it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OldCpuRow {
-    /// The number of calls.
-    pub count: u64,
-    /// The method that was called, with its descriptor.
-    pub callee: Box<str>,
-    /// The method that called it, with its descriptor.
-    pub caller: Box<str>,
-    /// Milliseconds, callees included.
-    pub millis: u64,
 }
 
 /// One heap dump in binary format.
@@ -264,5 +181,23 @@ impl Contents {
             .iter()
             .rev()
             .find(|thread| thread.serial == serial)
+    }
+}
+
+impl Tables for Contents {
+    fn cpu(&self) -> &[CpuTable] {
+        &self.cpu
+    }
+
+    fn sites(&self) -> &[SiteTable] {
+        &self.sites
+    }
+
+    fn monitors(&self) -> &[MonitorTable] {
+        &self.monitors
+    }
+
+    fn old_cpu(&self) -> &[OldCpuRow] {
+        &self.old_cpu
     }
 }

@@ -10,7 +10,9 @@ mod histogram;
 mod largest;
 mod layout;
 mod layout_votes;
-mod thread_names;
+mod objects;
+mod strings;
+mod thread_facts;
 
 pub use census::{ArrayCount, Census, ClassCount, HeapCount, RootCounts};
 pub use class_shape::ClassShape;
@@ -18,4 +20,6 @@ pub use histogram::{Group, Histogram, Row, Totals, histogram, layout};
 pub use largest::{Large, LargeKind, Largest, PREVIEW};
 pub use layout::{Layout, LayoutSource, Sizes};
 pub(crate) use layout_votes::LayoutVotes;
-pub use thread_names::thread_names;
+pub use objects::{HeapFile, Object};
+pub use strings::{StringGroup, StringReport, strings};
+pub use thread_facts::{Local, ThreadFacts, locals, thread_facts};

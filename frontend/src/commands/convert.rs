@@ -1,20 +1,27 @@
 //! `hprof-rs convert`: profiles for other tools.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use hprof_analysis::stacks::{CallTree, Weights, by_method};
+use hprof_analysis::stacks::Weights;
+use hprof_stacks::pictures::flame_graph::Drawing;
+use hprof_stacks::pictures::page::{Legend, Panel};
+use hprof_stacks::pictures::profile::{Profile, View, all_weights};
+use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 
 use super::samples::MeasureArgument;
+use crate::export::{self, heap_view, old_view};
 use crate::open::{self, FileArgument, Opened};
-use crate::render::screen::{count, percent, print};
-use crate::render::{collapsed, flame_graph, speedscope};
 
-/// Turn a profile into a flame graph or a file for another tool.
+/// Turn a profile or heap dump into a picture, or into a file for another tool.
+///
+/// Pictures of profiles are flame graphs of their stacks; those of heap dumps show what the objects
+/// of each package and class take. Pages, pprof and speedscope files hold all that the profile has
+/// counted, unless --measure names one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Convert {
@@ -32,18 +39,36 @@ pub struct Convert {
     #[command(flatten)]
     measure: MeasureArgument,
 
+    /// Of a file with both, the heap dump and not the stacks.
+    #[arg(long, conflicts_with = "measure")]
+    heap: bool,
+
     /// The title of pictures [default: the name of the file].
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+
+    /// In pictures, the outermost method on top.
+    #[arg(long)]
+    icicle: bool,
+
+    /// Draw each stack from its innermost method on, so that methods called from many places
+    /// become one frame.
+    #[arg(long)]
+    inverted: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  hprof-rs convert java.hprof.txt -o profile.html       a flame graph and a table, one page
-  hprof-rs convert java.hprof.txt -o profile.svg        the flame graph alone
-  hprof-rs convert --measure live-bytes java.hprof -o memory.html
+  hprof-rs convert java.hprof.txt -o profile.html       flame graphs and tables, one page
+  hprof-rs convert java.hprof.txt -o profile.svg        a flame graph alone
+  hprof-rs convert --measure live-bytes java.hprof -o memory.svg
+  hprof-rs convert heap.hprof -o heap.html              what each package takes
+  hprof-rs convert java.hprof.txt -o profile.pb.gz && go tool pprof -http :8000 profile.pb.gz
   hprof-rs convert java.hprof.txt -o profile.speedscope.json    for https://www.speedscope.app
-  hprof-rs convert --to collapsed java.hprof.txt | grep -v Finalizer > stacks.collapsed";
+  hprof-rs convert java.hprof.txt -o profile.firefox.json       for https://profiler.firefox.com
+  hprof-rs convert --to collapsed java.hprof.txt | grep -v Finalizer > stacks.collapsed
+  hprof-rs convert --to csv heap.hprof | head           a table for spreadsheets
+  hprof-rs convert java.hprof -o java.hprof.txt         binary to text, and back";
 
 /// The formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -52,30 +77,48 @@ enum To {
     Collapsed,
     /// A flame graph.
     Svg,
-    /// A page with a flame graph and a table of methods, which needs nothing else.
+    /// A page with flame graphs and tables of methods, which needs nothing else.
     Html,
+    /// Gzipped Protocol Buffers for pprof.
+    Pprof,
     /// JSON for speedscope.
     Speedscope,
+    /// JSON for the Firefox Profiler.
+    Firefox,
+    /// Comma-separated values: stacks with all their costs, or the classes of a heap dump.
+    Csv,
+    /// All threads, traces and tables as JSON.
+    Json,
+    /// HPROF's text format, without heap dumps.
+    Text,
+    /// HPROF's binary format, without heap dumps.
+    Binary,
 }
-
-/// The methods in the table of a page.
-const TABLE_ROWS: usize = 40;
 
 impl Convert {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let to = self.format()?;
-        let opened = self.file.open(false, 0)?;
+        // Only a table and a picture are made of the objects of a heap dump.
+        let with_heap = matches!(to, To::Csv | To::Json | To::Html | To::Svg | To::Collapsed);
+        let opened = self.file.open(with_heap, 0)?;
         open::warn_of_damage(&opened);
-        let weights = self.measure.weights(&opened)?;
-        let text = self.text(to, &opened, &weights)?;
+        let mut bytes = Vec::new();
+        self.convert(to, &opened, &mut bytes)?;
         match &self.output {
-            None => print(&text),
+            None => {
+                if to == To::Pprof && io::stdout().is_terminal() {
+                    bail!("a pprof file is no text; name a file with -o");
+                }
+                let mut out = io::stdout().lock();
+                out.write_all(&bytes)?;
+                out.flush()?;
+            }
             Some(path) => {
                 let fail = || format!("cannot write {}", path.display());
-                fs::write(path, text).with_context(fail)?;
-                Ok(ExitCode::SUCCESS)
+                write_whole(path, &bytes).with_context(fail)?;
             }
         }
+        Ok(ExitCode::SUCCESS)
     }
 
     fn format(&self) -> anyhow::Result<To> {
@@ -83,61 +126,198 @@ impl Convert {
             return Ok(to);
         }
         let Some(path) = &self.output else {
-            bail!("say what to convert to: --to collapsed, svg, html or speedscope");
+            bail!(
+                "say what to convert to: -o FILE, or --to FORMAT; `hprof-rs help convert` lists them"
+            );
         };
         let found = format_of_name(path);
         found.with_context(|| {
             format!(
-                "the name {} tells no format: end it in .html, .svg, .collapsed or .json, or \
-                 give --to",
+                "the name {} tells no format: end it in .html, .svg, .collapsed, .pb.gz, \
+                 .speedscope.json, .firefox.json, .csv, .json, .txt or .hprof, or give --to",
                 path.display()
             )
         })
     }
 
-    fn text(&self, to: To, opened: &Opened, weights: &Weights) -> anyhow::Result<String> {
+    fn convert(&self, to: To, opened: &Opened, out: &mut Vec<u8>) -> anyhow::Result<()> {
         let contents = &opened.contents;
-        let file_name = Path::new(&opened.name).file_name();
-        let file_name = file_name.map_or_else(|| opened.name.clone(), lossy);
-        let title = self.title.clone().unwrap_or(file_name);
-        if to == To::Speedscope {
-            let document = speedscope::document(contents, weights, &title);
-            return Ok(serde_json::to_string(&document)? + "\n");
+        match to {
+            To::Text | To::Binary => return export::hprof(opened, to == To::Binary, out),
+            To::Json => return export::json(opened, out),
+            To::Csv if self.measure.measure.is_none() => {
+                let weights = match self.heap {
+                    true => Vec::new(),
+                    false => all_weights(contents),
+                };
+                return export::csv(opened, &weights, out);
+            }
+            _ => {}
         }
-        let tree = CallTree::new(&contents.stacks, weights);
-        if to == To::Collapsed {
-            let lines = collapsed::lines(&tree);
-            return Ok(lines.iter().map(|line| format!("{line}\n")).collect());
+        let title = self.title(opened);
+        let has_profile = !self.heap && Weights::first_of(contents).is_some();
+        let has_old = !contents.old_cpu.is_empty() && !self.heap;
+        let wants_all = self.measure.measure.is_none();
+        if self.heap || !has_profile && !has_old && wants_all && !contents.dumps.is_empty() {
+            return match to {
+                To::Html | To::Svg | To::Collapsed => {
+                    self.picture(to, vec![heap_view(opened)?], &title, &[], out)
+                }
+                _ => bail!(
+                    "{} {}; its heap dump can become .html, .svg, .collapsed, .csv or .json",
+                    opened.name,
+                    match self.heap {
+                        true => "was to be shown without stacks",
+                        false => "holds no stacks",
+                    }
+                ),
+            };
         }
-        let svg = flame_graph::svg(&tree, weights.measure, &title)?;
-        if to == To::Svg {
-            return Ok(svg);
+        let draws = matches!(to, To::Html | To::Svg | To::Collapsed);
+        if !has_profile && wants_all && has_old && draws {
+            return self.picture(
+                to,
+                vec![old_view(contents)],
+                &title,
+                &contents.comments,
+                out,
+            );
         }
-        let costs = by_method(&contents.stacks, weights);
-        let table = costs.iter().take(TABLE_ROWS).map(|cost| {
-            format!(
-                "{:>7} {:>15}  {}\n",
-                percent(cost.own, weights.total),
-                count(cost.own),
-                cost.name
-            )
-        });
-        Ok(flame_graph::html(&svg, &title, &table.collect::<String>()))
+        // Says what is there if the measure is not.
+        let first = self.measure.weights(opened)?;
+        let weights = match self.measure.measure {
+            Some(_) => vec![first],
+            None => all_weights(contents),
+        };
+        let thread_name = |serial| contents.thread(serial)?.name.clone();
+        let profile = Profile {
+            title: &title,
+            stacks: &contents.stacks,
+            weights,
+            thread_name: &thread_name,
+            remarks: &contents.comments,
+        };
+        match to {
+            To::Pprof => pprof::write(&profile, out)?,
+            To::Speedscope => {
+                serde_json::to_writer(&mut *out, &speedscope::document(&profile))?;
+                out.push(b'\n');
+            }
+            To::Firefox => export::firefox(opened, &profile, out)?,
+            To::Csv => export::csv(opened, &profile.weights, out)?,
+            _ => {
+                let mut views = profile.views(self.inverted);
+                if to == To::Html && wants_all && !contents.dumps.is_empty() {
+                    views.push(heap_view(opened)?);
+                }
+                self.picture(to, views, &title, &contents.comments, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn picture(
+        &self,
+        to: To,
+        views: Vec<View>,
+        title: &str,
+        remarks: &[String],
+        out: &mut Vec<u8>,
+    ) -> anyhow::Result<()> {
+        let first = views
+            .first()
+            .context("there is nothing to draw: nothing was counted")?;
+        let text = match to {
+            To::Collapsed => {
+                let lines = collapsed::lines(&first.tree);
+                lines.iter().map(|line| format!("{line}\n")).collect()
+            }
+            To::Svg => {
+                let drawing = Drawing {
+                    is_icicle: self.icicle,
+                    ..Drawing::of(first, title, remarks)
+                };
+                flame_graph::svg(first, &drawing)?
+            }
+            _ => {
+                let drawing = Drawing {
+                    is_icicle: self.icicle,
+                    ..Drawing::default()
+                };
+                let panels: Vec<Panel> = views
+                    .iter()
+                    .map(|view| Panel::of(view, &drawing))
+                    .collect::<Result<_, _>>()?;
+                page::html(title, &panels, remarks, Legend::Kinds)
+            }
+        };
+        out.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+
+    fn title(&self, opened: &Opened) -> String {
+        self.title
+            .clone()
+            .unwrap_or_else(|| base_name(&opened.name))
     }
 }
 
-fn lossy(name: &OsStr) -> String {
-    name.to_string_lossy().into_owned()
+/// The last part of a path.
+pub(super) fn base_name(path: &str) -> String {
+    let name = Path::new(path).file_name();
+    name.map_or_else(
+        || path.to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// Writes a file under a temporary name first, so that nobody finds half of it. What is no plain
+/// file is written to as it is.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return File::options().write(true).open(path)?.write_all(bytes);
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".hprof-rs-").permissions(open_to_all());
+    let mut file = BufWriter::new(builder.tempfile_in(folder)?);
+    file.write_all(bytes)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// The rights of a new file, less what the user's mask takes away.
+fn open_to_all() -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
 
 fn format_of_name(path: &Path) -> Option<To> {
-    match path.extension()?.to_str()? {
-        "html" | "htm" => Some(To::Html),
-        "svg" => Some(To::Svg),
-        "collapsed" | "folded" => Some(To::Collapsed),
-        "json" | "speedscope" => Some(To::Speedscope),
-        _ => None,
-    }
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let known = [
+        (".html", To::Html),
+        (".htm", To::Html),
+        (".svg", To::Svg),
+        (".collapsed", To::Collapsed),
+        (".folded", To::Collapsed),
+        (".pb.gz", To::Pprof),
+        (".pprof", To::Pprof),
+        (".speedscope.json", To::Speedscope),
+        (".speedscope", To::Speedscope),
+        (".firefox.json", To::Firefox),
+        (".csv", To::Csv),
+        (".json", To::Json),
+        (".txt", To::Text),
+        (".hprof", To::Binary),
+        (".bin", To::Binary),
+    ];
+    let found = known
+        .iter()
+        .find(|(end, _)| name.ends_with(end) && name.len() > end.len());
+    found.map(|&(_, to)| to)
 }
 
 #[cfg(test)]
@@ -146,12 +326,19 @@ mod tests {
 
     #[test]
     fn names_tell_formats() {
-        assert_eq!(format_of_name(Path::new("a.b.html")), Some(To::Html));
-        assert_eq!(
-            format_of_name(Path::new("a.speedscope.json")),
-            Some(To::Speedscope)
-        );
-        assert_eq!(format_of_name(Path::new("a.txt")), None);
-        assert_eq!(format_of_name(Path::new("html")), None);
+        for (name, to) in [
+            ("a.b.html", Some(To::Html)),
+            ("a.speedscope.json", Some(To::Speedscope)),
+            ("a.firefox.json", Some(To::Firefox)),
+            ("a.json", Some(To::Json)),
+            ("a.PB.GZ", Some(To::Pprof)),
+            ("java.hprof.txt", Some(To::Text)),
+            ("java.hprof", Some(To::Binary)),
+            ("a.gz", None),
+            ("html", None),
+            (".html", None),
+        ] {
+            assert_eq!(format_of_name(Path::new(name)), to, "{name}");
+        }
     }
 }

@@ -1,15 +1,21 @@
 //! `hprof-rs diff`: what has changed between two files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use hprof_analysis::diff::{self, Change};
 use hprof_analysis::heap::{Group, histogram};
 use hprof_analysis::stacks::{Measure, Weights, by_method};
+use hprof_stacks::pictures::flame_graph::Drawing;
+use hprof_stacks::pictures::page::{Legend, Panel};
+use hprof_stacks::pictures::profile::View;
+use hprof_stacks::pictures::{collapsed, flame_graph, page};
 use serde_json::{Value, json};
 
+use super::convert::{base_name, write_whole};
+use crate::export::heap_view;
 use crate::open::{self, Opened};
 use crate::render::screen::{Align, Style, columns, count, plural, print, print_json, signed};
 
@@ -46,6 +52,24 @@ pub struct Diff {
     #[arg(long, value_name = "AMOUNT")]
     fail_above: Option<u64>,
 
+    /// End with status 1 if any single row has grown by more than this share of what it was, in
+    /// percent. New rows count as grown without limit, so name a --least with it.
+    #[arg(long, value_name = "PERCENT")]
+    fail_row_above: Option<f64>,
+
+    /// Only rows that have changed by at least this much (bytes, samples).
+    #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
+    least: u64,
+
+    /// Scale the first profile to the total of the second, for runs of different length.
+    #[arg(long)]
+    normalize: bool,
+
+    /// Also draw a differential flame graph: red has grown, blue has shrunk. Ends in .svg (the
+    /// stacks of the second file) or .html (those of both).
+    #[arg(long, value_name = "FILE")]
+    flamegraph: Option<PathBuf>,
+
     /// Fail at the first damaged place, instead of reading on behind it.
     #[arg(long)]
     strict: bool,
@@ -58,13 +82,15 @@ pub struct Diff {
 const EXAMPLES: &str = "\
 Exit status:
   0  done
-  1  the total has grown by more than --fail-above
+  1  more has grown than --fail-above or --fail-row-above allows
   2  the files cannot be compared
 
 Examples:
   hprof-rs diff monday.hprof friday.hprof
   hprof-rs diff --filter com.example. --fail-above 1000000 before.hprof after.hprof
-  hprof-rs diff --measure allocated-bytes old.txt new.txt";
+  hprof-rs diff --measure allocated-bytes old.txt new.txt
+  hprof-rs diff --normalize --flamegraph diff.html monday.txt friday.txt
+  hprof-rs diff --least 1000000 --fail-row-above 20 before.hprof after.hprof";
 
 /// Two tables, compared.
 struct Comparison {
@@ -92,6 +118,10 @@ impl Diff {
         open::warn_of_damage(&after);
         let dumps = (before.contents.dumps.last(), after.contents.dumps.last());
         if let ((Some(old), Some(new)), None) = (dumps, self.measure) {
+            if let Some(path) = &self.flamegraph {
+                let views = (heap_view(&before)?, heap_view(&after)?);
+                self.draw(path, (&before, &views.0), (&after, &views.1))?;
+            }
             let old = histogram(&before.contents, old, Group::Family);
             let new = histogram(&after.contents, new, Group::Family);
             return Ok(Comparison {
@@ -101,7 +131,15 @@ impl Diff {
                 changes: diff::histograms(&old, &new),
             });
         }
-        let (old, new) = self.weights(&before, &after)?;
+        let (mut old, new) = self.weights(&before, &after)?;
+        if self.normalize {
+            old.scale_to(new.total);
+        }
+        if let Some(path) = &self.flamegraph {
+            let old = View::of(&before.contents.stacks, &old, false);
+            let new = View::of(&after.contents.stacks, &new, false);
+            self.draw(path, (&before, &old), (&after, &new))?;
+        }
         let costs =
             |opened: &Opened, weights: &Weights| by_method(&opened.contents.stacks, weights);
         Ok(Comparison {
@@ -131,12 +169,73 @@ impl Diff {
         }
     }
 
+    /// Draws both sides: the stacks of the second file, and in a page also those of the first, of
+    /// which some may be gone.
+    fn draw(
+        &self,
+        path: &Path,
+        (before, old): (&Opened, &View),
+        (after, new): (&Opened, &View),
+    ) -> anyhow::Result<()> {
+        let names = (base_name(&before.name), base_name(&after.name));
+        let title = format!("{} \u{2192} {}", names.0, names.1);
+        let totals = |view: &View| format!("{} {}", count(view.tree.total), view.unit);
+        let is_page = match path.extension().and_then(|end| end.to_str()) {
+            Some("svg") => false,
+            Some("html" | "htm") => true,
+            _ => bail!(
+                "--flamegraph {}: end the name in .svg or .html",
+                path.display()
+            ),
+        };
+        let summary = format!(
+            "{}: {} before, {} after",
+            new.title,
+            totals(old),
+            totals(new)
+        );
+        let of_after = collapsed::differential(&old.tree, &new.tree);
+        let text = if is_page {
+            let of_before = collapsed::differential(&new.tree, &old.tree);
+            let drawing = Drawing::default();
+            let sides = [
+                (&names.1, "Stacks after", &of_after, false),
+                (&names.0, "Stacks before", &of_before, true),
+            ];
+            let mut panels = Vec::new();
+            for (name, label, lines, is_reversed) in sides {
+                // A side without stacks has no picture.
+                if let Ok(svg) = flame_graph::differential(lines, &new.unit, &drawing, is_reversed)
+                {
+                    panels.push(Panel {
+                        label: label.to_owned(),
+                        summary: format!("those of {name}. {summary}"),
+                        svg,
+                        table: String::new(),
+                    });
+                }
+            }
+            page::html(&title, &panels, &[], Legend::Differences)
+        } else {
+            let drawing = Drawing {
+                title,
+                subtitle: summary,
+                ..Drawing::default()
+            };
+            flame_graph::differential(&of_after, &new.unit, &drawing, false)
+                .with_context(|| format!("{}: nothing was counted", after.name))?
+        };
+        write_whole(path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+
     fn show(&self, mut comparison: Comparison) -> anyhow::Result<ExitCode> {
-        if let Some(filter) = &self.filter {
-            comparison
-                .changes
-                .retain(|change| change.name.contains(filter.as_str()));
-        }
+        let least = u128::from(self.least);
+        comparison.changes.retain(|change| {
+            let filter = self.filter.as_deref();
+            filter.is_none_or(|filter| change.name.contains(filter))
+                && change.delta().unsigned_abs() >= least
+        });
         let changes = &comparison.changes;
         let growth: i128 = changes.iter().map(Change::delta).sum();
         let limit = match self.top {
@@ -160,7 +259,13 @@ impl Diff {
         let is_too_much = self
             .fail_above
             .is_some_and(|limit| growth > i128::from(limit));
-        Ok(ExitCode::from(u8::from(is_too_much)))
+        let has_grown = |change: &Change, percent: f64| {
+            change.delta() as f64 > percent / 100.0 * change.before as f64
+        };
+        let is_row_too_much = self
+            .fail_row_above
+            .is_some_and(|percent| changes.iter().any(|change| has_grown(change, percent)));
+        Ok(ExitCode::from(u8::from(is_too_much || is_row_too_much)))
     }
 }
 

@@ -22,6 +22,7 @@ mod retained;
 mod run;
 mod samples;
 mod sites;
+mod strings;
 mod summary;
 mod threads;
 mod top;
@@ -54,6 +55,8 @@ pub enum Command {
     Samples(samples::Samples),
     /// Show where a profile's objects were allocated.
     Sites(sites::Sites),
+    /// Show the strings of a heap dump by content, and what duplicates waste.
+    Strings(strings::Strings),
     /// Show the threads of a heap dump or profile, with their stacks.
     Threads(threads::Threads),
     /// Write a report on a heap dump: a page, JSON or Markdown.
@@ -118,6 +121,7 @@ impl Command {
             Self::Top(command) => command.execute(),
             Self::Samples(command) => command.execute(),
             Self::Sites(command) => command.execute(),
+            Self::Strings(command) => command.execute(),
             Self::Threads(command) => command.execute(),
             Self::Report(command) => command.execute(),
             Self::Leaks(command) => command.execute(),

@@ -2,12 +2,13 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{CallTree, Measure, Node, Weights, by_method, by_thread};
 use serde_json::{Value, json};
 
+use crate::export::{old_callees, readable};
 use crate::open::{self, FileArgument, Opened};
 use crate::render::screen::{Align, Style, columns, count, percent, plural, print, print_json};
 
@@ -113,9 +114,13 @@ impl Samples {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let opened = self.file.open(false, 0)?;
         open::warn_of_damage(&opened);
-        let weights = self.measure.weights(&opened)?;
         let contents = &opened.contents;
         let style = Style::of_stdout();
+        let has_stacks = Weights::first_of(contents).is_some();
+        if !has_stacks && self.measure.measure.is_none() && !contents.old_cpu.is_empty() {
+            return self.old(&opened, style);
+        }
+        let weights = self.measure.weights(&opened)?;
         if self.json {
             return print_json(&json!({
                 "file": opened.name,
@@ -138,6 +143,74 @@ impl Samples {
             By::Tree => self.tree(contents, &weights, style),
         });
         print(&text)
+    }
+
+    /// A table of `cpu=old`: pairs of caller and callee, or callees.
+    fn old(&self, opened: &Opened, style: Style) -> anyhow::Result<ExitCode> {
+        let contents = &opened.contents;
+        let mut rows: Vec<(u64, u64, String, String)> = match self.by {
+            By::Method => old_callees(contents)
+                .into_iter()
+                .map(|callee| (callee.millis, callee.calls, callee.name, String::new()))
+                .collect(),
+            By::Thread => bail!("{} does not tell threads (cpu=old)", opened.name),
+            By::Trace | By::Tree => contents
+                .old_cpu
+                .iter()
+                .map(|row| {
+                    (
+                        row.millis,
+                        row.count,
+                        row.callee.to_string(),
+                        row.caller.to_string(),
+                    )
+                })
+                .collect(),
+        };
+        rows.retain(|(.., callee, caller)| self.matches(callee) || self.matches(caller));
+        rows.sort_by_key(|&(millis, calls, ..)| std::cmp::Reverse((millis, calls)));
+        let all = rows.len();
+        rows.truncate(self.limit());
+        if self.json {
+            let rows: Vec<Value> = rows
+                .iter()
+                .map(|(ms, calls, callee, caller)| {
+                    let caller = Some(caller).filter(|caller| !caller.is_empty());
+                    json!({"ms": ms, "calls": calls, "callee": callee, "caller": caller})
+                })
+                .collect();
+            return print_json(&json!({
+                "file": opened.name, "measure": "calls", "rows_left_out": all - rows.len(),
+                "rows": rows,
+            }));
+        }
+        let calls: u64 = contents.old_cpu.iter().map(|row| row.count).sum();
+        let mut text = format!(
+            "{}: {} calls (cpu=old; times are those of methods with all they call)\n",
+            style.bold("Calls"),
+            count(calls)
+        );
+        let cells: Vec<[String; 3]> = rows
+            .into_iter()
+            .map(|(ms, calls, callee, caller)| {
+                let method = match caller.as_str() {
+                    "" => readable(&callee),
+                    caller => format!("{} \u{2192} {}", readable(caller), readable(&callee)),
+                };
+                [count(ms), count(calls), method]
+            })
+            .collect();
+        let method = match self.by {
+            By::Method => "method",
+            _ => "caller \u{2192} method",
+        };
+        let head = [
+            ("ms", Align::Right),
+            ("calls", Align::Right),
+            (method, Align::Left),
+        ];
+        text.push_str(&columns(style, head, &cells));
+        print(&(text + &left_out(all, cells.len(), style)))
     }
 
     fn limit(&self) -> usize {

@@ -1,29 +1,30 @@
-//! `hprof-rs threads`: threads and their stacks.
+//! `hprof-rs threads`: threads, what they do, their stacks and what those hold.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::contents::{Contents, Thread};
-use hprof_analysis::heap::thread_names;
-use hprof_analysis::input::Input;
-use hprof_format::ids::TraceSerial;
+use hprof_analysis::heap::{HeapFile, Local, ThreadFacts, locals, thread_facts};
+use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use serde_json::{Value, json};
 
 use crate::open::{self, FileArgument, Opened};
-use crate::render::screen::{Style, bytes, plural, print, print_json, printable};
+use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
 use crate::snapshot::{self, Look};
 
-/// Show the threads of a heap dump or profile, with their stacks.
+/// Show the threads of a heap dump or profile: names, states, stacks, and the objects that the
+/// stacks refer to.
 ///
-/// Heap dumps of VMs keep thread names in objects; these are looked up in files, not in pipes or
-/// compressed files. In profiles the stack is that of the thread's start, if there is one.
+/// Heap dumps of VMs keep names and states in thread objects, which are looked up. In profiles the
+/// stack is that of the thread's start, if there is one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Threads {
     #[command(flatten)]
     file: FileArgument,
 
-    /// Only threads whose name or stack contains this text.
+    /// Only threads whose name, state or stack contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
@@ -31,12 +32,20 @@ pub struct Threads {
     #[arg(long)]
     names: bool,
 
+    /// Also the objects that each frame refers to.
+    #[arg(long)]
+    locals: bool,
+
     /// Show what each thread keeps alive, and the objects that its stack holds, frame by frame.
     /// Takes longer, as it needs the graph of the heap.
-    #[arg(long, conflicts_with_all = ["filter"])]
+    #[arg(long, conflicts_with_all = ["filter", "locals", "top"])]
     retained: bool,
 
-    /// Print JSON.
+    /// The number of threads, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    top: usize,
+
+    /// Print JSON, with the objects that each frame refers to.
     #[arg(long)]
     json: bool,
 }
@@ -44,15 +53,18 @@ pub struct Threads {
 const EXAMPLES: &str = "\
 Examples:
   hprof-rs threads heap.hprof
-  hprof-rs threads --filter http-worker heap.hprof
+  hprof-rs threads --names heap.hprof                    one line each, states summed up
+  hprof-rs threads --filter BLOCKED heap.hprof
+  hprof-rs threads --locals --filter http-worker heap.hprof
   hprof-rs threads --names java.hprof.txt
   hprof-rs threads --retained heap.hprof";
 
 /// A thread as it is shown.
 struct Row<'a> {
     thread: &'a Thread,
-    name: Option<String>,
+    facts: ThreadFacts,
     stack: Vec<String>,
+    locals: Vec<Local>,
 }
 
 impl Threads {
@@ -60,44 +72,59 @@ impl Threads {
         if self.retained {
             return self.show_retained();
         }
-        let opened = self.file.open(true, 0)?;
+        let (opened, input) = self.file.open_mapped()?;
         open::warn_of_damage(&opened);
-        let mut rows = rows(&self, &opened)?;
+        let last = opened.contents.dumps.len().checked_sub(1);
+        let heap = last.zip(input.mapped());
+        let heap = heap.and_then(|(dump, file)| HeapFile::new(file, &opened.contents, dump));
+        let mut facts = Facts::default();
+        if let Some(heap) = &heap {
+            let spinner = open::spinner(&opened, "reading threads");
+            facts.threads = thread_facts(heap).into_iter().collect();
+            if self.locals || self.json {
+                facts.locals = locals(heap).into_iter().collect();
+            }
+            spinner.finish_and_clear();
+        }
+        let mut rows = rows_of(&opened.contents, &mut facts);
+        self.show(&opened, &mut rows)
+    }
+
+    fn show(&self, opened: &Opened, rows: &mut Vec<Row<'_>>) -> anyhow::Result<ExitCode> {
         if let Some(filter) = &self.filter {
+            let has = |text: &str| text.contains(filter.as_str());
             rows.retain(|row| {
-                row.name.as_ref().is_some_and(|name| name.contains(filter))
-                    || row.stack.iter().any(|frame| frame.contains(filter))
+                row.facts.name.as_deref().is_some_and(has)
+                    || row.facts.state.is_some_and(has)
+                    || row.stack.iter().any(|frame| has(frame))
             });
         }
+        let all = rows.len();
+        if self.top > 0 {
+            rows.truncate(self.top);
+        }
         if self.json {
+            let left_out = all - rows.len();
             let rows: Vec<Value> = rows.iter().map(as_json).collect();
-            return print_json(&json!({"file": opened.name, "threads": rows}));
+            return print_json(&json!({
+                "file": opened.name, "rows_left_out": left_out, "threads": rows,
+            }));
         }
         let style = Style::of_stdout();
         let mut text = String::new();
-        for row in &rows {
-            let name = match &row.name {
-                Some(name) => format!("\"{}\"", printable(name)),
-                None => "<name unknown>".to_owned(),
-            };
-            text.push_str(&style.bold(&name));
-            text.push_str(&format!("  thread {}", row.thread.serial));
-            if let Some(group) = row.thread.group.as_ref().filter(|group| !group.is_empty()) {
-                text.push_str(&format!(", group {}", printable(group)));
-            }
-            if row.thread.has_ended {
-                text.push_str(", ended");
-            }
-            text.push('\n');
+        for row in rows.iter() {
+            text.push_str(&title(row, style));
             if !self.names {
-                for frame in &row.stack {
-                    text.push_str(&format!("    at {frame}\n"));
-                }
+                text.push_str(&stack_text(row, self.locals, style));
                 text.push('\n');
             }
         }
-        text.push_str(&plural(rows.len() as u64, "thread", "threads"));
-        text.push('\n');
+        if all > rows.len() {
+            let more = count((all - rows.len()) as u64);
+            let note = style.dim(&format!("... {more} more (--top 0 for all)"));
+            text.push_str(&format!("{note}\n"));
+        }
+        text.push_str(&sum(rows));
         print(&text)
     }
 }
@@ -145,25 +172,121 @@ impl Threads {
     }
 }
 
-fn rows<'a>(command: &Threads, opened: &'a Opened) -> anyhow::Result<Vec<Row<'a>>> {
-    let contents = &opened.contents;
-    let is_nameless = contents.threads.iter().any(|thread| thread.name.is_none());
-    let mut names = Default::default();
-    if is_nameless && opened.file_bytes.is_some() {
-        let input = Input::open(&command.file.file)?;
-        if let (Some(file), Some(dump)) = (input.mapped(), contents.dumps.last()) {
-            names = thread_names(file, contents, dump);
+/// What the objects of a dump tell.
+#[derive(Default)]
+struct Facts {
+    threads: BTreeMap<ObjectId, ThreadFacts>,
+    locals: BTreeMap<ThreadSerial, Vec<Local>>,
+}
+
+fn rows_of<'a>(contents: &'a Contents, facts: &mut Facts) -> Vec<Row<'a>> {
+    let rows = contents.threads.iter().map(|thread| {
+        let mut found = facts.threads.remove(&thread.object).unwrap_or_default();
+        // Records of the thread's start go before what an object says later.
+        found.name = thread.name.clone().or(found.name);
+        found.group = thread.group.clone().or(found.group);
+        Row {
+            thread,
+            facts: found,
+            stack: stack(contents, thread),
+            locals: facts.locals.remove(&thread.serial).unwrap_or_default(),
         }
-    }
-    let rows = contents.threads.iter().map(|thread| Row {
-        thread,
-        name: thread
-            .name
-            .clone()
-            .or_else(|| names.get(&thread.object).cloned()),
-        stack: stack(contents, thread),
     });
-    Ok(rows.collect())
+    rows.collect()
+}
+
+fn title(row: &Row<'_>, style: Style) -> String {
+    let facts = &row.facts;
+    let name = match &facts.name {
+        Some(name) if name.is_empty() => "<no name>".to_owned(),
+        Some(name) => format!("\"{}\"", printable(name)),
+        None => "<name unknown>".to_owned(),
+    };
+    let mut text = style.bold(&name);
+    text.push_str(&format!("  thread {}", row.thread.serial));
+    if let Some(state) = facts.state {
+        text.push_str(&format!(", {}", style.state(state)));
+    }
+    if facts.is_virtual {
+        text.push_str(", virtual");
+    } else if facts.is_daemon {
+        text.push_str(", daemon");
+    }
+    if let Some(priority) = facts.priority.filter(|&priority| priority != 5) {
+        text.push_str(&format!(", priority {priority}"));
+    }
+    if let Some(group) = facts.group.as_ref().filter(|group| !group.is_empty()) {
+        text.push_str(&format!(", group {}", printable(group)));
+    }
+    if row.thread.has_ended {
+        text.push_str(", ended");
+    }
+    text.push('\n');
+    text
+}
+
+fn stack_text(row: &Row<'_>, with_locals: bool, style: Style) -> String {
+    let mut text = String::new();
+    let mut locals = row.locals.iter().filter(|_| with_locals).peekable();
+    let mut show = |text: &mut String, upto: Option<u32>| {
+        while let Some(local) =
+            locals.next_if(|local| upto.is_none() || local.frame.is_some_and(|f| Some(f) <= upto))
+        {
+            text.push_str(&format!("        {}\n", style.dim(&local_text(local))));
+        }
+    };
+    for (frame, depth) in row.stack.iter().zip(0u32..) {
+        text.push_str(&format!("    at {frame}\n"));
+        show(&mut text, Some(depth));
+    }
+    show(&mut text, None);
+    text
+}
+
+/// The characters of a string that a line has room for.
+const PREVIEW: usize = 60;
+
+fn local_text(local: &Local) -> String {
+    let mut text = match local.is_native {
+        true => "JNI ".to_owned(),
+        false => String::new(),
+    };
+    text.push_str(&local.class_name);
+    if let Some(length) = local.length {
+        text.push_str(&format!(" of {}", count(length)));
+    }
+    text.push_str(&format!(" @ {:#x}", local.object));
+    if let Some(content) = &local.text {
+        let shown: String = printable(content).chars().take(PREVIEW).collect();
+        let dots = if content.chars().count() > PREVIEW {
+            "\u{2026}"
+        } else {
+            ""
+        };
+        text.push_str(&format!(" \"{shown}{dots}\""));
+    }
+    text
+}
+
+/// The number of threads, and of those in each state.
+fn sum(rows: &[Row<'_>]) -> String {
+    let mut states: BTreeMap<&str, u64> = BTreeMap::new();
+    for state in rows.iter().filter_map(|row| row.facts.state) {
+        *states.entry(state).or_default() += 1;
+    }
+    let virtual_threads = rows.iter().filter(|row| row.facts.is_virtual).count();
+    if virtual_threads > 0 {
+        states.insert("virtual", virtual_threads as u64);
+    }
+    let states: Vec<String> = states
+        .iter()
+        .map(|(s, n)| format!("{} {s}", count(*n)))
+        .collect();
+    let mut text = plural(rows.len() as u64, "thread", "threads");
+    if !states.is_empty() {
+        text.push_str(&format!(": {}", states.join(", ")));
+    }
+    text + "\n"
 }
 
 /// The thread's stack. Dumps of the Serviceability Agent name a dummy trace in the thread's root,
@@ -188,12 +311,31 @@ fn stack(contents: &Contents, thread: &Thread) -> Vec<String> {
 }
 
 fn as_json(row: &Row<'_>) -> Value {
+    let locals: Vec<Value> = row
+        .locals
+        .iter()
+        .map(|local| {
+            json!({
+                "frame": local.frame,
+                "object": format!("{:#x}", local.object),
+                "class": local.class_name,
+                "length": local.length,
+                "text": local.text,
+                "is_native": local.is_native,
+            })
+        })
+        .collect();
     json!({
         "serial": row.thread.serial.get(),
         "object": format!("{:#x}", row.thread.object),
-        "name": row.name,
-        "group": row.thread.group,
+        "name": row.facts.name,
+        "state": row.facts.state,
+        "is_daemon": row.facts.is_daemon,
+        "is_virtual": row.facts.is_virtual,
+        "priority": row.facts.priority,
+        "group": row.facts.group,
         "has_ended": row.thread.has_ended,
         "stack": row.stack,
+        "locals": locals,
     })
 }

@@ -4,6 +4,8 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+pub use hprof_stacks::pictures::numbers::{count, percent};
+
 /// Colours, if standard output wants them.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
@@ -33,6 +35,15 @@ impl Style {
     /// A warning.
     pub fn warn(self, text: &str) -> String {
         self.paint("33", text)
+    }
+
+    /// The state of a thread: what runs stands out, what waits does not.
+    pub fn state(self, state: &str) -> String {
+        match state {
+            "RUNNABLE" => self.paint("32", state),
+            "BLOCKED" => self.paint("31", state),
+            _ => state.to_owned(),
+        }
     }
 
     fn paint(self, code: &str, text: &str) -> String {
@@ -65,19 +76,6 @@ pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<ExitCode> {
     print(&text)
 }
 
-/// A number with commas between thousands.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A number of bytes in a unit that fits, of 1000 as disks are sold: `1.5 GB`.
 pub fn bytes(number: u64) -> String {
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"];
@@ -92,14 +90,6 @@ pub fn bytes(number: u64) -> String {
         unit += 1;
     }
     format!("{value:.1} {}", units[unit])
-}
-
-/// A part of a total: `12.3%`.
-pub fn percent(part: u64, total: u64) -> String {
-    if total == 0 {
-        return "-".to_owned();
-    }
-    format!("{:.1}%", 100.0 * part as f64 / total as f64)
 }
 
 /// A difference with its sign and commas.
@@ -121,6 +111,16 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
 pub fn printable(text: &str) -> String {
     let replace = |c: char| if c.is_control() { '\u{b7}' } else { c };
     text.chars().map(replace).collect()
+}
+
+/// The beginning of a line that has no more than `width` characters, colours aside.
+pub fn cut(line: &str, width: usize) -> String {
+    if line.contains('\x1b') || line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let mut cut: String = line.chars().take(width.saturating_sub(1)).collect();
+    cut.push('\u{2026}');
+    cut
 }
 
 /// How a column is set.
@@ -174,15 +174,10 @@ mod tests {
 
     #[test]
     fn numbers_are_easy_to_read() {
-        assert_eq!(count(0), "0");
-        assert_eq!(count(999), "999");
-        assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(1_500), "1.5 kB");
         assert_eq!(bytes(999_999), "1.0 MB");
         assert_eq!(bytes(u64::MAX), "18.4 EB");
-        assert_eq!(percent(1, 8), "12.5%");
-        assert_eq!(percent(1, 0), "-");
         assert_eq!(signed(-1_000), "-1,000");
         assert_eq!(signed(5), "+5");
         assert_eq!(printable("a\x1b[31m\n"), "a\u{b7}[31m\u{b7}");

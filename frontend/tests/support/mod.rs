@@ -51,6 +51,15 @@ impl Scene {
     }
 }
 
+/// The path of a file of the test data.
+pub fn data(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data");
+    path.join(name)
+        .to_str()
+        .expect("a path in UTF-8")
+        .to_owned()
+}
+
 /// The program that the tests profile, in source form.
 pub fn burn() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/Burn.java");

@@ -8,7 +8,7 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::names;
+use crate::family::family;
 
 /// One frame: a method and a line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ impl Frame {
         if self.class_name.is_empty() {
             self.method.to_string()
         } else {
-            format!("{}.{}", names::family(&self.class_name), self.method)
+            format!("{}.{}", family(&self.class_name), self.method)
         }
     }
 

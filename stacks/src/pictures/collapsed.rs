@@ -1,6 +1,8 @@
 //! Collapsed stacks: one line per stack, as flame graph tools read them.
 
-use hprof_analysis::stacks::{CallTree, Node};
+use std::collections::BTreeMap;
+
+use crate::call_tree::{CallTree, Node};
 
 /// One line per stack: its frames from the outermost on with semicolons between, a blank, the
 /// cost. Frames hold no semicolons, blanks at their ends or line feeds.
@@ -19,7 +21,25 @@ pub fn lines(tree: &CallTree) -> Vec<String> {
     lines
 }
 
-fn frame(name: &str) -> String {
+/// One line per stack of either tree, with its cost in both.
+pub fn differential(before: &CallTree, after: &CallTree) -> Vec<String> {
+    let mut stacks: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    for (side, tree) in [before, after].into_iter().enumerate() {
+        for line in lines(tree) {
+            if let Some((stack, cost)) = line.rsplit_once(' ') {
+                let cost: u64 = cost.parse().unwrap_or_default();
+                stacks.entry(stack.to_owned()).or_default()[side] += cost;
+            }
+        }
+    }
+    stacks
+        .into_iter()
+        .map(|(stack, [before, after])| format!("{stack} {before} {after}"))
+        .collect()
+}
+
+/// The name of a frame as it stands in a line.
+pub(super) fn frame(name: &str) -> String {
     let replace = |c: char| match c {
         ';' => ':',
         c if c.is_control() => ' ',
@@ -59,5 +79,8 @@ mod tests {
             roots: vec![main],
         };
         assert_eq!(lines(&tree), ["A.main 1", "A.main;B:b;C.c 2", "A.main;D 4"]);
+        let other = CallTree::from_paths([(vec!["A.main", "D"], 9), (vec!["E"], 1)]);
+        let expected = ["A.main 1 0", "A.main;B:b;C.c 2 0", "A.main;D 4 9", "E 0 1"];
+        assert_eq!(differential(&tree, &other), expected);
     }
 }

@@ -6,9 +6,9 @@ use hprof_format::ids::ThreadSerial;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
-use super::call_tree::{CUT_OFF, EMPTY};
-use super::table::{FrameIndex, Stacks};
-use super::weights::Weights;
+use crate::call_tree::{CUT_OFF, EMPTY};
+use crate::table::{FrameIndex, Stacks};
+use crate::weights::Weights;
 
 /// What a method costs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -88,7 +88,7 @@ pub fn by_thread(stacks: &Stacks, weights: &Weights) -> Vec<(Option<ThreadSerial
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacks::{CallTree, Frame, Measure, Trace, Weight};
+    use crate::{CallTree, Frame, Measure, Trace, Weight};
     use hprof_format::ids::TraceSerial;
     use hprof_format::model::Line;
     use proptest::prelude::*;
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(&*m2.children[1].name, "A.m3");
     }
 
-    fn own(nodes: &[crate::stacks::Node]) -> u64 {
+    fn own(nodes: &[crate::Node]) -> u64 {
         nodes
             .iter()
             .map(|node| node.own + own(&node.children))

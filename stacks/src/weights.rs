@@ -7,7 +7,7 @@ use hprof_format::ids::TraceSerial;
 use hprof_format::model::CpuKind;
 use serde::Serialize;
 
-use crate::contents::{Contents, SiteRow};
+use crate::tables::{SiteRow, Tables};
 
 /// What is summed up over stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -129,7 +129,7 @@ impl Weights {
     ///
     /// A profiler starts its CPU counts anew after each table, so the tables of a file are added
     /// up. Tables of sites hold all that happened so far, so the last one counts.
-    pub fn of(contents: &Contents, measure: Measure) -> Option<Self> {
+    pub fn of(contents: &(impl Tables + ?Sized), measure: Measure) -> Option<Self> {
         let (total, rows) = match measure {
             Measure::Samples => cpu(contents, CpuKind::Samples),
             Measure::Time => cpu(contents, CpuKind::Times),
@@ -148,8 +148,23 @@ impl Weights {
         })
     }
 
+    /// Scales all costs so that the total becomes another, for comparisons with a longer or shorter
+    /// run.
+    pub fn scale_to(&mut self, total: u64) {
+        if self.total == 0 {
+            return;
+        }
+        let old = u128::from(self.total);
+        for row in &mut self.rows {
+            let scaled = (u128::from(row.value) * u128::from(total) + old / 2) / old;
+            row.value = u64::try_from(scaled).unwrap_or(u64::MAX);
+        }
+        let listed: u64 = self.rows.iter().map(|row| row.value).sum();
+        self.total = total.max(listed);
+    }
+
     /// The first measure that the file has.
-    pub fn first_of(contents: &Contents) -> Option<Self> {
+    pub fn first_of(contents: &(impl Tables + ?Sized)) -> Option<Self> {
         Measure::ALL
             .into_iter()
             .find_map(|measure| Self::of(contents, measure))
@@ -169,9 +184,9 @@ impl Weights {
 
 type Found = Option<(u64, Vec<Weight>)>;
 
-fn cpu(contents: &Contents, kind: CpuKind) -> Found {
+fn cpu(contents: &(impl Tables + ?Sized), kind: CpuKind) -> Found {
     let mut tables = contents
-        .cpu
+        .cpu()
         .iter()
         .filter(|table| table.kind == kind)
         .peekable();
@@ -189,9 +204,9 @@ fn cpu(contents: &Contents, kind: CpuKind) -> Found {
     Some((total, rows))
 }
 
-fn calls(contents: &Contents) -> Found {
+fn calls(contents: &(impl Tables + ?Sized)) -> Found {
     let tables = contents
-        .cpu
+        .cpu()
         .iter()
         .filter(|table| table.kind == CpuKind::Times);
     let rows: Vec<Weight> = tables
@@ -207,8 +222,8 @@ fn calls(contents: &Contents) -> Found {
     (!rows.is_empty()).then_some((0, rows))
 }
 
-fn sites(contents: &Contents, value: impl Fn(&SiteRow) -> u64) -> Found {
-    let table = contents.sites.last()?;
+fn sites(contents: &(impl Tables + ?Sized), value: impl Fn(&SiteRow) -> u64) -> Found {
+    let table = contents.sites().last()?;
     let rows = table.rows.iter().map(|row| Weight {
         trace: row.trace,
         value: value(row),
@@ -218,18 +233,18 @@ fn sites(contents: &Contents, value: impl Fn(&SiteRow) -> u64) -> Found {
     Some((total, rows.collect()))
 }
 
-fn contention(contents: &Contents) -> Found {
-    if contents.monitors.is_empty() {
+fn contention(contents: &(impl Tables + ?Sized)) -> Found {
+    if contents.monitors().is_empty() {
         return None;
     }
-    let rows = contents.monitors.iter().flat_map(|table| &table.rows);
+    let rows = contents.monitors().iter().flat_map(|table| &table.rows);
     let rows = rows.map(|row| Weight {
         trace: row.trace,
         value: row.millis,
         class: Some(row.class_name.clone()),
     });
     let total = contents
-        .monitors
+        .monitors()
         .iter()
         .map(|table| table.total_millis)
         .sum();

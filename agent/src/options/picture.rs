@@ -1,0 +1,102 @@
+//! Output files that are pictures, or files for other viewers.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The default of `depth` for pictures, which four frames would leave without a bottom.
+pub const PICTURE_DEPTH: u32 = 64;
+
+/// The default of `cutoff` for pictures of counted calls, of which most paths cost nothing. For
+/// other pictures it is 0.
+pub const PICTURE_CALLS_CUTOFF: f64 = 0.000_001;
+
+/// What an output file becomes by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picture {
+    /// A page with flame graphs and tables: `.html`.
+    Html,
+    /// A flame graph: `.svg`.
+    Svg,
+    /// Lines of stacks for flame graph tools: `.collapsed`, `.folded`.
+    Collapsed,
+    /// Gzipped Protocol Buffers for pprof: `.pb.gz`, `.pprof`.
+    Pprof,
+    /// JSON for speedscope: `.speedscope.json`.
+    Speedscope,
+}
+
+/// The ends of names.
+pub const ENDS: [(&str, Picture); 8] = [
+    (".html", Picture::Html),
+    (".htm", Picture::Html),
+    (".svg", Picture::Svg),
+    (".collapsed", Picture::Collapsed),
+    (".folded", Picture::Collapsed),
+    (".pb.gz", Picture::Pprof),
+    (".pprof", Picture::Pprof),
+    (".speedscope.json", Picture::Speedscope),
+];
+
+impl Picture {
+    /// What the name of a file asks for.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Option<Self> {
+        split(path).map(|(_, _, picture)| picture)
+    }
+}
+
+/// A name without its end, the end, and what that means.
+fn split(path: &Path) -> Option<(String, String, Picture)> {
+    let name = path.file_name()?.to_str()?;
+    let (end, picture) = ENDS.into_iter().find(|(end, _)| {
+        name.len() > end.len()
+            && name
+                .get(name.len() - end.len()..)
+                .is_some_and(|found| found.eq_ignore_ascii_case(end))
+    })?;
+    let (stem, end) = name.split_at(name.len() - end.len());
+    Some((stem.to_owned(), end.to_owned(), picture))
+}
+
+/// The name that `force=n` takes when a picture of the name `path` exists already: `cpu.html`
+/// becomes `cpu.9128.html`.
+#[must_use]
+pub fn unique_picture_name(path: &Path, pid: u32) -> PathBuf {
+    match split(path) {
+        Some((stem, end, _)) => path.with_file_name(format!("{stem}.{pid}{end}")),
+        None => {
+            let mut name = OsString::from(path);
+            name.push(format!(".{pid}"));
+            name.into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_pictures() {
+        for (name, picture) in [
+            ("a.html", Some(Picture::Html)),
+            ("d/a.b.SVG", Some(Picture::Svg)),
+            ("a.collapsed", Some(Picture::Collapsed)),
+            ("a.pb.gz", Some(Picture::Pprof)),
+            ("a.speedscope.json", Some(Picture::Speedscope)),
+            ("a.json", None),
+            ("java.hprof.txt", None),
+            (".svg", None),
+            ("a.svg/b", None),
+        ] {
+            assert_eq!(Picture::of_name(Path::new(name)), picture, "{name}");
+        }
+    }
+
+    #[test]
+    fn another_name_keeps_its_end() {
+        let unique = |name: &str| unique_picture_name(Path::new(name), 77);
+        assert_eq!(unique("d.x/a.pb.gz"), Path::new("d.x/a.77.pb.gz"));
+        assert_eq!(unique("a.SVG"), Path::new("a.77.SVG"));
+    }
+}

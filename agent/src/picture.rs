@@ -1,0 +1,440 @@
+//! Profiles as pictures: `file=cpu.html` and its like.
+//!
+//! A picture needs the whole profile, so [`Recorder`] keeps what is written to it. Of traces that
+//! are, each once, those that the agent's own tables hold anyway.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use hprof_format::ids::{ThreadSerial, TraceSerial};
+use hprof_format::model::{
+    CpuKind, Header, HeapClass, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapRoot,
+    HeapSummary, HeapTotals, MonitorDump, OldCpuRow, SiteOrder, ThreadStart, Trace,
+};
+use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
+use hprof_format::writer::{HeapWriter, InnermostMethod, MonitorWriter, ProfileWriter};
+use hprof_stacks::pictures::flame_graph::Drawing;
+use hprof_stacks::pictures::page::{Legend, Panel};
+use hprof_stacks::pictures::profile::{Profile, View, all_weights};
+use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
+use hprof_stacks::{
+    CpuRow, CpuTable, Frame, MonitorRow, MonitorTable, OldCpuRow as OldCpu, SiteRow, SiteTable,
+    Stacks, Tables,
+};
+
+use crate::options::Picture;
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// CPU use of one kind, dumps added up.
+#[derive(Default)]
+struct CpuSum {
+    total: u64,
+    /// Cost and calls by trace.
+    rows: BTreeMap<TraceSerial, (u64, u64)>,
+}
+
+/// Waiting for monitors, dumps added up.
+#[derive(Default)]
+struct MonitorSum {
+    total: u64,
+    /// Nanoseconds and the number of waits by trace and class.
+    rows: BTreeMap<(TraceSerial, Box<str>), (u64, u64)>,
+}
+
+/// Keeps a profile until it is drawn.
+#[derive(Default)]
+pub struct Recorder {
+    stacks: Stacks,
+    /// The threads that traces name, or may come to name.
+    threads: BTreeMap<ThreadSerial, Box<str>>,
+    keeps_threads: bool,
+    samples: Option<CpuSum>,
+    times: Option<CpuSum>,
+    monitors: Option<MonitorSum>,
+    /// A table of sites holds all since the start, so only the last counts.
+    sites: Option<SiteTable>,
+    remarks: Vec<String>,
+    /// The remarks are those of a dump that is over.
+    are_remarks_old: bool,
+}
+
+/// The tables of a [`Recorder`] at one moment.
+#[derive(Default)]
+struct Snapshot {
+    cpu: Vec<CpuTable>,
+    sites: Vec<SiteTable>,
+    monitors: Vec<MonitorTable>,
+}
+
+impl Tables for Snapshot {
+    fn cpu(&self) -> &[CpuTable] {
+        &self.cpu
+    }
+
+    fn sites(&self) -> &[SiteTable] {
+        &self.sites
+    }
+
+    fn monitors(&self) -> &[MonitorTable] {
+        &self.monitors
+    }
+
+    fn old_cpu(&self) -> &[OldCpu] {
+        &[]
+    }
+}
+
+impl Recorder {
+    /// An empty profile. `keeps_threads` tells that traces will name their threads.
+    pub fn new(keeps_threads: bool) -> Self {
+        Self {
+            keeps_threads,
+            ..Self::default()
+        }
+    }
+
+    /// Draws all that was written so far.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn draw(&mut self, picture: Picture, path: &Path, out: &mut dyn Write) -> io::Result<()> {
+        self.are_remarks_old = true;
+        let title = path.file_name().map(|name| name.to_string_lossy());
+        let title = title.unwrap_or_default();
+        let thread_name = |serial: ThreadSerial| self.threads.get(&serial).map(|n| n.to_string());
+        let profile = Profile {
+            title: &title,
+            stacks: &self.stacks,
+            weights: all_weights(&self.snapshot()),
+            thread_name: &thread_name,
+            remarks: &self.remarks,
+        };
+        match picture {
+            Picture::Pprof => pprof::write(&profile, out),
+            Picture::Speedscope => {
+                serde_json::to_writer(out, &speedscope::document(&profile)).map_err(Into::into)
+            }
+            Picture::Html => {
+                let panels: Vec<Panel> = profile
+                    .views(false)
+                    .iter()
+                    .map(|view| Panel::of(view, &Drawing::default()))
+                    .collect::<io::Result<_>>()?;
+                let page = page::html(&title, &panels, &self.remarks, Legend::Kinds);
+                out.write_all(page.as_bytes())
+            }
+            Picture::Svg => match profile.views(false).first() {
+                Some(view) => {
+                    let drawing = Drawing::of(view, &title, &self.remarks);
+                    out.write_all(flame_graph::svg(view, &drawing)?.as_bytes())
+                }
+                None => out.write_all(flame_graph::empty(&title).as_bytes()),
+            },
+            Picture::Collapsed => {
+                let views: Vec<View> = profile.views(false);
+                let lines = views.first().map(|view| collapsed::lines(&view.tree));
+                for line in lines.unwrap_or_default() {
+                    writeln!(out, "{line}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let cpu = [
+            (CpuKind::Samples, &self.samples, 1),
+            (CpuKind::Times, &self.times, NANOS_PER_MILLI),
+        ];
+        let cpu = cpu.into_iter().filter_map(|(kind, sum, unit)| {
+            let sum = sum.as_ref()?;
+            let rows = sum.rows.iter().map(|(&trace, &(cost, calls))| CpuRow {
+                trace,
+                cost: rounded(cost, unit),
+                calls: (kind == CpuKind::Times).then_some(calls),
+            });
+            Some(CpuTable {
+                kind,
+                total: rounded(sum.total, unit),
+                rows: rows.collect(),
+            })
+        });
+        let monitors = self.monitors.iter().map(|sum| {
+            let rows = sum
+                .rows
+                .iter()
+                .map(|((trace, class), &(nanos, count))| MonitorRow {
+                    trace: *trace,
+                    class_name: class.clone(),
+                    count,
+                    millis: rounded(nanos, NANOS_PER_MILLI),
+                });
+            MonitorTable {
+                total_millis: rounded(sum.total, NANOS_PER_MILLI),
+                rows: rows.collect(),
+            }
+        });
+        Snapshot {
+            cpu: cpu.collect(),
+            sites: self.sites.iter().cloned().collect(),
+            monitors: monitors.collect(),
+        }
+    }
+}
+
+/// A cost in larger units.
+fn rounded(cost: u64, unit: u64) -> u64 {
+    cost.saturating_add(unit / 2) / unit
+}
+
+impl ProfileWriter for Recorder {
+    fn begin(&mut self, _header: &Header<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_time(&mut self, _micros_since_creation: u64) {}
+
+    fn thread_start(&mut self, thread: &ThreadStart<'_>) -> io::Result<()> {
+        if self.keeps_threads {
+            self.threads.insert(thread.serial, thread.name.into());
+        }
+        Ok(())
+    }
+
+    fn thread_end(&mut self, _thread: ThreadSerial) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn trace(&mut self, trace: &Trace<'_>) -> io::Result<()> {
+        if self.has_trace(trace.serial) {
+            return Ok(());
+        }
+        let frames = trace.frames.iter().map(|frame| {
+            self.stacks.intern(Frame {
+                class_name: frame.class_name.into(),
+                method: frame.method.into(),
+                source_file: frame.source_file.map(Into::into),
+                line: frame.line,
+            })
+        });
+        let frames = frames.collect();
+        let thread = trace.thread;
+        self.stacks
+            .add(trace.serial, hprof_stacks::Trace { thread, frames });
+        Ok(())
+    }
+
+    fn has_trace(&self, serial: TraceSerial) -> bool {
+        self.stacks.trace(serial).is_some()
+    }
+
+    fn cpu_table(
+        &mut self,
+        table: &RankedCpuTable,
+        _ctime: &str,
+        _innermost: InnermostMethod<'_>,
+    ) -> io::Result<()> {
+        let sum = match table.kind() {
+            CpuKind::Samples => &mut self.samples,
+            CpuKind::Times => &mut self.times,
+        };
+        let sum = sum.get_or_insert_default();
+        sum.total = sum.total.saturating_add(table.total());
+        for ranked in table.rows() {
+            let row = sum.rows.entry(ranked.row.trace).or_default();
+            row.0 = row.0.saturating_add(ranked.row.cost);
+            row.1 = row.1.saturating_add(ranked.row.count);
+        }
+        Ok(())
+    }
+
+    fn old_cpu_table(&mut self, _rows: &[OldCpuRow<'_>]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn comment(&mut self, text: &str) -> io::Result<()> {
+        if std::mem::take(&mut self.are_remarks_old) {
+            self.remarks.clear();
+        }
+        self.remarks.extend(text.lines().map(str::to_owned));
+        Ok(())
+    }
+
+    fn mark(&mut self, _text: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MonitorWriter for Recorder {
+    fn wait(&mut self, _: &str, _: u64, _: ThreadSerial) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn waited(&mut self, _: &str, _: u64, _: ThreadSerial) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn monitor_dump(&mut self, _dump: &MonitorDump<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn monitor_table(&mut self, table: &RankedMonitorTable<'_>, _ctime: &str) -> io::Result<()> {
+        let sum = self.monitors.get_or_insert_default();
+        sum.total = sum.total.saturating_add(table.total_nanos());
+        for ranked in table.rows() {
+            let key = (ranked.row.trace, ranked.row.class_name.into());
+            let row = sum.rows.entry(key).or_default();
+            row.0 = row.0.saturating_add(ranked.row.nanos);
+            row.1 = row.1.saturating_add(ranked.row.count);
+        }
+        Ok(())
+    }
+}
+
+/// Objects are not drawn; the options do not allow a heap dump here.
+impl HeapWriter for Recorder {
+    fn site_table(&mut self, table: &RankedSiteTable<'_>, _ctime: &str) -> io::Result<()> {
+        let row = |row: &hprof_format::model::SiteRow<'_>| SiteRow {
+            trace: row.trace,
+            class_name: row.class_name.into(),
+            live_bytes: row.live_bytes,
+            live_objects: row.live_objects,
+            allocated_bytes: row.allocated_bytes,
+            allocated_objects: row.allocated_objects,
+        };
+        let totals = table.totals();
+        self.sites = Some(SiteTable {
+            order: SiteOrder::LiveBytes,
+            totals: Some(SiteRow {
+                trace: TraceSerial::SYSTEM,
+                class_name: Box::default(),
+                live_bytes: totals.live_bytes,
+                live_objects: totals.live_objects,
+                allocated_bytes: totals.allocated_bytes,
+                allocated_objects: totals.allocated_objects,
+            }),
+            rows: table.rows().iter().map(|ranked| row(&ranked.row)).collect(),
+        });
+        Ok(())
+    }
+
+    fn heap_summary(&mut self, _summary: &HeapSummary) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_class_names(&mut self, _class: &HeapClass<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_begin(&mut self, _totals: &HeapTotals, _ctime: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_root(&mut self, _root: &HeapRoot<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_instance(&mut self, _instance: &HeapInstance<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_object_array(&mut self, _array: &HeapObjectArray<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_primitive_array(&mut self, _array: &HeapPrimitiveArray<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_encoded(&mut self, _length: u32) -> io::Result<&mut dyn Write> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn heap_class(&mut self, _class: &HeapClass<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn heap_end(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hprof_format::ids::ObjectId;
+    use hprof_format::model::{CpuRow as Row, CpuTable as Table, Frame as ModelFrame, Line};
+
+    fn recorder() -> Recorder {
+        let mut recorder = Recorder::new(false);
+        let frame = |method| ModelFrame {
+            class_name: "App",
+            class_id: ObjectId::NULL,
+            method,
+            signature: "()V",
+            source_file: None,
+            line: Line::Unknown,
+        };
+        recorder
+            .trace(&Trace {
+                serial: TraceSerial::new(300_001),
+                thread: None,
+                frames: &[frame("hot"), frame("main")],
+            })
+            .unwrap();
+        recorder
+    }
+
+    fn add_samples(recorder: &mut Recorder, cost: u64) {
+        let rows = [Row {
+            cost,
+            count: cost,
+            trace: TraceSerial::new(300_001),
+        }];
+        let table = Table {
+            kind: CpuKind::Samples,
+            total: cost + 1,
+            rows: &rows,
+        };
+        let table = RankedCpuTable::new(&table, 0.0);
+        recorder.cpu_table(&table, "", &|_| None).unwrap();
+    }
+
+    fn drawn(recorder: &mut Recorder, picture: Picture) -> String {
+        let mut out = Vec::new();
+        recorder
+            .draw(picture, Path::new("d/cpu.x"), &mut out)
+            .unwrap();
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn dumps_add_up_and_the_last_remarks_count() {
+        let mut recorder = recorder();
+        add_samples(&mut recorder, 3);
+        recorder.comment("remark=one").unwrap();
+        assert!(drawn(&mut recorder, Picture::Html).contains("remark=one"));
+        add_samples(&mut recorder, 4);
+        recorder.comment("remark=two").unwrap();
+        let lines = drawn(&mut recorder, Picture::Collapsed);
+        assert_eq!(lines, "App.main;App.hot 7\n<below the cutoff> 2\n");
+        let page = drawn(&mut recorder, Picture::Html);
+        assert!(page.contains("remark=two") && !page.contains("remark=one"));
+    }
+
+    #[test]
+    fn a_profile_without_samples_is_a_file_all_the_same() {
+        let mut recorder = recorder();
+        assert_eq!(drawn(&mut recorder, Picture::Collapsed), "");
+        assert!(drawn(&mut recorder, Picture::Svg).contains("<svg"));
+        assert!(drawn(&mut recorder, Picture::Html).contains("<html"));
+        assert!(drawn(&mut recorder, Picture::Speedscope).starts_with('{'));
+        assert!(!drawn(&mut recorder, Picture::Pprof).is_empty());
+    }
+}

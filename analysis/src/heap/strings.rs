@@ -1,0 +1,361 @@
+//! Strings by content: how many there are of each, and what the spare ones take.
+//!
+//! A `java.lang.String` holds its characters in a `char[]`, or since JDK 9 in a `byte[]` of Latin-1
+//! or UTF-16 units, told by its field `coder` (JEP 254). Up to JDK 6, and on early Android, it may be
+//! a part of a longer array, told by `offset` and `count`.
+
+use std::cmp::Reverse;
+use std::hash::{DefaultHasher, Hasher};
+
+use hprof_format::binary::{BasicType, SubRecord};
+use hprof_format::ids::ObjectId;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::histogram::layout;
+use super::layout::{Layout, Sizes};
+use super::objects::{HeapFile, number};
+
+/// Strings of one content.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct StringGroup {
+    /// Strings.
+    pub strings: u64,
+    /// The arrays that hold their characters; fewer if strings share them.
+    pub arrays: u64,
+    /// The room that strings and arrays take, in bytes.
+    pub bytes: u64,
+    /// What all but one string and its array take.
+    pub waste: u64,
+    /// UTF-16 units of one string.
+    pub length: u64,
+    /// The beginning of the text.
+    pub text: String,
+}
+
+/// All strings of a dump.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct StringReport {
+    /// Strings.
+    pub strings: u64,
+    /// The arrays that hold their characters.
+    pub arrays: u64,
+    /// The room that strings and arrays take, in bytes.
+    pub bytes: u64,
+    /// Different contents.
+    pub contents: u64,
+    /// What duplicates take: all strings and arrays but one of each content.
+    pub waste: u64,
+    /// Strings of one byte per character.
+    pub latin1: u64,
+    /// Strings of two bytes per character.
+    pub utf16: u64,
+    /// Strings of two bytes per character that one byte would do for.
+    pub could_be_latin1: u64,
+    /// Strings without characters in the dump, such as ones of a null array.
+    pub without_value: u64,
+    /// The contents, those of most waste first, then the longest.
+    pub groups: Vec<StringGroup>,
+}
+
+/// A part of an array that strings use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Use {
+    array: ObjectId,
+    /// Units before the first and units in all.
+    part: Option<(u32, u32)>,
+    is_utf16: bool,
+}
+
+/// The contents are told apart by 128 bits of hash, so that they need not be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key(u64, u64);
+
+struct Counted {
+    group: StringGroup,
+    /// The bytes of one string with its array.
+    one: u64,
+}
+
+/// Where the fields of class `java.lang.String` are.
+struct StringClass {
+    class: ObjectId,
+    value: usize,
+    coder: Option<usize>,
+    part: Option<(usize, usize)>,
+    shallow: u64,
+}
+
+/// Counts the strings of a dump by content, or only those that contain the text `wanted`; of each
+/// group at most `preview` characters of text are kept.
+pub fn strings(heap: &HeapFile<'_>, preview: usize, wanted: Option<&str>) -> StringReport {
+    let (layout, _) = layout(heap.contents(), &heap.dump().census);
+    let mut report = StringReport::default();
+    let classes = string_classes(heap, &layout);
+    let mut uses: FxHashMap<Use, (u64, u64)> = FxHashMap::default();
+    let id = heap.id_size().bytes();
+    heap.walk(|sub_record| {
+        let SubRecord::Instance { class, values, .. } = sub_record else {
+            return true;
+        };
+        let Some(string) = classes.iter().find(|string| string.class == *class) else {
+            return true;
+        };
+        let int = |at: usize| values.get(at..at + 4).map(|bytes| number(bytes) as u32);
+        let array = values.get(string.value..string.value + id).map(number);
+        match array {
+            Some(array) if array != 0 => {
+                let coder = string.coder.and_then(|at| values.get(at));
+                let part = string
+                    .part
+                    .and_then(|(offset, count)| Some((int(offset)?, int(count)?)));
+                let key = Use {
+                    array: ObjectId::new(array),
+                    part,
+                    is_utf16: coder.is_some_and(|&coder| coder == 1),
+                };
+                let count = uses.entry(key).or_default();
+                *count = (count.0 + 1, string.shallow);
+            }
+            _ => report.without_value += 1,
+        }
+        true
+    });
+    // Nearly all arrays are used by one string.
+    let mut by_array: Vec<(Use, (u64, u64))> = uses.into_iter().collect();
+    by_array.sort_unstable();
+    let mut groups: FxHashMap<Key, Counted> = FxHashMap::default();
+    heap.walk(|sub_record| {
+        let SubRecord::PrimitiveArray {
+            array,
+            element,
+            values,
+            ..
+        } = sub_record
+        else {
+            return true;
+        };
+        let first = by_array.partition_point(|(used, _)| used.array < *array);
+        let users = by_array[first..].iter();
+        let mut shared = false;
+        for (used, (strings, shallow)) in users.take_while(|(used, _)| used.array == *array) {
+            let Some(text) = Text::of(*element, values, used) else {
+                report.without_value += strings;
+                continue;
+            };
+            if wanted.is_some_and(|wanted| !text.decode(usize::MAX).contains(wanted)) {
+                continue;
+            }
+            // An array whose parts are different strings counts for the first of them.
+            let array_bytes = match std::mem::replace(&mut shared, true) {
+                false => layout.primitive_array(values.len() as u64),
+                true => 0,
+            };
+            report.count_encoding(&text, *strings);
+            let counted = groups.entry(text.key()).or_insert_with(|| Counted {
+                group: StringGroup {
+                    length: text.length(),
+                    text: text.decode(preview),
+                    ..StringGroup::default()
+                },
+                one: shallow + array_bytes,
+            });
+            counted.group.strings += strings;
+            counted.group.arrays += u64::from(array_bytes > 0);
+            counted.group.bytes += strings * shallow + array_bytes;
+        }
+        true
+    });
+    report.finish(groups)
+}
+
+impl StringReport {
+    fn count_encoding(&mut self, text: &Text<'_>, strings: u64) {
+        match text {
+            Text::Latin1(_) => self.latin1 += strings,
+            Text::Utf16 { .. } => {
+                self.utf16 += strings;
+                self.could_be_latin1 += if text.is_narrow() { strings } else { 0 };
+            }
+        }
+    }
+
+    fn finish(mut self, groups: FxHashMap<Key, Counted>) -> Self {
+        self.contents = groups.len() as u64;
+        self.groups = groups
+            .into_values()
+            .map(|Counted { group, one }| StringGroup {
+                waste: group.bytes.saturating_sub(one),
+                ..group
+            })
+            .collect();
+        for group in &self.groups {
+            self.strings += group.strings;
+            self.arrays += group.arrays;
+            self.bytes += group.bytes;
+            self.waste += group.waste;
+        }
+        self.groups.sort_by(|a, b| {
+            let key = |group: &StringGroup| Reverse((group.waste, group.bytes, group.strings));
+            key(a).cmp(&key(b)).then_with(|| a.text.cmp(&b.text))
+        });
+        self
+    }
+}
+
+/// All classes of the name; there is one but on Android, where dumps were seen with two.
+fn string_classes(heap: &HeapFile<'_>, layout: &Layout) -> Vec<StringClass> {
+    let census = &heap.dump().census;
+    let is_android = heap.contents().format.is_android();
+    let mut sizes = Sizes::new(*layout, is_android, &census.shapes);
+    let names = &heap.contents().names;
+    let mut classes: Vec<ObjectId> = census.shapes.keys().copied().collect();
+    classes.retain(|&class| {
+        names
+            .class(class)
+            .is_some_and(|name| name == "java.lang.String")
+    });
+    let offset = |class, name, kind| heap.offset_of(class, name, kind);
+    let described = classes.into_iter().filter_map(|class| {
+        let count = offset(class, "count", BasicType::Int);
+        Some(StringClass {
+            class,
+            value: offset(class, "value", BasicType::Object)?,
+            coder: offset(class, "coder", BasicType::Byte),
+            part: offset(class, "offset", BasicType::Int).zip(count),
+            shallow: sizes.instance(class).unwrap_or(0),
+        })
+    });
+    described.collect()
+}
+
+/// The characters of a string.
+enum Text<'a> {
+    Latin1(&'a [u8]),
+    Utf16 {
+        units: &'a [u8],
+        is_big_endian: bool,
+    },
+}
+
+impl<'a> Text<'a> {
+    fn of(element: BasicType, values: &'a [u8], used: &Use) -> Option<Self> {
+        let slice = |width: usize| match used.part {
+            None => Some(values),
+            Some((offset, count)) => {
+                let start = width.checked_mul(offset as usize)?;
+                values.get(start..start.checked_add(width.checked_mul(count as usize)?)?)
+            }
+        };
+        match element {
+            BasicType::Char => Some(Self::Utf16 {
+                units: slice(2)?,
+                is_big_endian: true,
+            }),
+            // In the byte order of the VM, which the file does not tell; all of today's are
+            // little-endian.
+            BasicType::Byte if used.is_utf16 => Some(Self::Utf16 {
+                units: slice(2)?,
+                is_big_endian: false,
+            }),
+            BasicType::Byte => Some(Self::Latin1(slice(1)?)),
+            _ => None,
+        }
+    }
+
+    fn units(&self) -> impl Iterator<Item = u16> + '_ {
+        let (bytes, width, is_big_endian) = match *self {
+            Self::Latin1(bytes) => (bytes, 1, true),
+            Self::Utf16 {
+                units,
+                is_big_endian,
+            } => (units, 2, is_big_endian),
+        };
+        bytes.chunks_exact(width).map(move |unit| match *unit {
+            [low] => u16::from(low),
+            [first, second] if is_big_endian => u16::from_be_bytes([first, second]),
+            [first, second] => u16::from_le_bytes([first, second]),
+            _ => 0,
+        })
+    }
+
+    fn length(&self) -> u64 {
+        match self {
+            Self::Latin1(bytes) => bytes.len() as u64,
+            Self::Utf16 { units, .. } => units.len() as u64 / 2,
+        }
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.units().all(|unit| unit < 256)
+    }
+
+    /// Equal for equal texts, whatever their encoding.
+    fn key(&self) -> Key {
+        let mut hashers = [DefaultHasher::new(), DefaultHasher::new()];
+        hashers[1].write_u8(1);
+        let mut block = Vec::with_capacity(512);
+        let mut flush = |block: &mut Vec<u8>| {
+            for hasher in &mut hashers {
+                hasher.write(block);
+            }
+            block.clear();
+        };
+        for unit in self.units() {
+            block.extend_from_slice(&unit.to_le_bytes());
+            if block.len() == 512 {
+                flush(&mut block);
+            }
+        }
+        flush(&mut block);
+        let [first, second] = hashers;
+        Key(first.finish(), second.finish())
+    }
+
+    fn decode(&self, characters: usize) -> String {
+        char::decode_utf16(self.units())
+            .take(characters)
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn key(text: &str, as_chars: bool) -> Key {
+        let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let latin1: Vec<u8> = text.chars().map(|c| c as u8).collect();
+        let text = match as_chars {
+            true => Text::Utf16 {
+                units: &units,
+                is_big_endian: true,
+            },
+            false => Text::Latin1(&latin1),
+        };
+        text.key()
+    }
+
+    proptest! {
+        #[test]
+        fn equal_texts_have_equal_keys_in_every_encoding(text in "[\\x00-\\xff]{0,600}", other in "\\PC{0,9}") {
+            prop_assert_eq!(key(&text, true), key(&text, false));
+            prop_assert_eq!(key(&text, true) == key(&other, true), text == other);
+            let units: Vec<u8> = other.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let wide = Text::Utf16 { units: &units, is_big_endian: false };
+            prop_assert_eq!(wide.decode(usize::MAX), other);
+        }
+
+        #[test]
+        fn parts_of_arrays_are_looked_at_only(values in prop::collection::vec(any::<u8>(), 0..40), offset: u32, count in 0u32..30) {
+            let used = Use { array: ObjectId::new(1), part: Some((offset % 64, count)), is_utf16: false };
+            for element in BasicType::ALL {
+                if let Some(text) = Text::of(element, &values, &used) {
+                    prop_assert_eq!(text.length(), u64::from(count));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Files that other programs read, and pictures of heap dumps.
+
+mod csv;
+mod firefox;
+mod hprof;
+mod json;
+mod views;
+
+pub use csv::csv;
+pub use firefox::firefox;
+pub use hprof::hprof;
+pub use json::json;
+pub use views::{heap_view, old_callees, old_view, readable};

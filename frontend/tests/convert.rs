@@ -1,0 +1,495 @@
+//! `convert`: every output is read back by something that knows its format.
+
+mod support;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use prost::Message;
+use serde_json::Value;
+use support::{Scene, data, run, stderr, stdout};
+
+/// Converts a file of the test data, and gives what was made.
+fn convert(file: &str, name: &str, more: &[&str]) -> Vec<u8> {
+    let scene = Scene::new();
+    let file = data(file);
+    let mut arguments = vec!["convert", &file, "-o", name];
+    arguments.extend(more);
+    let output = run(&mut scene.hprof_rs(&arguments), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    fs::read(scene.path(name)).expect("the output")
+}
+
+fn text(file: &str, name: &str, more: &[&str]) -> String {
+    String::from_utf8(convert(file, name, more)).expect("UTF-8")
+}
+
+fn samples(file: &str, measure: &str) -> u64 {
+    let output = run(
+        &mut Scene::new().hprof_rs(&["samples", "--json", "--measure", measure, &data(file)]),
+        "",
+    );
+    let value: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    value["total"].as_u64().expect("a total")
+}
+
+const PROFILES: [&str; 6] = [
+    "cpu-samples.txt",
+    "cpu-samples-thread.txt",
+    "cpu-samples-b.hprof",
+    "cpu-times-thread.txt",
+    "heap-sites-thread.txt",
+    "monitor-time.txt",
+];
+
+#[test]
+fn collapsed_stacks_hold_all_costs() {
+    for file in PROFILES {
+        let measure = first_measure(file);
+        let lines = text(file, "p.collapsed", &[]);
+        let sum: u64 = lines
+            .lines()
+            .map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap())
+            .sum();
+        assert_eq!(sum, samples(file, measure), "{file}");
+    }
+}
+
+fn first_measure(file: &str) -> &'static str {
+    match file {
+        "cpu-times-thread.txt" => "time",
+        "heap-sites-thread.txt" => "live-bytes",
+        "monitor-time.txt" => "contention",
+        _ => "samples",
+    }
+}
+
+#[test]
+fn pictures_and_pages_need_nothing_else() {
+    for file in PROFILES {
+        for name in ["p.svg", "p.html"] {
+            let made = text(file, name, &[]);
+            for link in [
+                " src=",
+                "href=\"http",
+                "href=&quot;http",
+                "url(http",
+                "@import",
+                "fetch(",
+            ] {
+                assert!(!made.contains(link), "{file} as {name} has {link}");
+            }
+            assert!(made.contains("prefers-color-scheme"), "no dark colours");
+        }
+    }
+    let page = text("heap-sites-thread.txt", "p.html", &[]);
+    assert_eq!(page.matches("<iframe").count(), 4, "live and allocated");
+    let one = text(
+        "heap-sites-thread.txt",
+        "p.html",
+        &["--measure", "allocated-objects"],
+    );
+    assert_eq!(one.matches("<iframe").count(), 1);
+    let titled = text(
+        "cpu-samples.txt",
+        "p.svg",
+        &["--title", "a < b", "--icicle"],
+    );
+    assert!(titled.contains("a &lt; b"));
+}
+
+#[test]
+fn heap_dumps_become_pictures_and_tables() {
+    let page = text("hprof-32.bin", "heap.html", &[]);
+    assert!(page.contains("Heap by package and class") && page.contains("java.lang.String"));
+    // The file has allocation sites too.
+    assert!(page.contains("Allocated bytes"));
+    let lines = text("hprof-32.bin", "heap.collapsed", &["--heap"]);
+    assert!(lines.contains("java;lang;java.lang.String "), "{lines}");
+    let made = convert("hprof-32.bin", "heap.csv", &["--heap"]);
+    let mut table = csv::Reader::from_reader(&made[..]);
+    let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    assert!(rows.iter().any(|row| &row[0] == "java.lang.String"));
+    let scene = Scene::new();
+    let output = run(
+        &mut scene.hprof_rs(&[
+            "convert",
+            "--heap",
+            &data("hprof-32.bin"),
+            "-o",
+            "heap.pprof",
+        ]),
+        "",
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("its heap dump can become"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+fn lines_of(file: &str) -> std::io::Cursor<Vec<u8>> {
+    std::io::Cursor::new(convert(file, "p.csv", &[]))
+}
+
+#[test]
+fn csv_has_a_column_for_each_measure() {
+    let mut table = csv::Reader::from_reader(lines_of("heap-sites-thread.txt"));
+    let head: Vec<String> = table.headers().unwrap().iter().map(str::to_owned).collect();
+    let at = |name: &str| head.iter().position(|column| column == name).unwrap();
+    let sums: HashMap<&str, u64> = ["live-bytes", "allocated-objects"]
+        .map(|name| (name, at(name)))
+        .into_iter()
+        .map(|(name, column)| {
+            let mut table = csv::Reader::from_reader(lines_of("heap-sites-thread.txt"));
+            let sum = table
+                .records()
+                .map(|row| row.unwrap()[column].parse::<u64>().unwrap())
+                .sum();
+            (name, sum)
+        })
+        .collect();
+    for (name, sum) in sums {
+        assert_eq!(sum, samples("heap-sites-thread.txt", name), "{name}");
+    }
+    let stacks = table
+        .records()
+        .map(|row| row.unwrap()[at("stack")].to_owned());
+    assert!(
+        stacks
+            .into_iter()
+            .any(|stack| stack.ends_with("Alloc.main"))
+    );
+}
+
+/// The messages of pprof's `proto/profile.proto`, read by a library that the writer does not use.
+mod pprof {
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Profile {
+        #[prost(message, repeated, tag = "1")]
+        pub sample_type: Vec<ValueType>,
+        #[prost(message, repeated, tag = "2")]
+        pub sample: Vec<Sample>,
+        #[prost(message, repeated, tag = "4")]
+        pub location: Vec<Location>,
+        #[prost(message, repeated, tag = "5")]
+        pub function: Vec<Function>,
+        #[prost(string, repeated, tag = "6")]
+        pub string_table: Vec<String>,
+        #[prost(int64, repeated, tag = "13")]
+        pub comment: Vec<i64>,
+        #[prost(int64, tag = "14")]
+        pub default_sample_type: i64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct ValueType {
+        #[prost(int64, tag = "1")]
+        pub kind: i64,
+        #[prost(int64, tag = "2")]
+        pub unit: i64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Sample {
+        #[prost(uint64, repeated, tag = "1")]
+        pub location_id: Vec<u64>,
+        #[prost(int64, repeated, tag = "2")]
+        pub value: Vec<i64>,
+        #[prost(message, repeated, tag = "3")]
+        pub label: Vec<Label>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Label {
+        #[prost(int64, tag = "1")]
+        pub key: i64,
+        #[prost(int64, tag = "2")]
+        pub text: i64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Location {
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        #[prost(message, repeated, tag = "4")]
+        pub line: Vec<Line>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Line {
+        #[prost(uint64, tag = "1")]
+        pub function_id: u64,
+        #[prost(int64, tag = "2")]
+        pub line: i64,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Function {
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        #[prost(int64, tag = "2")]
+        pub name: i64,
+        #[prost(int64, tag = "3")]
+        pub system_name: i64,
+        #[prost(int64, tag = "4")]
+        pub filename: i64,
+    }
+}
+
+#[test]
+fn pprof_files_say_what_the_profile_says() {
+    for file in PROFILES {
+        let packed = convert(file, "p.pb.gz", &[]);
+        let mut bytes = Vec::new();
+        GzDecoder::new(&packed[..]).read_to_end(&mut bytes).unwrap();
+        let profile = pprof::Profile::decode(&bytes[..]).unwrap();
+        assert_eq!(profile.string_table[0], "");
+        let text = |index: i64| profile.string_table[index as usize].as_str();
+        let functions: HashMap<u64, &str> = profile
+            .function
+            .iter()
+            .map(|function| (function.id, text(function.name)))
+            .collect();
+        let locations: HashMap<u64, &str> = profile
+            .location
+            .iter()
+            .map(|location| (location.id, functions[&location.line[0].function_id]))
+            .collect();
+        assert_eq!(locations.len(), profile.location.len(), "ids differ");
+        assert!(!locations.contains_key(&0) && !functions.contains_key(&0));
+        let first = profile.sample_type[0].kind;
+        assert_eq!(profile.default_sample_type, first);
+        let sum: i64 = profile.sample.iter().map(|sample| sample.value[0]).sum();
+        assert_eq!(sum as u64, samples(file, first_measure(file)), "{file}");
+        for sample in &profile.sample {
+            assert_eq!(sample.value.len(), profile.sample_type.len());
+            assert!(
+                sample
+                    .location_id
+                    .iter()
+                    .all(|id| locations.contains_key(id))
+            );
+        }
+        if file == "cpu-samples-thread.txt" {
+            let threads: Vec<&str> = profile
+                .sample
+                .iter()
+                .flat_map(|sample| &sample.label)
+                .map(|label| text(label.text))
+                .collect();
+            assert!(threads.contains(&"spinner"), "{threads:?}");
+            let innermost: Vec<&str> = profile
+                .sample
+                .iter()
+                .map(|s| locations[&s.location_id[0]])
+                .collect();
+            assert!(innermost.contains(&"Spin.hot"), "{innermost:?}");
+        }
+    }
+}
+
+/// What speedscope's file-format-spec.ts demands of a file with sampled profiles.
+#[test]
+fn speedscope_files_follow_the_specification() {
+    for file in PROFILES {
+        let value: Value =
+            serde_json::from_str(&text(file, "p.speedscope.json", &[])).expect("JSON");
+        assert_eq!(
+            value["$schema"],
+            "https://www.speedscope.app/file-format-schema.json"
+        );
+        let frames = value["shared"]["frames"].as_array().unwrap();
+        assert!(frames.iter().all(|frame| frame["name"].is_string()));
+        assert!(frames.iter().all(|frame| {
+            let line = frame.get("line");
+            line.is_none_or(|line| line.is_u64())
+        }));
+        let profiles = value["profiles"].as_array().unwrap();
+        assert!(!profiles.is_empty());
+        let active = value["activeProfileIndex"].as_u64().unwrap() as usize;
+        assert!(active < profiles.len());
+        for profile in profiles {
+            assert_eq!(profile["type"], "sampled");
+            assert!(profile["name"].is_string());
+            let units = [
+                "none",
+                "nanoseconds",
+                "microseconds",
+                "milliseconds",
+                "seconds",
+                "bytes",
+            ];
+            assert!(units.contains(&profile["unit"].as_str().unwrap()));
+            let samples = profile["samples"].as_array().unwrap();
+            let weights = profile["weights"].as_array().unwrap();
+            assert_eq!(samples.len(), weights.len());
+            let sum: u64 = weights.iter().map(|weight| weight.as_u64().unwrap()).sum();
+            let (start, end) = (&profile["startValue"], &profile["endValue"]);
+            assert_eq!(end.as_u64().unwrap() - start.as_u64().unwrap(), sum);
+            for index in samples.iter().flat_map(|stack| stack.as_array().unwrap()) {
+                assert!((index.as_u64().unwrap() as usize) < frames.len());
+            }
+        }
+        let first = &profiles[0]["endValue"];
+        assert_eq!(first.as_u64(), Some(samples(file, first_measure(file))));
+    }
+}
+
+/// The rules of the Firefox Profiler's processed profile format: tables of columns of one length,
+/// whose indexes are within the table that they are for.
+#[test]
+fn firefox_files_have_tables_that_fit_together() {
+    for file in PROFILES {
+        let value: Value = serde_json::from_str(&text(file, "p.firefox.json", &[])).expect("JSON");
+        let meta = &value["meta"];
+        assert!(meta["preprocessedProfileVersion"].as_u64() > Some(40));
+        assert!(meta["interval"].is_number() && meta["startTime"].is_number());
+        let categories = meta["categories"].as_array().unwrap();
+        let strings = value["shared"]["stringArray"].as_array();
+        let mut first = 0;
+        let title = value["threads"][0]["processName"].clone();
+        for thread in value["threads"].as_array().unwrap() {
+            let strings = strings
+                .or_else(|| thread["stringArray"].as_array())
+                .expect("strings");
+            let (samples, stacks) = (&thread["samples"], &thread["stackTable"]);
+            let (frames, functions) = (&thread["frameTable"], &thread["funcTable"]);
+            within(samples, "stack", length(stacks));
+            within(stacks, "frame", length(frames));
+            within(stacks, "prefix", length(stacks));
+            within(frames, "func", length(functions));
+            within(frames, "category", categories.len());
+            within(functions, "name", strings.len());
+            let weights = column(samples, "weight");
+            assert_eq!(weights.len(), length(samples));
+            if thread["processName"] == title {
+                first += weights.iter().map(|w| w.as_u64().unwrap()).sum::<u64>();
+            }
+        }
+        assert_eq!(first, samples(file, first_measure(file)), "{file}");
+    }
+}
+
+fn column<'a>(table: &'a Value, name: &str) -> &'a Vec<Value> {
+    table[name]
+        .as_array()
+        .unwrap_or_else(|| panic!("no column {name} in {table}"))
+}
+
+fn length(table: &Value) -> usize {
+    table["length"].as_u64().expect("a length") as usize
+}
+
+/// Checks that a column has the table's length and holds nulls and indexes below `limit`.
+fn within(table: &Value, name: &str, limit: usize) {
+    let values = column(table, name);
+    assert_eq!(values.len(), length(table), "{name}");
+    for value in values.iter().filter(|value| !value.is_null()) {
+        assert!(
+            (value.as_u64().unwrap() as usize) < limit,
+            "{name}: {value}"
+        );
+    }
+}
+
+#[test]
+fn json_holds_traces_and_tables() {
+    let value: Value = serde_json::from_str(&text("cpu-times-thread.txt", "p.json", &[])).unwrap();
+    let rows = value["cpu"][0]["rows"].as_array().unwrap();
+    let traces = value["traces"].as_array().unwrap();
+    let serials: Vec<&Value> = traces.iter().map(|trace| &trace["serial"]).collect();
+    assert!(rows.iter().all(|row| serials.contains(&&row["trace"])));
+    assert!(rows.iter().all(|row| row["calls"].is_u64()));
+    assert!(
+        traces
+            .iter()
+            .any(|trace| !trace["frames"].as_array().unwrap().is_empty())
+    );
+}
+
+/// All that a profile counts, by measure, with the stacks.
+fn content(scene: &Scene, file: &str) -> String {
+    let output = run(&mut scene.hprof_rs(&["convert", "--to", "csv", file]), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut lines: Vec<&str> = Vec::new();
+    let text = stdout(&output);
+    lines.extend(text.lines());
+    lines[1..].sort_unstable();
+    lines.join("\n")
+}
+
+#[test]
+fn text_becomes_binary_and_text_again() {
+    for file in [
+        "cpu-samples-thread.txt",
+        "heap-sites-thread.txt",
+        "cpu-samples-b.hprof",
+    ] {
+        let scene = Scene::new();
+        let original = data(file);
+        for (from, to) in [
+            (original.as_str(), "a.hprof"),
+            ("a.hprof", "b.txt"),
+            ("b.txt", "c.hprof"),
+        ] {
+            let output = run(&mut scene.hprof_rs(&["convert", from, "-o", to]), "");
+            assert!(output.status.success(), "{}", stderr(&output));
+            let check = run(&mut scene.hprof_rs(&["check", to]), "");
+            assert!(check.status.success(), "{}", stdout(&check));
+        }
+        assert!(
+            scene
+                .profile("b.txt")
+                .starts_with("JAVA PROFILE 1.0.1, created ")
+        );
+        let whole = content(&scene, &original);
+        for made in ["a.hprof", "b.txt", "c.hprof"] {
+            assert_eq!(content(&scene, made), whole, "{file} as {made}");
+        }
+    }
+    let scene = Scene::new();
+    let monitor = data("monitor-time.txt");
+    let output = run(
+        &mut scene.hprof_rs(&["convert", &monitor, "-o", "m.hprof"]),
+        "",
+    );
+    assert!(
+        stderr(&output).contains("left out: monitor contention"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(
+        &mut scene.hprof_rs(&["convert", &monitor, "-o", "m.txt"]),
+        "",
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(content(&scene, "m.txt"), content(&scene, &monitor));
+}
+
+#[test]
+fn what_cannot_be_told_is_asked_for() {
+    let file = data("cpu-samples.txt");
+    let scene = Scene::new();
+    let output = run(&mut scene.hprof_rs(&["convert", &file]), "");
+    assert!(stderr(&output).contains("--to"), "{}", stderr(&output));
+    let output = run(&mut scene.hprof_rs(&["convert", &file, "-o", "x.xyz"]), "");
+    assert!(
+        stderr(&output).contains("tells no format"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(
+        &mut scene.hprof_rs(&["convert", "--measure", "live-bytes", &file, "-o", "x.svg"]),
+        "",
+    );
+    assert!(
+        stderr(&output).contains("it has: samples"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!scene.path("x.svg").exists());
+}

@@ -1,0 +1,25 @@
+//! Stacks of calls, what they cost, and pictures of that.
+//!
+//! [`Stacks`] holds the traces of a profile, each frame once. [`Weights`] brings CPU samples, times,
+//! allocation and contention into one form; [`CallTree`] and [`by_method`] sum it up. [`pictures`]
+//! turns the result into flame graphs and into the files of other tools.
+//!
+//! The agent uses this crate to write pictures at the end of a run, the front-end to make them of
+//! any profile, so both look the same.
+
+mod call_tree;
+mod family;
+mod methods;
+pub mod pictures;
+mod table;
+mod tables;
+mod weights;
+
+pub use call_tree::{CallTree, Node};
+pub use family::family;
+pub use methods::{MethodCost, by_method, by_thread};
+pub use table::{Frame, FrameIndex, Stacks, Trace};
+pub use tables::{
+    CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,
+};
+pub use weights::{Measure, Weight, Weights};

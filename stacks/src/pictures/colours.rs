@@ -1,0 +1,102 @@
+//! The colours of frames.
+
+use inferno::flamegraph::color::{Color, PaletteMap};
+
+use crate::call_tree::{CallTree, Node};
+
+/// What a frame is, which its hue tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A method of the program or its libraries: orange.
+    Program,
+    /// A method of the JDK: green.
+    Jdk,
+    /// A class of objects, no method: blue.
+    Class,
+    /// What stands for no method: grey.
+    Other,
+}
+
+const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "oracle."];
+
+/// What the hues mean, for people.
+pub const LEGEND: [(&str, Color); 3] = [
+    ("the program", colour(30, 0)),
+    ("the JDK", colour(110, 0)),
+    ("classes of objects", colour(205, 0)),
+];
+
+/// A colour for each name in a tree. Equal names get equal colours, so that two pictures can be
+/// laid side by side. `ends_in_class` tells that leaves are classes.
+pub fn of(tree: &CallTree, ends_in_class: bool) -> PaletteMap {
+    let mut map = PaletteMap::default();
+    let mut open: Vec<&Node> = tree.roots.iter().collect();
+    while let Some(node) = open.pop() {
+        open.extend(&node.children);
+        let is_class = ends_in_class && node.children.is_empty();
+        let frame = super::collapsed::frame(&node.name);
+        map.insert(&frame, of_frame(&frame, is_class));
+    }
+    map
+}
+
+fn of_frame(name: &str, is_class: bool) -> Color {
+    let kind = if name.starts_with('<') {
+        Kind::Other
+    } else if is_class {
+        Kind::Class
+    } else if JDK.iter().any(|prefix| name.starts_with(prefix)) {
+        Kind::Jdk
+    } else {
+        Kind::Program
+    };
+    let shade = (hash(name) % 16) as u8;
+    match kind {
+        Kind::Program => colour(30, shade),
+        Kind::Jdk => colour(110, shade),
+        Kind::Class => colour(205, shade),
+        Kind::Other => Color::new(200, 200, 200),
+    }
+}
+
+/// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>): the same on every machine.
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// A light colour of a hue (degrees, as in CSS), in one of 16 shades that can be told apart.
+const fn colour(hue: u32, shade: u8) -> Color {
+    let hue = hue + 2 * shade as u32;
+    // From HSL with a saturation of about 70 % and lightness of about 70 %, in whole numbers.
+    let (high, low) = (232, 146 + shade as u32);
+    let step = hue % 60;
+    let rising = low + (high - low) * step / 60;
+    let falling = high - (high - low) * step / 60;
+    let (r, g, b) = match hue / 60 % 6 {
+        0 => (high, rising, low),
+        1 => (falling, high, low),
+        2 => (low, high, rising),
+        3 => (low, falling, high),
+        4 => (rising, low, high),
+        _ => (high, low, falling),
+    };
+    Color::new(r as u8, g as u8, b as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hues_tell_the_program_from_the_jdk() {
+        let program = of_frame("app.Main.run", false);
+        assert!(program.r > program.g && program.g > program.b, "{program}");
+        let jdk = of_frame("java.util.HashMap.put", false);
+        assert!(jdk.g > jdk.r && jdk.g > jdk.b, "{jdk}");
+        let class = of_frame("java.lang.String", true);
+        assert!(class.b > class.g && class.g >= class.r, "{class}");
+        assert_eq!(of_frame("<empty trace>", false), Color::new(200, 200, 200));
+    }
+}
