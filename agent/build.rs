@@ -37,6 +37,7 @@ fn compile() -> Result<(), String> {
             .arg("-d")
             .arg(&out)
             .arg(sources.join("java/lang/HprofHooks.java"))
+            .arg(sources.join("java/lang/HprofLocks.java"))
             .output();
         match output {
             Ok(output) if output.status.success() => return Ok(()),

@@ -14,6 +14,7 @@ mod clock;
 mod cpu_samples;
 mod heap_dump;
 mod heap_sites;
+mod monitors;
 mod names;
 pub mod options;
 mod profile;

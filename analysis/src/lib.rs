@@ -8,9 +8,11 @@
 //! Damage never ends a reading. What could not be read is listed in
 //! [`contents::Contents::damage`] with its place.
 
+pub mod android;
 pub mod contents;
 pub mod diff;
 pub mod dominators;
+pub mod duplicates;
 pub mod graph;
 pub mod heap;
 pub mod input;
@@ -20,3 +22,4 @@ pub mod paths;
 pub mod retained;
 pub mod snapshot;
 pub mod stacks;
+pub mod usage;

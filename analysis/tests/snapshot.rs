@@ -275,3 +275,40 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_android_fixture_leaks_its_activity_and_a_bitmap() {
+    let Some(path) = shared("hprof-android.bin") else {
+        return;
+    };
+    let snapshot = open(&path, &OpenOptions::default());
+    let paths = ShortestPaths::new(snapshot.graph(), snapshot.store()).unwrap();
+    let traces = hprof_analysis::android::traces(&snapshot, &paths);
+    let leaks: Vec<(&str, String)> = (traces.iter())
+        .map(|trace| {
+            let step = trace.path.end().unwrap();
+            let edges = trace
+                .suspects
+                .iter()
+                .map(|&index| trace.path.steps[index].edge.as_ref().unwrap().name.clone());
+            (
+                step.description.as_str(),
+                edges.collect::<Vec<_>>().join(" "),
+            )
+        })
+        .collect();
+    assert_eq!(
+        leaks,
+        [
+            (
+                "android.graphics.Bitmap",
+                "instance runnable val$leaking 1".to_owned()
+            ),
+            (
+                "com.example.leakcanary.MainActivity",
+                "local variable this$0".to_owned()
+            ),
+        ]
+    );
+    assert!(traces.iter().all(|trace| trace.library_leak.is_none()));
+}

@@ -8,11 +8,15 @@
 
 mod agent_library;
 mod agent_options;
+mod attach;
 mod cli;
 mod commands;
+mod jvm;
 mod launch;
+mod listen;
 mod open;
 mod render;
+mod report;
 mod snapshot;
 
 use std::io;

@@ -60,6 +60,19 @@ pub struct Look {
     pub no_index: bool,
 }
 
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            dump: DumpArgument { dump: None },
+            follow: vec![Kind::Soft],
+            without_field: Vec::new(),
+            memory: None,
+            index: None,
+            no_index: false,
+        }
+    }
+}
+
 /// A kind of `java.lang.ref.Reference`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kind {

@@ -54,5 +54,5 @@ pub use process::Signal;
 pub use run::{Run, Running};
 pub use stress::Stress;
 pub use text_heap::{TextClass, TextHeap, TextObject};
-pub use text_profile::{CpuTable, Row, TextProfile, ThreadStart, Trace};
+pub use text_profile::{CpuTable, MonitorDump, Row, TextProfile, ThreadStart, Trace, UsedMonitor};
 pub use text_sites::{SiteRow, SiteTable};

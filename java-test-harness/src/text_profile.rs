@@ -25,6 +25,13 @@ pub struct TextProfile {
     pub heaps: Vec<TextHeap>,
     /// The CPU TIME tables, one per dump, in order: totals are milliseconds, counts are calls.
     pub times: Vec<CpuTable>,
+    /// The MONITOR TIME tables, in order: totals are milliseconds, and `method` is the class of the
+    /// lock.
+    pub contention: Vec<CpuTable>,
+    /// The MONITOR DUMPs, in order.
+    pub monitor_dumps: Vec<MonitorDump>,
+    /// The WAIT and WAITED lines: class signature, milliseconds, thread serial.
+    pub waits: Vec<(String, u64, u32)>,
     /// The SITES tables, one per dump, in order.
     pub site_tables: Vec<SiteTable>,
     /// Lines that start with `#`, without that character and the blanks behind it.
@@ -74,6 +81,28 @@ pub struct CpuTable {
     pub total: u64,
     /// Rows, in order.
     pub rows: Vec<Row>,
+}
+
+/// A MONITOR DUMP.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct MonitorDump {
+    /// Serial, trace and status of each thread.
+    pub threads: Vec<(u32, u32, String)>,
+    /// The locks in use.
+    pub monitors: Vec<UsedMonitor>,
+}
+
+/// A lock of a MONITOR DUMP.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct UsedMonitor {
+    /// Signature of its class.
+    pub signature: String,
+    /// Serial of the owner, and how often it has entered.
+    pub owner: Option<(u32, u32)>,
+    /// Serials of the threads that wait to enter.
+    pub entering: Vec<u32>,
+    /// Serials of the threads that wait to be notified.
+    pub waiting: Vec<u32>,
 }
 
 /// A row of a CPU SAMPLES table.
@@ -187,6 +216,21 @@ impl TextProfile {
         table.rows.iter().filter(move |row| row.method == method)
     }
 
+    /// Contended entries and milliseconds in all MONITOR TIME tables, of the rows that satisfy the
+    /// condition.
+    pub fn contended(&self, condition: impl Fn(&Row, &Trace) -> bool) -> (u64, f64) {
+        let (mut count, mut millis) = (0, 0.0);
+        for table in &self.contention {
+            for row in &table.rows {
+                if condition(row, &self.traces[&row.trace]) {
+                    count += row.count;
+                    millis += row.self_percent / 100.0 * table.total as f64;
+                }
+            }
+        }
+        (count, millis)
+    }
+
     /// A number that the agent tells about itself in the comments, as `name=number`; the last one
     /// counts.
     ///
@@ -244,6 +288,11 @@ enum State {
     /// After CPU TIME (ms) BEGIN.
     TimesHead,
     Times,
+    /// After MONITOR TIME BEGIN.
+    ContentionHead,
+    Contention,
+    /// Inside a monitor dump.
+    MonitorDump,
     /// After SITES BEGIN: the number of the next line of column heads.
     SitesHead(usize),
     Sites,
@@ -326,15 +375,54 @@ impl Reader {
                 profile.tables.last_mut().ok_or("no table")?.rows.push(row);
                 Ok(())
             }
+            State::ContentionHead if line == "rank   self  accum   count trace monitor" => {
+                self.state = State::Contention;
+                Ok(())
+            }
+            State::ContentionHead | State::Contention if line == "MONITOR TIME END" => {
+                self.state = State::Records;
+                check_times(&profile.contention)
+            }
+            State::Contention => {
+                let mut row = parse_row(line).ok_or("not a row")?;
+                let class = row.method.strip_suffix(" (Java)").ok_or("no kind")?;
+                row.method = class.to_owned();
+                if !profile.traces.contains_key(&row.trace) {
+                    return Err("the trace has not been written".to_owned());
+                }
+                profile
+                    .contention
+                    .last_mut()
+                    .ok_or("no table")?
+                    .rows
+                    .push(row);
+                Ok(())
+            }
+            State::MonitorDump if line == "MONITOR DUMP END" => {
+                self.state = State::Records;
+                Ok(())
+            }
+            State::MonitorDump => {
+                let dump = profile.monitor_dumps.last_mut().ok_or("no dump")?;
+                parse_monitor_line(dump, line).ok_or("not a line of a monitor dump")?;
+                match dump.threads.last() {
+                    Some((_, trace, _)) if !profile.traces.contains_key(trace) => {
+                        Err("the trace has not been written".to_owned())
+                    }
+                    _ => Ok(()),
+                }
+            }
             State::TimesHead if line == "rank   self  accum   count trace method" => {
                 self.state = State::Times;
                 Ok(())
             }
             State::TimesHead | State::Times if line == "CPU TIME (ms) END" => {
                 self.state = State::Records;
-                check_times(profile)
+                check_times(&profile.times)
             }
-            State::TimesHead => Err("neither column heads nor the end".to_owned()),
+            State::TimesHead | State::ContentionHead => {
+                Err("neither column heads nor the end".to_owned())
+            }
             State::Times => {
                 let row = parse_row(line).ok_or("not a row")?;
                 if !profile.traces.contains_key(&row.trace) {
@@ -385,6 +473,19 @@ impl Reader {
                 rows: Vec::new(),
             });
             self.state = State::TimesHead;
+        } else if let Some(rest) = line.strip_prefix("MONITOR TIME BEGIN (total = ") {
+            let (total, _date) = rest.split_once(" ms) ").ok_or("malformed")?;
+            let total = total.parse().map_err(|_| "the total is no number")?;
+            profile.contention.push(CpuTable {
+                total,
+                rows: Vec::new(),
+            });
+            self.state = State::ContentionHead;
+        } else if line == "MONITOR DUMP BEGIN" {
+            profile.monitor_dumps.push(MonitorDump::default());
+            self.state = State::MonitorDump;
+        } else if let Some(wait) = parse_wait(line) {
+            profile.waits.push(wait);
         } else if line.starts_with("SITES BEGIN (ordered by live bytes) ") {
             profile.site_tables.push(SiteTable::default());
             self.state = State::SitesHead(0);
@@ -446,8 +547,8 @@ fn check_table(profile: &TextProfile) -> Result<(), String> {
 }
 
 /// Ranks count up, shares go down and add up to no more than all.
-fn check_times(profile: &TextProfile) -> Result<(), String> {
-    let rows = profile.times.last().map_or(&[][..], |table| &table.rows);
+fn check_times(tables: &[CpuTable]) -> Result<(), String> {
+    let rows = tables.last().map_or(&[][..], |table| &table.rows);
     let (mut rank, mut before) = (0, f64::INFINITY);
     for row in rows {
         rank += 1;
@@ -493,6 +594,56 @@ fn parse_trace_head(text: &str) -> Option<(u32, Trace)> {
             frames: Vec::new(),
         },
     ))
+}
+
+/// `WAIT: MONITOR Ljava/lang/Object;, timeout=50, thread 200001`, and the same with `WAITED` and
+/// `time_waited`.
+fn parse_wait(line: &str) -> Option<(String, u64, u32)> {
+    let (rest, time) = match line.strip_prefix("WAIT: MONITOR ") {
+        Some(rest) => (rest, ", timeout="),
+        None => (line.strip_prefix("WAITED: MONITOR ")?, ", time_waited="),
+    };
+    let (signature, rest) = rest.split_once(time)?;
+    let (millis, serial) = rest.split_once(", thread ")?;
+    Some((
+        signature.to_owned(),
+        millis.parse().ok()?,
+        serial.parse().ok()?,
+    ))
+}
+
+fn parse_monitor_line(dump: &mut MonitorDump, line: &str) -> Option<()> {
+    if let Some(rest) = line.strip_prefix("    THREAD ") {
+        let (serial, rest) = rest.split_once(", trace ")?;
+        let (trace, status) = rest.split_once(", status: ")?;
+        dump.threads
+            .push((serial.parse().ok()?, trace.parse().ok()?, status.to_owned()));
+        return Some(());
+    }
+    if let Some(name) = line.strip_prefix("    MONITOR ") {
+        let signature = name.strip_suffix(" unowned").unwrap_or(name).to_owned();
+        dump.monitors.push(UsedMonitor {
+            signature,
+            ..UsedMonitor::default()
+        });
+        return Some(());
+    }
+    let monitor = dump.monitors.last_mut()?;
+    let threads = |list: &str| -> Option<Vec<u32>> {
+        let items = list.split(',').filter(|item| !item.is_empty());
+        items
+            .map(|item| item.strip_prefix(" thread ")?.parse().ok())
+            .collect()
+    };
+    if let Some(rest) = line.strip_prefix("\towner: thread ") {
+        let (serial, entries) = rest.split_once(", entry count: ")?;
+        monitor.owner = Some((serial.parse().ok()?, entries.parse().ok()?));
+    } else if let Some(list) = line.strip_prefix("\twaiting to enter:") {
+        monitor.entering = threads(list)?;
+    } else {
+        monitor.waiting = threads(line.strip_prefix("\twaiting to be notified:")?)?;
+    }
+    Some(())
 }
 
 fn parse_row(line: &str) -> Option<Row> {
@@ -555,6 +706,54 @@ THREAD END (id = 200001)
         assert_eq!(profile.time_percent("Spin.hot"), 75.0);
         for (from, to) in [("   2 25", "   3 25"), ("25.00%", "76.00%")] {
             assert!(TextProfile::parse(&sample.replace(from, to)).is_err());
+        }
+    }
+
+    const MONITORS: &str = "\
+JAVA PROFILE 1.0.1, created Fri Nov 20 10:34:10 2026
+
+prelude
+--------
+
+WAIT: MONITOR Ljava/lang/Object;, timeout=50, thread 200001
+WAITED: MONITOR Ljava/lang/Object;, time_waited=51, thread 200001
+TRACE 300001:
+\tContend.hold(Contend.java:4)
+MONITOR DUMP BEGIN
+    THREAD 200001, trace 300001, status: CW
+    MONITOR Ljava/lang/Object;
+\towner: thread 200002, entry count: 2
+\twaiting to enter: thread 200003, thread 200004
+\twaiting to be notified:
+MONITOR DUMP END
+MONITOR TIME BEGIN (total = 2000 ms) Fri Nov 20 10:34:12 2026
+rank   self  accum   count trace monitor
+   1 75.00% 75.00%       3 300001 java.lang.Object (Java)
+MONITOR TIME END
+";
+
+    #[test]
+    fn reads_monitors() {
+        let profile = TextProfile::parse(MONITORS).unwrap();
+        let object = "Ljava/lang/Object;".to_owned();
+        let waits = [(object.clone(), 50, 200_001), (object, 51, 200_001)];
+        assert_eq!(profile.waits, waits);
+        let monitor = &profile.monitor_dumps[0].monitors[0];
+        assert_eq!(monitor.owner, Some((200_002, 2)));
+        assert_eq!(monitor.entering, [200_003, 200_004]);
+        assert!(monitor.waiting.is_empty());
+        let of_object = |row: &Row, trace: &Trace| {
+            row.method == "java.lang.Object" && trace.is_in("Contend.hold")
+        };
+        assert_eq!(profile.contended(of_object), (3, 1500.0));
+        for (from, to) in [
+            ("trace 300001, status", "trace 300002, status"),
+            (" (Java)", ""),
+            ("thread 200004\n", "200004\n"),
+            ("timeout=50", "timeout="),
+        ] {
+            assert!(MONITORS.contains(from));
+            assert!(TextProfile::parse(&MONITORS.replace(from, to)).is_err());
         }
     }
 

@@ -80,7 +80,9 @@ fn exits_are_kept_while_threads_start_and_die() {
         for delay in [0, 20, 150, 400] {
             let run = Run::new(jdk).agent("cpu=samples,interval=1");
             let running = run.class("ManyThreads").args(["60", "64"]).start();
-            std::thread::sleep(std::time::Duration::from_millis(300 + delay));
+            // Before that, the JVM may not have its signal handler yet.
+            running.wait_for_line("ready");
+            std::thread::sleep(std::time::Duration::from_millis(delay));
             running.signal(java_test_harness::Signal::Terminate);
             running.finish().expect_status(143);
         }

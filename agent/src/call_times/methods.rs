@@ -52,6 +52,7 @@ const LEFT_ALONE: &[&[u8]] = &[
     b"java/lang/VirtualThread",
     b"java/lang/BaseVirtualThread",
     b"java/lang/ThreadBuilders",
+    b"java/lang/HprofLocks",
     b"jdk/internal/vm/",
     b"jdk/internal/misc/ScopedMemoryAccess",
     b"sun/misc/Unsafe",

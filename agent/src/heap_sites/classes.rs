@@ -16,22 +16,22 @@ use crate::vm::{Jni, Jvmti, Result, WeakRef};
 
 /// The place of a class in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ClassId(pub(super) u32);
+pub(crate) struct ClassId(pub(crate) u32);
 
 /// A class that objects were allocated of.
 #[derive(Debug)]
-pub(super) struct Class {
-    pub(super) id: ClassId,
+pub(crate) struct Class {
+    pub(crate) id: ClassId,
     /// As Java source has it.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The type of the elements, for an array.
-    pub(super) element: Option<BasicType>,
+    pub(crate) element: Option<BasicType>,
     /// Its mirror; `None` for the class of objects whose class is not known.
-    pub(super) mirror: Option<WeakRef>,
+    pub(crate) mirror: Option<WeakRef>,
 }
 
 /// All classes seen.
-pub(super) struct ClassTable {
+pub(crate) struct ClassTable {
     by_hash: Mutex<HashMap<i32, Vec<Arc<Class>>>>,
     all: RwLock<Vec<Arc<Class>>>,
 }
@@ -41,7 +41,7 @@ pub(super) struct ClassTable {
 const MOST_CLASSES: usize = 1 << 20;
 
 impl ClassTable {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let unknown = Arc::new(Class {
             id: ClassId(0),
             name: "<Unknown Class>".to_owned(),
@@ -58,7 +58,7 @@ impl ClassTable {
     ///
     /// # Errors
     /// What the VM says; nothing is remembered then.
-    pub(super) fn intern(&self, jvmti: Jvmti, jni: &Jni, mirror: jclass) -> Result<Arc<Class>> {
+    pub(crate) fn intern(&self, jvmti: Jvmti, jni: &Jni, mirror: jclass) -> Result<Arc<Class>> {
         let hash = jvmti.object_hash(mirror)?;
         // No lock is held while the VM compares, so another thread may have added
         // the same class before ours is in.
@@ -126,7 +126,7 @@ impl ClassTable {
     }
 
     /// All classes, in the order of their ids.
-    pub(super) fn all(&self) -> Vec<Arc<Class>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Class>> {
         self.all.read().clone()
     }
 }

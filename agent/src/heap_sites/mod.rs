@@ -26,6 +26,8 @@ mod threads;
 mod walk;
 mod weights;
 
+pub(crate) use classes::ClassTable;
+pub(crate) use hash::mix;
 pub use join::IsDumped;
 pub use profile::{SiteFigures, SitesProfile};
 
@@ -40,7 +42,6 @@ use parking_lot::Mutex;
 use crate::options::{Live, Settings};
 use crate::report;
 use crate::vm::{Capabilities, Jni, Jvmti, Result, VmLibrary, VmStructs};
-use classes::ClassTable;
 use join::Watch;
 use live::{Pulse, Segment};
 use sites::SiteTable;

@@ -1,4 +1,4 @@
-//! Which modes this version does not have yet.
+//! Which modes this version does not have yet: none at present.
 //!
 //! A mode that is parsed but not built must refuse to start: a run that ends
 //! without the profile asked for is worse than one that does not begin. Building
@@ -20,23 +20,20 @@ pub enum Availability {
 }
 
 /// A mode that is not built.
-struct Unbuilt {
-    option: &'static str,
-    value: &'static str,
+pub struct Unbuilt {
+    /// The option.
+    pub option: &'static str,
+    /// Its value, as the option's description has it.
+    pub value: &'static str,
     /// What works instead, as the end of a sentence.
-    instead: &'static str,
+    pub instead: &'static str,
     /// Whether the settings ask for it.
-    asked: fn(&Settings) -> bool,
+    pub asked: fn(&Settings) -> bool,
 }
 
 /// Rows that cover others come first, so that the refusal names what was
 /// written.
-static UNBUILT: &[Unbuilt] = &[Unbuilt {
-    option: "monitor",
-    value: "y",
-    instead: "cpu=samples is",
-    asked: |settings| settings.modes.monitor,
-}];
+static UNBUILT: &[Unbuilt] = &[];
 
 /// Refuses settings that ask for something this version does not have.
 #[must_use]

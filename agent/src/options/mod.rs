@@ -38,7 +38,9 @@ pub use help::help_text;
 pub use parse::{Request, parse};
 pub use patterns::Patterns;
 pub use raw::{Raw, RawDestination, Timing};
-pub use resolve::{Clock, Destination, Engine, Format, Live, Modes, Process, Settings, resolve};
+pub use resolve::{
+    Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings, resolve,
+};
 
 /// What the agent has to do according to its options.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::error::ErrorPolicy;
-use super::resolve::{Clock, Engine, Format, Live};
+use super::resolve::{Clock, Engine, Format, Live, Locks};
 
 /// How `cpu=times` shows its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,9 @@ pub struct Raw {
     pub cpu_samples: bool,
     /// The last of `cpu=times` and `cpu=old`.
     pub cpu_timing: Option<Timing>,
-    pub monitor: bool,
+    pub locks: Locks,
+    /// Microseconds; not negative.
+    pub lock_threshold: i32,
     pub format: Format,
     pub destination: Option<RawDestination>,
     /// Not negative.
@@ -108,7 +110,8 @@ impl Default for Raw {
             heap_sites: false,
             cpu_samples: false,
             cpu_timing: None,
-            monitor: false,
+            locks: Locks::NONE,
+            lock_threshold: 0,
             format: Format::Text,
             destination: None,
             depth: 4,

@@ -54,6 +54,34 @@ pub enum Live {
     Estimate,
 }
 
+/// `monitor=`: which locks are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Locks {
+    /// The monitors of objects.
+    pub java: bool,
+    /// Locks and synchronizers of `java.util.concurrent`.
+    pub juc: bool,
+}
+
+impl Locks {
+    /// No locks.
+    pub const NONE: Self = Self {
+        java: false,
+        juc: false,
+    };
+    /// All that are known.
+    pub const ALL: Self = Self {
+        java: true,
+        juc: true,
+    };
+
+    /// Whether there are any.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.java || self.juc
+    }
+}
+
 /// `clock=`: how `cpu=times` knows the time of methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
@@ -144,6 +172,10 @@ pub struct Settings {
     pub heap_interval: u32,
     /// How live objects are known.
     pub live: Live,
+    /// Which locks are looked at.
+    pub locks: Locks,
+    /// Contention that is shorter is left out.
+    pub lock_threshold: Duration,
     /// How `cpu=times` knows times. `cpu=old` always reads the clock.
     pub clock: Clock,
     /// The only classes whose calls are counted, unless there are none.
@@ -249,7 +281,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
             }
             .into());
         }
-        if raw.monitor {
+        if raw.locks.any() {
             return Err(Cause::NotInBinary { mode: "monitor=y" }.into());
         }
     }
@@ -279,6 +311,10 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         live: raw.live,
+        locks: raw.locks,
+        lock_threshold: Duration::from_micros(
+            u64::try_from(raw.lock_threshold).unwrap_or_default(),
+        ),
         clock: raw.clock,
         include: patterns("include", raw.include.as_deref())?,
         exclude: patterns("exclude", raw.exclude.as_deref())?,
@@ -312,7 +348,7 @@ fn modes(raw: &Raw) -> Modes {
         cpu_samples: raw.cpu_samples,
         cpu_times: raw.cpu_timing == Some(Timing::Times),
         cpu_old: raw.cpu_timing == Some(Timing::Old),
-        monitor: raw.monitor,
+        monitor: raw.locks.any(),
         by_default: false,
     };
     if asked == Modes::default() {

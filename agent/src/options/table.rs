@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::availability::{Availability, availability};
 use super::raw::{Raw, Timing};
-use super::resolve::{Clock, Engine, Format, Live};
+use super::resolve::{Clock, Engine, Format, Live, Locks};
 
 /// Where an option is listed, and with it where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,9 +238,42 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "n",
         summary: "locks",
-        details: "monitor contention, waits, and who owns what",
+        details: "lock contention, waits, and who owns what; `y` means the monitors of objects as \
+                  well as the locks of `java.util.concurrent`. New: `java` or `juc` for only one \
+                  of these, `all` for both.",
         section: Section::Standard,
-        kind: Kind::Switch(|raw| &mut raw.monitor),
+        kind: Kind::Choice(&[
+            Choice {
+                word: "y",
+                set: |raw| raw.locks = Locks::ALL,
+            },
+            Choice {
+                word: "n",
+                set: |raw| raw.locks = Locks::NONE,
+            },
+            Choice {
+                word: "java",
+                set: |raw| {
+                    raw.locks = Locks {
+                        java: true,
+                        juc: false,
+                    };
+                },
+            },
+            Choice {
+                word: "juc",
+                set: |raw| {
+                    raw.locks = Locks {
+                        java: false,
+                        juc: true,
+                    };
+                },
+            },
+            Choice {
+                word: "all",
+                set: |raw| raw.locks = Locks::ALL,
+            },
+        ]),
     },
     OptionSpec {
         name: "format",
@@ -518,6 +551,19 @@ pub static TABLE: &[OptionSpec] = &[
                 set: |raw| raw.live = Live::Estimate,
             },
         ]),
+    },
+    OptionSpec {
+        name: "lockthreshold",
+        value: "<us>",
+        default: "0",
+        summary: "shortest contention shown",
+        details: "`monitor=y`: contention of fewer microseconds is left out, and costs less",
+        section: Section::New,
+        kind: Kind::Decimal {
+            min: 0,
+            rule: "decimal and >= 0",
+            field: |raw| &mut raw.lock_threshold,
+        },
     },
     OptionSpec {
         name: "primfields",

@@ -83,6 +83,8 @@ fn defaults() {
         include: Patterns::default(),
         exclude: Patterns::default(),
         live: Live::Exact,
+        locks: Locks::NONE,
+        lock_threshold: Duration::ZERO,
     };
     assert_eq!(all, expected);
 }
@@ -92,7 +94,7 @@ fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
                 errorexit=y,pause=y,debug=y,netwait=5,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
-                live=estimate,clock=exact,include=com.example:*Servlet,exclude=java,format=b,file=f";
+                live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
         ..Modes::default()
@@ -129,6 +131,8 @@ fn written_values_arrive() {
         include: Patterns::parse("com.example:*Servlet").unwrap(),
         exclude: Patterns::parse("java").unwrap(),
         live: Live::Estimate,
+        locks: Locks::NONE,
+        lock_threshold: Duration::from_micros(250),
     };
     assert_eq!(settings(text), expected);
     assert!(settings(text).checks_output());
@@ -288,19 +292,6 @@ fn cross_checks_respect_errorexit() {
     let failure = failure("format=b,monitor=y,errorexit=y");
     assert_eq!(failure.lines[1..], ["HPROF TERMINATED PROCESS"]);
     assert_eq!(failure.exit, ExitKind::Status(9));
-}
-
-#[test]
-fn modes_that_are_not_built_refuse_to_start() {
-    let refused = |option: &str, instead: &str| {
-        format!("{option} is not available in this version yet; {instead}")
-    };
-    for text in ["monitor=y,cpu=samples", "cpu=samples,monitor=y,depth=3"] {
-        let detail = refused("monitor=y", "cpu=samples is");
-        let expected = format!("hprof option error: {detail} ({text})");
-        assert_line(text, &expected, "availability");
-        assert_eq!(failure(text).exit, ExitKind::Status(1));
-    }
 }
 
 #[test]

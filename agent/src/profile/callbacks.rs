@@ -7,6 +7,7 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::messages::Message;
+use super::virtual_threads::NAMED;
 use super::{Engine, Phase, Profile, start};
 use crate::cpu_samples::signal::ThreadSlot;
 use crate::report;
@@ -225,12 +226,12 @@ pub(super) fn register(
                 }
             }
         }
-        Engine::Safepoint => {
-            let _ = profile
-                .jvmti
-                .set_thread_local(thread, serial.get() as usize);
-        }
-        Engine::None => {}
+        Engine::Safepoint | Engine::None => {}
+    }
+    if matches!(profile.engine, Engine::Safepoint) || profile.monitors.is_some() {
+        let _ = profile
+            .jvmti
+            .set_thread_local(thread, serial.get() as usize | NAMED);
     }
     let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
     profile.send(Message::ThreadStart { serial, info });

@@ -16,6 +16,7 @@ use hprof_format::writer::ProfileWriter;
 
 use super::check;
 use super::messages::Message;
+use super::monitors::WaitTables;
 use super::numbers::ProfileNumbers;
 use super::output::{Begin, DumpEnd, Output};
 use super::{Engine, Profile, identity};
@@ -26,6 +27,7 @@ use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailur
 use crate::cpu_samples::{Samples, intern_stack};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::heap_sites::{HeapSites, SitesProfile};
+use crate::monitors::Monitors;
 use crate::names::{FrameId, Location, Method, MethodTable, Resolver, TraceTable};
 use crate::options::{Clock, Format, Settings as RunSettings};
 use crate::report;
@@ -34,9 +36,13 @@ use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
 /// What the profile thread owns.
 pub(super) struct Collector {
     receiver: Receiver<Message>,
+    /// A request that came while messages were written.
+    put_off: Option<Message>,
     pub(super) output: Output,
     pub(super) tables: Tables,
     pub(super) sites: Option<SitesProfile>,
+    pub(super) waits: Option<WaitTables>,
+    pub(super) depth: usize,
     started: LocalTime,
     /// The format of the old `prof` has tables and nothing else.
     is_bare: bool,
@@ -48,7 +54,7 @@ pub(super) struct Collector {
 
 pub(super) struct Tables {
     pub(super) methods: MethodTable,
-    resolver: Resolver,
+    pub(super) resolver: Resolver,
     pub(super) traces: TraceTable,
     /// The serial of the profile thread, when a heap dump has shown it.
     pub(super) own_thread: Option<ThreadSerial>,
@@ -78,6 +84,7 @@ impl Collector {
         output: Output,
         settings: &RunSettings,
         heap_sites: Option<&'static HeapSites>,
+        monitors: Option<&'static Monitors>,
     ) -> Self {
         let table_memory = if settings.modes.counts_calls() {
             CALLS_TABLE_MEMORY
@@ -88,6 +95,7 @@ impl Collector {
         };
         Self {
             receiver,
+            put_off: None,
             output,
             tables: Tables {
                 methods: MethodTable::default(),
@@ -99,6 +107,8 @@ impl Collector {
                 scratch: Vec::new(),
             },
             sites: heap_sites.map(SitesProfile::new),
+            waits: monitors.map(WaitTables::new),
+            depth: settings.depth as usize,
             started: LocalTime::now(),
             is_bare: settings.modes.cpu_old,
             last_cpu: Duration::ZERO,
@@ -132,12 +142,11 @@ impl Collector {
             let wait = safepoint
                 .as_ref()
                 .map_or(pause, |sampler| sampler.wait().min(pause));
-            match self.receiver.recv_timeout(wait) {
-                Ok(Message::ThreadStart { .. } | Message::ThreadEnd { .. }) if self.is_bare => {}
-                Ok(Message::ThreadStart { serial, info }) => {
-                    self.output.thread_start(serial, info);
-                }
-                Ok(Message::ThreadEnd { serial }) => self.output.thread_end(serial),
+            let message = match self.put_off.take() {
+                Some(message) => Ok(message),
+                None => self.receiver.recv_timeout(wait),
+            };
+            match message {
                 Ok(Message::Dump { done }) => {
                     self.drain(profile, jvmti, jni);
                     self.dump(profile, jvmti, jni);
@@ -157,6 +166,9 @@ impl Collector {
                     let _ = done.send(());
                     return;
                 }
+                Ok(message) => {
+                    self.record(message);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -166,6 +178,7 @@ impl Collector {
             if drained.elapsed() >= pause {
                 let unknown = self.tables.resolver.unknown_methods();
                 let busy = self.drain(profile, jvmti, jni) > 0;
+                self.tick_waits(jvmti, jni);
                 pause = if self.tick_sites(jvmti, jni) {
                     Duration::ZERO
                 } else if self.tables.resolver.unknown_methods() > unknown {
@@ -179,6 +192,27 @@ impl Collector {
                 self.tables.resolver.refresh();
                 self.output.tick();
             }
+        }
+    }
+
+    /// Writes what a message tells; gives it back if it asks for something instead.
+    fn record(&mut self, message: Message) -> Option<Message> {
+        match message {
+            Message::ThreadStart { .. } | Message::ThreadEnd { .. } if self.is_bare => {}
+            Message::ThreadStart { serial, info } => self.output.thread_start(serial, info),
+            Message::ThreadEnd { serial } => self.output.thread_end(serial),
+            Message::Monitor(line) => self.log_wait(&line),
+            Message::Dump { .. } | Message::Finish { .. } => return Some(message),
+        }
+        None
+    }
+
+    /// Writes what all messages sent so far tell, in the middle of a dump.
+    pub(super) fn record_messages(&mut self) {
+        while self.put_off.is_none()
+            && let Ok(message) = self.receiver.try_recv()
+        {
+            self.put_off = self.record(message);
         }
     }
 
@@ -250,9 +284,8 @@ impl Collector {
                 return None;
             }
             // A thread that has no serial yet is about to get it, on itself.
-            u32::try_from(jvmti.thread_local(thread).ok()?)
-                .ok()
-                .filter(|&serial| serial != 0)
+            let word = jvmti.thread_local(thread).ok()?;
+            Some(word as u32).filter(|&serial| serial != 0)
         });
         for sample in samples.unwrap_or_default() {
             self.tables.add_safepoint_sample(jvmti, jni, &sample);
@@ -289,6 +322,9 @@ impl Collector {
             }
         }
         self.tables.samples.clear();
+        if let Some(waits) = &mut self.waits {
+            waits.clear();
+        }
         (self.last_cpu, self.last_lost) = self.shown;
     }
 
@@ -300,6 +336,12 @@ impl Collector {
         jni: &Jni,
     ) -> Option<Summary> {
         let verbose = profile.settings.verbose;
+        if profile.monitors.is_some() {
+            if verbose {
+                report::raw(" contended monitor usage ...");
+            }
+            self.dump_waits(profile, jvmti, jni);
+        }
         let mut summary = None;
         if profile.settings.modes.heap_dump {
             if verbose {
@@ -604,6 +646,21 @@ impl Tables {
             let trace = self.intern(jvmti, jni, thread, sample.frames.iter().copied());
             self.samples.add(trace, sample.weight);
         }
+    }
+
+    /// The frames of a stack.
+    pub(super) fn resolve(
+        &mut self,
+        jvmti: Jvmti,
+        jni: &Jni,
+        stack: impl Iterator<Item = Location>,
+    ) -> Vec<FrameId> {
+        let Self {
+            methods, resolver, ..
+        } = self;
+        stack
+            .map(|location| resolver.frame(jvmti, jni, methods, location))
+            .collect()
     }
 
     fn intern_path(&mut self, thread: Option<ThreadSerial>, path: Vec<PathMethod>) -> TraceSerial {

@@ -17,6 +17,7 @@ use super::{Engine, PROFILE, Phase, Profile, callbacks};
 use crate::call_times::{CallTimes, ChosenClasses, MAX_PATH, Timing};
 use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
 use crate::heap_sites::HeapSites;
+use crate::monitors::Monitors;
 use crate::options::{
     self, Clock, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse,
     unique_name,
@@ -148,8 +149,12 @@ fn prepare(
         Ok(calls) => calls,
         Err(refusal) => return Err((output, refusal)),
     };
+    let monitors = match install_monitors(new_environment, &settings) {
+        Ok(monitors) => monitors,
+        Err(refusal) => return Err((output, refusal)),
+    };
     let (sender, receiver) = bounded(CHANNEL);
-    let collector = Collector::new(receiver, *output, &settings, heap_sites);
+    let collector = Collector::new(receiver, *output, &settings, heap_sites, monitors);
     let profile = Profile {
         jvmti,
         settings,
@@ -159,6 +164,7 @@ fn prepare(
         engine,
         heap_sites,
         calls,
+        monitors,
         java_threads: std::sync::OnceLock::new(),
         own_threads: Mutex::new(Vec::new()),
         exit_hook: std::sync::OnceLock::new(),
@@ -191,6 +197,23 @@ fn install_heap_sites(
                  only, so leave out the other agent that samples allocations"
             ))
         })
+}
+
+fn install_monitors(
+    new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+    settings: &Settings,
+) -> Result<Option<&'static Monitors>, Refusal> {
+    if !settings.modes.monitor {
+        return Ok(None);
+    }
+    let jvmti = new_environment().map_err(|code| {
+        set_up_error(&format!(
+            "no JVMTI environment for monitors (GetEnv: {code})"
+        ))
+    })?;
+    Monitors::install(jvmti, settings, super::monitors::HOST)
+        .map(Some)
+        .map_err(|error| set_up_error(&format!("monitor=y cannot have the VM's events ({error})")))
 }
 
 fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {

@@ -3,6 +3,7 @@
 use crossbeam_channel::Sender;
 use hprof_format::ids::ThreadSerial;
 
+use crate::monitors::LogLine;
 use crate::vm::ThreadInfo;
 
 /// A message to the profile thread.
@@ -19,6 +20,8 @@ pub(super) enum Message {
         /// Its serial.
         serial: ThreadSerial,
     },
+    /// A line for the log of monitors.
+    Monitor(LogLine),
     /// Somebody wants a dump now.
     Dump {
         /// Told when it is written.

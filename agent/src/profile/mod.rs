@@ -15,6 +15,7 @@ mod exit_hook;
 mod identity;
 mod load;
 mod messages;
+mod monitors;
 mod numbers;
 mod output;
 mod registry;
@@ -35,6 +36,7 @@ use parking_lot::Mutex;
 use crate::call_times::CallTimes;
 use crate::cpu_samples::signal::{Installed, SignalEngine};
 use crate::heap_sites::HeapSites;
+use crate::monitors::Monitors;
 use crate::options::Settings;
 use crate::report;
 use crate::sink::Hurry;
@@ -62,6 +64,8 @@ struct Profile {
     heap_sites: Option<&'static HeapSites>,
     /// Call counting, when wanted.
     calls: Option<&'static CallTimes>,
+    /// Locks, when wanted.
+    monitors: Option<&'static Monitors>,
     java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
     own_threads: Mutex<Vec<GlobalRef>>,

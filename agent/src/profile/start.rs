@@ -54,6 +54,9 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         ));
     }
     register_running(profile, jni);
+    if let Some(monitors) = profile.monitors {
+        monitors.start(jni);
+    }
     if profile.settings.modes.tracks_objects() && exit_hook::is_needed(structs) {
         profile.collector_stops.store(true, Ordering::Release);
         exit_hook::register(profile, jni);

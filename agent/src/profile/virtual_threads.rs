@@ -17,8 +17,8 @@ use crate::vm::{Jni, Jvmti, guard};
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
 
-/// Set in a virtual thread's local storage once it has its THREAD START record.
-const NAMED: usize = 1 << 40;
+/// Set in a thread's local storage once it has its THREAD START record.
+pub(super) const NAMED: usize = 1 << 40;
 
 /// Enables the mount events. Before JDK 21 there are none, and no virtual
 /// threads either.

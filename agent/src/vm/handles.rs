@@ -2,6 +2,8 @@
 
 use jni_sys::jobject;
 
+use super::jni::{Jni, LocalRef, WeakRef};
+
 /// HotSpot marks the kind of a reference in these bits of it (`jniHandles.hpp`):
 /// 0 for local, 1 for weak, 2 for global references.
 const KIND_BITS: usize = 3;
@@ -20,6 +22,41 @@ pub unsafe fn handle_word(reference: jobject) -> usize {
     // SAFETY: a live reference is the address of a word of the VM, with the kind
     // in its low bits. The collector may write it at any time, hence volatile.
     unsafe { slot.read_volatile() }
+}
+
+/// Compares references of HotSpot by their words, where that is possible.
+#[derive(Clone, Copy, Debug)]
+pub struct FastCompare {
+    /// The VM is HotSpot.
+    pub hotspot: bool,
+}
+
+impl FastCompare {
+    /// Whether a weak reference is of the same object as a local one.
+    #[inline]
+    pub fn is_weak_of(self, jni: &Jni, object: &LocalRef<'_>, weak: WeakRef) -> bool {
+        let (one, other) = (object.as_raw(), weak.as_raw());
+        // SAFETY: HotSpot, and both references are live and not null. The words are
+        // compared at one time: when the first has not changed, no collection moved
+        // the object in between.
+        let same = self.hotspot
+            && unsafe {
+                let before = handle_word(one);
+                before == handle_word(other) && before == handle_word(one)
+            };
+        same || jni.is_weak_of(one, weak)
+    }
+
+    /// A number that is likely to be the same for the same object until the next
+    /// collection.
+    #[inline]
+    pub fn hint(self, object: &LocalRef<'_>) -> usize {
+        if !self.hotspot {
+            return 0;
+        }
+        // SAFETY: HotSpot, and the reference is live and not null.
+        unsafe { handle_word(object.as_raw()) }
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::Jvmti;
 use super::Result;
 use super::env::call;
 use super::memory::VmMemory;
+use super::threads::ThreadState;
 
 /// A method and the bytecode index in it; -1 for native methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +45,8 @@ impl StackFrame {
 
 /// The stack of one thread, innermost frame first.
 pub struct ThreadStack {
+    /// What the thread does.
+    pub state: ThreadState,
     /// Its frames, at most as many as asked for.
     pub frames: Vec<StackFrame>,
 }
@@ -55,13 +58,21 @@ impl Jvmti {
     /// # Errors
     /// What `GetStackTrace` says.
     pub fn current_stack(self, buffer: &mut [StackFrame]) -> Result<usize> {
+        self.current_stack_below(0, buffer)
+    }
+
+    /// The same without the innermost `skipped` frames.
+    ///
+    /// # Errors
+    /// What `GetStackTrace` says; `ILLEGAL_ARGUMENT` when there are fewer.
+    pub fn current_stack_below(self, skipped: i32, buffer: &mut [StackFrame]) -> Result<usize> {
         let mut count = 0;
         let limit = i32::try_from(buffer.len()).unwrap_or(i32::MAX);
         call!(
             self,
             GetStackTrace,
             ptr::null_mut(),
-            0,
+            skipped,
             limit,
             buffer.as_mut_ptr().cast::<raw::jvmtiFrameInfo>(),
             &mut count
@@ -105,6 +116,7 @@ impl Jvmti {
                     unsafe { std::slice::from_raw_parts(stack.frame_buffer, len) }
                 };
                 ThreadStack {
+                    state: ThreadState::new(stack.state),
                     frames: frames
                         .iter()
                         .map(|f| StackFrame {

@@ -24,10 +24,19 @@ pub struct ThreadInfo {
 }
 
 /// JVMTI thread state bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadState(u32);
 
 impl ThreadState {
+    pub(super) fn new(bits: i32) -> Self {
+        Self(bits as u32)
+    }
+
+    /// Whether all of these bits are set: `JVMTI_THREAD_STATE_...`.
+    pub fn has(self, bits: u32) -> bool {
+        self.0 & bits == bits
+    }
+
     /// Whether the thread is runnable, which includes blocking native calls.
     pub fn is_runnable(self) -> bool {
         self.0 & raw::JVMTI_THREAD_STATE_RUNNABLE != 0
@@ -127,7 +136,7 @@ impl Jvmti {
     pub fn thread_state(self, thread: jobject) -> Result<ThreadState> {
         let mut state = 0;
         call!(self, GetThreadState, thread, &mut state)?;
-        Ok(ThreadState(state as u32))
+        Ok(ThreadState::new(state))
     }
 
     /// CPU time of a platform thread in nanoseconds.

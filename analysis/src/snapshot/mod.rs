@@ -4,6 +4,7 @@ mod collections;
 mod describe;
 pub(crate) mod index;
 mod open;
+mod properties;
 mod referrers;
 mod threads;
 mod values;
@@ -21,6 +22,7 @@ pub(crate) use describe::grouped;
 pub use describe::{Edge, EdgeKind};
 pub use open::{IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use threads::{Local, ThreadInfo};
+pub(crate) use values::text;
 pub use values::{FieldValue, Value};
 
 /// A heap dump that is ready to be asked.
@@ -95,6 +97,11 @@ impl Snapshot {
     pub fn class_name(&self, object: usize) -> &str {
         let class = self.graph.class_of(object);
         &self.graph.classes().get(class).name
+    }
+
+    /// Tells the system that a part of the file is not needed for now.
+    pub(crate) fn forget(&self, start: u64, end: u64) {
+        crate::input::forget(&self.file, start as usize..end as usize);
     }
 
     /// Tells the system that no part of the file is needed for now, so that the process seems no

@@ -44,7 +44,8 @@ impl Rankable for MonitorRow<'_> {
     }
 
     fn is_counted(&self) -> bool {
-        self.count > 0
+        // A wait may have been counted before the last dump and still go on.
+        self.count > 0 || self.nanos > 0
     }
 
     fn tie_break(&self) -> (u64, u64) {

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_analysis::leaks::{LeakOptions, Leaks, Suspect, leaks};
-use hprof_analysis::paths::Path;
+use hprof_analysis::android::traces;
+use hprof_analysis::leaks::{LeakOptions, Leaks, Suspect, leaks_with};
+use hprof_analysis::paths::{Path, ShortestPaths};
 use serde_json::json;
 
 use crate::render::screen::{Style, bytes, count, percent, plural, print, print_json, printable};
@@ -51,15 +52,35 @@ impl LeaksCommand {
             threshold: self.threshold / 100.0,
             most: self.top,
         };
-        let leaks = leaks(&snapshot, options)?;
+        let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
+        let leaks = leaks_with(&snapshot, &paths, options);
+        // On Android an object whose life is over says more than one that is large.
+        let dead = match snapshot.graph().is_android() {
+            true => traces(&snapshot, &paths),
+            false => Vec::new(),
+        };
         if self.json {
             return print_json(&json!({
                 "file": snapshot.name,
                 "notes": snapshot::notes(&snapshot),
                 "leaks": leaks,
+                "dead_objects": dead,
             }));
         }
-        let mut text = as_text(&leaks, Style::of_stdout());
+        let style = Style::of_stdout();
+        let mut text = String::new();
+        if !dead.is_empty() {
+            text.push_str(
+                &style.bold("Objects that should be gone (`hprof-rs android` says more)"),
+            );
+            text.push_str("\n\n");
+            for trace in &dead {
+                text.push_str(&super::android::as_text(trace, style));
+            }
+            text.push_str(&style.bold("What keeps most of the heap alive"));
+            text.push_str("\n\n");
+        }
+        text.push_str(&as_text(&leaks, style));
         text.push_str(&Style::of_stdout().dim(&snapshot::model(&snapshot)));
         text.push('\n');
         print(&text)

@@ -1,17 +1,23 @@
 //! The sub-commands, one file each.
 
 mod agent_path;
+mod android;
+mod attach;
 mod check;
 mod completions;
+mod control;
 mod convert;
 mod diff;
 mod dominators;
 mod histogram;
 mod leaks;
+mod listen;
 mod object;
 mod options;
 mod paths;
+mod ps;
 mod records;
+mod report;
 mod retained;
 mod run;
 mod samples;
@@ -19,6 +25,7 @@ mod sites;
 mod summary;
 mod threads;
 mod top;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -29,6 +36,14 @@ use clap::Subcommand;
 pub enum Command {
     /// Start a Java program under the agent.
     Run(run::Run),
+    /// List the JVMs of this machine, those in containers too.
+    Ps(ps::Ps),
+    /// Load the agent into a JVM that runs.
+    Attach(attach::Attach),
+    /// Start, stop, dump, reset what an agent records in a JVM that runs; ask how it is.
+    Control(control::Control),
+    /// Receive the profiles of programs that run with net=HOST:PORT, and command their agents.
+    Listen(listen::Listen),
     /// Show what is in a heap dump or profile, on one screen.
     Summary(summary::Summary),
     /// Count the objects of a heap dump by class, package or loader.
@@ -41,8 +56,23 @@ pub enum Command {
     Sites(sites::Sites),
     /// Show the threads of a heap dump or profile, with their stacks.
     Threads(threads::Threads),
+    /// Write a report on a heap dump: a page, JSON or Markdown.
+    Report(report::ReportCommand),
     /// Find what keeps an unexpected part of the heap alive, in plain sentences.
     Leaks(leaks::LeaksCommand),
+    /// Show how full and how empty collections are.
+    Collections(usage::Collections),
+    /// Show strings and arrays with equal contents.
+    Duplicates(usage::DuplicatesCommand),
+    /// Show what waits to be finalized.
+    Finalizers(usage::Finalizers),
+    /// Show class loaders and classes that were loaded more than once.
+    #[command(name = "classloaders")]
+    ClassLoaders(usage::ClassLoaders),
+    /// Show what has grown over several heap dumps.
+    Growth(usage::Growth),
+    /// Show why dead objects of an Android program are still there.
+    Android(android::Android),
     /// Show why an object, or those of a class, are alive.
     Paths(paths::Paths),
     /// Show which objects keep most alive, as a tree to go down.
@@ -79,13 +109,24 @@ impl Command {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Run(command) => command.execute(),
+            Self::Ps(command) => command.execute(),
+            Self::Attach(command) => command.execute(),
+            Self::Control(command) => command.execute(),
+            Self::Listen(command) => command.execute(),
             Self::Summary(command) => command.execute(),
             Self::Histogram(command) => command.execute(),
             Self::Top(command) => command.execute(),
             Self::Samples(command) => command.execute(),
             Self::Sites(command) => command.execute(),
             Self::Threads(command) => command.execute(),
+            Self::Report(command) => command.execute(),
             Self::Leaks(command) => command.execute(),
+            Self::Android(command) => command.execute(),
+            Self::Collections(command) => command.execute(),
+            Self::Duplicates(command) => command.execute(),
+            Self::Finalizers(command) => command.execute(),
+            Self::ClassLoaders(command) => command.execute(),
+            Self::Growth(command) => command.execute(),
             Self::Paths(command) => command.execute(),
             Self::Dominators(command) => command.execute(),
             Self::Retained(command) => command.execute(),

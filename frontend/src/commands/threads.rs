@@ -10,7 +10,8 @@ use hprof_format::ids::TraceSerial;
 use serde_json::{Value, json};
 
 use crate::open::{self, FileArgument, Opened};
-use crate::render::screen::{Style, plural, print, print_json, printable};
+use crate::render::screen::{Style, bytes, plural, print, print_json, printable};
+use crate::snapshot::{self, Look};
 
 /// Show the threads of a heap dump or profile, with their stacks.
 ///
@@ -30,6 +31,11 @@ pub struct Threads {
     #[arg(long)]
     names: bool,
 
+    /// Show what each thread keeps alive, and the objects that its stack holds, frame by frame.
+    /// Takes longer, as it needs the graph of the heap.
+    #[arg(long, conflicts_with_all = ["filter"])]
+    retained: bool,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -39,7 +45,8 @@ const EXAMPLES: &str = "\
 Examples:
   hprof-rs threads heap.hprof
   hprof-rs threads --filter http-worker heap.hprof
-  hprof-rs threads --names java.hprof.txt";
+  hprof-rs threads --names java.hprof.txt
+  hprof-rs threads --retained heap.hprof";
 
 /// A thread as it is shown.
 struct Row<'a> {
@@ -50,6 +57,9 @@ struct Row<'a> {
 
 impl Threads {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.retained {
+            return self.show_retained();
+        }
         let opened = self.file.open(true, 0)?;
         open::warn_of_damage(&opened);
         let mut rows = rows(&self, &opened)?;
@@ -87,6 +97,49 @@ impl Threads {
             }
         }
         text.push_str(&plural(rows.len() as u64, "thread", "threads"));
+        text.push('\n');
+        print(&text)
+    }
+}
+
+impl Threads {
+    /// Threads with what they keep alive, those that keep most first.
+    fn show_retained(&self) -> anyhow::Result<ExitCode> {
+        let snapshot = snapshot::open(&self.file.file, &Look::default())?;
+        let threads = snapshot.threads();
+        if self.json {
+            return print_json(&json!({"file": snapshot.name, "threads": threads}));
+        }
+        let style = Style::of_stdout();
+        let mut text = String::new();
+        for thread in &threads {
+            let name = thread.name.as_deref().unwrap_or("<name unknown>");
+            text.push_str(&style.bold(&format!("\"{}\"", printable(name))));
+            text.push_str(&format!("  keeps {}\n", bytes(thread.retained_bytes)));
+            if self.names {
+                continue;
+            }
+            let held = |frame: Option<u32>| {
+                let locals = thread
+                    .locals
+                    .iter()
+                    .filter(move |local| local.frame == frame);
+                locals.map(|local| {
+                    format!(
+                        "      holds {}, which keeps {}\n",
+                        printable(&snapshot.describe(local.object)),
+                        bytes(snapshot.retained(local.object))
+                    )
+                })
+            };
+            for (frame, method) in (0u32..).zip(&thread.stack) {
+                text.push_str(&format!("    at {}\n", printable(method)));
+                text.extend(held(Some(frame)));
+            }
+            text.extend(held(None));
+            text.push('\n');
+        }
+        text.push_str(&plural(threads.len() as u64, "thread", "threads"));
         text.push('\n');
         print(&text)
     }

@@ -3,6 +3,8 @@
 mod calls;
 mod cost;
 mod figures;
+mod heap;
+mod locks;
 mod soak;
 mod truth;
 
@@ -16,7 +18,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 7] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 10] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -42,6 +44,21 @@ const BENCHMARKS: [(&str, &str, Benchmark); 7] = [
         "bias",
         "a loop without safepoint polls, both engines, per JDK",
         truth::bias,
+    ),
+    (
+        "sites",
+        "heap=sites with the Java compiler: time, memory",
+        heap::sites,
+    ),
+    (
+        "dumps",
+        "heap dumps of 13 million objects: time, memory",
+        heap::dumps,
+    ),
+    (
+        "locks",
+        "programs that fight for locks, and one that does not, per JDK",
+        locks::locks,
     ),
     (
         "soak",

@@ -1,0 +1,90 @@
+//! The classes of locks, found without a call of the VM where possible.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use jni_sys::jobject;
+use parking_lot::{Mutex, RwLock};
+
+use crate::heap_sites::ClassTable;
+use crate::vm::{FastCompare, Jni, Jvmti, WeakRef};
+
+/// The class of a lock. It is never freed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LockClass {
+    pub id: u32,
+    /// As Java source has it.
+    pub name: String,
+    mirror: Option<WeakRef>,
+}
+
+impl LockClass {
+    #[cfg(test)]
+    pub fn named(id: u32, name: &str) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            mirror: None,
+        }
+    }
+}
+
+/// Places of the classes seen last, by the address of their mirrors.
+const RECENT: usize = 256;
+
+/// All classes of locks.
+pub struct LockClasses {
+    table: ClassTable,
+    known: Mutex<HashMap<u32, &'static LockClass>>,
+    recent: Box<[RwLock<Option<&'static LockClass>>]>,
+    compare: FastCompare,
+    unknown: OnceLock<&'static LockClass>,
+}
+
+impl LockClasses {
+    pub fn new(compare: FastCompare) -> Self {
+        Self {
+            table: ClassTable::new(),
+            known: Mutex::default(),
+            recent: (0..RECENT).map(|_| RwLock::new(None)).collect(),
+            compare,
+            unknown: OnceLock::new(),
+        }
+    }
+
+    /// The class of an object.
+    #[inline]
+    pub fn of(&self, jvmti: Jvmti, jni: &Jni, object: jobject) -> &'static LockClass {
+        let mirror = jni.object_class(object);
+        let place = self.compare.hint(&mirror);
+        // Objects lie at multiples of eight, class mirrors further apart.
+        let place = (place >> 3) ^ (place >> 11);
+        let place = self.recent.get(place % RECENT);
+        let recent = place.and_then(|place| *place.read());
+        if let Some(class) = recent
+            && class
+                .mirror
+                .is_some_and(|weak| self.compare.is_weak_of(jni, &mirror, weak))
+        {
+            return class;
+        }
+        let class = match self.table.intern(jvmti, jni, mirror.as_raw()) {
+            Ok(class) => *self
+                .known
+                .lock()
+                .entry(class.id.0)
+                .or_insert_with(|| leak(class.id.0, class.name.clone(), class.mirror)),
+            Err(_) => self
+                .unknown
+                .get_or_init(|| leak(u32::MAX, "<Unknown Class>".to_owned(), None)),
+        };
+        if let Some(place) = place {
+            *place.write() = Some(class);
+        }
+        class
+    }
+}
+
+fn leak(id: u32, name: String, mirror: Option<WeakRef>) -> &'static LockClass {
+    Box::leak(Box::new(LockClass { id, name, mirror }))
+}

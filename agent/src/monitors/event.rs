@@ -1,0 +1,195 @@
+//! The VM's events for the monitors of objects.
+//!
+//! At the event for a monitor that was entered, the thread owns it already, so what
+//! is done there makes others wait longer: stacks and names belong to the event
+//! before, when the thread has time.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use hprof_native_headers as raw;
+use jni_sys::{JNIEnv, jlong, jobject};
+
+use super::rows::Source;
+use super::slots::Wait;
+use super::{LogLine, MOST_LOGGED, Monitors};
+use crate::vm::{Jni, guard};
+
+/// The callbacks of the mode's own environment.
+pub(super) fn table() -> raw::jvmtiEventCallbacks {
+    raw::jvmtiEventCallbacks {
+        MonitorContendedEnter: Some(contended_enter),
+        MonitorContendedEntered: Some(contended_entered),
+        MonitorWait: Some(wait),
+        MonitorWaited: Some(waited),
+        ThreadEnd: Some(thread_end),
+        ClassPrepare: Some(super::park::class_prepare),
+        ClassFileLoadHook: Some(super::park::class_file_load),
+        ..Default::default()
+    }
+}
+
+unsafe extern "C" fn contended_enter(
+    _env: *mut raw::jvmtiEnv,
+    jni: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+) {
+    guard((), || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        if let Some(monitors) = Monitors::get() {
+            monitors.enter(&jni, thread, object);
+        }
+    });
+}
+
+unsafe extern "C" fn contended_entered(
+    _env: *mut raw::jvmtiEnv,
+    jni: *mut JNIEnv,
+    thread: jobject,
+    _object: jobject,
+) {
+    guard((), || {
+        let now = Instant::now();
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        if let Some(monitors) = Monitors::get() {
+            monitors.end(&jni, thread, Source::Monitor, now);
+        }
+    });
+}
+
+unsafe extern "C" fn wait(
+    _env: *mut raw::jvmtiEnv,
+    jni: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+    millis: jlong,
+) {
+    guard((), || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        if let Some(monitors) = Monitors::get() {
+            let millis = u64::try_from(millis).unwrap_or(0);
+            monitors.wait(&jni, thread, object, millis);
+        }
+    });
+}
+
+unsafe extern "C" fn waited(
+    _env: *mut raw::jvmtiEnv,
+    jni: *mut JNIEnv,
+    thread: jobject,
+    _object: jobject,
+    _timed_out: bool,
+) {
+    guard((), || {
+        let now = Instant::now();
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        if let Some(monitors) = Monitors::get() {
+            monitors.end(&jni, thread, Source::ObjectWait, now);
+        }
+    });
+}
+
+unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
+    guard((), || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        if let Some(monitors) = Monitors::get() {
+            monitors.interrupt(&jni, thread);
+        }
+    });
+}
+
+impl Monitors {
+    fn enter(&self, jni: &Jni, thread: jobject, object: jobject) {
+        let source = Source::Monitor;
+        if !self.make_room(jni, thread) {
+            return;
+        }
+        let class = self.classes.of(self.jvmti, jni, object);
+        let mut wait = Wait::new(source, class);
+        if self.threshold.is_zero() {
+            wait.row = Some(self.row(jni, thread, source, class, Some(0)));
+        }
+        self.begin(jni, thread, wait);
+    }
+
+    fn wait(&self, jni: &Jni, thread: jobject, object: jobject, millis: u64) {
+        if !self.make_room(jni, thread) {
+            return;
+        }
+        let class = self.classes.of(self.jvmti, jni, object);
+        let mut wait = Wait::new(Source::ObjectWait, class);
+        if self.logged.load(Ordering::Relaxed) < MOST_LOGGED {
+            self.logged.fetch_add(1, Ordering::Relaxed);
+            wait.logged = (self.host.serial)(jni, thread);
+            if wait.logged != 0 {
+                (self.host.log)(LogLine::Wait {
+                    class: &class.name,
+                    millis,
+                    thread: wait.logged,
+                });
+            }
+        } else {
+            self.lost.not_logged.fetch_add(1, Ordering::Relaxed);
+        }
+        self.begin(jni, thread, wait);
+    }
+
+    /// A wait of this kind ends.
+    fn end(&self, jni: &Jni, thread: jobject, source: Source, now: Instant) {
+        let Some(slot) = self.current() else {
+            return;
+        };
+        let is_same = |wait: &Wait| wait.source == source;
+        if !slot.wait.lock().as_ref().is_some_and(is_same) {
+            return;
+        }
+        let Some(wait) = self.release(jni, slot) else {
+            return;
+        };
+        self.book(jni, thread, &wait, now, 0);
+        if wait.logged != 0 {
+            let time: Duration = now.saturating_duration_since(wait.start);
+            (self.host.log)(LogLine::Waited {
+                class: &wait.class.name,
+                millis: u64::try_from(time.as_millis()).unwrap_or(0),
+                thread: wait.logged,
+            });
+        }
+    }
+
+    /// The current thread is about to wait. False if it waits already: it takes its
+    /// monitor again in `Object.wait`, say, or runs code of its carrier.
+    pub(super) fn make_room(&self, jni: &Jni, thread: jobject) -> bool {
+        let Some(slot) = self.current() else {
+            return true;
+        };
+        let is_over = slot
+            .wait
+            .lock()
+            .as_ref()
+            .is_none_or(|wait| wait.ran.is_some());
+        if is_over {
+            self.interrupt(jni, thread);
+        }
+        is_over
+    }
+
+    /// Books what the current thread has waited for in vain, as its exception or its
+    /// end shows.
+    pub(super) fn interrupt(&self, jni: &Jni, thread: jobject) {
+        let Some(slot) = self.current() else {
+            return;
+        };
+        if let Some(wait) = self.release(jni, slot)
+            && let Some(end) = wait.ran
+        {
+            self.book(jni, thread, &wait, end, 0);
+        }
+    }
+}

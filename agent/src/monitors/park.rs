@@ -1,0 +1,376 @@
+//! Locks and synchronizers of `java.util.concurrent`.
+//!
+//! `LockSupport` notes in a thread what it parks for, and clears the note when the
+//! thread goes on. The two methods that do so, and those in which synchronizers try
+//! until they have what they want, get a call of `HprofLocks` (in `java/` of this
+//! crate) at their end. A thread may park several times before it has a lock: the
+//! time counts from the first to the last, as one.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Instant;
+
+use hprof_instrument::{Hooks, MethodHook, MethodInfo, MethodNumber, Rewriter, Shape};
+use hprof_native_headers as raw;
+use jni_sys::{JNIEnv, jclass, jint, jobject};
+
+use super::Monitors;
+use super::rows::Source;
+use super::slots::Wait;
+use crate::vm::{GlobalRef, Jni, JvmtiError, NativeMethod, Result, guard};
+
+/// The class with the hooks.
+const HOOK_CLASS: &CStr = c"java/lang/HprofLocks";
+/// The same as Java source has it.
+pub(super) const HOOK_CLASS_NAME: &str = "java.lang.HprofLocks";
+const HOOK_CLASS_FILE: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofLocks.class"));
+const STARTED_CLASS: &CStr = c"java/lang/HprofLocks$Started";
+const STARTED_SIGNATURE: &str = "Ljava/lang/HprofLocks$Started;";
+const STARTED_CLASS_FILE: &[u8] = include_bytes!(concat!(
+    env!("OUT_DIR"),
+    "/java/lang/HprofLocks$Started.class"
+));
+
+const HOOKS: Hooks<'static> = Hooks {
+    class: HOOK_CLASS.to_bytes(),
+    enter: b"enter",
+    exit: b"exit",
+    repair: b"repair",
+    count: b"count",
+};
+
+/// The classes that get hooks.
+const HOOKED: [&CStr; 4] = [
+    c"java/util/concurrent/locks/LockSupport",
+    c"java/util/concurrent/locks/AbstractQueuedSynchronizer",
+    c"java/util/concurrent/locks/AbstractQueuedLongSynchronizer",
+    c"java/util/concurrent/locks/StampedLock",
+];
+
+/// `HprofLocks.BLOCKER`: the note of what a thread parks for was changed.
+const BLOCKER: MethodNumber = MethodNumber(0);
+/// `HprofLocks.ACQUIRE`: a thread has what it wanted, or gave up.
+const ACQUIRE: MethodNumber = MethodNumber(1);
+
+/// Frames of the hooks above the method that has them: the native method, `exit`,
+/// and in the first case the method that notes.
+const FRAMES_AT_BLOCKER: i32 = 3;
+const FRAMES_AT_ACQUIRED: i32 = 2;
+
+/// What is known of the Java side.
+pub(super) struct JavaSide {
+    hooks: GlobalRef,
+    /// Whether the hook class has its natives.
+    registered: AtomicBool,
+    /// How many of the classes have hooks.
+    hooked: AtomicU32,
+}
+
+impl JavaSide {
+    pub(super) fn is_complete(&self) -> bool {
+        self.hooked.load(Ordering::Relaxed) as usize == HOOKED.len()
+    }
+}
+
+impl Monitors {
+    /// Defines the hook class and has the four classes call it.
+    pub(super) fn start_parks(&'static self, jni: &Jni) -> Result<()> {
+        let jvmti = self.jvmti;
+        let hooks = jni.define_boot_class(HOOK_CLASS, HOOK_CLASS_FILE)?;
+        jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
+        let _ = self.java.set(JavaSide {
+            hooks: jni.new_global(hooks.as_raw()),
+            registered: AtomicBool::new(false),
+            hooked: AtomicU32::new(0),
+        });
+        // The class is prepared in the call, see `class_prepare`.
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
+        let called = jni.call_static(hooks.as_raw(), c"start");
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
+        called?;
+        let java = self.java.get().ok_or(JvmtiError::INTERNAL)?;
+        if !java.registered.load(Ordering::Acquire) {
+            return Err(JvmtiError::INTERNAL);
+        }
+        let classes = HOOKED
+            .iter()
+            .map(|name| jni.find_class(name))
+            .collect::<Result<Vec<_>>>()?;
+        let classes: Vec<jclass> = classes.iter().map(|class| class.as_raw()).collect();
+        // All four are loaded, so the hook, which every class that is loaded has to
+        // pass, is needed no longer than this.
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
+        let changed = jvmti.retransform(&classes);
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
+        changed?;
+        if java.is_complete() {
+            Ok(())
+        } else {
+            Err(JvmtiError::INTERNAL)
+        }
+    }
+
+    /// The current thread is about to park.
+    fn park(&self, jni: &Jni, thread: jobject, blocker: jobject, source: Source) {
+        let class = self.classes.of(self.jvmti, jni, blocker);
+        if let Some(slot) = self.current() {
+            let mut wait = slot.wait.lock();
+            if let Some(wait) = wait.as_mut()
+                && wait.ran.is_some()
+                && wait.source == source
+                && std::ptr::eq(wait.class, class)
+            {
+                // It was woken, but another thread was faster.
+                wait.ran = None;
+                return;
+            }
+        }
+        if !self.make_room(jni, thread) {
+            return;
+        }
+        let mut wait = Wait::new(source, class);
+        if source.may_be_contention() && self.threshold.is_zero() {
+            wait.row = Some(self.row(jni, thread, source, class, Some(FRAMES_AT_BLOCKER)));
+        }
+        self.begin(jni, thread, wait);
+    }
+
+    /// The current thread goes on.
+    fn unpark(&self, jni: &Jni, thread: jobject, now: Instant) {
+        let Some(slot) = self.current() else {
+            return;
+        };
+        {
+            let mut wait = slot.wait.lock();
+            let Some(wait) = wait.as_mut() else {
+                return;
+            };
+            if wait.is_virtual && !self.is_virtual(jni, thread) {
+                // Its carrier went on, for which it runs some code.
+                return;
+            }
+            match wait.source {
+                Source::Park => {}
+                Source::Synchronizer => {
+                    wait.ran.get_or_insert(now);
+                    return;
+                }
+                Source::Monitor | Source::ObjectWait => return,
+            }
+        }
+        if let Some(wait) = self.release(jni, slot) {
+            self.book(jni, thread, &wait, now, FRAMES_AT_BLOCKER);
+        }
+    }
+
+    /// The current thread has what it wanted of a synchronizer, or gave up.
+    fn acquired(&self, jni: &Jni, thread: jobject) {
+        let Some(slot) = self.current() else {
+            return;
+        };
+        let end = match slot.wait.lock().as_ref() {
+            Some(wait) if wait.source == Source::Synchronizer => wait.ran,
+            _ => None,
+        };
+        let Some(end) = end else {
+            return;
+        };
+        if let Some(wait) = self.release(jni, slot) {
+            self.book(jni, thread, &wait, end, FRAMES_AT_ACQUIRED);
+        }
+    }
+
+    fn rewrite(&self, name: &[u8], class: &[u8]) -> Option<Vec<u8>> {
+        HOOKED.iter().find(|hooked| hooked.to_bytes() == name)?;
+        let mut rewriter = Rewriter::new();
+        let done = rewriter.rewrite(class, &HOOKS, &mut |method: &MethodInfo<'_>| {
+            let number = number(
+                &method.class.to_string(),
+                &method.name.to_string(),
+                &method.descriptor.to_string(),
+            )?;
+            let shape = Shape::Full;
+            Some(MethodHook { number, shape })
+        });
+        let done = done.ok()?;
+        if let Some(java) = self.java.get() {
+            java.hooked.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(done.bytes.to_vec())
+    }
+}
+
+/// The number of a method that gets hooks. Their names have been these from JDK 11
+/// to 25.
+fn number(class: &str, name: &str, descriptor: &str) -> Option<MethodNumber> {
+    let class = class.strip_prefix("java/util/concurrent/locks/")?;
+    match (class, name) {
+        ("LockSupport", "setBlocker" | "setCurrentBlocker") => Some(BLOCKER),
+        ("StampedLock", "acquireRead" | "acquireWrite") => Some(ACQUIRE),
+        ("AbstractQueuedSynchronizer" | "AbstractQueuedLongSynchronizer", name) => {
+            let acquires = match name {
+                // The one with a node, since JDK 14; the others call it.
+                "acquire" => descriptor.starts_with("(L"),
+                "acquireQueued" | "cancelAcquire" => true,
+                _ => name.starts_with("doAcquire"),
+            };
+            acquires.then_some(ACQUIRE)
+        }
+        _ => None,
+    }
+}
+
+/// The natives of the hook class are registered while it is what runs, so that the
+/// VM sees the call come from java.base.
+pub(super) unsafe extern "C" fn class_prepare(
+    _env: *mut raw::jvmtiEnv,
+    jni: *mut JNIEnv,
+    _thread: jobject,
+    class: jclass,
+) {
+    guard((), || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(jni) };
+        let Some(monitors) = Monitors::get() else {
+            return;
+        };
+        let Some(java) = monitors.java.get() else {
+            return;
+        };
+        let signature = monitors.jvmti.class_signature(class);
+        if signature.is_ok_and(|signature| signature != STARTED_SIGNATURE) {
+            return;
+        }
+        // SAFETY: the functions have the parameters of these descriptors.
+        let done = unsafe { jni.register_natives(java.hooks.as_raw(), &natives()) };
+        java.registered.store(done.is_ok(), Ordering::Release);
+    });
+}
+
+pub(super) unsafe extern "C" fn class_file_load(
+    _env: *mut raw::jvmtiEnv,
+    _jni: *mut JNIEnv,
+    _redefined: jclass,
+    _loader: jobject,
+    name: *const c_char,
+    _protection_domain: jobject,
+    len: jint,
+    bytes: *const u8,
+    new_len: *mut jint,
+    new_bytes: *mut *mut u8,
+) {
+    guard((), || {
+        let (Some(monitors), Ok(len)) = (Monitors::get(), usize::try_from(len)) else {
+            return;
+        };
+        if name.is_null() || bytes.is_null() {
+            return;
+        }
+        // SAFETY: the VM passes the name as a C string and the class file with its length.
+        let (name, bytes) = unsafe {
+            (
+                CStr::from_ptr(name).to_bytes(),
+                std::slice::from_raw_parts(bytes, len),
+            )
+        };
+        let Some(changed) = monitors.rewrite(name, bytes) else {
+            return;
+        };
+        if let Ok((memory, len)) = monitors.jvmti.copy_for_vm(&changed) {
+            // SAFETY: the VM passes places for the new class file, and frees it.
+            unsafe {
+                *new_len = len;
+                *new_bytes = memory;
+            }
+        }
+    });
+}
+
+fn natives() -> [NativeMethod; 4] {
+    let native =
+        |name: &'static CStr, signature: &'static CStr, function: *mut c_void| NativeMethod {
+            name,
+            signature,
+            function,
+        };
+    let with_blocker = c"(Ljava/lang/Thread;Ljava/lang/Object;)V";
+    let alone = c"(Ljava/lang/Thread;)V";
+    [
+        native(
+            c"acquiring",
+            with_blocker,
+            acquiring as *const () as *mut c_void,
+        ),
+        native(
+            c"parking",
+            with_blocker,
+            parking as *const () as *mut c_void,
+        ),
+        native(c"unparked", alone, unparked as *const () as *mut c_void),
+        native(c"acquired", alone, acquired as *const () as *mut c_void),
+    ]
+}
+
+/// Runs the body of a native method.
+fn native(env: *mut JNIEnv, body: impl FnOnce(&Monitors, &Jni)) {
+    guard((), || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(env) };
+        if let Some(monitors) = Monitors::get() {
+            body(monitors, &jni);
+        }
+    });
+}
+
+unsafe extern "system" fn acquiring(
+    env: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    blocker: jobject,
+) {
+    native(env, |monitors, jni| {
+        monitors.park(jni, thread, blocker, Source::Synchronizer);
+    });
+}
+
+unsafe extern "system" fn parking(
+    env: *mut JNIEnv,
+    _class: jclass,
+    thread: jobject,
+    blocker: jobject,
+) {
+    native(env, |monitors, jni| {
+        monitors.park(jni, thread, blocker, Source::Park);
+    });
+}
+
+unsafe extern "system" fn unparked(env: *mut JNIEnv, _class: jclass, thread: jobject) {
+    let now = Instant::now();
+    native(env, |monitors, jni| monitors.unpark(jni, thread, now));
+}
+
+unsafe extern "system" fn acquired(env: *mut JNIEnv, _class: jclass, thread: jobject) {
+    native(env, |monitors, jni| monitors.acquired(jni, thread));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_get_hooks_by_name() {
+        const LOCKS: &str = "java/util/concurrent/locks/";
+        let number = |class: &str, name: &str, descriptor: &str| {
+            number(&format!("{LOCKS}{class}"), name, descriptor)
+        };
+        let sync = "AbstractQueuedSynchronizer";
+        let node = "(Ljava/util/concurrent/locks/AbstractQueuedSynchronizer$Node;IZZZJ)I";
+        assert_eq!(number(sync, "acquire", node), Some(ACQUIRE));
+        assert_eq!(number(sync, "acquire", "(I)V"), None);
+        assert_eq!(number(sync, "doAcquireNanos", "(IJ)Z"), Some(ACQUIRE));
+        assert_eq!(number(sync, "release", "(I)Z"), None);
+        assert_eq!(number("LockSupport", "park", "()V"), None);
+        assert_eq!(number("LockSupport", "setBlocker", ""), Some(BLOCKER));
+    }
+}

@@ -1,0 +1,125 @@
+//! The waits that are going on. A thread has a slot for as long as it waits, and
+//! the VM keeps the slot's address with the thread, be it virtual or not: a thread
+//! may go on on another thread of the system than it stopped on.
+
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+use super::classes::LockClass;
+use super::rows::{Row, Source};
+use crate::vm::WeakRef;
+
+/// A wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    pub source: Source,
+    pub start: Instant,
+    pub class: &'static LockClass,
+    /// `None` while the stack is not known.
+    pub row: Option<&'static Row>,
+    /// A parked thread runs since then, but may park again for the same lock.
+    pub ran: Option<Instant>,
+    /// A dump has counted it already, up to `start`.
+    pub counted: bool,
+    /// Serial of the thread if the wait is in the profile's log, otherwise 0.
+    pub logged: u32,
+    /// The thread is a virtual one.
+    pub is_virtual: bool,
+    /// The same, unless a dump has borrowed it.
+    pub virtual_thread: Option<WeakRef>,
+}
+
+impl Wait {
+    /// A wait that begins now.
+    pub fn new(source: Source, class: &'static LockClass) -> Self {
+        Self {
+            source,
+            start: Instant::now(),
+            class,
+            row: None,
+            ran: None,
+            counted: false,
+            logged: 0,
+            is_virtual: false,
+            virtual_thread: None,
+        }
+    }
+}
+
+/// Place for a wait. The lock is for dumps: they alone look at others' slots.
+#[derive(Debug, Default)]
+pub struct Slot {
+    pub wait: Mutex<Option<Wait>>,
+}
+
+impl Slot {
+    /// Takes the reference to a waiting virtual thread out, so that nobody else
+    /// deletes it meanwhile.
+    pub fn borrow_thread(&self) -> Option<WeakRef> {
+        self.wait.lock().as_mut()?.virtual_thread.take()
+    }
+
+    /// Puts it back. If the thread has gone on, the caller has to delete it.
+    pub fn return_thread(&self, thread: WeakRef) -> Option<WeakRef> {
+        let mut wait = self.wait.lock();
+        // Only a dump takes references out, and there is one at a time: a wait
+        // without one is that which it was borrowed from.
+        match wait.as_mut() {
+            Some(wait) if wait.is_virtual && wait.virtual_thread.is_none() => {
+                wait.virtual_thread = Some(thread);
+                None
+            }
+            _ => Some(thread),
+        }
+    }
+}
+
+/// All slots.
+#[derive(Default)]
+pub struct Slots {
+    free: Mutex<Vec<&'static Slot>>,
+    all: Mutex<Vec<&'static Slot>>,
+}
+
+/// How many waits are followed at one time.
+const MOST_SLOTS: usize = 1 << 20;
+
+impl Slots {
+    /// A free slot, unless there are too many.
+    #[inline]
+    pub fn take(&self) -> Option<&'static Slot> {
+        if let Some(slot) = self.free.lock().pop() {
+            return Some(slot);
+        }
+        let mut all = self.all.lock();
+        if all.len() >= MOST_SLOTS {
+            return None;
+        }
+        let slot: &'static Slot = Box::leak(Box::default());
+        all.push(slot);
+        Some(slot)
+    }
+
+    /// Takes a slot back, and returns what was in it.
+    #[inline]
+    pub fn give_back(&self, slot: &'static Slot) -> Option<Wait> {
+        let wait = slot.wait.lock().take();
+        self.free.lock().push(slot);
+        wait
+    }
+
+    /// Shows all waits that are going on.
+    pub fn each(&self, mut see: impl FnMut(&mut Wait)) {
+        for slot in self.all() {
+            if let Some(wait) = slot.wait.lock().as_mut() {
+                see(wait);
+            }
+        }
+    }
+
+    /// All slots made so far.
+    pub fn all(&self) -> Vec<&'static Slot> {
+        self.all.lock().clone()
+    }
+}

@@ -1,0 +1,365 @@
+//! Which locks are in use at a moment, by whom, and what all threads do.
+//!
+//! The VM is asked thread by thread and lock by lock while the program runs on, so
+//! what is found need not all have been so at one time.
+
+use std::collections::HashMap;
+
+use hprof_format::ids::ThreadSerial;
+use hprof_native_headers as raw;
+use jni_sys::{jfieldID, jobject};
+
+use super::Monitors;
+use super::kinds::public_class;
+use crate::vm::{GlobalRef, Jni, LocalRef, Result, StackFrame, ThreadState};
+
+/// Fields of the JDK's classes, of the same names from JDK 11 to 25.
+pub(super) struct Fields {
+    blocker: jfieldID,
+    owner: jfieldID,
+    state: jfieldID,
+    outer: Option<jfieldID>,
+    ownable: GlobalRef,
+    synchronizer: GlobalRef,
+    condition: GlobalRef,
+    read_write: Option<GlobalRef>,
+}
+
+// SAFETY: field ids are valid on every thread.
+unsafe impl Send for Fields {}
+// SAFETY: as above.
+unsafe impl Sync for Fields {}
+
+impl Fields {
+    pub(super) fn find(jni: &Jni) -> Result<Self> {
+        let thread = jni.find_class(c"java/lang/Thread")?;
+        let ownable = jni.find_class(c"java/util/concurrent/locks/AbstractOwnableSynchronizer")?;
+        let synchronizer =
+            jni.find_class(c"java/util/concurrent/locks/AbstractQueuedSynchronizer")?;
+        let condition = jni
+            .find_class(c"java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject")?;
+        let read_write = jni.find_class(c"java/util/concurrent/locks/ReentrantReadWriteLock$Sync");
+        Ok(Self {
+            blocker: jni.field_id(thread.as_raw(), c"parkBlocker", c"Ljava/lang/Object;")?,
+            owner: jni.field_id(
+                ownable.as_raw(),
+                c"exclusiveOwnerThread",
+                c"Ljava/lang/Thread;",
+            )?,
+            state: jni.field_id(synchronizer.as_raw(), c"state", c"I")?,
+            outer: jni
+                .field_id(
+                    condition.as_raw(),
+                    c"this$0",
+                    c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;",
+                )
+                .ok(),
+            ownable: jni.new_global(ownable.as_raw()),
+            synchronizer: jni.new_global(synchronizer.as_raw()),
+            condition: jni.new_global(condition.as_raw()),
+            read_write: read_write.ok().map(|class| jni.new_global(class.as_raw())),
+        })
+    }
+}
+
+/// A thread and its stack.
+pub struct UsedBy {
+    pub serial: ThreadSerial,
+    pub name: String,
+    pub state: ThreadState,
+    pub frames: Vec<StackFrame>,
+}
+
+/// A lock that somebody has or wants.
+#[derive(Debug)]
+pub struct LockUsage {
+    /// Its class, as programs know it.
+    pub class: String,
+    /// Its identity hash.
+    pub hash: i32,
+    /// The owner, and how often it has entered.
+    pub owner: Option<(ThreadSerial, u32)>,
+    /// Threads that wait to own it.
+    pub entering: Vec<ThreadSerial>,
+    /// Threads that wait to be notified or signalled.
+    pub waiting: Vec<ThreadSerial>,
+    /// It is a monitor, not an object of `java.util.concurrent`.
+    is_monitor: bool,
+}
+
+/// All threads and locks.
+#[derive(Default)]
+pub struct Usage {
+    pub threads: Vec<UsedBy>,
+    pub locks: Vec<LockUsage>,
+    /// Locks that were not looked at because there are too many.
+    pub left_out: usize,
+}
+
+/// Room for references while a dump is made.
+const MANY_REFERENCES: u32 = 1 << 14;
+/// How many locks a dump looks at; the VM is stopped for each monitor.
+const MOST_LOCKS: usize = 4096;
+/// How many threads a dump shows. There may be a million virtual ones.
+const MOST_THREADS: usize = 10_000;
+/// Bits of a `ReentrantReadWriteLock`'s state that count its writer's entries.
+const WRITE_ENTRIES: u32 = 0xffff;
+
+/// The objects found, by identity.
+#[derive(Default)]
+struct Objects<'a> {
+    by_hash: HashMap<i32, Vec<usize>>,
+    found: Vec<(LocalRef<'a>, LockUsage)>,
+    left_out: usize,
+}
+
+impl Monitors {
+    /// Looks at all threads but `own`. `serial` gives a thread its number.
+    pub fn usage(&self, jni: &Jni, own: &[GlobalRef], depth: u32) -> Usage {
+        let _frame = jni.local_frame(MANY_REFERENCES);
+        let threads = self.threads(jni, own);
+        let raw_threads: Vec<jobject> = threads.iter().map(LocalRef::as_raw).collect();
+        let stacks = self.stacks(&raw_threads, depth);
+        let mut objects = Objects::default();
+        let mut used_by = Vec::new();
+        for (thread, (state, frames)) in threads.iter().zip(stacks) {
+            let serial = ThreadSerial::new((self.host.serial)(jni, thread.as_raw()));
+            let info = self.jvmti.thread_info(jni, thread.as_raw());
+            used_by.push(UsedBy {
+                serial,
+                name: info.unwrap_or_default().name,
+                state,
+                frames,
+            });
+            if self.locks.java {
+                self.note_monitors(jni, thread, serial, state, &mut objects);
+            }
+            if self.locks.juc {
+                self.note_blocker(jni, thread, serial, &mut objects);
+            }
+        }
+        let left_out = objects.left_out;
+        let mut locks = Vec::new();
+        for (object, mut lock) in objects.found {
+            if lock.is_monitor {
+                self.ask_monitor(jni, &object, &mut lock);
+            } else {
+                self.read_owner(jni, &object, &mut lock);
+            }
+            locks.push(lock);
+        }
+        Usage {
+            threads: used_by,
+            locks,
+            left_out,
+        }
+    }
+
+    /// All platform threads, and the virtual threads that wait for a lock.
+    fn threads<'a>(&self, jni: &'a Jni, own: &[GlobalRef]) -> Vec<LocalRef<'a>> {
+        let listed = match self.jvmti.all_threads() {
+            Ok(listed) => listed.iter().map(|&thread| jni.own(thread)).collect(),
+            Err(_) => Vec::new(),
+        };
+        let mut threads: Vec<LocalRef<'a>> = listed;
+        threads.retain(|thread| !own.iter().any(|&own| jni.is_same(thread.as_raw(), own)));
+        for slot in self.slots.all() {
+            let Some(weak) = slot.borrow_thread() else {
+                continue;
+            };
+            if threads.len() < MOST_THREADS
+                && let Some(thread) = jni.upgrade(weak)
+            {
+                threads.push(thread);
+            }
+            if let Some(weak) = slot.return_thread(weak) {
+                jni.delete_weak(weak);
+            }
+        }
+        threads
+    }
+
+    fn stacks(&self, threads: &[jobject], depth: u32) -> Vec<(ThreadState, Vec<StackFrame>)> {
+        if let Ok(stacks) = self.jvmti.thread_stacks(threads, depth) {
+            return stacks
+                .into_iter()
+                .map(|stack| (stack.state, stack.frames))
+                .collect();
+        }
+        threads
+            .iter()
+            .map(|&thread| {
+                let state = self.jvmti.thread_state(thread).unwrap_or_default();
+                (state, Vec::new())
+            })
+            .collect()
+    }
+
+    /// The monitors that a thread has, wants, or waits at.
+    fn note_monitors<'a>(
+        &self,
+        jni: &'a Jni,
+        thread: &LocalRef<'a>,
+        serial: ThreadSerial,
+        state: ThreadState,
+        objects: &mut Objects<'a>,
+    ) {
+        let enters = state.has(raw::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER);
+        let waits = state.has(raw::JVMTI_THREAD_STATE_IN_OBJECT_WAIT);
+        if enters || waits {
+            let wanted = self.jvmti.contended_monitor(jni, thread.as_raw());
+            if let Ok(Some(object)) = wanted
+                && let Some(lock) = objects.add(self, jni, object, true)
+            {
+                let list = if waits {
+                    &mut lock.waiting
+                } else {
+                    &mut lock.entering
+                };
+                list.push(serial);
+            }
+        }
+        if !self.owned_monitors {
+            return;
+        }
+        for object in self
+            .jvmti
+            .owned_monitors(jni, thread.as_raw())
+            .unwrap_or_default()
+        {
+            if let Some(lock) = objects.add(self, jni, object, true) {
+                lock.owner.get_or_insert((serial, 1));
+            }
+        }
+    }
+
+    /// What a thread is parked for.
+    fn note_blocker<'a>(
+        &self,
+        jni: &'a Jni,
+        thread: &LocalRef<'a>,
+        serial: ThreadSerial,
+        objects: &mut Objects<'a>,
+    ) {
+        let Some(fields) = self.fields.get() else {
+            return;
+        };
+        let Some(blocker) = jni.object_field(thread.as_raw(), fields.blocker) else {
+            return;
+        };
+        // The waiters of a condition stand at its lock, as those of a monitor do.
+        let outer = fields
+            .outer
+            .filter(|_| jni.is_instance(blocker.as_raw(), fields.condition.as_raw()))
+            .and_then(|outer| jni.object_field(blocker.as_raw(), outer));
+        let waits = outer.is_some()
+            || !(jni.is_instance(blocker.as_raw(), fields.ownable.as_raw())
+                || self.is_stamped_lock(jni, &blocker));
+        let Some(lock) = objects.add(self, jni, outer.unwrap_or(blocker), false) else {
+            return;
+        };
+        let list = if waits {
+            &mut lock.waiting
+        } else {
+            &mut lock.entering
+        };
+        list.push(serial);
+    }
+
+    fn is_stamped_lock(&self, jni: &Jni, object: &LocalRef<'_>) -> bool {
+        self.classes.of(self.jvmti, jni, object.as_raw()).name
+            == "java.util.concurrent.locks.StampedLock"
+    }
+
+    /// Completes what the threads have told of a monitor by what the VM says.
+    fn ask_monitor(&self, jni: &Jni, object: &LocalRef<'_>, lock: &mut LockUsage) {
+        let Ok(usage) = self.jvmti.monitor_usage(jni, object.as_raw()) else {
+            return;
+        };
+        let serial =
+            |thread: &LocalRef<'_>| ThreadSerial::new((self.host.serial)(jni, thread.as_raw()));
+        if let Some(owner) = &usage.owner {
+            lock.owner = Some((serial(owner), usage.entries));
+        }
+        let union = |known: &mut Vec<ThreadSerial>, told: &[LocalRef<'_>], but: &[ThreadSerial]| {
+            for thread in told.iter().map(serial) {
+                if !known.contains(&thread) && !but.contains(&thread) {
+                    known.push(thread);
+                }
+            }
+        };
+        union(&mut lock.waiting, &usage.waiting, &[]);
+        let owner: Vec<_> = lock.owner.iter().map(|owner| owner.0).collect();
+        let waiting = [lock.waiting.as_slice(), &owner].concat();
+        union(&mut lock.entering, &usage.entering, &waiting);
+    }
+
+    /// The owner of a lock of `java.util.concurrent`, if it has one.
+    fn read_owner(&self, jni: &Jni, object: &LocalRef<'_>, lock: &mut LockUsage) {
+        let Some(fields) = self.fields.get() else {
+            return;
+        };
+        let object = object.as_raw();
+        if !jni.is_instance(object, fields.ownable.as_raw()) {
+            return;
+        }
+        let Some(owner) = jni.object_field(object, fields.owner) else {
+            return;
+        };
+        let mut entries = 1;
+        if jni.is_instance(object, fields.synchronizer.as_raw()) {
+            entries = u32::try_from(jni.int_field(object, fields.state)).unwrap_or(1);
+            let is_read_write = fields
+                .read_write
+                .is_some_and(|class| jni.is_instance(object, class.as_raw()));
+            if is_read_write {
+                entries &= WRITE_ENTRIES;
+            }
+        }
+        let serial = (self.host.serial)(jni, owner.as_raw());
+        lock.owner = Some((ThreadSerial::new(serial), entries.max(1)));
+    }
+}
+
+impl<'a> Objects<'a> {
+    /// The entry of an object, new or known; `None` when there are too many.
+    fn add(
+        &mut self,
+        monitors: &Monitors,
+        jni: &Jni,
+        object: LocalRef<'a>,
+        is_monitor: bool,
+    ) -> Option<&mut LockUsage> {
+        let hash = monitors.jvmti.object_hash(object.as_raw()).ok()?;
+        let same_hash = self.by_hash.entry(hash).or_default();
+        let known = same_hash.iter().copied().find(|&place| {
+            self.found.get(place).is_some_and(|(other, lock)| {
+                lock.is_monitor == is_monitor && jni.is_same_object(object.as_raw(), other.as_raw())
+            })
+        });
+        if let Some(place) = known {
+            return self.found.get_mut(place).map(|(_, lock)| lock);
+        }
+        if self.found.len() >= MOST_LOCKS {
+            self.left_out += 1;
+            return None;
+        }
+        same_hash.push(self.found.len());
+        let class = monitors.classes.of(monitors.jvmti, jni, object.as_raw());
+        let class = if is_monitor {
+            &class.name
+        } else {
+            public_class(&class.name)
+        };
+        let lock = LockUsage {
+            class: class.to_owned(),
+            hash,
+            owner: None,
+            entering: Vec::new(),
+            waiting: Vec::new(),
+            is_monitor,
+        };
+        self.found.push((object, lock));
+        self.found.last_mut().map(|(_, lock)| lock)
+    }
+}

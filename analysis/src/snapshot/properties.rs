@@ -1,0 +1,91 @@
+//! The system properties of the program.
+
+use super::Snapshot;
+use super::values::Value;
+
+/// Words in the names of what is nobody's business.
+const SECRET: [&str; 12] = [
+    "passw",
+    "passphrase",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "api_key",
+    "api.key",
+    "access_key",
+    "access.key",
+    "private",
+    "pwd",
+];
+
+/// What stands in place of a secret.
+const MASK: &str = "********";
+
+impl Snapshot {
+    /// The system properties (`java.lang.System.getProperties`), sorted by name, with secrets
+    /// masked; empty if the dump has none.
+    pub fn system_properties(&self) -> Vec<(String, String)> {
+        let classes = self.graph.classes().list();
+        let Some(system) = classes
+            .iter()
+            .find(|class| class.name == "java.lang.System")
+        else {
+            return Vec::new();
+        };
+        let props = system.statics.iter().find(|field| field.name == "props");
+        let Some(Value::Object(props)) = props.map(|field| self.static_value(field)) else {
+            return Vec::new();
+        };
+        // Since JDK 9 the entries are in a map of their own.
+        let entries = self.field_object(props, "map").unwrap_or(props);
+        let text = |value: &Value| self.string(value.object()?, 4000);
+        let mut found: Vec<(String, String)> = self
+            .collection_elements(entries, 10_000)
+            .iter()
+            .filter_map(|(key, value)| Some((text(key)?, text(value.as_ref()?)?)))
+            .map(|(key, value)| {
+                let value = masked(&key, &value);
+                (key, value)
+            })
+            .collect();
+        found.sort();
+        found
+    }
+}
+
+/// A value without what its name, or a word in it, tells to be a secret.
+fn masked(key: &str, value: &str) -> String {
+    let is_secret = |name: &str| {
+        let name = name.to_lowercase();
+        SECRET.iter().any(|word| name.contains(word))
+    };
+    if is_secret(key) && !value.is_empty() {
+        return MASK.to_owned();
+    }
+    let words = value
+        .split(' ')
+        .map(|word| match word.split_once(['=', ':']) {
+            Some((name, rest)) if is_secret(name) && !rest.is_empty() => {
+                format!("{}{MASK}", &word[..name.len() + 1])
+            }
+            _ => word.to_owned(),
+        });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::masked;
+
+    #[test]
+    fn secrets_are_masked_by_name_and_within_commands() {
+        assert_eq!(masked("db.Password", "hunter2"), "********");
+        assert_eq!(masked("user.name", "kim"), "kim");
+        assert_eq!(
+            masked("sun.java.command", "App --token=abc -Dx=y"),
+            "App --token=******** -Dx=y"
+        );
+        assert_eq!(masked("aws.secretKey", ""), "");
+    }
+}

@@ -1,0 +1,158 @@
+//! `hprof-rs android`: leaks of Android programs.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use hprof_analysis::android::{BitmapRow, Status, Trace, bitmaps, traces};
+use hprof_analysis::paths::ShortestPaths;
+use hprof_analysis::snapshot::Snapshot;
+use serde_json::json;
+
+use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
+use crate::snapshot::{self, HeapArguments};
+
+/// Show why destroyed activities, fragments, views, view models and services of an Android dump
+/// are still there, its heaps, and its bitmaps.
+///
+/// Each step of a path is marked: whether the object should be there, should be gone, or is not
+/// known to be either. The references marked with `~` may be the cause. Leaks with the same
+/// signature have the same cause; leaks of Android itself stand apart.
+#[derive(Debug, Args)]
+pub struct Android {
+    #[command(flatten)]
+    heap: HeapArguments,
+
+    /// The number of bitmaps to list.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Android {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
+        let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
+        let traces = traces(&snapshot, &paths);
+        let mut images = bitmaps(&snapshot);
+        let heaps = heaps(&snapshot);
+        if self.json {
+            return print_json(&json!({
+                "file": snapshot.name,
+                "notes": snapshot::notes(&snapshot),
+                "leaks": traces,
+                "heaps": heaps.iter().map(|(name, objects)| json!({
+                    "name": name, "objects": objects,
+                })).collect::<Vec<_>>(),
+                "bitmaps": images,
+            }));
+        }
+        let style = Style::of_stdout();
+        let (own, library): (Vec<&Trace>, Vec<&Trace>) = traces
+            .iter()
+            .partition(|trace| trace.library_leak.is_none());
+        let mut text = style.bold(&format!(
+            "{} of the program, {} of Android itself",
+            plural(own.len() as u64, "leak", "leaks"),
+            count(library.len() as u64)
+        ));
+        text.push_str("\n\n");
+        for trace in own.into_iter().chain(library) {
+            text.push_str(&as_text(trace, style));
+        }
+        let names: Vec<String> = (heaps.iter())
+            .map(|(name, objects)| format!("{name} {}", count(*objects)))
+            .collect();
+        text.push_str(&format!("Objects by heap: {}\n", names.join(", ")));
+        text.push_str(&bitmap_lines(&mut images, self.top));
+        print(&text)
+    }
+}
+
+/// Objects by heap.
+fn heaps(snapshot: &Snapshot) -> Vec<(String, u64)> {
+    let mut sums = std::collections::BTreeMap::new();
+    for block in snapshot.graph().blocks() {
+        *sums.entry(block.heap).or_insert(0) += block.objects;
+    }
+    let names = snapshot.graph().heaps();
+    let name = |heap: u64| {
+        let found = names.iter().find(|known| u64::from(known.0) == heap);
+        found.map_or_else(|| "default".to_owned(), |known| known.1.clone())
+    };
+    let sums = sums.into_iter().filter(|(_, objects)| *objects > 0);
+    sums.map(|(heap, objects)| (name(heap), objects)).collect()
+}
+
+pub(super) fn as_text(trace: &Trace, style: Style) -> String {
+    let last = trace
+        .path
+        .end()
+        .map_or("", |step| step.description.as_str());
+    let mut text = style.bold(&format!(
+        "{} of {}, {} kept alive",
+        plural(trace.count, "leak", "leaks"),
+        printable(last),
+        bytes(trace.retained_bytes)
+    ));
+    text.push_str(&format!("\nSignature {}", trace.signature));
+    if let Some(leak) = trace.library_leak {
+        text.push_str(&format!(", a leak of Android: {leak}"));
+    }
+    text.push_str(&format!("\n  {}\n", printable(&trace.path.root)));
+    for (index, (step, mark)) in trace.path.steps.iter().zip(&trace.marks).enumerate() {
+        if let Some(edge) = &step.edge {
+            let edge = printable(edge.to_string().trim_start());
+            text.push_str(&format!("  \u{2502}  {edge}\n"));
+            if trace.suspects.contains(&index) {
+                text.push_str(&format!(
+                    "  \u{2502}  {}\n",
+                    "~".repeat(edge.chars().count())
+                ));
+            }
+        }
+        let status = match mark.status {
+            Status::Leaking => "leaking",
+            Status::NotLeaking => "not leaking",
+            Status::Unknown => "unknown",
+        };
+        let reason = match mark.reason.as_str() {
+            "" => String::new(),
+            reason => format!(" ({reason})"),
+        };
+        text.push_str(&format!(
+            "  \u{251c} {}\n  \u{2502}    {status}{reason}\n",
+            printable(&step.description)
+        ));
+    }
+    text.push('\n');
+    text
+}
+
+fn bitmap_lines(images: &mut Vec<BitmapRow>, top: usize) -> String {
+    let all: u64 = images.iter().map(|row| row.bytes * row.count).sum();
+    let number: u64 = images.iter().map(|row| row.count).sum();
+    let wasted: u64 = images.iter().map(|row| row.bytes * (row.count - 1)).sum();
+    let mut text = format!(
+        "{} of {}, {} of it in equal ones\n",
+        plural(number, "bitmap", "bitmaps"),
+        bytes(all),
+        bytes(wasted)
+    );
+    images.truncate(top);
+    for row in images {
+        let times = match row.count {
+            1 => String::new(),
+            times => format!(", {times} times"),
+        };
+        text.push_str(&format!(
+            "  {} x {}, {}{times}\n",
+            row.width,
+            row.height,
+            bytes(row.bytes)
+        ));
+    }
+    text
+}

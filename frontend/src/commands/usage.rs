@@ -1,0 +1,365 @@
+//! `hprof-rs collections`, `duplicates`, `finalizers`, `classloaders` and `growth`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use hprof_analysis::duplicates::duplicates;
+use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
+use hprof_analysis::usage::{collections, finalizers, loaders};
+use serde_json::json;
+
+use crate::render::screen::{
+    Align, Style, bytes, columns, count, plural, print, print_json, printable, signed,
+};
+use crate::snapshot::{self, HeapArguments, Look};
+
+/// What the commands of this file have in common.
+#[derive(Debug, Args)]
+pub struct Listing {
+    #[command(flatten)]
+    heap: HeapArguments,
+
+    /// The number of rows, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    top: usize,
+
+    /// Print JSON, with exact numbers.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Listing {
+    fn most(&self) -> usize {
+        if self.top == 0 { usize::MAX } else { self.top }
+    }
+}
+
+/// Show how collections are used, by class: how many are empty, how full their arrays are, how many
+/// entries of hash tables collide.
+#[derive(Debug, Args)]
+pub struct Collections {
+    #[command(flatten)]
+    listing: Listing,
+}
+
+impl Collections {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let Listing { heap, json, .. } = &self.listing;
+        let snapshot = snapshot::open(&heap.file, &heap.look)?;
+        let mut rows = collections(&snapshot);
+        rows.truncate(self.listing.most());
+        if *json {
+            return print_json(&json!({"file": snapshot.name, "collections": rows}));
+        }
+        let head = [
+            ("wasted", Align::Right),
+            ("collections", Align::Right),
+            ("empty", Align::Right),
+            ("elements", Align::Right),
+            ("full", Align::Right),
+            ("collisions", Align::Right),
+            ("class", Align::Left),
+        ];
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                [
+                    count(row.wasted_bytes),
+                    count(row.collections),
+                    count(row.empty),
+                    count(row.elements),
+                    match row.capacity {
+                        0 => "-".to_owned(),
+                        all => format!("{}%", 100 * (all - row.unused) / all),
+                    },
+                    count(row.collisions),
+                    printable(&row.name),
+                ]
+            })
+            .collect();
+        print(&columns(Style::of_stdout(), head, &rows))
+    }
+}
+
+/// Show live strings and arrays of primitives with equal contents, and what they waste.
+#[derive(Debug, Args)]
+pub struct DuplicatesCommand {
+    #[command(flatten)]
+    listing: Listing,
+}
+
+impl DuplicatesCommand {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let Listing { heap, json, .. } = &self.listing;
+        let snapshot = snapshot::open(&heap.file, &heap.look)?;
+        let found = duplicates(&snapshot, self.listing.most());
+        if *json {
+            return print_json(&json!({"file": snapshot.name, "duplicates": found}));
+        }
+        let head = [
+            ("wasted", Align::Right),
+            ("times", Align::Right),
+            ("each", Align::Right),
+            ("kind", Align::Left),
+            ("content", Align::Left),
+        ];
+        let rows: Vec<_> = (found.groups.iter())
+            .map(|group| {
+                let short: String = group.preview.chars().take(60).collect();
+                [
+                    count(group.wasted_bytes),
+                    count(group.count),
+                    count(group.bytes),
+                    match group.is_string {
+                        true => "String".to_owned(),
+                        false => format!("{}[]", group.element),
+                    },
+                    printable(&short),
+                ]
+            })
+            .collect();
+        let mut text = columns(Style::of_stdout(), head, &rows);
+        text.push_str(&format!(
+            "{}, {}; equal ones waste {}, of it {} in strings\n",
+            plural(found.arrays, "array", "arrays"),
+            plural(found.strings, "string", "strings"),
+            bytes(found.wasted_bytes),
+            bytes(found.wasted_in_strings)
+        ));
+        print(&text)
+    }
+}
+
+/// Show objects with a `finalize` method by class, and which of them wait to be finalized.
+#[derive(Debug, Args)]
+pub struct Finalizers {
+    #[command(flatten)]
+    listing: Listing,
+}
+
+impl Finalizers {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let Listing { heap, json, .. } = &self.listing;
+        let snapshot = snapshot::open(&heap.file, &heap.look)?;
+        let mut rows = finalizers(&snapshot);
+        rows.truncate(self.listing.most());
+        if *json {
+            return print_json(&json!({"file": snapshot.name, "finalizers": rows}));
+        }
+        let head = [
+            ("waiting", Align::Right),
+            ("their bytes", Align::Right),
+            ("registered", Align::Right),
+            ("class", Align::Left),
+        ];
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                [
+                    count(row.queued),
+                    count(row.queued_bytes),
+                    count(row.registered),
+                    printable(&row.name),
+                ]
+            })
+            .collect();
+        print(&columns(Style::of_stdout(), head, &rows))
+    }
+}
+
+/// Show class loaders with what they keep alive, and classes that were loaded more than once.
+#[derive(Debug, Args)]
+pub struct ClassLoaders {
+    #[command(flatten)]
+    listing: Listing,
+}
+
+impl ClassLoaders {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let Listing { heap, json, .. } = &self.listing;
+        let snapshot = snapshot::open(&heap.file, &heap.look)?;
+        let (mut rows, mut twice) = loaders(&snapshot);
+        rows.truncate(self.listing.most());
+        twice.truncate(self.listing.most());
+        if *json {
+            return print_json(&json!({
+                "file": snapshot.name,
+                "loaders": rows,
+                "duplicate_classes": twice,
+            }));
+        }
+        let head = [
+            ("retained", Align::Right),
+            ("classes", Align::Right),
+            ("objects", Align::Right),
+            ("loader", Align::Left),
+        ];
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                [
+                    count(row.retained_bytes),
+                    count(row.classes),
+                    count(row.objects),
+                    printable(&row.name),
+                ]
+            })
+            .collect();
+        let mut text = columns(Style::of_stdout(), head, &rows);
+        if !twice.is_empty() {
+            let head = [("loaded", Align::Right), ("class", Align::Left)];
+            let rows: Vec<_> = (twice.iter())
+                .map(|class| [count(class.loaders), printable(&class.name)])
+                .collect();
+            text.push('\n');
+            text.push_str(&columns(Style::of_stdout(), head, &rows));
+        }
+        print(&text)
+    }
+}
+
+/// Show what has grown over two or more dumps of one program, by class.
+///
+/// Classes that grew from every dump to the next come first: what grows once may be warming up.
+/// With --fail-above the status is 1 if a class grew by more than so many percent in retained
+/// bytes, for scripts.
+#[derive(Debug, Args)]
+#[command(after_help = GROWTH_EXAMPLES)]
+pub struct Growth {
+    /// Heap dumps, the oldest first.
+    #[arg(value_name = "FILE", num_args = 2.., required = true)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    look: Look,
+
+    /// The number of rows, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    top: usize,
+
+    /// End with status 1 if a class that retains 1% of the heap grew by more than so many percent.
+    #[arg(long, value_name = "PERCENT")]
+    fail_above: Option<f64>,
+
+    /// Print JSON, with exact numbers.
+    #[arg(long)]
+    json: bool,
+}
+
+const GROWTH_EXAMPLES: &str = "\
+Examples:
+  hprof-rs growth monday.hprof tuesday.hprof wednesday.hprof
+  hprof-rs growth --fail-above 20 before.hprof after.hprof";
+
+/// A class over several dumps.
+#[derive(serde::Serialize)]
+struct Grown {
+    name: String,
+    objects: Vec<u64>,
+    retained_bytes: Vec<u64>,
+    grows_steadily: bool,
+}
+
+impl Growth {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let mut classes: BTreeMap<String, Grown> = BTreeMap::new();
+        let mut live = Vec::new();
+        for (index, file) in self.files.iter().enumerate() {
+            // One at a time, so that memory does not grow with the number of dumps.
+            let snapshot = snapshot::open(file, &self.look)?;
+            live.push(snapshot.dominators().live_bytes());
+            for row in retained_by(&snapshot, RetainedBy::Class) {
+                let RetainedRow {
+                    name,
+                    objects,
+                    retained_bytes,
+                    ..
+                } = row;
+                let name = hprof_analysis::names::family(&name).into_owned();
+                let grown = classes.entry(name.clone()).or_insert_with(|| Grown {
+                    name,
+                    objects: vec![0; self.files.len()],
+                    retained_bytes: vec![0; self.files.len()],
+                    grows_steadily: false,
+                });
+                grown.objects[index] += objects;
+                grown.retained_bytes[index] += retained_bytes;
+            }
+        }
+        let mut rows: Vec<Grown> = classes.into_values().collect();
+        for row in &mut rows {
+            row.grows_steadily = row.objects.windows(2).all(|pair| pair[1] > pair[0]);
+        }
+        rows.retain(|row| by(row) > 0);
+        rows.sort_by_key(|row| (!row.grows_steadily, std::cmp::Reverse(by(row))));
+        let last_live = live.last().copied().unwrap_or(0);
+        let is_too_much = |row: &&Grown| {
+            let (first, last) = ends(row);
+            let limit = self.fail_above.unwrap_or(f64::INFINITY);
+            last >= last_live / 100
+                && last.saturating_sub(first) as f64 > limit / 100.0 * first as f64
+        };
+        let failed: Vec<String> = rows
+            .iter()
+            .filter(is_too_much)
+            .map(|row| row.name.clone())
+            .collect();
+        rows.truncate(if self.top == 0 { usize::MAX } else { self.top });
+        let status = ExitCode::from(u8::from(!failed.is_empty()));
+        if self.json {
+            print_json(&json!({
+                "files": self.files,
+                "live_bytes": live,
+                "classes": rows,
+                "failed": failed,
+            }))?;
+            return Ok(status);
+        }
+        let head = [
+            ("retained", Align::Right),
+            ("by", Align::Right),
+            ("objects", Align::Right),
+            ("grows", Align::Left),
+            ("class", Align::Left),
+        ];
+        let lines: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                let (first, last) = ends(row);
+                let objects: Vec<String> = row.objects.iter().map(|&n| count(n)).collect();
+                [
+                    bytes(last),
+                    signed(i128::from(last) - i128::from(first)),
+                    objects.join(" \u{2192} "),
+                    if row.grows_steadily { "always" } else { "" }.to_owned(),
+                    printable(&row.name),
+                ]
+            })
+            .collect();
+        let mut text = columns(Style::of_stdout(), head, &lines);
+        let live: Vec<String> = live.iter().map(|&live| bytes(live)).collect();
+        text.push_str(&format!("Live: {}\n", live.join(" \u{2192} ")));
+        if let Some(first) = failed.first() {
+            text.push_str(&format!(
+                "Too much growth: {}, the first being {}\n",
+                plural(failed.len() as u64, "class", "classes"),
+                printable(first)
+            ));
+        }
+        print(&text)?;
+        Ok(status)
+    }
+}
+
+fn ends(row: &Grown) -> (u64, u64) {
+    let first = row.retained_bytes.first().copied().unwrap_or(0);
+    let last = row.retained_bytes.last().copied().unwrap_or(0);
+    (first, last)
+}
+
+fn by(row: &Grown) -> i128 {
+    let (first, last) = ends(row);
+    i128::from(last) - i128::from(first)
+}

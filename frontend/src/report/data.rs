@@ -1,0 +1,224 @@
+//! What a report tells.
+
+use hprof_analysis::duplicates::{Duplicates, duplicates};
+use hprof_analysis::leaks::{LeakOptions, Leaks, ObjectShare, largest_in, leaks_with};
+use hprof_analysis::paths::ShortestPaths;
+use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
+use hprof_analysis::snapshot::Snapshot;
+use serde::Serialize;
+
+use crate::render::screen::plural;
+use crate::snapshot;
+
+/// The version of the report's JSON; raised when a field changes its meaning or goes away.
+const SCHEMA: u32 = 1;
+/// Rows of a histogram.
+const ROWS: usize = 500;
+/// Threads with stacks.
+const THREADS: usize = 200;
+/// Objects, and duplicates.
+const OBJECTS: usize = 100;
+
+/// What a report tells; in JSON exactly as here. Bytes are of the VM's heap, times in milliseconds
+/// since 1970-01-01 UTC.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The version of this layout.
+    pub schema: u32,
+    /// The file.
+    pub file: String,
+    /// The version of this program.
+    pub version: &'static str,
+    /// When the dump was taken.
+    pub created_millis: Option<u64>,
+    /// What the figures stand for.
+    pub model: String,
+    /// What is missing.
+    pub notes: Vec<String>,
+    /// Totals.
+    pub summary: Summary,
+    /// Leak suspects.
+    pub leaks: Leaks,
+    /// The dominator tree as far as it matters.
+    pub tree: Vec<TreeNode>,
+    /// Live objects by class, with what they retain.
+    pub classes: Vec<RetainedRow>,
+    /// The same by package.
+    pub packages: Vec<RetainedRow>,
+    /// The same by loader.
+    pub loaders: Vec<RetainedRow>,
+    /// The objects that retain most.
+    pub objects: Vec<ObjectShare>,
+    /// Threads with stacks and locals.
+    pub threads: Vec<ThreadRow>,
+    /// Equal strings and arrays.
+    pub duplicates: Duplicates,
+    /// System properties, secrets masked.
+    pub properties: Vec<(String, String)>,
+}
+
+/// Totals of a dump.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// Objects that roots reach, class objects included.
+    pub live_objects: u64,
+    /// Their bytes.
+    pub live_bytes: u64,
+    /// Objects that no root reaches.
+    pub unreached_objects: u64,
+    /// Their bytes.
+    pub unreached_bytes: u64,
+    /// Classes.
+    pub classes: u64,
+    /// Loaders, the boot loader included.
+    pub loaders: u64,
+    /// Roots.
+    pub roots: u64,
+    /// Threads.
+    pub threads: u64,
+}
+
+/// An object in the dominator tree.
+#[derive(Debug, Serialize)]
+pub struct TreeNode {
+    /// The object in a few words.
+    pub name: String,
+    /// Its identifier.
+    pub id: String,
+    /// What it retains, in bytes.
+    pub bytes: u64,
+    /// The largest objects under it; what they do not cover is itself or small.
+    pub children: Vec<TreeNode>,
+}
+
+/// A thread.
+#[derive(Debug, Serialize)]
+pub struct ThreadRow {
+    /// Its name.
+    pub name: String,
+    /// What it retains, in bytes.
+    pub retained_bytes: u64,
+    /// The methods on its stack, innermost first.
+    pub stack: Vec<String>,
+    /// What the stack holds: frame, object in words, bytes retained.
+    pub locals: Vec<(Option<u32>, String, u64)>,
+}
+
+impl Report {
+    /// Looks at all of a snapshot.
+    ///
+    /// # Errors
+    /// If there is no room for the paths.
+    pub fn new(snapshot: &Snapshot) -> anyhow::Result<Self> {
+        // Paths and equal arrays are independent of one another, and each takes long.
+        let (paths, duplicates) = std::thread::scope(|scope| {
+            let paths = scope.spawn(|| ShortestPaths::new(snapshot.graph(), snapshot.store()));
+            let duplicates = duplicates(snapshot, OBJECTS);
+            let paths = match paths.join() {
+                Ok(paths) => paths,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            (paths, duplicates)
+        });
+        let leaks = leaks_with(snapshot, &paths?, LeakOptions::default());
+        let graph = snapshot.graph();
+        let dominators = snapshot.dominators();
+        let live_bytes = dominators.live_bytes();
+        let cut = |mut rows: Vec<RetainedRow>| {
+            rows.truncate(ROWS);
+            rows
+        };
+        let classes = graph
+            .classes()
+            .list()
+            .iter()
+            .filter(|class| class.is_described);
+        let loaders: std::collections::HashSet<u64> = classes.clone().map(|c| c.loader).collect();
+        Ok(Self {
+            schema: SCHEMA,
+            file: snapshot.name.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            created_millis: snapshot.contents().created_millis,
+            model: snapshot::model(snapshot),
+            notes: snapshot::notes(snapshot),
+            summary: Summary {
+                live_objects: dominators.len() as u64,
+                live_bytes,
+                unreached_objects: (graph.len() - dominators.len()) as u64,
+                unreached_bytes: snapshot::total_bytes(snapshot) - live_bytes,
+                classes: classes.count() as u64,
+                loaders: loaders.len() as u64,
+                roots: (graph.roots().len() + graph.locals().len()) as u64,
+                threads: graph.roots().iter().filter(|root| root.is_thread()).count() as u64,
+            },
+            leaks,
+            tree: tree(snapshot, None, (live_bytes / 300).max(1), 6),
+            classes: cut(retained_by(snapshot, RetainedBy::Class)),
+            packages: cut(retained_by(snapshot, RetainedBy::Package)),
+            loaders: cut(retained_by(snapshot, RetainedBy::Loader)),
+            objects: largest_in(snapshot, None, OBJECTS),
+            threads: threads(snapshot),
+            duplicates,
+            properties: snapshot.system_properties(),
+        })
+    }
+}
+
+/// The largest children that retain at least `least` bytes, so many levels deep.
+fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> Vec<TreeNode> {
+    if depth == 0 {
+        return Vec::new();
+    }
+    let dominators = snapshot.dominators();
+    let mut nodes: Vec<TreeNode> = dominators
+        .largest_children(place, 30)
+        .into_iter()
+        .filter(|&child| dominators.retained(child) >= least)
+        .map(|child| {
+            let object = dominators.object(child);
+            TreeNode {
+                name: snapshot.describe(object),
+                id: format!("{:#x}", snapshot.graph().id(object)),
+                bytes: dominators.retained(child),
+                children: tree(snapshot, Some(child), least, depth - 1),
+            }
+        })
+        .collect();
+    let (all, own) = match place {
+        Some(place) => (
+            dominators.retained(place),
+            snapshot.graph().size(dominators.object(place)),
+        ),
+        None => (dominators.live_bytes(), 0),
+    };
+    let shown: u64 = nodes.iter().map(|node| node.bytes).sum();
+    let rest = all.saturating_sub(own + shown);
+    if rest >= least {
+        let more = dominators.children(place).count() - nodes.len();
+        nodes.push(TreeNode {
+            name: plural(more as u64, "smaller object", "smaller objects"),
+            id: String::new(),
+            bytes: rest,
+            children: Vec::new(),
+        });
+    }
+    nodes
+}
+
+fn threads(snapshot: &Snapshot) -> Vec<ThreadRow> {
+    let mut threads = snapshot.threads();
+    threads.truncate(THREADS);
+    let row = |thread: hprof_analysis::snapshot::ThreadInfo| ThreadRow {
+        name: thread.name.unwrap_or_else(|| "<name unknown>".to_owned()),
+        retained_bytes: thread.retained_bytes,
+        stack: thread.stack,
+        locals: (thread.locals.iter())
+            .take(500)
+            .map(|local| {
+                let words = snapshot.describe(local.object);
+                (local.frame, words, snapshot.retained(local.object))
+            })
+            .collect(),
+    };
+    threads.into_iter().map(row).collect()
+}

@@ -1,0 +1,128 @@
+//! The report in Markdown.
+
+use std::fmt::Write;
+
+use super::Report;
+use crate::render::screen::{bytes, count, percent, printable};
+
+/// The report in Markdown, for tickets and merge requests.
+pub fn markdown(report: &Report) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write(report, &mut text);
+    text
+}
+
+fn write(report: &Report, out: &mut String) -> std::fmt::Result {
+    let summary = &report.summary;
+    writeln!(out, "# Heap report: {}\n", cell(&report.file))?;
+    for note in &report.notes {
+        writeln!(out, "> {}\n", cell(note))?;
+    }
+    writeln!(
+        out,
+        "{} alive in {} objects of {} classes; {} not reached from roots; {} threads.\n",
+        bytes(summary.live_bytes),
+        count(summary.live_objects),
+        count(summary.classes),
+        bytes(summary.unreached_bytes),
+        count(summary.threads)
+    )?;
+    writeln!(out, "## Leak suspects\n")?;
+    for (index, suspect) in report.leaks.suspects.iter().enumerate() {
+        writeln!(out, "### {}. {}\n", index + 1, cell(&suspect.headline))?;
+        for sentence in &suspect.sentences {
+            writeln!(out, "- {}", cell(sentence))?;
+        }
+        writeln!(out, "\n```\n{}", printable(&suspect.path.root))?;
+        let steps = &suspect.path.steps;
+        for (at, step) in steps.iter().enumerate() {
+            if steps.len() > 30 && (15..steps.len() - 15).contains(&at) {
+                if at == 15 {
+                    writeln!(out, "... {} more", steps.len() - 30)?;
+                }
+                continue;
+            }
+            let edge = step
+                .edge
+                .as_ref()
+                .map_or(String::new(), |edge| format!("{edge} -> "));
+            writeln!(
+                out,
+                "{}{} ({}, keeps {})",
+                printable(edge.trim_start()),
+                printable(&step.description),
+                step.id,
+                bytes(step.retained_bytes)
+            )?;
+        }
+        writeln!(out, "```\n")?;
+    }
+    writeln!(
+        out,
+        "## Classes\n\n| Share | Retained | Shallow | Objects | Class |\n|--:|--:|--:|--:|---|"
+    )?;
+    for row in report.classes.iter().take(30) {
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | `{}` |",
+            percent(row.retained_bytes, summary.live_bytes),
+            bytes(row.retained_bytes),
+            bytes(row.shallow_bytes),
+            count(row.objects),
+            cell(&row.name)
+        )?;
+    }
+    writeln!(
+        out,
+        "\n## Largest objects\n\n| Retained | Object | Id |\n|--:|---|---|"
+    )?;
+    for row in report.objects.iter().take(20) {
+        let retained = bytes(row.retained_bytes);
+        writeln!(
+            out,
+            "| {retained} | {} | {} |",
+            cell(&row.description),
+            row.id
+        )?;
+    }
+    writeln!(
+        out,
+        "\n## Threads\n\n| Retained | Thread | Top of the stack |\n|--:|---|---|"
+    )?;
+    for thread in report.threads.iter().take(30) {
+        writeln!(
+            out,
+            "| {} | {} | {} |",
+            bytes(thread.retained_bytes),
+            cell(&thread.name),
+            thread
+                .stack
+                .first()
+                .map_or(String::new(), |frame| cell(frame))
+        )?;
+    }
+    writeln!(
+        out,
+        "\n## Equal strings and arrays\n\n| Wasted | Times | Content |\n|--:|--:|---|"
+    )?;
+    for group in report.duplicates.groups.iter().take(20) {
+        let short: String = group.preview.chars().take(60).collect();
+        writeln!(
+            out,
+            "| {} | {} | {} |",
+            bytes(group.wasted_bytes),
+            count(group.count),
+            cell(&short)
+        )?;
+    }
+    writeln!(out, "\n{}", report.model)
+}
+
+/// Text that cannot break out of a table's cell.
+fn cell(text: &str) -> String {
+    printable(text)
+        .replace('|', "\\|")
+        .replace('`', "'")
+        .replace('<', "&lt;")
+}

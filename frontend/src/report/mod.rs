@@ -1,0 +1,9 @@
+//! The report on a heap dump: one page, JSON or Markdown.
+
+mod data;
+mod html;
+mod markdown;
+
+pub use data::Report;
+pub use html::html;
+pub use markdown::markdown;

@@ -1,0 +1,194 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const main = document.getElementById("main");
+  const nav = document.getElementById("nav");
+  main.textContent = "";
+
+  // Everything from the dump goes in as text.
+  const make = (name, attributes, ...children) => {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes || {})) {
+      if (key === "onclick" || key === "oninput" || key === "onchange") element[key] = value;
+      else if (key === "style") element.style.cssText = value;
+      else element.setAttribute(key, value);
+    }
+    for (const child of children.flat()) if (child !== null && child !== undefined) element.append(child);
+    return element;
+  };
+  const count = n => n.toLocaleString("en-US");
+  const bytes = n => {
+    if (n < 1000) return n + " B";
+    let unit = -1;
+    while (n >= 999.95 || unit < 0) { n /= 1000; unit++; }
+    return n.toFixed(1) + " " + ["kB", "MB", "GB", "TB", "PB"][unit];
+  };
+  const live = Math.max(1, data.summary.live_bytes);
+  const share = n => (100 * n / live).toFixed(1) + "%";
+  const section = (id, title, ...children) => {
+    nav.append(make("a", {href: "#" + id}, title));
+    main.append(make("section", {id}, make("h2", null, title), ...children));
+  };
+
+  document.title = "Heap report: " + data.file;
+  const taken = data.created_millis ? ", taken " + new Date(data.created_millis).toISOString().replace("T", " ").slice(0, 19) + " UTC" : "";
+  document.getElementById("file").textContent = data.file + taken;
+  document.getElementById("footer").textContent = data.model + " Made by hprof-rs " + data.version + ".";
+
+  // A table that sorts by each column and filters by text.
+  const table = (id, columns, rows, order) => {
+    let sorted = order, descending = true, filter = "", shown = 50;
+    const body = make("tbody");
+    const heads = columns.map((column, index) => {
+      const button = make("button", {type: "button", onclick: () => {
+        if (sorted === index) descending = !descending; else { sorted = index; descending = !!column.number; }
+        draw();
+      }}, column.title);
+      return make("th", {class: column.number ? "n" : "", scope: "col"}, button);
+    });
+    const state = make("span", {class: "crumbs"});
+    const more = make("button", {class: "more", type: "button", onclick: () => { shown += 200; draw(); }}, "Show more");
+    const draw = () => {
+      const text = filter.toLowerCase();
+      const found = rows.filter(row => !text || columns.some((column, index) => !column.number && String(row[index]).toLowerCase().includes(text)));
+      found.sort((a, b) => {
+        const [x, y] = [a[sorted], b[sorted]];
+        const by = columns[sorted].number ? x - y : String(x).localeCompare(String(y));
+        return descending ? -by : by;
+      });
+      heads.forEach((head, index) => {
+        head.setAttribute("aria-sort", index === sorted ? (descending ? "descending" : "ascending") : "none");
+        head.firstChild.textContent = columns[index].title + (index === sorted ? (descending ? " \u2193" : " \u2191") : "");
+      });
+      body.replaceChildren(...found.slice(0, shown).map(row => make("tr", null, columns.map((column, index) => {
+        const cell = make("td", {class: column.number ? "n" : "name"}, column.show ? column.show(row[index]) : column.number ? count(row[index]) : row[index]);
+        if (column.bar) cell.append(make("span", {class: "fill", style: "width:" + Math.min(100, 100 * row[index] / live) + "%"}));
+        return cell;
+      }))));
+      state.textContent = count(found.length) + " of " + count(rows.length) + " rows";
+      more.hidden = found.length <= shown;
+    };
+    const input = make("input", {type: "search", placeholder: "Filter", "aria-label": "Filter", oninput: () => { filter = input.value; shown = 50; draw(); }});
+    draw();
+    return make("div", {id}, make("div", {class: "bar-tools"}, input, state),
+      make("div", {class: "scroll"}, make("table", null, make("thead", null, make("tr", null, heads)), body)), more);
+  };
+
+  // Summary.
+  const s = data.summary;
+  section("summary", "Summary",
+    data.notes.map(note => make("p", {class: "note"}, note)),
+    make("div", {class: "cards"}, [
+      [bytes(s.live_bytes), "alive"], [count(s.live_objects), "live objects"],
+      [bytes(s.unreached_bytes), "not reached from roots"], [count(s.classes), "classes"],
+      [count(s.loaders), "class loaders"], [count(s.threads), "threads"], [count(s.roots), "roots"],
+      [bytes(data.duplicates.wasted_bytes), "in equal arrays and strings"],
+    ].map(([value, title]) => make("div", {class: "card"}, make("b", null, value), make("span", null, title)))));
+
+  // Suspects.
+  const path = p => {
+    const step = step => make("li", null,
+      step.edge ? make("span", {class: "edge mono"}, edge(step.edge) + " \u2192 ") : null,
+      make("span", {class: "mono"}, step.description), " ",
+      make("span", {class: "bytes"}, step.id + ", keeps " + bytes(step.retained_bytes)));
+    let steps = p.steps.map(step);
+    if (steps.length > 30) steps = [...steps.slice(0, 15), make("li", null, count(steps.length - 30) + " more"), ...steps.slice(-15)];
+    return make("ul", {class: "path"}, make("li", null, make("span", {class: "edge"}, p.root)), steps);
+  };
+  const edge = e => e.kind === "field" ? "." + e.name : e.kind === "static" ? "." + e.name + " (static)" : e.kind === "element" ? "[" + e.name + "]" : e.name;
+  const shares = rows => make("ul", null, rows.slice(0, 8).map(row => make("li", null, bytes(row.bytes) + " in " + count(row.objects) + " \u00d7 ", make("span", {class: "mono"}, row.name))));
+  const clear = data.leaks.suspects.some(suspect => suspect.share >= data.leaks.threshold);
+  section("suspects", "Leak suspects",
+    clear ? null : make("p", null, "Nothing keeps " + Math.round(100 * data.leaks.threshold) + "% of the heap alive by itself. The largest part is:"),
+    data.leaks.suspects.map((suspect, index) => make("article", {class: "suspect"},
+      make("h3", null, (index + 1) + ". " + suspect.headline),
+      make("div", {class: "share", role: "img", "aria-label": (100 * suspect.share).toFixed(1) + "% of the heap"}, make("div", {style: "width:" + Math.min(100, 100 * suspect.share) + "%"})),
+      make("ul", null, suspect.sentences.map(text => make("li", null, text))),
+      make("details", index === 0 ? {open: ""} : null, make("summary", null, "What keeps it alive"), path(suspect.path)),
+      make("details", null, make("summary", null, "What it keeps alive, directly"), shares(suspect.children)),
+      make("details", null, make("summary", null, "All it keeps alive, by class"), shares(suspect.contents)),
+      suspect.sites.length ? make("details", null, make("summary", null, "Where it was allocated"),
+        suspect.sites.map(site => make("div", null, count(site.objects) + " of " + count(site.of) + " objects looked at", make("ul", {class: "frames mono"}, site.stack.map(frame => make("li", null, frame)))))) : null)));
+
+  // The dominator tree as a map of areas, laid out by squarified rows (Bruls, Huizing, van Wijk, 2000).
+  const map = make("div", {class: "map"});
+  const crumbs = make("div", {class: "crumbs"});
+  const root = {name: "Live heap", id: "", bytes: live, children: data.tree};
+  const palette = ["#9cc3f5", "#f7c58f", "#a8dbb0", "#e6b3dc", "#f3e08c", "#b9b8ee", "#9fdede", "#f2b0a9"];
+  const colour = name => { let h = 0; for (const c of name.split(/[ @]/)[0] + name.split(" ")[1]) h = (h * 31 + c.charCodeAt(0)) >>> 0; return palette[h % palette.length]; };
+  const lay = (nodes, x, y, w, h, total, put) => {
+    nodes = nodes.filter(node => node.bytes > 0).sort((a, b) => b.bytes - a.bytes);
+    while (nodes.length && total > 0) {
+      const short = Math.min(w, h), scale = w * h / total;
+      let row = [], sum = 0, worst = Infinity;
+      for (const node of nodes) {
+        const next = sum + node.bytes, side = next * scale / short;
+        const ratio = Math.max(...[...row, node].map(n => { const l = n.bytes * scale / side; return Math.max(side / l, l / side); }));
+        if (ratio > worst) break;
+        row.push(node); sum = next; worst = ratio;
+      }
+      const side = sum * scale / short;
+      let at = 0;
+      for (const node of row) {
+        const l = node.bytes * scale / side;
+        if (w >= h) put(node, x, y + at, side, l); else put(node, x + at, y, l, side);
+        at += l;
+      }
+      if (w >= h) { x += side; w -= side; } else { y += side; h -= side; }
+      total -= sum; nodes = nodes.slice(row.length);
+      if (w < 1 || h < 1) break;
+    }
+  };
+  const zoom = way => {
+    const node = way[way.length - 1];
+    crumbs.replaceChildren(...way.flatMap((step, index) => [index ? " \u203a " : "", make("button", {type: "button", onclick: () => zoom(way.slice(0, index + 1))}, step.name)]), " " + bytes(node.bytes) + ", " + share(node.bytes));
+    const box = map.getBoundingClientRect();
+    map.replaceChildren();
+    const draw = (parent, trail, x, y, w, h, depth) => lay(parent.children, x, y, w, h, parent.bytes, (child, cx, cy, cw, ch) => {
+      if (cw < 3 || ch < 3) return;
+      const next = [...trail, child];
+      const area = make("div", {title: child.name + "\n" + bytes(child.bytes) + ", " + share(child.bytes) + "\n" + child.id,
+        style: `left:${cx}px;top:${cy}px;width:${cw}px;height:${ch}px;background:${colour(child.name)}`,
+        onclick: event => { event.stopPropagation(); if (child.children.length) zoom(next); }}, ch > 16 && cw > 30 ? child.name + "  " + bytes(child.bytes) : "");
+      map.append(area);
+      if (depth > 1 && ch > 60 && cw > 60 && child.children.length) draw(child, next, cx + 2, cy + 19, cw - 4, ch - 21, depth - 1);
+    });
+    draw(node, way, 0, 0, box.width - 2, box.height - 2, 4);
+  };
+  section("map", "What keeps the heap alive",
+    make("p", null, "Each area is an object with all it keeps alive; areas within it are objects that it alone keeps alive. Click to look inside; what is not covered is the object itself, or small."),
+    crumbs, map);
+  let way = [root];
+  zoom(way);
+  let width = innerWidth;
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; zoom(way); } });
+
+  // Tables.
+  const number = title => ({title, number: true});
+  const size = (title, bar) => ({title, number: true, show: bytes, bar});
+  const rows = list => list.map(row => [row.retained_bytes, row.retained_bytes, row.shallow_bytes, row.objects, row.name]);
+  const columns = name => [{title: "Share", number: true, show: share, bar: true}, size("Retained"), size("Shallow"), number("Objects"), {title: name}];
+  section("classes", "Classes", table("class-table", columns("Class"), rows(data.classes), 1));
+  section("packages", "Packages", table("package-table", columns("Package"), rows(data.packages), 1));
+  section("loaders", "Class loaders", table("loader-table", columns("Loader"), rows(data.loaders), 1));
+  section("objects", "Largest objects", table("object-table",
+    [{title: "Share", number: true, show: share, bar: true}, size("Retained"), size("Shallow"), {title: "Object"}, {title: "Id"}],
+    data.objects.map(row => [row.retained_bytes, row.retained_bytes, row.shallow_bytes, row.description, row.id]), 1));
+
+  section("threads", "Threads", data.threads.length ? null : make("p", null, "The dump has no threads."),
+    data.threads.map(thread => {
+      const locals = frame => thread.locals.filter(local => local[0] === frame).map(local => make("div", {class: "local"}, local[1] + ", keeps " + bytes(local[2])));
+      return make("details", null, make("summary", null, thread.name + " \u2014 keeps " + bytes(thread.retained_bytes)),
+        make("ul", {class: "frames mono"}, thread.stack.map((frame, index) => make("li", null, frame, locals(index))),
+          thread.locals.some(local => local[0] === null) ? make("li", null, "without a frame", locals(null)) : null));
+    }));
+
+  section("strings", "Equal strings and arrays",
+    make("p", null, count(data.duplicates.strings) + " strings; " + bytes(data.duplicates.wasted_in_strings) + " could be saved if equal ones shared their text, and " + bytes(data.duplicates.wasted_bytes) + " in all arrays of primitives."),
+    table("string-table", [size("Wasted"), number("Times"), size("Each"), {title: "Kind"}, {title: "Content"}],
+      data.duplicates.groups.map(group => [group.wasted_bytes, group.count, group.bytes, group.is_string ? "String" : group.element + "[]", group.preview]), 0));
+
+  section("properties", "System properties", data.properties.length
+    ? table("property-table", [{title: "Name"}, {title: "Value"}], data.properties, 0)
+    : make("p", null, "The dump has none."));
+})();

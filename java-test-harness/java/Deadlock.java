@@ -1,0 +1,81 @@
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Two threads wait for each other's monitor, two for each other's ReentrantLock, and two for one of each. Prints
+ * "ready" when all do, and ends when the file "end" appears in the current folder, or after a minute.
+ */
+public class Deadlock {
+    static final Object first = new Object();
+    static final StringBuilder second = new StringBuilder();
+    static final ReentrantLock third = new ReentrantLock(), fourth = new ReentrantLock();
+    static final Object fifth = new Object();
+    static final ReentrantLock sixth = new ReentrantLock();
+
+    static volatile int holding;
+
+    static synchronized void hold() {
+        holding++;
+    }
+
+    static void meet(int threads) {
+        hold();
+        while (holding < threads) Thread.yield();
+    }
+
+    static void monitors(Object one, Object other) {
+        synchronized (one) {
+            meet(6);
+            synchronized (other) {
+                throw new IllegalStateException();
+            }
+        }
+    }
+
+    static void locks(ReentrantLock one, ReentrantLock other) {
+        one.lock();
+        one.lock();
+        meet(6);
+        other.lock();
+    }
+
+    static void monitorThenLock() {
+        synchronized (fifth) {
+            meet(6);
+            sixth.lock();
+        }
+    }
+
+    static void lockThenMonitor() {
+        sixth.lock();
+        meet(6);
+        synchronized (fifth) {
+            throw new IllegalStateException();
+        }
+    }
+
+    static Thread start(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    public static void main(String[] args) throws Exception {
+        Thread[] threads = {
+            start("monitor-1", () -> monitors(first, second)),
+            start("monitor-2", () -> monitors(second, first)),
+            start("lock-1", () -> locks(third, fourth)),
+            start("lock-2", () -> locks(fourth, third)),
+            start("mixed-1", () -> monitorThenLock()),
+            start("mixed-2", () -> lockThenMonitor()),
+        };
+        long limit = System.nanoTime() + 60_000_000_000L;
+        for (Thread thread : threads) {
+            while (thread.getState() != Thread.State.BLOCKED && thread.getState() != Thread.State.WAITING) {
+                Thread.sleep(1);
+            }
+        }
+        System.out.println("ready");
+        while (System.nanoTime() < limit && !new java.io.File("end").exists()) Thread.sleep(10);
+    }
+}

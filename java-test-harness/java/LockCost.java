@@ -1,0 +1,94 @@
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Threads that do a fixed amount of work under one lock and without.
+ *
+ * Arguments: "monitor", "lock" or "none", THREADS, ACQUISITIONS in total, INSIDE and OUTSIDE, steps of
+ * work with and without the lock. With "none" each thread has a lock of its own of both kinds. Prints
+ * "seconds=", how long it took, after a first tenth that does not count.
+ */
+public class LockCost {
+    static final Object MONITOR = new Object();
+    static final ReentrantLock LOCK = new ReentrantLock();
+
+    static int step(int value, int count) {
+        for (int i = 0; i < count; i++) value = value * 1_103_515_245 + 12_345;
+        return value;
+    }
+
+    static int shared;
+
+    static int monitor(int times, int inside, int outside) {
+        int value = 1;
+        for (int i = 0; i < times; i++) {
+            synchronized (MONITOR) {
+                shared = step(shared, inside);
+            }
+            value = step(value, outside);
+        }
+        return value;
+    }
+
+    static int lock(int times, int inside, int outside) {
+        int value = 1;
+        for (int i = 0; i < times; i++) {
+            LOCK.lock();
+            try {
+                shared = step(shared, inside);
+            } finally {
+                LOCK.unlock();
+            }
+            value = step(value, outside);
+        }
+        return value;
+    }
+
+    static int none(int times, int inside, int outside) {
+        Object monitor = new Object();
+        ReentrantLock lock = new ReentrantLock();
+        int value = 1;
+        for (int i = 0; i < times; i++) {
+            synchronized (monitor) {
+                lock.lock();
+                value = step(value, inside);
+                lock.unlock();
+            }
+            value = step(value, outside);
+        }
+        return value;
+    }
+
+    static void run(String[] args, int times) throws Exception {
+        int inside = Integer.parseInt(args[3]), outside = Integer.parseInt(args[4]);
+        Thread[] threads = new Thread[Integer.parseInt(args[1])];
+        int[] results = new int[threads.length];
+        for (int i = 0; i < threads.length; i++) {
+            int number = i, each = times / threads.length;
+            threads[i] = new Thread(() -> {
+                switch (args[0]) {
+                    case "monitor":
+                        results[number] = monitor(each, inside, outside);
+                        break;
+                    case "lock":
+                        results[number] = lock(each, inside, outside);
+                        break;
+                    default:
+                        results[number] = none(each, inside, outside);
+                }
+            });
+            threads[i].start();
+        }
+        for (Thread thread : threads) thread.join();
+        int sum = 0;
+        for (int result : results) sum += result;
+        if (sum == 42) System.out.println("by chance");
+    }
+
+    public static void main(String[] args) throws Exception {
+        int times = Integer.parseInt(args[2]);
+        run(args, times / 10);
+        long start = System.nanoTime();
+        run(args, times);
+        System.out.println("seconds=" + (System.nanoTime() - start) / 1e9);
+    }
+}

@@ -1,0 +1,80 @@
+//! What monitor=y costs.
+
+use anyhow::{Result, ensure};
+use java_test_harness::{Jdk, Outcome, Run};
+
+use super::Arguments;
+use super::figures::{Figure, Figures, Wanted, median};
+
+/// Kind of lock, threads, acquisitions, and steps of work with and without the lock: about 200,000
+/// acquisitions a second have to wait on two cores, or none has.
+const CASES: [(&str, [&str; 5], f64); 3] = [
+    ("monitor", ["monitor", "4", "12000000", "200", "200"], 1.15),
+    (
+        "ReentrantLock",
+        ["lock", "4", "12000000", "200", "200"],
+        1.15,
+    ),
+    (
+        "no contention",
+        ["none", "2", "40000000", "100", "100"],
+        1.01,
+    ),
+];
+
+/// Programs that fight for locks, and one that does not.
+pub fn locks(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    for jdk in Jdk::tested() {
+        for (name, program, most) in CASES {
+            let (mut plain, mut profiled, mut rates) = (Vec::new(), Vec::new(), Vec::new());
+            for round in 0..=arguments.pairs {
+                let without = run(jdk, &program, None)?.printed("seconds");
+                let outcome = run(jdk, &program, Some("monitor=y"))?;
+                let with = outcome.printed("seconds");
+                if round == 0 {
+                    continue;
+                }
+                plain.push(without);
+                profiled.push(with);
+                let (count, _) = outcome.profile().contended(|_, _| true);
+                // The tenth before the measured part has been counted as well.
+                rates.push(count as f64 / 1.1 / with);
+            }
+            let (plain, profiled) = (median(plain), median(profiled));
+            let case = format!("{jdk}, {name}");
+            figures.add(Figure {
+                benchmark: "locks",
+                case: case.clone(),
+                measure: "time, ratio",
+                plain: Some(plain),
+                profiled,
+                unit: "s",
+                result: profiled / plain,
+                wanted: Wanted::AtMost(most),
+            });
+            figures.add(Figure {
+                benchmark: "locks",
+                case,
+                measure: "contention",
+                plain: None,
+                profiled: median(rates.iter().copied()),
+                unit: "1/s",
+                result: median(rates),
+                wanted: Wanted::Any,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn run(jdk: &'static Jdk, program: &[&str; 5], options: Option<&str>) -> Result<Outcome> {
+    let run = Run::new(jdk).class("LockCost").args(program);
+    let run = options.iter().fold(run, |run, options| run.agent(options));
+    let outcome = run.run();
+    ensure!(
+        outcome.status == Some(0),
+        "the program failed:\n{}",
+        outcome.report()
+    );
+    Ok(outcome)
+}

@@ -1,0 +1,278 @@
+//! monitor=y: contention against what the programs themselves measure, waits that are none, and who
+//! has what.
+
+use java_test_harness::{Outcome, Run, Signal, TextProfile, each_jdk, each_jdk_since};
+
+const DUMPED: &str = "Dumping contended monitor usage ... done.\n";
+
+/// The lock class of each method of the program Contention.
+const KINDS: [(&str, &str); 12] = [
+    ("monitor", "java.lang.Object"),
+    ("reentrant", "java.util.concurrent.locks.ReentrantLock"),
+    ("interruptibly", "java.util.concurrent.locks.ReentrantLock"),
+    ("timed", "java.util.concurrent.locks.ReentrantLock"),
+    ("fair", "java.util.concurrent.locks.ReentrantLock"),
+    ("read", "java.util.concurrent.locks.ReentrantReadWriteLock"),
+    ("write", "java.util.concurrent.locks.ReentrantReadWriteLock"),
+    ("stampedRead", "java.util.concurrent.locks.StampedLock"),
+    ("stampedWrite", "java.util.concurrent.locks.StampedLock"),
+    ("semaphore", "java.util.concurrent.Semaphore"),
+    ("mutex", "Contention$Mutex"),
+    ("latch", "java.util.concurrent.CountDownLatch"),
+];
+
+/// Count and milliseconds of all contention in a method, which has to be for locks of one class.
+fn contended_in(profile: &TextProfile, method: &str, class: &str) -> (u64, f64) {
+    profile.contended(|row, trace| {
+        let here = trace.has(method);
+        assert!(!here || row.method == class, "{row:?} at {trace:?}");
+        here
+    })
+}
+
+/// Whether the profile has what the program measured. It knows the least and the most that the time
+/// can be, which the machine's load moves apart, but neither beyond what the agent sees.
+fn check_time(what: &str, millis: f64, least: &str, most: &str) {
+    let [least, most] = [least, most].map(|nanos| nanos.parse::<f64>().unwrap() / 1e6);
+    // Shares are rounded to 0.01 % of the total, which is a few seconds.
+    assert!(
+        0.99 * least - 2.0 <= millis && millis <= most + 2.0,
+        "{what}: {millis} ms, not {least} to {most}"
+    );
+}
+
+fn check_contention(outcome: &Outcome, kinds: &[(&str, &str)]) {
+    let profile = outcome.profile();
+    for (kind, class) in kinds {
+        let line = outcome
+            .stdout
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{kind} ")))
+            .unwrap_or_else(|| panic!("the program does not tell of {kind}"));
+        let [count, least, most] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("malformed: {line}");
+        };
+        let (counted, millis) = contended_in(&profile, &format!("Contention.{kind}"), class);
+        assert_eq!(counted.to_string(), count, "{kind}");
+        check_time(kind, millis, least, most);
+    }
+}
+
+#[test]
+fn contention_is_what_the_program_measures() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("monitor=y").class("Contention");
+        let outcome = run.args(["12"]).run().expect_status(0);
+        assert_eq!(outcome.stderr, DUMPED);
+        check_contention(&outcome, &KINDS);
+        let profile = outcome.profile();
+        assert_eq!(profile.counter("stacks_cut"), 0);
+        // The innermost frame is the lock's own method, or the one that has the monitor.
+        for trace in profile.traces.values() {
+            if trace.has("Contention.reentrant") {
+                assert!(
+                    trace.is_in("java.util.concurrent.locks.ReentrantLock.lock"),
+                    "{trace:?}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn virtual_threads_are_as_exact() {
+    each_jdk_since(21, |jdk| {
+        let run = Run::new(jdk)
+            .agent("monitor=y,thread=y")
+            .class("Contention");
+        let outcome = run.args(["8", "virtual"]).run().expect_status(0);
+        check_contention(&outcome, &KINDS);
+        let profile = outcome.profile();
+        for (_, trace) in profile
+            .traces
+            .iter()
+            .filter(|(_, it)| it.has("Contention.fair"))
+        {
+            assert!(
+                profile
+                    .threads
+                    .iter()
+                    .any(|it| Some(it.serial) == trace.thread && it.name == "waiter"),
+                "{trace:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_thousand_virtual_threads_wait_for_one_lock_without_their_carrier() {
+    each_jdk_since(21, |jdk| {
+        let monitors_unmount = jdk.feature() >= 24;
+        for (kind, class) in [
+            ("lock", "java.util.concurrent.locks.ReentrantLock"),
+            ("monitor", "java.lang.Object"),
+        ] {
+            let crowd = if kind == "lock" || monitors_unmount {
+                "1000"
+            } else {
+                "1"
+            };
+            // With one carrier for all, a thread that keeps it would keep the others from waiting.
+            let run = Run::new(jdk)
+                .agent("monitor=y")
+                .jvm_arg("-Djdk.virtualThreadScheduler.parallelism=1")
+                .jvm_arg("-Djdk.virtualThreadScheduler.maxPoolSize=1")
+                .class("Crowd")
+                .args([kind, crowd]);
+            let outcome = run.run().expect_status(0);
+            let [count, least, most] = outcome.stdout.trim().split(' ').collect::<Vec<_>>()[..]
+            else {
+                panic!("malformed output");
+            };
+            let profile = outcome.profile();
+            let (counted, millis) = contended_in(&profile, &format!("Crowd.{kind}"), class);
+            assert_eq!(counted.to_string(), count);
+            check_time(kind, millis, least, most);
+            assert_eq!(profile.counter("waits_lost"), 0);
+        }
+    });
+}
+
+#[test]
+fn waits_for_other_things_are_no_contention() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("monitor=y,depth=16").class("Waits");
+        let profile = run.run().expect_status(0).profile();
+        let in_program = profile.contended(|_, trace| {
+            let waits = |frame: &&String| frame.starts_with("Waits.");
+            trace.frames.iter().any(|frame| waits(&frame))
+                || trace.frames.iter().any(|frame| {
+                    frame.contains("ConditionObject") || frame.contains("Thread.sleep")
+                })
+        });
+        assert_eq!(in_program, (0, 0.0));
+        let told = |text: &str| profile.comments.iter().any(|line| line.contains(text));
+        assert!(told("not contention: waiting") && told("not contention: idle"));
+        // Object.wait is in the log, as ever.
+        let object = |millis: u64| {
+            let waits = profile.waits.iter();
+            waits
+                .filter(|(class, time, _)| class == "Ljava/lang/Object;" && *time >= millis)
+                .count()
+        };
+        assert_eq!(object(49), 2, "{:?}", profile.waits);
+    });
+}
+
+#[test]
+fn each_kind_of_lock_can_be_left_out() {
+    each_jdk(|jdk| {
+        for (option, monitors, locks) in [
+            ("java", 2, 0),
+            ("juc", 0, 2),
+            ("all", 2, 2),
+            ("y,lockthreshold=1000", 2, 2),
+            ("y,lockthreshold=60000000", 0, 0),
+        ] {
+            let run = Run::new(jdk)
+                .agent(&format!("monitor={option}"))
+                .class("Contention");
+            let profile = run.args(["2"]).run().expect_status(0).profile();
+            let in_method = |method: &str| profile.contended(|_, trace| trace.has(method)).0;
+            let found = (
+                in_method("Contention.monitor"),
+                in_method("Contention.write"),
+            );
+            assert_eq!(found, (monitors, locks), "monitor={option}");
+        }
+    });
+}
+
+#[test]
+fn a_dump_names_deadlocks() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).agent("monitor=y").class("Deadlock").start();
+        running.wait_for_line("ready");
+        running.signal(Signal::Quit);
+        running.wait_until("the dump", |running| running.stderr().contains(DUMPED));
+        std::fs::write(running.path("end"), "").unwrap();
+        let profile = running.finish().expect_status(0).profile();
+        assert_eq!(profile.monitor_dumps.len(), 2);
+        let dump = &profile.monitor_dumps[0];
+        let deadlocks = profile
+            .comments
+            .iter()
+            .filter(|line| *line == "DEADLOCK of 2 threads:");
+        assert_eq!(deadlocks.count(), 2 * 3);
+        let lock = "Ljava/util/concurrent/locks/ReentrantLock;";
+        for (thread, owner, class, entries) in [
+            ("monitor-1", "monitor-2", "Ljava/lang/StringBuilder;", 1),
+            ("monitor-2", "monitor-1", "Ljava/lang/Object;", 1),
+            ("lock-1", "lock-2", lock, 2),
+            ("lock-2", "lock-1", lock, 2),
+            ("mixed-1", "mixed-2", lock, 1),
+            ("mixed-2", "mixed-1", "Ljava/lang/Object;", 1),
+        ] {
+            let [waiter, holder] = [thread, owner].map(|name| profile.thread(name).serial);
+            let found = dump.monitors.iter().find(|it| it.entering == [waiter]);
+            let monitor = found.unwrap_or_else(|| panic!("{thread} waits for nothing"));
+            assert_eq!(monitor.signature, class);
+            assert_eq!(monitor.owner, Some((holder, entries)), "{thread}");
+            let [class, _] =
+                [class, ""].map(|it| it[..].trim_matches(['L', ';']).replace('/', "."));
+            let line = format!("thread {waiter} \"{thread}\" waits to enter {class}@");
+            let named =
+                |it: &&String| it.starts_with(&line) && it.contains(&format!("\"{owner}\""));
+            assert!(profile.comments.iter().any(|it| named(&it)), "{line}");
+            let status = dump
+                .threads
+                .iter()
+                .find(|it| it.0 == waiter)
+                .map(|it| &*it.2);
+            let expected = if monitor.signature == lock {
+                "CW"
+            } else {
+                "MW"
+            };
+            assert_eq!(status, Some(expected), "{thread}");
+        }
+        // What goes on is charged up to each dump.
+        assert!(profile.contention.iter().all(|table| table.rows.len() >= 6));
+    });
+}
+
+#[test]
+fn dumps_under_load_do_no_harm() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk)
+            .agent("monitor=y,thread=y")
+            .class("LockLoad")
+            .args(["4", "4"])
+            .start();
+        running.wait_for_line("running");
+        let mut asked = 0;
+        while !running.stdout().contains("acquisitions") {
+            running.signal(Signal::Quit);
+            asked += 1;
+            let before = running.stderr().matches(DUMPED).count();
+            running.wait_until("a dump", |running| {
+                running.stderr().matches(DUMPED).count() > before
+                    || running.stdout().contains("acquisitions")
+            });
+        }
+        let outcome = running.finish().expect_status(0);
+        let profile = outcome.profile();
+        assert!(asked >= 2 && profile.monitor_dumps.len() >= 2);
+        assert_eq!(outcome.stderr, DUMPED.repeat(profile.monitor_dumps.len()));
+        assert_eq!(profile.counter("internal_errors"), 0);
+        // While it runs, every dump has all that fight.
+        let fighters: Vec<u32> = (0..4)
+            .map(|number| profile.thread(&format!("fighter-{number}")).serial)
+            .collect();
+        let (_at_exit, running) = profile.monitor_dumps.split_last().unwrap();
+        for dump in running {
+            let has = |serial: &u32| dump.threads.iter().any(|thread| thread.0 == *serial);
+            assert!(fighters.iter().all(has), "{:?}", dump.threads);
+        }
+    });
+}
