@@ -59,6 +59,17 @@ fn counts_are_exact() {
     });
 }
 
+/// Not one call of many is lost, whichever compiler's code they run in.
+#[test]
+fn compiled_calls_are_counted() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("cpu=times,cutoff=0").class("Fib");
+        let outcome = run.args(["1"]).run().expect_status(0);
+        assert!(outcome.stdout.starts_with("102334155\n"));
+        assert_eq!(outcome.profile().calls("Fib.fib"), 331_160_281);
+    });
+}
+
 #[test]
 fn callers_are_right_after_exceptions() {
     each_jdk(|jdk| {

@@ -1,5 +1,6 @@
 //! Measures what profiling costs, how true the profiles are, and whether the agent survives.
 
+mod calls;
 mod cost;
 mod figures;
 mod heap;
@@ -17,13 +18,18 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 9] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 10] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
         cost::javac,
     ),
     ("hello", "start and end of a JVM, per JDK", cost::hello),
+    (
+        "calls",
+        "cpu=times: the Java compiler, fib(40), start and end of a JVM",
+        calls::calls,
+    ),
     (
         "parked",
         "2,000 parked threads: CPU while nothing happens, per JDK",
