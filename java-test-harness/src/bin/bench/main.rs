@@ -2,6 +2,7 @@
 
 mod cost;
 mod figures;
+mod heap;
 mod locks;
 mod soak;
 mod truth;
@@ -16,7 +17,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 7] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 8] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -42,6 +43,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 7] = [
         "locks",
         "programs that fight for locks, and one that does not, per JDK",
         locks::locks,
+    ),
+    (
+        "heap",
+        "a report on a dump of 13 million objects, and its index",
+        heap::heap,
     ),
     (
         "soak",
