@@ -1,46 +1,41 @@
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedList;
-import java.util.List;
-import java.util.Map;
 
-/** Fills the heap with about so many objects as the first argument says and dumps it to the second. */
+/**
+ * Fills the heap with objects and keeps them: a chain of nodes, a list of strings, a map, and
+ * arrays. Argument: objects in thousands, about (default 100). Prints "full" when done, then waits for a
+ * file "end" in the current folder if there is a second argument.
+ */
 public class BigHeap {
-    static final class Order {
-        final long id;
-        final String customer;
-        final List<Item> items = new ArrayList<>();
-        Order previous;
-        Order(long id, String customer) { this.id = id; this.customer = customer; }
+    static final class Node {
+        final Node next;
+        final int number;
+        final Object payload;
+
+        Node(Node next, int number, Object payload) {
+            this.next = next;
+            this.number = number;
+            this.payload = payload;
+        }
     }
-    static final class Item {
-        final Integer sku;
-        final double price;
-        final byte[] note;
-        Item(int sku, double price, byte[] note) { this.sku = sku; this.price = price; this.note = note; }
-    }
-    static final Map<String, Order> CACHE = new HashMap<>();
-    static final LinkedList<Object> QUEUE = new LinkedList<>();
-    static int[][] matrix;
+
+    static Node chain;
+    static final ArrayList<String> list = new ArrayList<>();
+    static final HashMap<Integer, Node> map = new HashMap<>();
+    static final ArrayList<Object> arrays = new ArrayList<>();
 
     public static void main(String[] args) throws Exception {
-        long wanted = Long.parseLong(args[0]);
-        long made = 0;
-        Order last = null;
-        String[] customers = new String[1000];
-        for (int i = 0; i < customers.length; i++) customers[i] = "customer " + i;
-        for (int n = 0; made < wanted; n++) {
-            Order order = new Order(n, customers[n % customers.length]);
-            for (int i = 0; i < n % 4; i++) {
-                order.items.add(new Item(1000 + n, n * 0.5, new byte[20 + n % 61]));
-            }
-            order.previous = n % 50 == 0 ? null : last;
-            last = order;
-            CACHE.put("order-" + n, order);
-            QUEUE.add(new int[] {n, n + 1, n + 2});
-            made += 8 + 3 * (n % 4);
+        int thousands = args.length > 0 ? Integer.parseInt(args[0]) : 100;
+        // One round makes ten objects or a little more.
+        for (int i = 0; i < thousands * 100; i++) {
+            chain = new Node(chain, i, i % 3 == 0 ? new long[i % 5] : null);
+            chain = new Node(chain, -i, null);
+            chain = new Node(chain, i, null);
+            list.add("string " + i);
+            map.put(i, chain);
+            arrays.add(new Object[] {chain, null});
         }
-        matrix = new int[100][10000];
-        HeapDump.write(args[1]);
+        System.out.println("full");
+        while (args.length > 1 && !new java.io.File("end").exists()) Thread.sleep(20);
     }
 }

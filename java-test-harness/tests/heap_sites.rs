@@ -1,6 +1,8 @@
 //! heap=sites counts every allocation, and knows which objects are alive.
 
-use java_test_harness::{Outcome, Run, SiteRow, TextProfile, each_collector, each_jdk};
+use std::collections::{BTreeMap, BTreeSet};
+
+use java_test_harness::{Outcome, Run, Running, SiteRow, TextProfile, each_collector, each_jdk};
 
 const DUMPED: &str = "Dumping allocation sites ... done.\n";
 
@@ -121,5 +123,107 @@ fn every_depth_works() {
         let payload: Vec<_> = payload.filter(|row| row.class == "Alloc$Payload").collect();
         assert_eq!((payload.len(), payload[0].trace), (1, 300_000));
         assert_eq!(counts(payload.into_iter()), (5000, 1000));
+    });
+}
+
+/// Objects and bytes by class.
+type Totals = BTreeMap<String, (u64, u64)>;
+
+/// A class's name as Java source has it, without what tells hidden classes apart.
+fn source_name(name: &str) -> String {
+    let dimensions = name.len() - name.trim_start_matches('[').len();
+    let element = match &name[dimensions..] {
+        element if dimensions == 0 => element,
+        "Z" => "boolean",
+        "C" => "char",
+        "F" => "float",
+        "D" => "double",
+        "B" => "byte",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        class => class.trim_start_matches('L').trim_end_matches(';'),
+    };
+    let brackets = &element[element.find("[]").unwrap_or(element.len())..];
+    let element = &element[..element.len() - brackets.len()];
+    let end = element.find(['/', '+']).unwrap_or(element.len());
+    let element = match element[..end].rsplit_once('.') {
+        Some((class, suffix)) if suffix.starts_with(|first: char| first.is_ascii_digit()) => class,
+        _ => &element[..end],
+    };
+    format!("{element}{brackets}{}", "[]".repeat(dimensions))
+}
+
+/// What `jcmd PID GC.class_histogram` says.
+fn histogram(running: &Running) -> Totals {
+    let mut totals = Totals::new();
+    for line in running.jcmd(&["GC.class_histogram"]).lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let [rank, objects, bytes, name, ..] = words.as_slice()
+            && rank.ends_with(':')
+        {
+            let total = totals.entry(source_name(name)).or_default();
+            total.0 += objects.parse::<u64>().unwrap();
+            total.1 += bytes.parse::<u64>().unwrap();
+        }
+    }
+    totals
+}
+
+/// The live objects of all sites are those that the VM counts at the same time.
+#[test]
+fn live_objects_are_those_of_the_vm() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk)
+            .agent("heap=sites,cutoff=0,doe=n")
+            .class("Shapes")
+            .start();
+        running.wait_for_line("ready");
+        // The first commands make the VM load classes.
+        for dumps in 1..=2 {
+            running.jcmd(&["JVMTI.data_dump"]);
+            running.wait_until("the dump", |it| {
+                it.stderr().matches("done.").count() == dumps
+            });
+            histogram(&running);
+        }
+        let before = histogram(&running);
+        running.jcmd(&["JVMTI.data_dump"]);
+        running.wait_until("the dump", |it| it.stderr().matches("done.").count() == 3);
+        let after = histogram(&running);
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        let mut ours = Totals::new();
+        for row in &outcome.profile().sites().rows {
+            let total = ours.entry(source_name(&row.class)).or_default();
+            total.0 += row.live_objects;
+            total.1 += row.live_bytes;
+        }
+        ours.retain(|_, total| *total != (0, 0));
+        let names: BTreeSet<&String> = ours
+            .keys()
+            .chain(before.keys())
+            .chain(after.keys())
+            .collect();
+        let mut same = 0;
+        for name in names {
+            let of = |totals: &Totals| totals.get(name).copied().unwrap_or_default();
+            let (first, last) = (of(&before), of(&after));
+            // Unused memory, which the VM makes look like objects; its histogram shows it, and we
+            // do not.
+            let is_filler = name.starts_with("jdk.internal.vm.Filler")
+                || jdk.feature() < 19 && matches!(&**name, "int[]" | "java.lang.Object");
+            // The program sleeps and looks for its file, even between collection and count.
+            let is_new = matches!(
+                &**name,
+                "java.io.File" | "jdk.internal.event.ThreadSleepEvent"
+            );
+            if first != last || is_filler || is_new {
+                continue;
+            }
+            assert_eq!(of(&ours), first, "{name}");
+            same += 1;
+        }
+        assert!(same > 200, "{same} classes compared");
     });
 }

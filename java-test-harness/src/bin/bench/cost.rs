@@ -14,10 +14,10 @@ use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, mebibytes, median, millis};
 
 /// One kind of run: a name and the agent's options, if the agent is loaded.
-type Variant = (&'static str, Option<&'static str>);
+pub type Variant = (&'static str, Option<&'static str>);
 
 /// Runs each variant `rounds` times in turn, after one round that does not count.
-fn rounds(
+pub fn rounds(
     rounds: usize,
     variants: &[Variant],
     run: impl Fn(Option<&str>) -> Result<Outcome>,
@@ -39,7 +39,7 @@ fn rounds(
     Ok(outcomes)
 }
 
-fn median_of(outcomes: &[Outcome], measure: impl Fn(&Outcome) -> f64) -> f64 {
+pub fn median_of(outcomes: &[Outcome], measure: impl Fn(&Outcome) -> f64) -> f64 {
     median(outcomes.iter().map(measure))
 }
 
@@ -93,7 +93,7 @@ pub fn javac(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-fn compile(jdk: &'static Jdk, sources: &TempDir, options: Option<&str>) -> Run {
+pub fn compile(jdk: &'static Jdk, sources: &TempDir, options: Option<&str>) -> Run {
     // A heap of fixed size, touched beforehand: its growth would hide the agent's memory.
     let heap = ["-Xms1g", "-Xmx1g", "-XX:+AlwaysPreTouch"];
     let mut run = Run::new(jdk)
@@ -110,7 +110,7 @@ fn compile(jdk: &'static Jdk, sources: &TempDir, options: Option<&str>) -> Run {
 }
 
 /// Unpacks the sources of module java.xml, with a list of them in the file `files`.
-fn module_sources(jdk: &Jdk) -> Result<(TempDir, usize)> {
+pub fn module_sources(jdk: &Jdk) -> Result<(TempDir, usize)> {
     let folder = tempfile::tempdir()?;
     let archive = jdk.home().join("lib/src.zip");
     ensure!(

@@ -1,100 +1,164 @@
-//! How long the graph of a heap takes, and how much memory.
+//! What the heap modes cost.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use java_test_harness::{Jdk, Run};
+use java_test_harness::{Jdk, Outcome, Run};
 
 use super::Arguments;
-use super::figures::{Figure, Figures, Wanted, median};
+use super::cost::{Variant, compile, median_of, module_sources, rounds};
+use super::figures::{Figure, Figures, Wanted, mebibytes, median, millis};
 
-/// Objects that the program makes; about 780 MB of dump.
-const OBJECTS: &str = "15700000";
-
-/// A report on a large dump, with and without an index.
-pub fn heap(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
-    let command = std::env::current_exe()?.with_file_name("hprof-rs");
-    ensure!(
-        command.exists(),
-        "{} is not there: cargo build --release -p hprof-rs",
-        command.display()
-    );
-    let run = Run::new(Jdk::compiler())
-        .jvm_arg("-Xmx6g")
-        .class("BigHeap")
-        .args([OBJECTS, "big.hprof"])
-        .time_limit(Duration::from_secs(300));
-    let outcome = run.run().expect_status(0);
-    let dump = outcome.path("big.hprof");
-    let report = ["report", "--json", "--no-index"];
-    let cases: [(&str, &[&str], f64, f64); 4] = [
-        ("report", &report, 5.0, 1000.0),
-        (
-            "report, --memory 400M",
-            &["report", "--json", "--no-index", "--memory", "400M"],
-            60.0,
-            400.0,
-        ),
-        ("dominators, index written", &["dominators"], 5.0, 1000.0),
-        ("dominators, index used", &["dominators"], 0.3, 1000.0),
+/// heap=sites with the Java compiler at work.
+pub fn sites(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    let jdk = Jdk::compiler();
+    let (sources, _) = module_sources(jdk)?;
+    let variants: [Variant; 3] = [
+        ("", None),
+        ("exact", Some("heap=sites")),
+        ("512k", Some("heap=sites,heapinterval=512k")),
     ];
-    for (case, options, seconds, megabytes) in cases {
-        let mut times = Vec::new();
-        let mut peaks = Vec::new();
-        for _ in 0..arguments.pairs.min(3) {
-            let index = dump.with_file_name("big.hprof.hprof-rs-index");
-            if case.ends_with("written") && index.exists() {
-                fs::remove_file(&index)?;
-            }
-            let (time, peak) = measure(&command, options, &dump)?;
-            times.push(time);
-            peaks.push(peak);
-        }
-        for (measure, value, unit, most) in [
-            ("wall time", median(times), "s", seconds),
-            ("peak memory", median(peaks), "MB", megabytes),
-        ] {
+    let outcomes = rounds(arguments.pairs, &variants, |options| {
+        Ok(compile(jdk, &sources, options).run())
+    })?;
+    let limits = [(0.0, 0.0), (6.5, 300.0), (1.05, 32.0)];
+    let wall = |outcome: &Outcome| millis(outcome.wall);
+    let resident = |outcome: &Outcome| mebibytes(outcome.usage.max_resident);
+    for ((name, _), (profiled, limits)) in variants.iter().zip(outcomes.iter().zip(limits)).skip(1)
+    {
+        let mut add = |measure, unit, plain: f64, profiled: f64, result, most| {
             figures.add(Figure {
-                benchmark: "heap",
-                case: case.to_owned(),
+                benchmark: "sites",
+                case: format!("{jdk}, {name}"),
                 measure,
-                plain: None,
-                profiled: value,
+                plain: Some(plain),
+                profiled,
                 unit,
-                result: value,
+                result,
                 wanted: Wanted::AtMost(most),
             });
-        }
+        };
+        let (plain, ours) = (median_of(&outcomes[0], wall), median_of(profiled, wall));
+        add("wall, ratio", "ms", plain, ours, ours / plain, limits.0);
+        let (plain, ours) = (
+            median_of(&outcomes[0], resident),
+            median_of(profiled, resident),
+        );
+        add("memory, more", "MiB", plain, ours, ours - plain, limits.1);
     }
     Ok(())
 }
 
-/// Seconds, and the largest resident size in megabytes.
-fn measure(command: &Path, options: &[&str], dump: &Path) -> Result<(f64, f64)> {
-    let start = Instant::now();
-    let mut child = Command::new(command)
-        .args(options)
-        .arg(dump)
-        .stdout(Stdio::null())
-        .spawn()
-        .context("hprof-rs does not start")?;
-    let status_file = format!("/proc/{}/status", child.id());
-    let mut peak = 0.0;
-    loop {
-        // The kernel keeps the high-water mark (proc(5), VmHWM), so that looking now and then
-        // misses the last moments only.
-        let status = fs::read_to_string(&status_file).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-        peak = kilobytes.map_or(peak, |kilobytes| kilobytes * 1024.0 / 1e6);
-        if let Some(status) = child.try_wait()? {
-            ensure!(status.success(), "hprof-rs failed on {}", dump.display());
-            return Ok((start.elapsed().as_secs_f64(), peak));
-        }
-        thread::sleep(Duration::from_millis(2));
+/// A program with 13 million objects, which it keeps.
+fn big(jdk: &'static Jdk) -> Run {
+    Run::new(jdk)
+        .jvm_args(["-Xms3g", "-Xmx3g", "-XX:+AlwaysPreTouch"])
+        .time_limit(Duration::from_secs(600))
+        .class("BigHeap")
+        .args(["13000"])
+}
+
+/// Seconds that `jcmd PID GC.heap_dump` takes, and the memory that the VM had at most.
+fn dump_of_the_vm(jdk: &'static Jdk) -> Result<(f64, f64)> {
+    let running = big(jdk).args(["wait"]).start();
+    running.wait_for_line("full");
+    let file = running.path("vm.hprof");
+    let started = Instant::now();
+    running.jcmd(&["GC.heap_dump", file.to_str().context("no text")?]);
+    let seconds = started.elapsed().as_secs_f64();
+    fs::remove_file(file)?;
+    fs::write(running.path("end"), "")?;
+    let outcome = running.finish().expect_status(0);
+    Ok((seconds, mebibytes(outcome.usage.max_resident)))
+}
+
+/// Seconds that a dump at the exit takes, as the agent says, and the memory.
+fn dump_of_the_agent(jdk: &'static Jdk, options: &str) -> Result<(f64, f64)> {
+    let outcome = big(jdk).agent(options).run();
+    ensure!(outcome.status == Some(0), "{}", outcome.report());
+    let seconds = outcome
+        .stderr
+        .split_once(" objects, ")
+        .and_then(|(_, rest)| rest.split_once(" s,"))
+        .and_then(|(seconds, _)| seconds.parse().ok())
+        .with_context(|| format!("no summary: {}", outcome.stderr))?;
+    Ok((seconds, mebibytes(outcome.usage.max_resident)))
+}
+
+/// Dumps of 13 million objects.
+pub fn dumps(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    let jdk = Jdk::compiler();
+    let [mut vm, mut binary, mut text, mut all] = [const { Vec::new() }; 4];
+    for _ in 0..arguments.pairs {
+        vm.push(dump_of_the_vm(jdk)?);
+        binary.push(dump_of_the_agent(jdk, "heap=dump,format=b")?);
+        text.push(dump_of_the_agent(jdk, "heap=dump")?);
+        all.push(dump_of_the_agent(jdk, "heap=all,format=b")?);
     }
+    let seconds = |runs: &[(f64, f64)]| median(runs.iter().map(|run| run.0));
+    let memory = |runs: &[(f64, f64)]| median(runs.iter().map(|run| run.1));
+    let (vm_seconds, binary_seconds) = (seconds(&vm), seconds(&binary));
+    let mut add = |case: &str, measure, unit, plain: f64, profiled: f64, result, most| {
+        figures.add(Figure {
+            benchmark: "dumps",
+            case: format!("{jdk}, {case}"),
+            measure,
+            plain: Some(plain),
+            profiled,
+            unit,
+            result,
+            wanted: Wanted::AtMost(most),
+        });
+    };
+    let ratio = binary_seconds / vm_seconds;
+    add(
+        "binary : jcmd",
+        "time, ratio",
+        "s",
+        vm_seconds,
+        binary_seconds,
+        ratio,
+        1.5,
+    );
+    let more = memory(&binary) - memory(&vm);
+    add(
+        "binary",
+        "memory, more",
+        "MiB",
+        memory(&vm),
+        memory(&binary),
+        more,
+        150.0,
+    );
+    let ratio = seconds(&text) / binary_seconds;
+    add(
+        "text : binary",
+        "time, ratio",
+        "s",
+        binary_seconds,
+        seconds(&text),
+        ratio,
+        4.0,
+    );
+    add(
+        "heap=all",
+        "time",
+        "s",
+        vm_seconds,
+        seconds(&all),
+        seconds(&all),
+        18.0,
+    );
+    let more = memory(&all) - memory(&vm);
+    add(
+        "heap=all",
+        "memory, more",
+        "MiB",
+        memory(&vm),
+        memory(&all),
+        more,
+        2048.0,
+    );
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod cost;
 mod figures;
+mod graph;
 mod heap;
 mod locks;
 mod soak;
@@ -17,7 +18,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 8] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 10] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -40,14 +41,24 @@ const BENCHMARKS: [(&str, &str, Benchmark); 8] = [
         truth::bias,
     ),
     (
+        "sites",
+        "heap=sites with the Java compiler: time, memory",
+        heap::sites,
+    ),
+    (
+        "dumps",
+        "heap dumps of 13 million objects: time, memory",
+        heap::dumps,
+    ),
+    (
         "locks",
         "programs that fight for locks, and one that does not, per JDK",
         locks::locks,
     ),
     (
-        "heap",
+        "graph",
         "a report on a dump of 13 million objects, and its index",
-        heap::heap,
+        graph::graph,
     ),
     (
         "soak",

@@ -1,0 +1,143 @@
+//! What goes wrong around heap profiles costs the profile at most, never the program.
+
+use java_test_harness::{Run, Signal, each_collector, each_jdk};
+
+const DUMP: &str = "heap dump: ";
+
+/// The program runs out of memory, and ends well.
+#[test]
+fn the_program_survives_running_out_of_memory() {
+    each_collector(|jdk, collector| {
+        let outcome = Run::new(jdk)
+            .jvm_args(collector.arguments())
+            .jvm_arg("-Xmx48m")
+            .agent("heap=all,cutoff=0")
+            .class("OutOfMemory")
+            .run()
+            .expect_status(0);
+        assert_eq!(outcome.stdout, "survived=6\n");
+        let profile = outcome.profile();
+        assert_eq!(profile.counter("internal_errors"), 0);
+        assert!(profile.heap().objects > 1_000);
+        let held = profile.sites_with("OutOfMemory.main");
+        let held: Vec<_> = held.filter(|row| row.class == "OutOfMemory$Held").collect();
+        assert_eq!(held.len(), 1);
+        assert!(held[0].allocated_objects > 1_000, "{:?}", held[0]);
+    });
+}
+
+/// No file may be larger than a part of the dump, neither the VM's nor the profile.
+#[test]
+fn a_full_disk_costs_the_dump_only() {
+    each_jdk(|jdk| {
+        for (options, mebibytes) in [
+            ("heap=dump,format=b", 1),
+            ("heap=dump", 1),
+            ("heap=all,format=b", 1),
+            // Room for the VM's dump, not for the text.
+            ("heap=all,cutoff=0", 2),
+        ] {
+            let running = Run::new(jdk)
+                .agent(options)
+                .class("Busy")
+                .args(["5"])
+                .start();
+            running.wait_for_line("ready");
+            limit_files(running.pid(), mebibytes << 20);
+            running.jcmd(&["JVMTI.data_dump"]);
+            std::fs::write(running.path("end"), "").unwrap();
+            let outcome = running.finish().expect_status(0);
+            assert!(outcome.stdout.ends_with("ended\n"), "{options}");
+            let reports = [
+                "no heap dump: ",
+                "heap dump is cut off",
+                "cannot write the profile",
+            ];
+            assert!(
+                reports.iter().any(|it| outcome.stderr.contains(it)),
+                "{options}: {}",
+                outcome.stderr
+            );
+            // The VM's own file goes in any case.
+            let left = outcome.files();
+            assert!(!left.iter().any(|name| name.ends_with(".heap")), "{left:?}");
+        }
+    });
+}
+
+/// Sets the largest size that a file of the process may get. Its signal does not end a JVM.
+fn limit_files(pid: u32, bytes: u64) {
+    let limit = libc::rlimit {
+        rlim_cur: bytes,
+        rlim_max: bytes,
+    };
+    let pid = libc::pid_t::try_from(pid).unwrap();
+    // SAFETY: both pointers are valid or null for the call.
+    let result = unsafe { libc::prlimit(pid, libc::RLIMIT_FSIZE, &limit, std::ptr::null_mut()) };
+    assert_eq!(result, 0);
+}
+
+/// A dump that is asked for while one is written is that one.
+#[test]
+fn dumps_asked_for_at_the_same_time_harm_nothing() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk)
+            .agent("heap=all,format=b,doe=n")
+            .class("Busy")
+            .args(["20"])
+            .start();
+        running.wait_for_line("ready");
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    running.signal(Signal::Quit);
+                    running.jcmd(&["JVMTI.data_dump"]);
+                    running.jcmd(&["GC.class_histogram"]);
+                });
+            }
+        });
+        running.wait_until("a dump", |it| it.stderr().contains(DUMP));
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        assert!(outcome.stdout.ends_with("ended\n"));
+        // Nothing is cut off: it can be read to its end.
+        let checked = hprof_check(&outcome.bytes("java.hprof"));
+        assert!(checked >= 1, "{checked} dumps");
+    });
+}
+
+/// Counts the ends of heap dumps in a file that is whole.
+fn hprof_check(mut bytes: &[u8]) -> usize {
+    bytes = &bytes[31..];
+    let mut ends = 0;
+    while !bytes.is_empty() {
+        let length = u32::from_be_bytes(bytes[5..9].try_into().unwrap()) as usize;
+        ends += usize::from(bytes[0] == 0x2c);
+        bytes = &bytes[9 + length..];
+    }
+    ends
+}
+
+/// Dumps while classes come and go.
+#[test]
+fn classes_may_be_unloaded_during_dumps() {
+    each_jdk(|jdk| {
+        for format in ["a", "b"] {
+            let running = Run::new(jdk)
+                .agent(&format!("heap=all,doe=n,format={format}"))
+                .class("ClassChurn")
+                .args(["3"])
+                .start();
+            std::thread::sleep(std::time::Duration::from_millis(700));
+            running.jcmd(&["JVMTI.data_dump"]);
+            let outcome = running.finish().expect_status(0);
+            assert!(outcome.stdout.contains("classes="), "{}", outcome.stdout);
+            assert!(outcome.stderr.contains(DUMP), "{}", outcome.stderr);
+            if format == "a" {
+                assert_eq!(outcome.profile().counter("internal_errors"), 0);
+            } else {
+                assert!(outcome.binary_profile("java.hprof").heap().ended);
+            }
+        }
+    });
+}
