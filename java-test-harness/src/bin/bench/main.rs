@@ -3,6 +3,7 @@
 mod calls;
 mod cost;
 mod figures;
+mod graph;
 mod heap;
 mod locks;
 mod soak;
@@ -59,6 +60,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 10] = [
         "locks",
         "programs that fight for locks, and one that does not, per JDK",
         locks::locks,
+    ),
+    (
+        "graph",
+        "a report on a dump of 13 million objects, and its index",
+        graph::graph,
     ),
     (
         "soak",
