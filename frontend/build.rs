@@ -28,6 +28,8 @@ const SOURCES: &[&str] = &[
     "instrument/src",
     "native-headers/Cargo.toml",
     "native-headers/src",
+    "wire/Cargo.toml",
+    "wire/src",
 ];
 
 const LIBRARY: &str = "libhprof_rs.so";

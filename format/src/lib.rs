@@ -10,6 +10,7 @@
 //! * [`writer::ProfileWriter`] is the interface both formats implement;
 //! * [`text::TextWriter`] writes `format=a`, [`binary::BinaryWriter`] `format=b`;
 //! * [`reader`] reads binary files of all known producers;
+//! * [`splitter`] follows a profile that comes in piece by piece, and mends one that was cut off;
 //! * [`verify`] looks up everything that a file's records refer to;
 //! * [`listing`] puts records into words;
 //! * [`rank`] orders a table and applies its cutoff, as a pure function;
@@ -22,6 +23,7 @@ pub mod model;
 pub mod rank;
 pub mod reader;
 pub mod serial_set;
+pub mod splitter;
 pub mod text;
 pub mod verify;
 pub mod writer;

@@ -231,3 +231,57 @@ fn a_file_of_android_loses_no_record() {
         assert_eq!(read, subs.repeat(3));
     }
 }
+
+/// Cut at the start of each record and sub-record, a file yields what lies before; a cut within a
+/// heap dump is reported.
+#[test]
+fn files_cut_at_each_boundary_lose_nothing_before_it() {
+    for path in files() {
+        let Ok(file) = std::fs::read(&path) else {
+            continue;
+        };
+        if Reader::new(&file).is_err() {
+            continue;
+        }
+        let places = oracle::walk(&file);
+        let mut start = 31;
+        for &cut in &places.records[1..] {
+            // The record before the cut is the last, and whole.
+            let mut reader = Reader::new(&file[..cut]).unwrap();
+            reader.seek(start);
+            assert!(
+                reader.next().unwrap().is_ok(),
+                "{} at {cut}",
+                path.display()
+            );
+            assert!(reader.next().is_none(), "{} at {cut}", path.display());
+            start = cut as u64;
+        }
+        let mut ends = places.records.clone();
+        ends.push(file.len());
+        let mut segment = 0;
+        let mut last = None;
+        for &cut in &places.sub_records {
+            while ends[segment + 1] <= cut {
+                segment += 1;
+                last = None;
+            }
+            let mut reader = Reader::new(&file[..cut]).unwrap();
+            reader.seek(ends[segment] as u64);
+            let record = reader.next().unwrap().unwrap().record;
+            let (Record::HeapDump(heap) | Record::HeapDumpSegment(heap)) = record else {
+                panic!("{record:?}")
+            };
+            // Only the end of the segment is of interest, not all that lies before.
+            let mut rest = heap.starting_at(last.unwrap_or(heap.offset()));
+            if last.is_some() {
+                assert!(rest.next().unwrap().is_ok(), "{} at {cut}", path.display());
+            }
+            let told = rest.next().unwrap().unwrap_err();
+            assert_eq!(told.offset(), cut as u64, "{}", path.display());
+            assert!(rest.next().is_none(), "{} at {cut}", path.display());
+            assert!(reader.next().is_none(), "{} at {cut}", path.display());
+            last = Some(cut as u64);
+        }
+    }
+}

@@ -8,9 +8,12 @@
 
 mod agent_library;
 mod agent_options;
+mod attach;
 mod cli;
 mod commands;
+mod jvm;
 mod launch;
+mod listen;
 mod open;
 mod render;
 mod report;

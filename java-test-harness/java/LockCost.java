@@ -3,13 +3,13 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * Threads that do a fixed amount of work under one lock and without.
  *
- * Arguments: "monitor", "lock" or "none", THREADS, ACQUISITIONS in total, INSIDE and OUTSIDE, steps of
+ * Arguments: "monitor", "lock", "fair" (a fair lock) or "none", THREADS, ACQUISITIONS in total, INSIDE and OUTSIDE, steps of
  * work with and without the lock. With "none" each thread has a lock of its own of both kinds. Prints
  * "seconds=", how long it took, after a first tenth that does not count.
  */
 public class LockCost {
     static final Object MONITOR = new Object();
-    static final ReentrantLock LOCK = new ReentrantLock();
+    static final ReentrantLock LOCK = new ReentrantLock(), FAIR = new ReentrantLock(true);
 
     static int step(int value, int count) {
         for (int i = 0; i < count; i++) value = value * 1_103_515_245 + 12_345;
@@ -29,14 +29,14 @@ public class LockCost {
         return value;
     }
 
-    static int lock(int times, int inside, int outside) {
+    static int lock(ReentrantLock lock, int times, int inside, int outside) {
         int value = 1;
         for (int i = 0; i < times; i++) {
-            LOCK.lock();
+            lock.lock();
             try {
                 shared = step(shared, inside);
             } finally {
-                LOCK.unlock();
+                lock.unlock();
             }
             value = step(value, outside);
         }
@@ -70,7 +70,10 @@ public class LockCost {
                         results[number] = monitor(each, inside, outside);
                         break;
                     case "lock":
-                        results[number] = lock(each, inside, outside);
+                        results[number] = lock(LOCK, each, inside, outside);
+                        break;
+                    case "fair":
+                        results[number] = lock(FAIR, each, inside, outside);
                         break;
                     default:
                         results[number] = none(each, inside, outside);

@@ -41,6 +41,15 @@ pub(crate) fn width_of_code<const I: usize>(code: u8) -> usize {
     }
 }
 
+/// The width of a value by type code; `None` if the code means nothing.
+pub(crate) fn width_of_type(code: u8, id_size: IdSize) -> Option<usize> {
+    let width = match id_size {
+        IdSize::Four => width_of_code::<4>(code),
+        IdSize::Eight => width_of_code::<8>(code),
+    };
+    (width > 0).then_some(width)
+}
+
 impl BasicType {
     /// All types.
     pub const ALL: [Self; 9] = [

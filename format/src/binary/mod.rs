@@ -19,6 +19,7 @@ mod sub_records;
 pub mod tags;
 mod writer;
 
+pub(crate) use basic_type::width_of_type;
 pub use basic_type::{BasicType, Value};
 pub use body::{Body, IdSize};
 pub(crate) use bytes::{u4, u8};

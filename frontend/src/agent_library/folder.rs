@@ -20,6 +20,11 @@ impl User {
     pub fn current() -> Self {
         Self(rustix::process::geteuid().as_raw())
     }
+
+    /// The user who started this process, whatever rights a thread of it has taken on.
+    pub fn login() -> Self {
+        Self(rustix::process::getuid().as_raw())
+    }
 }
 
 const STICKY: u32 = 0o1000;

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use folder::User;
+pub use folder::User;
 use places::{Environment, Place};
-use refusal::Refusal;
+pub use refusal::Refusal;
 
 /// The library, built and stripped by the build script.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libhprof_rs.so"));
@@ -65,6 +65,19 @@ pub fn copy_to(dir: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
+/// Unpacks the library below a folder that is open to several users, such as `/tmp`, into a folder
+/// of `user` alone; returns its path. A library that is there already keeps its file, which a JVM
+/// may have loaded.
+///
+/// # Errors
+/// If a JVM could not load from there, or others could change it.
+pub fn unpack_below(base: &Path, user: User) -> Result<PathBuf, Refusal> {
+    let place = Place::Shared {
+        base: base.to_owned(),
+    };
+    try_place(&place, LIBRARY, HASH, user)
+}
+
 /// The path in the first place that will do, and why those before it did not.
 fn unpack_into(
     places: &[Place],
@@ -92,16 +105,12 @@ fn try_place(place: &Place, library: &[u8], hash: &str, user: User) -> Result<Pa
             // Other things may lie in the first folder, so others may look into it.
             let ours = folder::create(&base.join("hprof-rs"), user, 0o022)?;
             let agents = folder::create(&ours.join("agent"), user, 0o077)?;
-            let folder = folder::create(&agents.join(hash), user, 0o077)?;
-            let path = folder.join(FILE_NAME);
-            let write = || -> io::Result<()> {
-                if file::holds(&path, library, user)? {
-                    return Ok(());
-                }
-                file::replace(&path, library, 0o600)
-            };
-            write().map_err(|error| Refusal::io(&path, error))?;
-            Ok(path)
+            write_once(&agents, library, hash, user)
+        }
+        Place::Shared { .. } => {
+            let User(number) = user;
+            let ours = folder::create(&base.join(format!(".hprof-rs-{number}")), user, 0o077)?;
+            write_once(&ours, library, hash, user)
         }
         Place::Fresh { .. } => {
             let fresh = folder::create_fresh(base)?;
@@ -112,6 +121,20 @@ fn try_place(place: &Place, library: &[u8], hash: &str, user: User) -> Result<Pa
             Ok(path)
         }
     }
+}
+
+/// Writes the library into a folder named by its hash, unless it is there.
+fn write_once(base: &Path, library: &[u8], hash: &str, user: User) -> Result<PathBuf, Refusal> {
+    let folder = folder::create(&base.join(hash), user, 0o077)?;
+    let path = folder.join(FILE_NAME);
+    let write = || -> io::Result<()> {
+        if file::holds(&path, library, user)? {
+            return Ok(());
+        }
+        file::replace(&path, library, 0o600)
+    };
+    write().map_err(|error| Refusal::io(&path, error))?;
+    Ok(path)
 }
 
 #[cfg(test)]

@@ -19,6 +19,12 @@ pub enum Place {
         /// Whether it may be created if it is missing.
         create: bool,
     },
+    /// Below a folder that other users write to as well, such as `/tmp`, in a folder named after
+    /// the user.
+    Shared {
+        /// The folder.
+        base: PathBuf,
+    },
     /// In a new folder with a random name.
     Fresh {
         /// Where to create it.
@@ -30,7 +36,7 @@ impl Place {
     /// The folder that has to be there.
     pub fn base(&self) -> &Path {
         match self {
-            Self::Lasting { base, .. } | Self::Fresh { base } => base,
+            Self::Lasting { base, .. } | Self::Shared { base } | Self::Fresh { base } => base,
         }
     }
 

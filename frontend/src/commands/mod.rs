@@ -2,16 +2,20 @@
 
 mod agent_path;
 mod android;
+mod attach;
 mod check;
 mod completions;
+mod control;
 mod convert;
 mod diff;
 mod dominators;
 mod histogram;
 mod leaks;
+mod listen;
 mod object;
 mod options;
 mod paths;
+mod ps;
 mod records;
 mod report;
 mod retained;
@@ -32,6 +36,14 @@ use clap::Subcommand;
 pub enum Command {
     /// Start a Java program under the agent.
     Run(run::Run),
+    /// List the JVMs of this machine, those in containers too.
+    Ps(ps::Ps),
+    /// Load the agent into a JVM that runs.
+    Attach(attach::Attach),
+    /// Start, stop, dump, reset what an agent records in a JVM that runs; ask how it is.
+    Control(control::Control),
+    /// Receive the profiles of programs that run with net=HOST:PORT, and command their agents.
+    Listen(listen::Listen),
     /// Show what is in a heap dump or profile, on one screen.
     Summary(summary::Summary),
     /// Count the objects of a heap dump by class, package or loader.
@@ -97,6 +109,10 @@ impl Command {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Run(command) => command.execute(),
+            Self::Ps(command) => command.execute(),
+            Self::Attach(command) => command.execute(),
+            Self::Control(command) => command.execute(),
+            Self::Listen(command) => command.execute(),
             Self::Summary(command) => command.execute(),
             Self::Histogram(command) => command.execute(),
             Self::Top(command) => command.execute(),

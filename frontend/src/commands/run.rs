@@ -2,30 +2,43 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{env, io};
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
+use tempfile::TempDir;
 
 use crate::agent_library;
 use crate::agent_options::{self, Checked};
 use crate::cli::Cli;
 use crate::launch::{Launch, Method, TOOL_OPTIONS};
+use crate::listen::{self, Address, Settings};
 
 /// Start a Java program under the agent.
 ///
 /// The program runs in the place of this command: its input, output, signals
-/// and exit status are its own.
+/// and exit status are its own. With --listen this command stays, receives the
+/// profile, and shows it in the end.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = LONG_HELP,
-    override_usage = "hprof-rs run [--agent <OPTIONS>] -- <COMMAND>..."
+    override_usage = "hprof-rs run [--agent <OPTIONS>] [--listen] -- <COMMAND>..."
 )]
 pub struct Run {
     /// Options of the agent; `--agent help` explains them.
     #[arg(short, long, value_name = "OPTIONS", default_value = "cpu=samples")]
     agent: String,
+
+    /// Receive the profile, as `hprof-rs listen` does, and show its first rows on standard error
+    /// when the program has ended.
+    #[arg(long)]
+    listen: bool,
+
+    /// The folder for profiles that are received.
+    #[arg(long, value_name = "DIR", default_value = ".", requires = "listen")]
+    save: PathBuf,
 
     /// The command to run, as a rule `java` and its arguments.
     // Not required by the parser: `--agent help` does without.
@@ -43,6 +56,9 @@ Examples:
 
   hprof-rs run --agent cpu=samples,file=/tmp/build-%p.txt -- mvn package
       profiles every JVM that the build starts
+
+  hprof-rs run --listen --agent cpu=samples -- java App
+      shows the methods that took most time; the profile is in App-PID.hprof.txt
 
   kill -QUIT PID
       writes a profile of a program that is running, and lets it run on
@@ -62,6 +78,19 @@ Exit status:
 
 impl Run {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let mut this = self;
+        let mut socket = None;
+        if this.listen && this.agent != "help" {
+            let folder = tempfile::Builder::new().prefix("hprof-rs-").tempdir()?;
+            let path = folder.path().join("net");
+            let separator = if this.agent.is_empty() { "" } else { "," };
+            this.agent = format!("{}{separator}net=unix:{}", this.agent, path.display());
+            socket = Some((folder, path));
+        }
+        this.start(socket)
+    }
+
+    fn start(self, socket: Option<(TempDir, PathBuf)>) -> anyhow::Result<ExitCode> {
         let environment = env::var_os(agent_options::ENVIRONMENT_VARIABLE);
         let environment = environment.as_ref().map(|value| value.to_string_lossy());
         let keeps_processes_apart = match agent_options::check(&self.agent, environment.as_deref())
@@ -86,14 +115,28 @@ impl Run {
                 "hprof-rs: {program} is not java, so the agent is passed in {TOOL_OPTIONS}: \
                  every JVM it starts is profiled and says \"Picked up {TOOL_OPTIONS}\""
             );
-            if !keeps_processes_apart {
+            if !keeps_processes_apart && !self.listen {
                 eprintln!(
                     "hprof-rs: if it starts several JVMs, give each its own file: \
                      add file=java.hprof.%p.txt to the options"
                 );
             }
         }
-        let error = launch.command().exec();
+        let error = match socket {
+            None => launch.command().exec(),
+            Some((_folder, path)) => {
+                let settings = Settings {
+                    address: Address::Unix(path),
+                    folder: self.save,
+                    script: None,
+                    json: false,
+                };
+                match listen::run_program(&settings, &mut launch.command()) {
+                    Ok(status) => return Ok(status),
+                    Err(error) => error.downcast::<io::Error>()?,
+                }
+            }
+        };
         let shown = program.to_string_lossy();
         if error.kind() == io::ErrorKind::NotFound {
             let advice = if env::var_os("JAVA_HOME").is_some() && shown == "java" {

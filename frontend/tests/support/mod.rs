@@ -1,6 +1,8 @@
 //! A folder with an own cache for each test, and the command in it.
 #![allow(dead_code)] // Each test uses a part of it.
 
+pub mod listener;
+
 use std::env;
 use std::fs;
 use std::io::Write;

@@ -1,0 +1,148 @@
+//! Why a JVM cannot be attached to, each with what to do about it.
+
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::jvm::process::Pid;
+
+/// Why a JVM cannot be attached to, or has refused a request.
+#[derive(Debug, Error)]
+pub enum Refusal {
+    /// No process has this number.
+    #[error("there is no process {}; `hprof-rs ps` lists the JVMs of this machine", .0.0)]
+    NoProcess(Pid),
+    /// A process, but no JVM.
+    #[error("process {} is no JVM ({command}); `hprof-rs ps` lists those of this machine", .pid.0)]
+    NotAJvm {
+        /// The process.
+        pid: Pid,
+        /// Its command.
+        command: String,
+    },
+    /// Another user's.
+    #[error(
+        "process {} belongs to the user {owner}, and a JVM listens to its own user and to root \
+         only: use `sudo -u {owner} hprof-rs attach {}`, or root",
+        .pid.0, .pid.0
+    )]
+    OtherUser {
+        /// The process.
+        pid: Pid,
+        /// Its user.
+        owner: String,
+    },
+    /// OpenJ9 has another protocol.
+    #[error(
+        "process {} runs OpenJ9, and attaching works with HotSpot only; start it with \
+         -agentpath:LIBRARY=OPTIONS (`hprof-rs agent-path` prints LIBRARY)", .0.0
+    )]
+    OpenJ9(Pid),
+    /// Attaching is switched off.
+    #[error(
+        "process {} was started with -XX:+DisableAttachMechanism, so nothing can be attached to \
+         it; start it without that flag, or with -agentpath:LIBRARY=OPTIONS", .0.0
+    )]
+    Disabled(Pid),
+    /// The process does not catch SIGQUIT, which would therefore kill it.
+    #[error(
+        "process {} does not listen for requests to attach: it is still starting (try again), or \
+         its JVM is ending", .0.0
+    )]
+    NotListening(Pid),
+    /// No answer in time.
+    #[error(
+        "the JVM of process {} has not opened its socket within {} s; it may be stopped, hang at a \
+         safepoint, or have no room in its /tmp. `--timeout` waits longer", .pid.0, .limit.as_secs()
+    )]
+    NoAnswer {
+        /// The process.
+        pid: Pid,
+        /// How long it was waited for.
+        limit: Duration,
+    },
+    /// The process ended meanwhile.
+    #[error("process {} ended meanwhile", .0.0)]
+    Ended(Pid),
+    /// Not even a file to ask with.
+    #[error(
+        "cannot write to the current folder or /tmp of process {}, where a JVM looks for requests \
+         to attach: {error}", .pid.0
+    )]
+    NoPlaceToAsk {
+        /// The process.
+        pid: Pid,
+        /// Why.
+        error: io::Error,
+    },
+    /// An argument that the protocol cannot carry.
+    #[error("{what} longer than 1,024 bytes cannot be passed to a running JVM")]
+    TooLong {
+        /// What is too long.
+        what: &'static str,
+    },
+    /// `-XX:-EnableDynamicAgentLoading`.
+    #[error(
+        "process {} does not let agents in while it runs (JEP 451): it was started with \
+         -XX:-EnableDynamicAgentLoading. Start it without, or with -agentpath:LIBRARY=OPTIONS",
+        .0.0
+    )]
+    NoDynamicAgents(Pid),
+    /// The VM's own words.
+    #[error("the JVM of process {} refused: {message}", .pid.0)]
+    Refused {
+        /// The process.
+        pid: Pid,
+        /// What it said.
+        message: String,
+    },
+    /// The agent refused; it says why on the standard error of the program.
+    #[error(
+        "the agent did not start (it returned {code}): the standard error of process {} says why",
+        .pid.0
+    )]
+    AgentRefused {
+        /// The process.
+        pid: Pid,
+        /// What `Agent_OnAttach` returned.
+        code: i32,
+    },
+    /// The library that was loaded before has no file any more.
+    #[error(
+        "the agent is in process {} already, but its file {path} is gone or has been replaced, and \
+         a second copy in one JVM cannot work; restart the program to profile it", .pid.0
+    )]
+    AgentFileGone {
+        /// The process.
+        pid: Pid,
+        /// Where the file was.
+        path: String,
+    },
+    /// Nobody listens at the control socket.
+    #[error(
+        "there is no agent at work in process {}; `hprof-rs attach {} cpu=samples` loads it",
+        .0.0, .0.0
+    )]
+    NoAgent(Pid),
+    /// No folder for the library.
+    #[error(
+        "there is no place for the agent library that process {} can load from:{reasons}", .pid.0
+    )]
+    NoPlaceForLibrary {
+        /// The process.
+        pid: Pid,
+        /// A line for each place.
+        reasons: String,
+    },
+    /// The connection broke, or the like.
+    #[error("process {}: {what}: {error}", .pid.0)]
+    Io {
+        /// The process.
+        pid: Pid,
+        /// What was done.
+        what: &'static str,
+        /// Why it failed.
+        error: io::Error,
+    },
+}

@@ -1,0 +1,115 @@
+//! `hprof-rs attach`: the agent for a JVM that runs.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+
+use crate::agent_options::{self, Checked};
+use crate::attach::{self, MAX_ARGUMENT, Request, Target};
+use crate::jvm::Jvm;
+use crate::jvm::process::Pid;
+use crate::render::screen::print;
+
+/// Load the agent into a JVM that runs.
+///
+/// What it gathers goes where the options say, as with `run`; a relative `file` is relative to the
+/// program's current folder.
+#[derive(Debug, Args)]
+#[command(after_long_help = LONG_HELP)]
+pub struct Attach {
+    /// The JVM's process id, as `hprof-rs ps` shows it.
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: u32,
+
+    /// Options of the agent; `hprof-rs options` lists them.
+    #[arg(value_name = "OPTIONS", default_value = "cpu=samples")]
+    options: String,
+
+    /// How long to wait for the JVM, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: u64,
+
+    /// Load nothing; run a diagnostic command of the VM, as the JDK's jcmd does.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "options")]
+    jcmd: Option<String>,
+}
+
+const LONG_HELP: &str = "\
+Examples:
+  hprof-rs ps
+      lists the JVMs of this machine
+
+  hprof-rs attach 4242 cpu=samples,depth=16,file=/tmp/app.txt
+      samples the CPU time of process 4242 from now on
+
+  hprof-rs attach 4242 --jcmd help
+  hprof-rs attach 4242 --jcmd Thread.print
+      what jcmd does, where no JDK is installed
+
+Who may:
+  The user whose JVM it is, and root. In a container, the same from outside: PID
+  is the number on the host, and root (or the same user) reaches the container's
+  files through /proc/PID/root. The library is put into the container's /tmp.
+
+JEP 451:
+  From JDK 21 on a JVM prints a warning on its standard error when an agent is
+  loaded while it runs. A program started with -XX:+EnableDynamicAgentLoading
+  does not; one started with -XX:-EnableDynamicAgentLoading refuses.
+
+Exit status:
+  0 if the agent is at work, 1 if not.";
+
+impl Attach {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let limit = Duration::from_secs(self.timeout);
+        if let Some(command) = &self.jcmd {
+            let target = Target::find(Pid(self.pid))?;
+            return diagnose(&target, command, limit);
+        }
+        match agent_options::check(&self.options, None) {
+            Checked::Good { .. } => {}
+            Checked::Finished(finish) => return finish(),
+        }
+        if self.options.len() > MAX_ARGUMENT {
+            bail!("a running JVM takes at most {MAX_ARGUMENT} bytes of options");
+        }
+        let target = Target::find(Pid(self.pid))?;
+        let loaded = attach::load_agent(&target, &self.options, limit)?;
+        let jvm = &target.jvm;
+        let name = jvm.short_name();
+        let done = match loaded.was_there {
+            true => "has new orders",
+            false => "is at work",
+        };
+        eprintln!(
+            "hprof-rs: the agent {done} in process {} ({name})",
+            self.pid
+        );
+        if !loaded.was_there && warns(jvm) {
+            eprintln!(
+                "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
+                 started with -XX:+EnableDynamicAgentLoading are spared it"
+            );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn warns(jvm: &Jvm) -> bool {
+    jvm.feature().is_some_and(|feature| feature >= 21)
+        && jvm.flag("EnableDynamicAgentLoading") != Some(true)
+}
+
+fn diagnose(target: &Target, command: &str, limit: Duration) -> anyhow::Result<ExitCode> {
+    let answer = attach::ask(target, &Request::Diagnostic(command), limit)?;
+    if answer.status == 0 {
+        return print(&answer.text);
+    }
+    bail!(
+        "the JVM of process {}: {}",
+        target.pid().0,
+        attach::said(&answer)
+    )
+}

@@ -1,0 +1,103 @@
+//! `hprof-rs control`: orders for the agent in a JVM that runs.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use hprof_wire::control::{Reply, Request};
+use serde_json::{Map, Value};
+
+use crate::attach::{self, Target};
+use crate::jvm::process::Pid;
+use crate::render::screen::{print, print_json, printable};
+
+/// Start, stop, dump, reset what an agent records in a JVM that runs; ask how it is.
+///
+/// The agent may be there from the start of the JVM or by `hprof-rs attach`.
+#[derive(Debug, Args)]
+#[command(after_long_help = LONG_HELP)]
+pub struct Control {
+    /// The JVM's process id, as `hprof-rs ps` shows it.
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: u32,
+
+    /// What to do: start, stop, dump, reset, gc, status, metrics or detach.
+    #[arg(value_name = "REQUEST", required = true, num_args = 1..)]
+    request: Vec<String>,
+
+    /// How long to wait for the answer, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86400))]
+    timeout: u64,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const LONG_HELP: &str = "\
+Requests:
+  start              go on with what was stopped
+  start OPTIONS      record more, or anew: start cpu=samples,depth=16
+  stop [MODE...]     record no more; what was counted stays
+  dump [MODE...]     write what was counted, and count anew
+  reset [MODE...]    count anew without writing
+  gc                 collect garbage
+  status             what is going on
+  metrics            counters of the run, and what the agent itself costs
+  detach             write the last profile, end the run, free everything
+
+  MODE is cpu, sites, heap or monitor; without one, all are meant.
+
+Examples:
+  hprof-rs control 4242 status
+  hprof-rs control 4242 stop cpu
+  hprof-rs control 4242 reset; sleep 60; hprof-rs control 4242 dump
+      a profile of this minute
+
+Exit status:
+  0; 1 if the agent refused or there is none.";
+
+impl Control {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let request: Request = self.request.join(" ").parse()?;
+        let target = Target::find(Pid(self.pid))?;
+        let reply = attach::control(&target, &request, Duration::from_secs(self.timeout))?;
+        if self.json {
+            print_json(&as_json(&reply))?;
+        } else if reply.error.is_none() {
+            print(&as_text(&reply))?;
+        }
+        match reply.error {
+            None => Ok(ExitCode::SUCCESS),
+            Some(_) if self.json => Ok(ExitCode::FAILURE),
+            Some(error) => bail!("{}", printable(&error)),
+        }
+    }
+}
+
+fn as_text(reply: &Reply) -> String {
+    let width = reply.values.iter().map(|(name, _)| name.len()).max();
+    let width = width.unwrap_or_default();
+    let lines = reply
+        .values
+        .iter()
+        .map(|(name, value)| format!("{:width$}  {}\n", printable(name), printable(value)));
+    lines.collect()
+}
+
+fn as_json(reply: &Reply) -> Value {
+    let values = reply.values.iter().map(|(name, value)| {
+        // Numbers as numbers, where nothing is lost by that.
+        let number = value
+            .parse::<i64>()
+            .ok()
+            .filter(|it| it.to_string() == *value);
+        (
+            name.clone(),
+            number.map_or_else(|| value.clone().into(), Value::from),
+        )
+    });
+    let values: Map<String, Value> = values.collect();
+    serde_json::json!({"ok": reply.error.is_none(), "error": reply.error, "values": values})
+}

@@ -1,0 +1,85 @@
+//! `hprof-rs listen`: the front-end of the agent's option `net`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::listen::{self, Address, Settings, Step};
+
+/// Receive the profiles of programs that run with the agent's option net=HOST:PORT.
+///
+/// Any number of agents, this project's and the JDK's, text and binary. Each stream is saved as a
+/// file of its own. On a terminal a table shows what comes in, and a prompt takes commands.
+#[derive(Debug, Args)]
+#[command(after_long_help = long_help())]
+pub struct Listen {
+    /// Where agents connect to: HOST:PORT, PORT, :PORT (from everywhere), or unix:/PATH.
+    #[arg(value_name = "ADDR", default_value = "localhost:8642")]
+    address: String,
+
+    /// The folder for the profiles.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    save: PathBuf,
+
+    /// Commands to carry out, separated by semicolons.
+    #[arg(long, value_name = "COMMANDS", value_parser = script)]
+    exec: Option<Script>,
+
+    /// Say everything as JSON, an object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Steps, in a type of its own: a bare list would stand for a repeated argument.
+#[derive(Debug, Clone)]
+struct Script(Vec<Step>);
+
+fn script(text: &str) -> Result<Script, String> {
+    listen::parse_script(text)
+        .map(Script)
+        .map_err(|error| format!("{error:#}"))
+}
+
+fn long_help() -> String {
+    format!(
+        "\
+Examples:
+  hprof-rs listen
+      on localhost:8642; the programs are started with
+      hprof-rs run --agent cpu=samples,net=localhost:8642 -- java App
+
+  hprof-rs listen unix:/tmp/profiles.sock --save /var/tmp/profiles
+      agents of this machine: net=unix:/tmp/profiles.sock
+
+  hprof-rs listen --exec 'dump heap; wait; quit'
+      waits for an agent, takes a heap dump, ends; the program runs on
+
+  hprof-rs listen --json --exec 'wait agents 3; dump samples; wait 60; quit'
+
+Commands, at the prompt, with --exec, or as lines of standard input:
+{}
+  They go to all agents, or to those named with `use` or with `@` before a
+  command: `@2 dump heap`, `@App gc`.
+
+Files:
+  NAME-PID.hprof, or NAME-PID.hprof.txt for text. A stream that ends in the
+  middle is brought into a valid form up to its last whole record, and its
+  file's name has .cut in it. Until the end a file is called agent-N-*.part.
+
+Exit status:
+  0; 1 if a command was refused or not answered, or waiting was in vain.",
+        listen::help()
+    )
+}
+
+impl Listen {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        listen::listen(Settings {
+            address: Address::parse(&self.address)?,
+            folder: self.save,
+            script: self.exec.map(|script| script.0),
+            json: self.json,
+        })
+    }
+}

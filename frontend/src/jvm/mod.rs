@@ -1,0 +1,218 @@
+//! The JVMs of this machine, in containers too, as far as `/proc` shows them.
+
+pub mod command_line;
+pub mod perf_data;
+pub mod process;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use perf_data::PerfData;
+use process::{Libraries, Pid, Status, user_name};
+
+/// Whether our agent is in a JVM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentState {
+    /// Its library is not loaded.
+    Absent,
+    /// Its library is loaded.
+    Loaded,
+    /// Not for us to see: the JVM belongs to another user.
+    Unknown,
+}
+
+/// A JVM.
+#[derive(Debug)]
+pub struct Jvm {
+    /// The process.
+    pub pid: Pid,
+    /// What the kernel says of it.
+    pub status: Status,
+    /// The user it runs as.
+    pub user: String,
+    /// The main class, module or JAR file.
+    pub main: String,
+    /// The program's arguments.
+    pub arguments: Vec<String>,
+    /// The version of its JDK, such as `17.0.15`.
+    pub version: Option<String>,
+    /// Its libraries, if we may see them.
+    pub libraries: Option<Libraries>,
+    /// Whether it has a file system or process ids of its own. `None` if that cannot be seen.
+    pub in_container: Option<bool>,
+    /// Its performance counters. Users switch them off, and other users cannot read them.
+    perf: Option<PerfData>,
+    words: Vec<String>,
+}
+
+/// All JVMs that can be told as such.
+///
+/// # Errors
+/// If `/proc` is not there.
+pub fn all() -> io::Result<Vec<Jvm>> {
+    let found = Pid::all()?
+        .into_iter()
+        .filter_map(|pid| Jvm::of(pid).ok().flatten());
+    Ok(found.collect())
+}
+
+impl Jvm {
+    /// The JVM that is this process; `None` if it is none, or has ended.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such process.
+    pub fn of(pid: Pid) -> io::Result<Option<Self>> {
+        let status = pid.status()?;
+        let words = pid.command_line()?;
+        if words.is_empty() || status.is_zombie {
+            return Ok(None);
+        }
+        let libraries = pid.libraries().ok();
+        let perf_file = perf_file(pid, &status);
+        let is_jvm = match &libraries {
+            Some(libraries) => libraries.hotspot.is_some() || libraries.openj9,
+            // Of another user's process only the name and the counters' file can be seen.
+            None => {
+                let name = Path::new(&words[0]).file_name();
+                name.is_some_and(|name| name == "java") || perf_file.is_some()
+            }
+        };
+        if !is_jvm {
+            return Ok(None);
+        }
+        // A JVM that was killed has left the file behind, and its number may have come round to
+        // one that keeps no counters.
+        let is_left = libraries
+            .as_ref()
+            .is_some_and(|found| found.counters.is_none());
+        let perf_file = perf_file.filter(|_| !is_left);
+        let perf = perf_file.and_then(|path| PerfData::read(&path).ok());
+        let perf_text = |name| perf.as_ref().and_then(|perf: &PerfData| perf.text(name));
+        // The VM joins its arguments with spaces, so the kernel's list is better where the process
+        // is a launcher with the program in its arguments.
+        let program = command_line::program(&words);
+        let (main, arguments) = match (perf_text("sun.rt.javaCommand"), program.split_first()) {
+            (Some(command), first) => {
+                let main = command.split(' ').next().unwrap_or(command);
+                match first {
+                    Some((word, rest)) if word == main => (main.to_owned(), rest.to_vec()),
+                    _ => {
+                        let rest = command.split(' ').skip(1).map(str::to_owned);
+                        (main.to_owned(), rest.collect())
+                    }
+                }
+            }
+            (None, Some((main, rest))) => (main.clone(), rest.to_vec()),
+            (None, None) => (words[0].clone(), words[1..].to_vec()),
+        };
+        let version = perf_text("java.property.java.version").map(str::to_owned);
+        let version = version.or_else(|| {
+            let library = libraries.as_ref()?.hotspot.as_ref()?;
+            release_of(pid, library)
+        });
+        let in_container = match status.inner_pid == pid.0 {
+            false => Some(true),
+            true => pid.sees_our_files().ok().map(|same| !same),
+        };
+        Ok(Some(Self {
+            user: user_name(status.uid),
+            pid,
+            status,
+            main,
+            arguments,
+            version,
+            libraries,
+            in_container,
+            perf,
+            words,
+        }))
+    }
+
+    /// Whether our agent is in it.
+    pub fn agent(&self) -> AgentState {
+        match &self.libraries {
+            None => AgentState::Unknown,
+            Some(Libraries { agent: None, .. }) => AgentState::Absent,
+            Some(_) => AgentState::Loaded,
+        }
+    }
+
+    /// The feature release of its JDK, such as 17.
+    pub fn feature(&self) -> Option<u32> {
+        let version = self.version.as_deref()?;
+        let version = version.strip_prefix("1.").unwrap_or(version);
+        let digits = version.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse().ok()
+    }
+
+    /// Whether it refuses all attaching (`-XX:+DisableAttachMechanism`).
+    pub fn refuses_attach(&self) -> bool {
+        let capabilities = self
+            .perf
+            .as_ref()
+            .and_then(|perf| perf.text("sun.rt.jvmCapabilities"));
+        // The first sign says whether the VM can be attached to (HotSpot, statSampler.cpp).
+        capabilities.is_some_and(|signs| signs.starts_with('0'))
+            || self.flag("DisableAttachMechanism") == Some(true)
+    }
+
+    /// The state of a flag of the VM as its command line and environment set it.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        let vm_arguments = self
+            .perf
+            .as_ref()
+            .and_then(|perf| perf.text("java.rt.vmArgs"));
+        match vm_arguments {
+            Some(words) => command_line::has_flag(words.split(' '), name),
+            None => command_line::has_flag(self.words.iter().map(String::as_str), name),
+        }
+    }
+
+    /// The main class without its packages, or the name of the JAR file.
+    pub fn short_name(&self) -> &str {
+        if self.main.ends_with(".jar") || self.main.ends_with(".java") {
+            return self.main.rsplit('/').next().unwrap_or(&self.main);
+        }
+        let class = self.main.rsplit('/').next().unwrap_or(&self.main);
+        class.rsplit('.').next().unwrap_or(class)
+    }
+}
+
+/// The counters' file of a JVM: its name is the id that the process has for itself.
+fn perf_file(pid: Pid, status: &Status) -> Option<PathBuf> {
+    let folders = match fs::read_dir(pid.path("root/tmp")) {
+        Ok(folders) => folders,
+        // Without leave to look into its root, a process in our own namespace has its files in
+        // ours.
+        Err(_) if status.inner_pid == pid.0 => fs::read_dir("/tmp").ok()?,
+        Err(_) => return None,
+    };
+    let mut files = folders
+        .filter_map(Result::ok)
+        .filter(|folder| {
+            folder
+                .file_name()
+                .to_string_lossy()
+                .starts_with("hsperfdata_")
+        })
+        .map(|folder| folder.path().join(status.inner_pid.to_string()));
+    files.find(|file| is_owned_by(file, status.uid))
+}
+
+/// Files of dead processes may bear the number of a live one of another user.
+fn is_owned_by(file: &Path, uid: u32) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.uid() == uid)
+}
+
+/// `JAVA_VERSION` in the file `release` of the JDK that holds a `lib/server/libjvm.so`.
+fn release_of(pid: Pid, library: &Path) -> Option<String> {
+    let home = library.ancestors().nth(3)?;
+    let inside = home.strip_prefix("/").ok()?;
+    let text = fs::read_to_string(pid.path("root").join(inside).join("release")).ok()?;
+    let version = text
+        .lines()
+        .find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+    Some(version.trim_matches('"').to_owned())
+}

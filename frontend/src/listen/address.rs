@@ -1,0 +1,282 @@
+//! Where agents connect to: TCP or a Unix socket.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use rustix::fs::Mode;
+
+/// An address to listen on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// `host:port`; several if the name has several.
+    Tcp(Vec<SocketAddr>),
+    /// `unix:/path`.
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// Reads `host:port`, `[ipv6]:port`, `:port`, `port`, or `unix:/path`, as in the agent's option
+    /// `net`.
+    ///
+    /// # Errors
+    /// What is wrong with the text, or that the name is unknown.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            if !path.starts_with('/') {
+                bail!("{text}: the path of a Unix socket has to be absolute: unix:/path");
+            }
+            return Ok(Self::Unix(path.into()));
+        }
+        let (host, port) = text.rsplit_once(':').unwrap_or(("localhost", text));
+        let host = match host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+        {
+            Some(host) => host,
+            None if host.contains(':') => bail!("{text}: write IPv6 addresses as [{host}]:PORT"),
+            // All addresses of this machine, old and new.
+            None if host.is_empty() => "::",
+            None => host,
+        };
+        let port: u16 = port.parse().ok().with_context(|| {
+            format!("{text}: expected HOST:PORT with a port of 0 to 65535, PORT, or unix:/path")
+        })?;
+        let found = (host, port)
+            .to_socket_addrs()
+            .with_context(|| host.to_owned())?;
+        let mut found: Vec<SocketAddr> = found.collect();
+        found.dedup();
+        Ok(Self::Tcp(found))
+    }
+
+    /// Whether only programs of this machine can connect.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp(addresses) => addresses.iter().all(|address| address.ip().is_loopback()),
+            Self::Unix(_) => true,
+        }
+    }
+
+    /// Opens the sockets: several for a name with several addresses, all with one port.
+    ///
+    /// # Errors
+    /// If none can be opened.
+    pub fn bind(&self) -> anyhow::Result<Vec<Listener>> {
+        match self {
+            Self::Unix(path) => Ok(vec![bind_unix(path)?]),
+            Self::Tcp(addresses) => {
+                let mut listeners: Vec<Listener> = Vec::new();
+                let mut last = None;
+                let mut port = 0;
+                for address in addresses {
+                    let mut address = *address;
+                    if address.port() == 0 {
+                        address.set_port(port);
+                    }
+                    match TcpListener::bind(address) {
+                        Ok(listener) => {
+                            port = listener.local_addr()?.port();
+                            listeners.push(Listener::Tcp(listener));
+                        }
+                        Err(error) => last = Some((address, error)),
+                    }
+                }
+                match last {
+                    Some((address, error)) if listeners.is_empty() => {
+                        bail!("cannot listen on {address}: {error}")
+                    }
+                    _ => Ok(listeners),
+                }
+            }
+        }
+    }
+}
+
+fn bind_unix(path: &Path) -> anyhow::Result<Listener> {
+    if UnixStream::connect(path).is_ok() {
+        bail!("{} is in use by another listener", path.display());
+    }
+    use std::os::unix::fs::FileTypeExt;
+    // Left behind by one that was killed.
+    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        let _ = fs::remove_file(path);
+    }
+    // For this user alone, from the start.
+    let before = rustix::process::umask(Mode::from_raw_mode(0o177));
+    let bound = UnixListener::bind(path);
+    rustix::process::umask(before);
+    let listener = bound.with_context(|| format!("cannot listen on {}", path.display()))?;
+    Ok(Listener::Unix(listener, path.to_owned()))
+}
+
+/// A socket that agents connect to.
+#[derive(Debug)]
+pub enum Listener {
+    /// TCP.
+    Tcp(TcpListener),
+    /// A Unix socket with its path, which goes when this is dropped.
+    Unix(UnixListener, PathBuf),
+}
+
+impl Listener {
+    /// The next connection, and a name for its other end.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn accept(&self) -> io::Result<(Stream, String)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept()?;
+                // An agent whose machine has vanished ends some day.
+                let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
+                let _ = rustix::net::sockopt::set_tcp_keepidle(&stream, Duration::from_secs(60));
+                let _ = rustix::net::sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(15));
+                Ok((Stream::Tcp(stream), peer.to_string()))
+            }
+            Self::Unix(listener, _) => {
+                let (stream, _) = listener.accept()?;
+                let peer = match rustix::net::sockopt::socket_peercred(&stream) {
+                    Ok(user) => format!("process {}", user.pid.as_raw_nonzero()),
+                    Err(_) => "unix".to_owned(),
+                };
+                Ok((Stream::Unix(stream), peer))
+            }
+        }
+    }
+
+    /// The address in the form of the agent's option `net`.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Tcp(listener) => match listener.local_addr() {
+                Ok(address) => address.to_string(),
+                Err(_) => "?".to_owned(),
+            },
+            Self::Unix(_, path) => format!("unix:{}", path.display()),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix(_, path) = self {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A connection of an agent.
+#[derive(Debug)]
+pub enum Stream {
+    /// TCP.
+    Tcp(TcpStream),
+    /// A Unix socket.
+    Unix(UnixStream),
+}
+
+impl Stream {
+    /// Another handle on it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Tcp(stream) => Self::Tcp(stream.try_clone()?),
+            Self::Unix(stream) => Self::Unix(stream.try_clone()?),
+        })
+    }
+
+    /// How long reading and writing may take.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn set_timeouts(&self, read: Duration, write: Duration) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => {
+                stream.set_read_timeout(Some(read))?;
+                stream.set_write_timeout(Some(write))
+            }
+            Self::Unix(stream) => {
+                stream.set_read_timeout(Some(read))?;
+                stream.set_write_timeout(Some(write))
+            }
+        }
+    }
+
+    /// Ends it in both directions.
+    pub fn close(&self) {
+        let _ = match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Self::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
+    /// Reads what is there.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+        }
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(bytes),
+            Self::Unix(stream) => stream.write_all(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(text: &str) -> Vec<String> {
+        match Address::parse(text).unwrap() {
+            Address::Tcp(found) => found.iter().map(ToString::to_string).collect(),
+            Address::Unix(path) => panic!("{path:?}"),
+        }
+    }
+
+    #[test]
+    fn addresses_have_several_forms() {
+        assert_eq!(tcp("127.0.0.1:80"), ["127.0.0.1:80"]);
+        assert_eq!(tcp("[::1]:80"), ["[::1]:80"]);
+        assert_eq!(tcp(":80"), ["[::]:80"]);
+        assert!(tcp("8642").contains(&"127.0.0.1:8642".to_owned()));
+        assert!(Address::parse("8642").unwrap().is_local());
+        assert!(!Address::parse(":80").unwrap().is_local());
+        let unix = Address::parse("unix:/tmp/a:b").unwrap();
+        assert_eq!(unix, Address::Unix("/tmp/a:b".into()));
+        for bad in ["::1:80", "host", "host:", "host:65536", "unix:a", ""] {
+            assert!(Address::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_unix_socket_is_for_its_user_and_goes() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let address = Address::Unix(dir.path().join("s"));
+        let listeners = address.bind().unwrap();
+        let mode = fs::metadata(dir.path().join("s"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(address.bind().is_err(), "in use");
+        drop(listeners);
+        assert!(!dir.path().join("s").exists());
+    }
+}

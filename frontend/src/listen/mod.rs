@@ -1,0 +1,282 @@
+//! The front-end of `net=`: takes the streams of any number of agents, saves each as a file, and
+//! sends commands.
+//!
+//! One thread per agent reads its stream ([`agent`]) into a file ([`save`]) and follows its records
+//! ([`follow`]); all tell the [`hub`], which knows the agents, their commands and what was answered.
+//! [`console`] carries out commands, [`report`] and [`board`] show what happens. What an agent sends
+//! is nowhere held in memory, and whatever it sends, only its own stream suffers.
+
+mod address;
+mod agent;
+mod board;
+mod console;
+mod follow;
+mod hub;
+mod reply;
+mod report;
+mod save;
+mod script;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+pub use address::{Address, Listener};
+pub use script::{Step, help, parse as parse_script};
+
+use board::Board;
+use console::{Console, Next};
+use hub::{Answer, Hub};
+use report::{Event, Report};
+
+/// More connections than this are refused.
+const MAX_AGENTS: usize = 1000;
+/// How long the end of a program's profile may be on its way.
+const LAST_BYTES: Duration = Duration::from_secs(30);
+/// What a thread that reads a stream needs.
+const STACK: usize = 256 * 1024;
+
+/// How to listen.
+#[derive(Debug)]
+pub struct Settings {
+    /// Where.
+    pub address: Address,
+    /// Where files go.
+    pub folder: PathBuf,
+    /// What to do.
+    pub script: Option<Vec<Step>>,
+    /// Whether to say everything as JSON.
+    pub json: bool,
+}
+
+/// A listener at work.
+struct Running {
+    hub: Arc<Hub>,
+    _socket: UnixPath,
+}
+
+/// Opens the sockets and takes what comes, in the background.
+fn start(settings: &Settings, report: Report) -> anyhow::Result<Running> {
+    save::prepare(&settings.folder).with_context(|| settings.folder.display().to_string())?;
+    let listeners = settings.address.bind()?;
+    let (answers, incoming) = channel::<Answer>();
+    let hub = Arc::new(Hub::new(settings.folder.clone(), report, answers));
+    spawn("answers", {
+        let hub = Arc::clone(&hub);
+        move || {
+            for answer in incoming {
+                let table = reply::table(&answer);
+                hub.report.event(&Event::Answered {
+                    answer: &answer,
+                    table: table.as_ref(),
+                });
+                hub.shown(&answer);
+            }
+        }
+    })?;
+    let running = Running {
+        hub: Arc::clone(&hub),
+        _socket: UnixPath::of(&listeners),
+    };
+    for listener in listeners {
+        hub.report.event(&Event::Listening {
+            address: &listener.shown(),
+            folder: &settings.folder,
+        });
+        let hub = Arc::clone(&hub);
+        spawn("accept", move || accept(&hub, &listener))?;
+    }
+    Ok(running)
+}
+
+/// Listens until somebody quits. The status is a failure if a command was.
+///
+/// # Errors
+/// If it cannot listen, or not save.
+pub fn listen(settings: Settings) -> anyhow::Result<ExitCode> {
+    let running = start(&settings, Report::new(settings.json))?;
+    let hub = &running.hub;
+    if !settings.address.is_local() {
+        eprintln!(
+            "hprof-rs: everybody who can reach this address can send profiles, and read none; \
+             they are not encrypted"
+        );
+    }
+    close_on_signals(hub)?;
+    let is_terminal = io::stdout().is_terminal() && !settings.json;
+    let board = is_terminal.then(|| Board::start(hub)).flatten();
+    let steps = settings.script;
+    let is_scripted = steps.is_some();
+    let console = std::thread::Builder::new()
+        .name("console".to_owned())
+        .spawn({
+            let hub = Arc::clone(hub);
+            move || {
+                let mut console = Console::new(&hub);
+                let next = match &steps {
+                    Some(steps) => console.run_script(steps),
+                    None => console.interact(),
+                };
+                if next == Next::Quit {
+                    hub.close();
+                }
+            }
+        })?;
+    // Without commands it goes on until a signal comes.
+    hub.wait(None, |_| false);
+    if is_scripted {
+        let _ = console.join();
+    }
+    wait_for_streams(hub);
+    drop(board);
+    if !settings.json {
+        let words = hub.with_agents(report::last_words);
+        hub.report.event(&Event::Text(&words));
+    }
+    Ok(match hub.failures() {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
+/// Runs a program whose JVMs send their profiles to this process, and shows these at its end.
+/// Returns the program's exit status.
+///
+/// # Errors
+/// If it cannot listen or not save. If the program cannot be started, as [`io::Error`].
+pub fn run_program(settings: &Settings, program: &mut Command) -> anyhow::Result<ExitCode> {
+    let running = start(settings, Report::quiet())?;
+    let hub = &running.hub;
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let mut child = program.spawn()?;
+    let pid = rustix::process::Pid::from_child(&child);
+    spawn("signals", move || {
+        for signal in signals.forever() {
+            // The terminal has sent it to the program as well.
+            let is_shared = signal == SIGINT && io::stdin().is_terminal();
+            if let (false, Some(signal)) =
+                (is_shared, rustix::process::Signal::from_named_raw(signal))
+            {
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+        }
+    })?;
+    let status = child.wait()?;
+    // What is on its way comes in; a JVM that outlives the program is not waited for.
+    hub.wait(Some(LAST_BYTES), |agents| {
+        agents.iter().all(|it| it.end.is_some())
+    });
+    hub.close();
+    wait_for_streams(hub);
+    let files = hub.with_agents(|agents| {
+        let files = agents
+            .iter()
+            .filter_map(|agent| agent.end.as_ref()?.file.clone());
+        files.collect::<Vec<PathBuf>>()
+    });
+    if files.is_empty() {
+        eprintln!("hprof-rs: no profile came; was it a JVM?");
+    }
+    for file in files {
+        eprintln!("hprof-rs: the profile is in {}", file.display());
+        if let Some(table) = reply::overview(&file) {
+            eprint!("{}", table.text());
+        }
+    }
+    use std::os::unix::process::ExitStatusExt;
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal));
+    Ok(code
+        .and_then(|code| u8::try_from(code).ok())
+        .map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// Each stream ends by itself within its grace; a disk may take longer.
+fn wait_for_streams(hub: &Hub) {
+    while !hub.with_agents(|agents| agents.iter().all(|agent| agent.end.is_some())) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn accept(hub: &Arc<Hub>, listener: &Listener) {
+    loop {
+        let (stream, peer) = match listener.accept() {
+            Ok(found) => found,
+            // Out of descriptors, or a peer that has gone already.
+            Err(_) => {
+                std::thread::sleep(Duration::from_millis(50));
+                continue;
+            }
+        };
+        let live = hub.with_agents(|agents| agents.iter().filter(|it| it.end.is_none()).count());
+        if live >= MAX_AGENTS || hub.is_closing() {
+            stream.close();
+            let text = format!("{peer}: refused, there are {live} agents");
+            hub.report.event(&Event::Mistake(&text));
+            continue;
+        }
+        let number = hub.add(stream.try_clone().ok(), &peer);
+        let for_agent = Arc::clone(hub);
+        let name = format!("agent {number}");
+        let builder = std::thread::Builder::new().name(name).stack_size(STACK);
+        let started = builder.spawn(move || agent::serve(&for_agent, number, stream));
+        if let Err(error) = started {
+            hub.end(
+                number,
+                hub::End {
+                    fault: Some(format!("there is no thread for it: {error}")),
+                    is_cut: true,
+                    file: None,
+                },
+            );
+        }
+    }
+}
+
+fn close_on_signals(hub: &Arc<Hub>) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let hub = Arc::clone(hub);
+    spawn("signals", move || {
+        for signal in signals.forever() {
+            if hub.is_closing() {
+                // Asked twice: at once.
+                std::process::exit(128 + signal);
+            }
+            hub.close();
+        }
+    })
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
+    let builder = std::thread::Builder::new().name(name.to_owned());
+    builder.spawn(work).context("cannot start a thread")?;
+    Ok(())
+}
+
+/// Removes the Unix socket in the end: the thread that accepts never gives it back.
+struct UnixPath(Option<PathBuf>);
+
+impl UnixPath {
+    fn of(listeners: &[Listener]) -> Self {
+        Self(listeners.iter().find_map(|listener| match listener {
+            Listener::Unix(_, path) => Some(path.clone()),
+            Listener::Tcp(_) => None,
+        }))
+    }
+}
+
+impl Drop for UnixPath {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! What the listener says: lines for people, or JSON, an object a line.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use hprof_format::binary::IdSize;
+use hprof_wire::marks::Identity;
+use rustyline::ExternalPrinter;
+use serde_json::{Value, json};
+
+use super::follow::Kind;
+use super::hub::{Agent, Answer, End};
+use super::reply::Table;
+use super::script::Order;
+use crate::render::screen::{bytes, count, plural, printable};
+
+/// Something that has happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Agents can connect.
+    Listening {
+        /// Where, as in the agent's option `net`.
+        address: &'a str,
+        /// Where profiles go.
+        folder: &'a Path,
+    },
+    /// An agent has connected.
+    Connected {
+        /// Its number.
+        number: u32,
+        /// Its address.
+        peer: &'a str,
+    },
+    /// An agent has said who it is.
+    Identified {
+        /// Its number.
+        number: u32,
+        /// What it says.
+        identity: &'a Identity,
+    },
+    /// A command was answered.
+    Answered {
+        /// The answer.
+        answer: &'a Answer,
+        /// What came, as a table.
+        table: Option<&'a Table>,
+    },
+    /// A command was not sent, or will not be answered.
+    Lost {
+        /// The agent's number.
+        number: u32,
+        /// The command.
+        order: &'a Order,
+        /// Why.
+        why: &'a str,
+    },
+    /// A stream has ended.
+    Ended {
+        /// The agent.
+        agent: &'a Agent,
+        /// How.
+        end: &'a End,
+    },
+    /// The agents, on demand.
+    List(&'a [&'a Agent]),
+    /// Something to read.
+    Text(&'a str),
+    /// Something is wrong.
+    Mistake(&'a str),
+}
+
+/// Where lines go.
+enum Output {
+    /// Nowhere.
+    Nothing,
+    /// Standard output.
+    Stdout,
+    /// Above the line that is being edited.
+    Prompt(Box<dyn ExternalPrinter + Send>),
+}
+
+/// Says what happens.
+pub struct Report {
+    output: Mutex<Output>,
+    json: bool,
+}
+
+impl Report {
+    /// On standard output.
+    pub fn new(json: bool) -> Self {
+        Self {
+            output: Mutex::new(Output::Stdout),
+            json,
+        }
+    }
+
+    /// That says nothing.
+    pub fn quiet() -> Self {
+        Self {
+            output: Mutex::new(Output::Nothing),
+            json: false,
+        }
+    }
+
+    /// Whether it is JSON.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// From now on above the line that is being edited.
+    pub fn use_prompt(&self, printer: Box<dyn ExternalPrinter + Send>) {
+        *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Output::Prompt(printer);
+    }
+
+    /// From now on on standard output again.
+    pub fn use_stdout(&self) {
+        *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Output::Stdout;
+    }
+
+    /// Says what has happened. A reader that has gone is no reason to stop receiving.
+    pub fn event(&self, event: &Event<'_>) {
+        let mut text = match self.json {
+            true => as_json(event).to_string(),
+            false => as_text(event),
+        };
+        if text.is_empty() {
+            return;
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *output {
+            Output::Nothing => {}
+            Output::Stdout => {
+                let mut out = io::stdout().lock();
+                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            }
+            Output::Prompt(printer) => {
+                let _ = printer.print(text);
+            }
+        }
+    }
+}
+
+fn as_text(event: &Event<'_>) -> String {
+    match event {
+        Event::Listening { address, folder } => format!(
+            "listening on {address}, saving to {}\nstart programs with the agent's option net={address}",
+            folder.display()
+        ),
+        Event::Connected { number, peer } => format!("[{number}] connected: {peer}"),
+        Event::Identified { number, identity } => format!(
+            "[{number}] {} (process {}): {}",
+            printable(&identity.main),
+            identity.pid,
+            printable(&identity.modes)
+        ),
+        Event::Answered { answer, table } => {
+            let what = answer.order.words();
+            let number = answer.agent;
+            if let Some(why) = &answer.refused {
+                return format!("[{number}] {what}: refused: {}", printable(why));
+            }
+            let took = answer.took.as_secs_f64();
+            let mut text = format!("[{number}] {what}: done in {took:.1} s");
+            if answer.order.part().is_some() {
+                text.push_str(&format!(", {} came", bytes(answer.bytes)));
+            }
+            text.push('\n');
+            if let Some(table) = table {
+                text.push_str(&table.text());
+            }
+            text
+        }
+        Event::Lost { number, order, why } => {
+            format!("[{number}] {}: {}", order.words(), printable(why))
+        }
+        Event::Ended { agent, end } => {
+            let number = agent.number;
+            let why = end
+                .fault
+                .as_ref()
+                .map(|why| format!(" ({})", printable(why)));
+            let why = why.unwrap_or_default();
+            match &end.file {
+                None => format!("[{number}] ended without a profile{why}"),
+                Some(file) => {
+                    let done = if end.is_cut { "cut off" } else { "ended" };
+                    format!(
+                        "[{number}] {done}{why}: {}, {}",
+                        file.display(),
+                        bytes(agent.bytes)
+                    )
+                }
+            }
+        }
+        Event::List(agents) => super::board::table(agents),
+        Event::Text(text) => (*text).to_owned(),
+        Event::Mistake(text) => format!("hprof-rs: {text}"),
+    }
+}
+
+fn as_json(event: &Event<'_>) -> Value {
+    match event {
+        Event::Listening { address, folder } => {
+            json!({"event": "listening", "address": address, "folder": folder})
+        }
+        Event::Connected { number, peer } => {
+            json!({"event": "connected", "agent": number, "peer": peer})
+        }
+        Event::Identified { number, identity } => json!({
+            "event": "identified", "agent": number, "pid": identity.pid, "main": identity.main,
+            "modes": identity.modes, "version": identity.version,
+        }),
+        Event::Answered { answer, table } => json!({
+            "event": "answered", "agent": answer.agent, "command": answer.order.words(),
+            "done": answer.refused.is_none(), "refused": answer.refused,
+            "seconds": answer.took.as_secs_f64(), "bytes": answer.bytes,
+            "table": table.map(Table::json),
+        }),
+        Event::Lost { number, order, why } => json!({
+            "event": "lost", "agent": number, "command": order.words(), "why": why,
+        }),
+        Event::Ended { agent, end } => json!({
+            "event": "ended", "agent": agent.number, "file": end.file, "complete": !end.is_cut,
+            "fault": end.fault, "bytes": agent.bytes, "records": agent.records,
+        }),
+        Event::List(agents) => {
+            let agents: Vec<Value> = agents.iter().map(|agent| agent_json(agent)).collect();
+            json!({"event": "list", "agents": agents})
+        }
+        Event::Text(text) => json!({"event": "text", "text": text}),
+        Event::Mistake(text) => json!({"event": "mistake", "text": text}),
+    }
+}
+
+fn agent_json(agent: &Agent) -> Value {
+    json!({
+        "agent": agent.number,
+        "peer": agent.peer,
+        "pid": agent.identity.as_ref().map(|it| it.pid),
+        "main": agent.identity.as_ref().map(|it| &it.main),
+        "modes": agent.identity.as_ref().map(|it| &it.modes),
+        "format": agent.kind.map(kind_name),
+        "records": agent.records,
+        "bytes": agent.bytes,
+        "samples": agent.samples,
+        "ended": agent.end.is_some(),
+    })
+}
+
+/// The format in a word.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Binary(IdSize::Four) => "binary, 4-byte ids",
+        Kind::Binary(IdSize::Eight) => "binary",
+        Kind::Text => "text",
+    }
+}
+
+/// What was sent and saved, when all is over.
+pub fn last_words(agents: &[&Agent]) -> String {
+    let all: u64 = agents.iter().map(|agent| agent.bytes).sum();
+    let cut = agents
+        .iter()
+        .filter(|agent| agent.end.as_ref().is_some_and(|end| end.is_cut))
+        .count();
+    let mut text = format!(
+        "{}, {}",
+        plural(agents.len() as u64, "agent", "agents"),
+        bytes(all)
+    );
+    if cut > 0 {
+        text.push_str(&format!(", {} cut off", count(cut as u64)));
+    }
+    text
+}

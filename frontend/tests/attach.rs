@@ -1,0 +1,249 @@
+//! `hprof-rs ps` and `hprof-rs attach` with real JVMs.
+
+mod support;
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use java_test_harness::{Jdk, Run, Running, classes, each_jdk, each_jdk_since};
+use serde_json::Value;
+use support::{Scene, run, stderr, stdout};
+
+fn idle(jdk: &'static Jdk, arguments: &[&str]) -> Running {
+    let running = Run::new(jdk)
+        .jvm_args(arguments)
+        .class("Idle")
+        .args(["one", "two words"])
+        .start();
+    running.wait_for_line("ready");
+    running
+}
+
+/// What `ps --json` says of a process.
+fn listed(scene: &Scene, pid: u32) -> Option<Value> {
+    let output = run(&mut scene.hprof_rs(&["ps", "--json"]), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = all.as_array().expect("a list");
+    rows.iter().find(|row| row["pid"] == pid).cloned()
+}
+
+fn attach(scene: &Scene, pid: u32, arguments: &[&str]) -> std::process::Output {
+    let pid = pid.to_string();
+    let arguments = [&["attach", &pid], arguments].concat();
+    run(&mut scene.hprof_rs(&arguments), "")
+}
+
+/// Checks that a JVM answers as jcmd would have it.
+fn assert_answers(scene: &Scene, pid: u32, feature: u32) {
+    // Twice: the first starts the attach listener, the second finds it.
+    for _ in 0..2 {
+        let output = attach(scene, pid, &["--jcmd", "VM.version"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = stdout(&output);
+        assert!(text.contains(&format!("JDK {feature}")), "{text}");
+    }
+}
+
+#[test]
+fn every_release_is_listed_and_answers() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let jvm = idle(jdk, &[]);
+        let row = listed(&scene, jvm.pid()).expect("the JVM is listed");
+        assert_eq!(row["program"], "Idle");
+        assert_eq!(row["arguments"], serde_json::json!(["one", "two words"]));
+        assert_eq!(row["agent_loaded"], false);
+        assert_eq!(row["in_container"], false);
+        let version = row["jdk"].as_str().expect("a version");
+        assert!(version.starts_with(&jdk.feature().to_string()), "{version}");
+        assert_answers(&scene, jvm.pid(), jdk.feature());
+        let output = attach(&scene, jvm.pid(), &["--jcmd", "nonsense"]);
+        assert_eq!(output.status.code(), Some(1));
+        let text = stderr(&output);
+        assert!(text.contains("Unknown diagnostic command"), "{text}");
+        assert_eq!(jvm.stdout(), "ready\n", "no thread dump by the signal");
+    });
+}
+
+#[test]
+fn a_jvm_without_counters_is_found_by_its_libraries() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let jvm = idle(jdk, &["-XX:-UsePerfData"]);
+        let row = listed(&scene, jvm.pid()).expect("the JVM is listed");
+        assert_eq!(row["program"], "Idle");
+        let version = row["jdk"].as_str().expect("a version");
+        assert!(version.starts_with(&jdk.feature().to_string()), "{version}");
+    });
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let scene = Scene::new();
+    let none = u32::MAX >> 2;
+    for (pid, words) in [
+        (none, "there is no process"),
+        (std::process::id(), "is no JVM"),
+    ] {
+        let output = attach(&scene, pid, &[]);
+        assert_eq!(output.status.code(), Some(1));
+        let text = stderr(&output);
+        assert!(
+            text.contains(words) && text.contains("hprof-rs ps"),
+            "{text}"
+        );
+    }
+    let output = attach(&scene, none, &["cpu=sampels"]);
+    assert!(stderr(&output).contains("did you mean cpu=samples?"));
+}
+
+#[test]
+fn a_jvm_that_refuses_is_left_alone() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        for counters in ["-XX:+UsePerfData", "-XX:-UsePerfData"] {
+            let jvm = idle(jdk, &["-XX:+DisableAttachMechanism", counters]);
+            let output = attach(&scene, jvm.pid(), &[]);
+            assert_eq!(output.status.code(), Some(1));
+            let text = stderr(&output);
+            assert!(text.contains("-XX:+DisableAttachMechanism"), "{text}");
+            assert_eq!(jvm.stdout(), "ready\n", "no thread dump by a signal");
+        }
+    });
+}
+
+#[test]
+fn a_jvm_closed_to_agents_says_so() {
+    each_jdk_since(21, |jdk| {
+        let scene = Scene::new();
+        let jvm = idle(jdk, &["-XX:-EnableDynamicAgentLoading"]);
+        let output = attach(&scene, jvm.pid(), &[]);
+        assert_eq!(output.status.code(), Some(1));
+        let text = stderr(&output);
+        assert!(text.contains("JEP 451"), "{text}");
+        assert_answers(&scene, jvm.pid(), jdk.feature());
+    });
+}
+
+#[test]
+fn a_jvm_that_reads_no_signals_is_not_killed() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        // Without signal handlers SIGQUIT would end the VM; it listens from the start instead.
+        let jvm = idle(jdk, &["-Xrs"]);
+        assert_answers(&scene, jvm.pid(), jdk.feature());
+    });
+}
+
+/// A JVM that is killed in the end.
+struct Foreign(Child);
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Only root can start programs as others and in containers. Other users test what they can.
+fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        eprintln!("not tested: this takes root");
+    }
+    is_root
+}
+
+/// Waits until the program named by its last argument is listed.
+fn wait_for(scene: &Scene, word: &str) -> Value {
+    let start = Instant::now();
+    loop {
+        let output = run(&mut scene.hprof_rs(&["ps", "--json", word]), "");
+        let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let rows = all.as_array().expect("a list");
+        let found = rows.iter().find(|row| row["program"] == "Idle");
+        if let Some(row) = found {
+            return row.clone();
+        }
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "{}",
+            stdout(&output)
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_jvm_with_a_root_and_ids_of_its_own_is_reached() {
+    if !is_root() {
+        return;
+    }
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let word = format!("container-{}-{}", std::process::id(), jdk.feature());
+        // What a container is made of: its own mounts, with its own /tmp, and process ids.
+        let script = "mount -t tmpfs tmpfs /tmp && cd / && exec \"$0\" -cp \"$1\" Idle \"$2\"";
+        // Outside of /tmp, which the container does not see.
+        let shared = tempfile::tempdir_in("/var/tmp").unwrap();
+        std::fs::copy(classes_file(), shared.path().join("Idle.class")).unwrap();
+        let child = Command::new("unshare")
+            .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])
+            .args(["sh", "-c", script])
+            .arg(jdk.home().join("bin/java"))
+            .arg(shared.path())
+            .arg(&word)
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("unshare");
+        let _child = Foreign(child);
+        let row = wait_for(&scene, &word);
+        assert_eq!(
+            (&row["in_container"], &row["inner_pid"]),
+            (&true.into(), &1.into())
+        );
+        let pid = u32::try_from(row["pid"].as_u64().expect("a number")).expect("a pid");
+        assert_answers(&scene, pid, jdk.feature());
+    });
+}
+
+#[test]
+fn root_reaches_the_jvms_of_others() {
+    if !is_root() {
+        return;
+    }
+    let nobody = 65534;
+    let scene = Scene::new();
+    let word = format!("nobody-{}", std::process::id());
+    let is_open = |jdk: &&Jdk| !jdk.home().starts_with("/root");
+    let Some(jdk) = Jdk::tested().into_iter().find(is_open) else {
+        eprintln!("not tested: this takes a JDK that everybody can read");
+        return;
+    };
+    let folder = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .tempdir()
+        .unwrap();
+    std::fs::copy(classes_file(), folder.path().join("Idle.class")).unwrap();
+    let child = Command::new(jdk.home().join("bin/java"))
+        .arg("-cp")
+        .arg(folder.path())
+        .args(["Idle", &word])
+        .current_dir("/")
+        .uid(nobody)
+        .gid(nobody)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("java");
+    let _child = Foreign(child);
+    let row = wait_for(&scene, &word);
+    assert_eq!(row["uid"], nobody);
+    let pid = u32::try_from(row["pid"].as_u64().expect("a number")).expect("a pid");
+    assert_answers(&scene, pid, jdk.feature());
+}
+
+fn classes_file() -> std::path::PathBuf {
+    classes().join("Idle.class")
+}
