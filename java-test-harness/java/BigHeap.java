@@ -3,7 +3,7 @@ import java.util.HashMap;
 
 /**
  * Fills the heap with objects and keeps them: a chain of nodes, a list of strings, a map, and
- * arrays. Argument: objects in thousands, about (default 100). Prints "full" when done, then waits for a
+ * arrays. Argument: hundreds of rounds (default 100). Prints "full" when done, then waits for a
  * file "end" in the current folder if there is a second argument.
  */
 public class BigHeap {
@@ -26,7 +26,7 @@ public class BigHeap {
 
     public static void main(String[] args) throws Exception {
         int thousands = args.length > 0 ? Integer.parseInt(args[0]) : 100;
-        // One round makes ten objects or a little more.
+        // One round makes a little more than eight objects.
         for (int i = 0; i < thousands * 100; i++) {
             chain = new Node(chain, i, i % 3 == 0 ? new long[i % 5] : null);
             chain = new Node(chain, -i, null);

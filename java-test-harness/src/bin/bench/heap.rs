@@ -56,7 +56,7 @@ fn big(jdk: &'static Jdk) -> Run {
         .jvm_args(["-Xms3g", "-Xmx3g", "-XX:+AlwaysPreTouch"])
         .time_limit(Duration::from_secs(600))
         .class("BigHeap")
-        .args(["13000"])
+        .args(["15600"])
 }
 
 /// Seconds that `jcmd PID GC.heap_dump` takes, and the memory that the VM had at most.
