@@ -1,0 +1,184 @@
+//! `listen`, `attach`, `control` and `run --listen` with real agents in real JVMs.
+
+mod support;
+
+use std::path::PathBuf;
+
+use java_test_harness::{Jdk, Run, Running, Signal, each_jdk};
+use serde_json::Value;
+use support::listener::Listener;
+use support::{Scene, burn, java, run, stderr, stdout};
+
+/// A JVM with the agent that the command carries.
+fn start(scene: &Scene, jdk: &'static Jdk, class: &str, options: &str) -> Running {
+    let output = run(&mut scene.hprof_rs(&["agent-path"]), "");
+    let library = stdout(&output);
+    let argument = format!("-agentpath:{}={options}", library.trim());
+    Run::new(jdk).jvm_arg(argument).class(class).start()
+}
+
+fn check(scene: &Scene, event: &Value) {
+    assert_eq!(event["complete"], true, "{event}");
+    let path = scene.path("").join(event["file"].as_str().expect("a file"));
+    let output = run(&mut scene.hprof_rs(&["check", path.to_str().unwrap()]), "");
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+}
+
+#[test]
+fn every_command_is_answered_and_its_data_come() {
+    each_jdk(|jdk| {
+        for format in ["a", "b"] {
+            let scene = Scene::new();
+            let mut listener = Listener::start(&scene, None);
+            let options = format!(
+                "cpu=samples,heap=sites,format={format},net={}",
+                listener.address
+            );
+            let jvm = start(&scene, jdk, "Idle", &options);
+            jvm.wait_for_line("ready");
+            listener.event("identified", |event| event["main"] == "Idle");
+            let mut ask = |line: &str, command: &str| {
+                listener.type_line(line);
+                let answer = listener.event("answered", |event| event["command"] == command);
+                assert_eq!(answer["done"], true, "{answer}");
+                answer
+            };
+            ask("gc", "gc");
+            let samples = ask("dump samples", "dump samples");
+            assert!(samples["table"]["total"].is_u64(), "{samples}");
+            let sites = ask("dump sites gc allocated", "dump sites");
+            let rows = sites["table"]["rows"].as_array().expect("rows");
+            assert!(rows.len() > 1, "{sites}");
+            assert!(rows[0]["allocated_bytes"].as_u64() > Some(0), "{sites}");
+            let summary = ask("summary", "summary");
+            if format == "b" {
+                assert!(
+                    summary["table"]["live_bytes"].as_u64() > Some(0),
+                    "{summary}"
+                );
+            }
+            let heap = ask("dump heap", "dump heap");
+            assert!(heap["bytes"].as_u64() > Some(100_000), "{heap}");
+            ask("dump traces", "dump traces");
+            ask("depth 9", "depth");
+            ask("sampling off", "sampling off");
+            ask("sampling on", "sampling on");
+            ask("alloc off", "alloc off");
+            ask("alloc on", "alloc on");
+            ask("clear samples", "clear samples");
+            ask("clear sites", "clear sites");
+            // Ending the VM takes the option exitcmd=y.
+            listener.type_line("exit vm");
+            let exit = listener.event("answered", |event| event["command"] == "exit vm");
+            assert!(
+                exit["refused"]
+                    .as_str()
+                    .is_some_and(|why| why.contains("exitcmd"))
+            );
+            jvm.signal(Signal::Terminate);
+            let event = listener.ended(1);
+            check(&scene, &event);
+            let file = event["file"].as_str().unwrap();
+            assert!(file.contains(&format!("Idle-{}", jvm.pid())), "{file}");
+        }
+    });
+}
+
+#[test]
+fn a_jvm_that_is_killed_leaves_a_valid_file() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let mut listener = Listener::start(&scene, None);
+        let options = format!("cpu=samples,format=b,net={}", listener.address);
+        let jvm = start(&scene, jdk, "Idle", &options);
+        jvm.wait_for_line("ready");
+        listener.event("identified", |_| true);
+        jvm.signal(Signal::Kill);
+        let event = listener.ended(1);
+        let path = scene.path("").join(event["file"].as_str().expect("a file"));
+        let output = run(&mut scene.hprof_rs(&["check", path.to_str().unwrap()]), "");
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    });
+}
+
+/// Runs `control` and reads its JSON.
+fn control(scene: &Scene, pid: u32, request: &str) -> Value {
+    let pid = pid.to_string();
+    let output = run(
+        &mut scene.hprof_rs(&["control", "--json", &pid, request]),
+        "",
+    );
+    assert!(
+        output.status.success(),
+        "{request}: {}{}",
+        stdout(&output),
+        stderr(&output)
+    );
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn an_attached_agent_works_is_commanded_and_goes() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let jvm = Run::new(jdk).class("Idle").start();
+        jvm.wait_for_line("ready");
+        let pid = jvm.pid().to_string();
+        let output = run(&mut scene.hprof_rs(&["control", &pid, "status"]), "");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            stderr(&output).contains("hprof-rs attach"),
+            "{}",
+            stderr(&output)
+        );
+        for round in 1..=2 {
+            let file: PathBuf = scene.path(&format!("attached-{round}.txt"));
+            let options = format!("cpu=samples,file={}", file.display());
+            let output = run(&mut scene.hprof_rs(&["attach", &pid, &options]), "");
+            let text = stderr(&output);
+            assert!(output.status.success(), "{text}{}", jvm.stderr());
+            assert_eq!(
+                text.contains("JEP 451"),
+                jdk.feature() >= 21 && round == 1,
+                "{text}"
+            );
+            let listed = run(&mut scene.hprof_rs(&["ps", "--json"]), "");
+            let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+            let rows = listed.as_array().expect("a list");
+            let row = rows
+                .iter()
+                .find(|row| row["pid"] == jvm.pid())
+                .expect("it is listed");
+            assert_eq!(row["agent_loaded"], true);
+            assert_eq!(row["agent_state"], "running");
+            let status = control(&scene, jvm.pid(), "status");
+            assert_eq!(status["values"]["modes"], "cpu=samples", "{status}");
+            control(&scene, jvm.pid(), "stop");
+            let status = control(&scene, jvm.pid(), "status");
+            assert_eq!(status["values"]["state"], "stopped", "{status}");
+            control(&scene, jvm.pid(), "start");
+            control(&scene, jvm.pid(), "reset");
+            assert!(control(&scene, jvm.pid(), "metrics")["values"].is_object());
+            control(&scene, jvm.pid(), "detach");
+            let profile = std::fs::read_to_string(&file).expect("the profile");
+            assert!(profile.contains("CPU SAMPLES END"), "{profile}");
+        }
+        assert_eq!(jvm.stdout(), "ready\n", "the program ran on undisturbed");
+    });
+}
+
+#[test]
+fn run_with_listen_shows_the_profile_at_the_end() {
+    let scene = Scene::new();
+    let (java, burn) = (java(), burn());
+    let arguments = [
+        "run", "--listen", "--save", "in", "--", &java, &burn, "300", "42", "x",
+    ];
+    let output = run(&mut scene.hprof_rs(&arguments), "hello");
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(42), "{text}");
+    assert_eq!(stdout(&output), "got hello and 300|42|x\n");
+    assert!(text.contains("hprof-rs: the profile is in in/"), "{text}");
+    assert!(text.contains("Burn.spin"), "{text}");
+    assert_eq!(std::fs::read_dir(scene.path("in")).unwrap().count(), 1);
+}
