@@ -10,7 +10,7 @@ use std::path::Path;
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::{
     CpuKind, Header, HeapClass, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapRoot,
-    HeapSummary, HeapTotals, MonitorDump, OldCpuRow, SiteOrder, ThreadStart, Trace,
+    HeapSummary, HeapTotals, MonitorDump, OldCpuRow, Settings, SiteOrder, ThreadStart, Trace,
 };
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::writer::{HeapWriter, InnermostMethod, MonitorWriter, ProfileWriter};
@@ -195,6 +195,10 @@ impl ProfileWriter for Recorder {
     }
 
     fn set_time(&mut self, _micros_since_creation: u64) {}
+
+    fn settings(&mut self, _settings: &Settings) -> io::Result<()> {
+        Ok(())
+    }
 
     fn thread_start(&mut self, thread: &ThreadStart<'_>) -> io::Result<()> {
         if self.keeps_threads {

@@ -128,7 +128,7 @@ pub(super) unsafe fn load_late(
         .map_err(|code| format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))?;
     let hurry = Hurry::default();
     let output = create_sink(&settings, &hurry).map_err(said)?;
-    let output = Box::new(Output::new(settings.format, output));
+    let output = Box::new(Output::new(&settings, output));
     // SAFETY: by the caller's promise.
     let heap_environment = || unsafe { Jvmti::from_vm(vm) };
     match prepare(jvmti, &heap_environment, settings, output, hurry) {

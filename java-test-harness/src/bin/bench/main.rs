@@ -19,7 +19,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 10] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 11] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
