@@ -35,6 +35,8 @@ enum Task<'a> {
     Piece(&'a Chain<'a>, usize),
 }
 
+/// The bytes that are walked over before the system may forget them.
+const WALKED: usize = 64 << 20;
 /// The bytes between two reports of progress.
 const PROGRESS: u64 = 4 << 20;
 
@@ -64,7 +66,14 @@ pub(super) fn read(
     builder.contents.bytes = file.len() as u64;
     // The heads of segments are few, so this pass touches what is outside of segments only.
     let mut segments = Vec::new();
-    for found in &mut reader {
+    let mut forgotten = 0;
+    while let Some(found) = reader.next() {
+        // The system may map megabytes around each head that is touched.
+        let at = reader.offset() as usize;
+        if at - forgotten >= WALKED {
+            forget(forgotten..at);
+            forgotten = at;
+        }
         match found {
             Ok(found) => {
                 builder.record(found.offset, &found.record);
