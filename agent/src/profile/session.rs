@@ -7,7 +7,7 @@ use hprof_native_headers as raw;
 use jni_sys::JavaVM;
 use parking_lot::Mutex;
 
-use super::{Engine, PROFILE, Phase, Profile, load, start};
+use super::{Engine, PROFILE, Phase, Profile, exit_hook, load, start};
 use crate::options::{self, Destination, Process, Settings, StartTime};
 use crate::vm::Jni;
 
@@ -136,6 +136,7 @@ impl Profile {
         if let Some(sites) = self.heap_sites {
             sites.end();
         }
+        exit_hook::unregister(self, jni);
         self.registry.forget();
         load::restore_debug_info();
         PROFILE.store(std::ptr::null_mut(), Ordering::Release);

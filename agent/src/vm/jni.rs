@@ -181,6 +181,21 @@ impl Jni {
         self.take_exception().map_or(Ok(()), Err)
     }
 
+    /// `CallBooleanMethodA`.
+    ///
+    /// # Errors
+    /// The Java exception as text; it is cleared.
+    pub fn call_boolean(
+        &self,
+        object: jobject,
+        method: jmethodID,
+        arguments: &[jvalue],
+    ) -> std::result::Result<bool, String> {
+        let arguments = arguments.as_ptr();
+        let result = jni!(self, v1_2.CallBooleanMethodA, object, method, arguments);
+        self.take_exception().map_or(Ok(result), Err)
+    }
+
     /// `System.exit(0)`: the VM's orderly end.
     ///
     /// # Errors
