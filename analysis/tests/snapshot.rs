@@ -194,7 +194,9 @@ fn an_index_of_another_dump_or_a_damaged_one_is_not_used() {
 
 #[test]
 fn weak_references_keep_alive_only_if_asked() {
-    for path in dumps() {
+    // What the JDK's agent wrote has no weak references: it did not know when they were made.
+    let with_references = |path: &std::path::PathBuf| !path.ends_with("heap-dump-b.hprof");
+    for path in dumps().into_iter().filter(with_references) {
         let live = |kinds: Vec<ReferenceKind>| {
             let follow = Follow {
                 kinds,
@@ -211,7 +213,11 @@ fn weak_references_keep_alive_only_if_asked() {
             live(vec![ReferenceKind::Soft]),
             live(ReferenceKind::ALL.into()),
         );
-        assert!(none <= soft && soft < all, "{none} {soft} {all}");
+        assert!(
+            none <= soft && soft < all,
+            "{} {none} {soft} {all}",
+            path.display()
+        );
     }
 }
 

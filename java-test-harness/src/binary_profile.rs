@@ -550,7 +550,8 @@ mod tests {
                 "without record {index}"
             );
         }
-        for index in 0..10 {
+        // The settings may change while a program runs, which a second record of them tells.
+        for index in (0..10).filter(|index| *index != 1) {
             let mut records = sample();
             records.insert(index, records[index].clone());
             assert!(

@@ -54,7 +54,10 @@ fn each_object_has_its_trace_and_the_sites_agree() {
         let counts = text_counts(&profile);
         for (class, method, live) in expected(&outcome.stdout) {
             let of_site = counts.iter().filter(|((found, trace), _)| {
-                is_class(found, class) && profile.traces[trace].has(method)
+                // In linking a method handle the VM interns names, which are its own.
+                let of_vm = "java.lang.invoke.DirectMethodHandle.internalMemberName";
+                let trace = &profile.traces[trace];
+                is_class(found, class) && trace.has(method) && !trace.is_in(of_vm)
             });
             let found: u64 = of_site.map(|(_, (objects, _))| objects).sum();
             assert_eq!(found, live, "{class} in {method}");

@@ -31,6 +31,8 @@ pub(super) struct Chain<'a> {
     segment: SubRecords<'a>,
     /// Where each piece begins in any case; its start is guessed from there on.
     marks: Vec<u64>,
+    /// Where the segment ends, or the file that lacks the rest of it.
+    end: u64,
     state: Mutex<State>,
 }
 
@@ -53,6 +55,7 @@ impl<'a> Chain<'a> {
         Self {
             segment,
             marks,
+            end,
             state: Mutex::default(),
         }
     }
@@ -112,8 +115,9 @@ impl<'a> Chain<'a> {
         };
         let piece = match piece {
             Some(piece) if piece.start == whole.end => piece,
-            // One sub-record covers all of it.
-            _ if whole.end >= self.limit(number) => return whole,
+            // One sub-record covers all of it, or nothing behind a damaged one could be read. What
+            // the segment lacks was reported with that.
+            _ if whole.end >= self.limit(number).min(self.end) => return whole,
             _ => self.piece(whole.end, number, shared),
         };
         whole.end = piece.end;
