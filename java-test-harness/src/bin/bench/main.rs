@@ -6,6 +6,7 @@ mod figures;
 mod graph;
 mod heap;
 mod locks;
+mod read;
 mod soak;
 mod truth;
 
@@ -19,7 +20,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 11] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 12] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -60,6 +61,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 11] = [
         "locks",
         "programs that fight for locks, and one that does not, per JDK",
         locks::locks,
+    ),
+    (
+        "read",
+        "summary, histogram and top of a dump of 13 million objects; long profiles",
+        read::read,
     ),
     (
         "graph",
