@@ -23,9 +23,10 @@ pub struct Summary {
     #[command(flatten)]
     file: FileArgument,
 
-    /// The rows of each list: classes, largest arrays, methods; 0 for all (of the arrays 100).
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    top: usize,
+    /// The rows of each list, of classes, methods and with this option also of the largest arrays;
+    /// 0 for all (of the arrays 100) [default: 5].
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
 
     /// Print JSON, with exact numbers.
     #[arg(long)]
@@ -42,14 +43,17 @@ Examples:
 
 Then: histogram, top and threads for heap dumps, samples and sites for profiles.";
 
+/// The rows of each list, so that all of it fits a screen.
+const ROWS: usize = 5;
 /// The largest arrays to keep when all rows are wanted.
 const ARRAYS: usize = 100;
 
 impl Summary {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let (rows, arrays) = match self.top {
-            0 => (usize::MAX, ARRAYS),
-            top => (top, top),
+            None => (ROWS, 0),
+            Some(0) => (usize::MAX, ARRAYS),
+            Some(top) => (top, top),
         };
         let opened = self.file.open(true, arrays)?;
         if self.json {
