@@ -235,10 +235,6 @@ fn wait(pid: libc::pid_t, wall: Duration) -> End {
 /// # Errors
 ///
 /// If it does not start, or ends in failure.
-#[expect(
-    clippy::zombie_processes,
-    reason = "`wait` waits, for it also wants the usage"
-)]
 pub fn measure(command: &mut Command) -> io::Result<(Usage, Duration)> {
     let started = Instant::now();
     let child = command.stdout(Stdio::null()).spawn()?;
