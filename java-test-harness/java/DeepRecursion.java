@@ -34,7 +34,7 @@ public class DeepRecursion {
     }
 
     public static void main(String[] args) throws Exception {
-        long nanos = Long.parseLong(args[1]) * 1_000_000_000L;
+        long nanos = (long) (Double.parseDouble(args[1]) * 1e9);
         long end = System.nanoTime() + nanos;
         int number = Integer.parseInt(args[2]);
         if (args[0].equals("spin")) {

@@ -166,7 +166,7 @@ fn depth_is_what_was_asked_for() {
     each_jdk(|jdk| {
         for depth in [0, 1, 4, 100, 2048] {
             let run = Run::new(jdk).agent(&format!("cpu=samples,interval=1,depth={depth}"));
-            let run = run.class("DeepRecursion").args(["spin", "1", "3000"]);
+            let run = run.class("DeepRecursion").args(["spin", "0.3", "3000"]);
             let profile = run.run().expect_status(0).profile();
             let longest = profile
                 .traces
