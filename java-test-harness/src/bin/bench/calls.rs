@@ -50,7 +50,11 @@ fn javac(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     }
     let (sources, _) = module_sources(jdk)?;
     let mut variants: Vec<Variant> = vec![("", None)];
-    variants.extend(chosen.iter().map(|&(name, options, ..)| (name, Some(options))));
+    variants.extend(
+        chosen
+            .iter()
+            .map(|&(name, options, ..)| (name, Some(options))),
+    );
     let outcomes = rounds(arguments.pairs, &variants, |options| {
         Ok(compile(jdk, &sources, options).run())
     })?;
