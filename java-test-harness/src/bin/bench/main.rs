@@ -90,6 +90,10 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
+    /// Only the cases of calls and locks whose name has this in it, as "javac", "depth=4", "fib",
+    /// "hello", "monitor"; more than once for several
+    #[arg(long = "case")]
+    cases: Vec<String>,
     /// Pairs of runs per comparison (hello: four times as many)
     #[arg(long, default_value_t = 5)]
     pairs: usize,
@@ -99,6 +103,13 @@ struct Arguments {
     /// Minutes per kind of stress and JDK
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
+}
+
+impl Arguments {
+    /// Whether the case is to be measured.
+    fn chooses(&self, case: &str) -> bool {
+        self.cases.is_empty() || self.cases.iter().any(|part| case.contains(part.as_str()))
+    }
 }
 
 fn main() -> Result<ExitCode> {
