@@ -101,6 +101,34 @@ fn a_jvm_that_is_killed_leaves_a_valid_file() {
     });
 }
 
+#[test]
+fn ipv6_and_unix_sockets_carry_streams_and_commands() {
+    let jdk = Jdk::feature_release(17);
+    let mut scenes = vec![("unix", Scene::new())];
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        scenes.push(("[::1]:0", Scene::new()));
+    } else {
+        eprintln!("not tested: this machine has no IPv6");
+    }
+    for (kind, scene) in scenes {
+        let address = match kind {
+            "unix" => format!("unix:{}", scene.path("socket").display()),
+            _ => kind.to_owned(),
+        };
+        let mut listener = Listener::start_on(&scene, &address, None);
+        let options = format!("cpu=samples,format=b,net={}", listener.address);
+        let jvm = start(&scene, jdk, "Idle", &options);
+        jvm.wait_for_line("ready");
+        listener.event("identified", |event| event["main"] == "Idle");
+        listener.type_line("dump heap");
+        let answer = listener.event("answered", |event| event["command"] == "dump heap");
+        assert_eq!(answer["done"], true, "{answer}");
+        jvm.signal(Signal::Terminate);
+        check(&scene, &listener.ended(1));
+        assert_eq!(jvm.finish().files(), [""; 0], "all went to the listener");
+    }
+}
+
 /// Runs `control` and reads its JSON.
 fn control(scene: &Scene, pid: u32, request: &str) -> Value {
     let pid = pid.to_string();
