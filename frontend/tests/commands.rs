@@ -113,6 +113,9 @@ struct Session {
     scene: Scene,
     listener: Listener,
     jvm: Running,
+    /// Tables asked for so far.
+    cpu_tables: usize,
+    site_tables: usize,
 }
 
 impl Session {
@@ -133,6 +136,8 @@ impl Session {
             scene,
             listener,
             jvm,
+            cpu_tables: 0,
+            site_tables: 0,
         }
     }
 
@@ -151,18 +156,38 @@ impl Session {
         answer
     }
 
-    /// Counts anew for a while, and has a table written.
-    fn sample(&mut self) {
+    /// Counts anew until there are as many samples, and returns the number of their table.
+    fn sample(&mut self, least: u64) -> usize {
         self.done("clear samples");
-        std::thread::sleep(Duration::from_millis(250));
-        self.done("dump samples");
+        loop {
+            std::thread::sleep(Duration::from_millis(200));
+            let answer = self.done("dump samples");
+            self.cpu_tables += 1;
+            if answer["table"]["total"].as_u64().expect("a total") >= least {
+                return self.cpu_tables - 1;
+            }
+        }
     }
 
-    /// The same for allocations.
-    fn allocate(&mut self, line: &str) {
+    /// Counts anew until there are allocations of both classes, and returns the number of their
+    /// table.
+    fn allocate(&mut self, line: &str) -> usize {
         self.done("clear sites");
-        std::thread::sleep(Duration::from_millis(250));
+        loop {
+            std::thread::sleep(Duration::from_millis(200));
+            let answer = self.done(line).to_string();
+            self.site_tables += 1;
+            if answer.contains("Steps$Left") && answer.contains("Steps$Right") {
+                return self.site_tables - 1;
+            }
+        }
+    }
+
+    /// Has a table written, and returns its number.
+    fn sites(&mut self, line: &str) -> usize {
         self.done(line);
+        self.site_tables += 1;
+        self.site_tables - 1
     }
 
     /// The object id of the thread `left`, from the stream as far as it has come.
@@ -195,46 +220,86 @@ impl Session {
     }
 }
 
+/// The numbers of tables, by what was the case when they were made.
+struct Asked {
+    all: usize,
+    without_left: usize,
+    with_left: usize,
+    none: usize,
+    shallow: usize,
+    no_rows: usize,
+    allocations: [usize; 2],
+    no_sites: usize,
+    not_recorded: usize,
+    recorded: usize,
+}
+
+fn ask(session: &mut Session) -> Asked {
+    const SOME: u64 = 60;
+    session.done("gc");
+    // The VM says why it collects.
+    session.jvm.wait_until("a collection", |jvm| {
+        jvm.stdout().contains("JvmtiEnv ForceGarbageCollection")
+    });
+    let all = session.sample(SOME);
+    session.done("dump samples cutoff=0.99");
+    session.cpu_tables += 1;
+    let no_rows = session.cpu_tables - 1;
+    let left = session.left_thread();
+    session.done(&format!("sampling off {left}"));
+    let without_left = session.sample(SOME);
+    session.done(&format!("sampling on {left}"));
+    let with_left = session.sample(SOME);
+    session.done("sampling off");
+    let none = session.sample(0);
+    session.done("sampling on");
+    session.done("depth 1");
+    let shallow = session.sample(SOME);
+    session.done("dump traces");
+
+    session.done("depth 4");
+    let allocations = [
+        session.allocate("dump sites gc"),
+        session.allocate("dump sites allocated changed"),
+    ];
+    let no_sites = session.sites("dump sites cutoff=0.99");
+    session.done("alloc off");
+    session.done("clear sites");
+    std::thread::sleep(Duration::from_millis(200));
+    let not_recorded = session.sites("dump sites");
+    session.done("alloc on");
+    let recorded = session.allocate("dump sites");
+
+    session.done("summary");
+    session.done("dump heap");
+    session.done("exit vm");
+    Asked {
+        all,
+        without_left,
+        with_left,
+        none,
+        shallow,
+        no_rows,
+        allocations,
+        no_sites,
+        not_recorded,
+        recorded,
+    }
+}
+
 #[test]
 fn every_command_has_its_effect_in_the_data() {
     each_jdk(|jdk| {
         for format in ["a", "b"] {
             let options = "cpu=samples,interval=2,heap=sites,exitcmd=y,cutoff=0";
             let mut session = Session::start(jdk, &format!("{options},format={format}"));
-            session.done("gc");
-            // The VM says why it collects.
-            session.jvm.wait_until("a collection", |jvm| {
-                jvm.stdout().contains("JvmtiEnv ForceGarbageCollection")
-            });
-            session.sample();
-            let left = session.left_thread();
-            session.done(&format!("sampling off {left}"));
-            session.sample();
-            session.done(&format!("sampling on {left}"));
-            session.sample();
-            session.done("sampling off");
-            session.sample();
-            session.done("sampling on");
-            session.done("depth 1");
-            session.sample();
-            session.done("dump samples cutoff=0.99");
-            session.done("dump traces");
-
-            session.allocate("dump sites gc");
-            session.allocate("dump sites allocated changed");
-            session.done("dump sites cutoff=0.99");
-            session.done("alloc off");
-            session.allocate("dump sites");
-            session.done("alloc on");
-            session.allocate("dump sites");
-
-            session.done("summary");
-            session.done("dump heap");
-            assert_eq!(session.answer("exit vm")["done"], true);
+            let asked = ask(&mut session);
             let Session {
                 scene,
                 mut listener,
                 jvm,
+                cpu_tables,
+                site_tables,
             } = session;
             let outcome = jvm.finish().expect_status(0);
             assert!(outcome.stderr.contains("received exit event"));
@@ -246,37 +311,35 @@ fn every_command_has_its_effect_in_the_data() {
                 "a" => text_facts(&bytes),
                 _ => binary_facts(&bytes),
             };
-            check(&facts);
+            // One more of each at the end.
+            assert_eq!(facts.samples.len(), cpu_tables + 1);
+            assert_eq!(facts.sites.len(), site_tables + 1);
+            check(&facts, &asked);
         }
     });
 }
 
-fn check(facts: &Facts) {
+fn check(facts: &Facts, asked: &Asked) {
     let side = |table: usize, side: usize| {
         let samples = &facts.samples[table].0;
         samples.get(SIDES[side]).copied().unwrap_or(0)
     };
-    assert_eq!(facts.samples.len(), 7, "six asked for, one at the end");
-    assert!(side(0, 0) > 0 && side(0, 1) > 0, "all threads");
-    assert_eq!(side(1, 0), 0, "its sampling is off");
-    assert!(side(1, 1) > 0, "that of the other is not");
-    assert!(side(2, 0) > 0, "on again");
-    assert_eq!(side(3, 0) + side(3, 1), 0, "off for all");
-    assert!(facts.samples[2].1 > 1 && facts.samples[4].1 == 1, "depth");
-    assert!(side(4, 0) + side(4, 1) > 0 || facts.samples[4].1 == 1, "on");
-    assert!(facts.samples[5].0.is_empty(), "no row has 99 %");
+    assert!(side(asked.all, 0) > 0 && side(asked.all, 1) > 0);
+    assert!(facts.samples[asked.no_rows].0.is_empty(), "none has 99 %");
+    assert_eq!(side(asked.without_left, 0), 0);
+    assert!(side(asked.without_left, 1) > 0);
+    assert!(side(asked.with_left, 0) > 0);
+    assert_eq!(side(asked.none, 0) + side(asked.none, 1), 0);
+    assert!(facts.samples[asked.with_left].1 > 1);
+    assert_eq!(facts.samples[asked.shallow].1, 1, "the longest stack");
 
-    assert_eq!(facts.sites.len(), 6, "five asked for, one at the end");
     let lefts = |table: usize| facts.sites[table].0.get("Steps$Left").copied().unwrap_or(0);
-    assert!(lefts(0) > 0 && lefts(1) > 0, "recorded");
-    assert_eq!(facts.sites[2].1, 0, "no row has 99 %");
-    assert_eq!(lefts(3), 0, "off");
-    assert!(lefts(4) > 0, "on again");
+    assert!(asked.allocations.iter().all(|&table| lefts(table) > 0));
+    assert_eq!(facts.sites[asked.no_sites].1, 0, "none has 99 %");
+    assert_eq!(lefts(asked.not_recorded), 0);
+    assert!(lefts(asked.recorded) > 0);
     assert_eq!(facts.dumps.len(), 1);
-    assert!(
-        facts.dumps[0] >= 1 && facts.dumps[0] < 200,
-        "{:?}",
-        facts.dumps
-    );
+    // At most a hundred are kept; one more is on the stack.
+    assert!((1..=101).contains(&facts.dumps[0]), "{:?}", facts.dumps);
     assert_eq!(facts.summaries, 1);
 }

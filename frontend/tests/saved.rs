@@ -62,9 +62,11 @@ fn binary(bytes: &[u8]) -> BinaryProfile {
 /// Figures by class or method and stack, sorted: the order of equals is free.
 type Table = Vec<(String, Vec<String>, Vec<u64>)>;
 
-/// Whether a stack is the program's own work, and not that of the VM on its way to it.
+/// Whether the program's own code allocated it, and not that of the VM on the way.
 fn is_own(frames: &[String]) -> bool {
-    frames.iter().any(|frame| frame.starts_with("Determined"))
+    frames
+        .first()
+        .is_some_and(|frame| frame.starts_with("Determined"))
 }
 
 /// Kinds of records in order, each once in a row.

@@ -18,7 +18,7 @@ public class Determined {
             this.number = number;
             this.twice = 2L * number;
             this.isEven = number % 2 == 0;
-            this.name = "part " + number;
+            this.name = "part ".concat(Integer.toString(number));
             this.letters = new char[number % 7];
             this.before = before;
         }
