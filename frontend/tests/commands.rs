@@ -18,7 +18,8 @@ struct Facts {
     /// Samples of the CPU tables, by the method among `left` and `right` that is on the stack, or
     /// `other`; and the longest stack.
     samples: Vec<(BTreeMap<&'static str, u64>, usize)>,
-    /// Allocated objects of the site tables by class, and the number of rows.
+    /// Allocated objects of the site tables whose stack is known, by class; and the number of rows.
+    /// Without allocation traces objects are counted without a stack.
     sites: Vec<(BTreeMap<String, u64>, usize)>,
     /// Live objects of class `Steps$Left` in each heap dump.
     dumps: Vec<usize>,
@@ -52,7 +53,8 @@ fn text_facts(bytes: &[u8]) -> Facts {
     });
     let sites = profile.site_tables.iter().map(|table| {
         let mut found = BTreeMap::new();
-        for row in &table.rows {
+        let rows = table.rows.iter();
+        for row in rows.filter(|row| !profile.traces[&row.trace].frames.is_empty()) {
             *found.entry(row.class.clone()).or_default() += row.allocated_objects;
         }
         (found, table.rows.len())
@@ -87,7 +89,10 @@ fn binary_facts(bytes: &[u8]) -> Facts {
     });
     let sites = profile.site_tables.iter().map(|rows| {
         let mut found = BTreeMap::new();
-        for row in rows {
+        for row in rows
+            .iter()
+            .filter(|row| !profile.traces[&row.trace].frames.is_empty())
+        {
             *found.entry(row.class.clone()).or_default() += u64::from(row.allocated_objects);
         }
         (found, rows.len())
@@ -160,7 +165,7 @@ impl Session {
     fn sample(&mut self, least: u64) -> usize {
         self.done("clear samples");
         loop {
-            std::thread::sleep(Duration::from_millis(200));
+            std::thread::sleep(Duration::from_millis(100));
             let answer = self.done("dump samples");
             self.cpu_tables += 1;
             if answer["table"]["total"].as_u64().expect("a total") >= least {
@@ -174,10 +179,10 @@ impl Session {
     fn allocate(&mut self, line: &str) -> usize {
         self.done("clear sites");
         loop {
-            std::thread::sleep(Duration::from_millis(200));
+            std::thread::sleep(Duration::from_millis(100));
             let answer = self.done(line).to_string();
             self.site_tables += 1;
-            if answer.contains("Steps$Left") && answer.contains("Steps$Right") {
+            if answer.contains("Steps.left") && answer.contains("Steps.right") {
                 return self.site_tables - 1;
             }
         }
@@ -265,13 +270,20 @@ fn ask(session: &mut Session) -> Asked {
     let no_sites = session.sites("dump sites cutoff=0.99");
     session.done("alloc off");
     session.done("clear sites");
-    std::thread::sleep(Duration::from_millis(200));
+    std::thread::sleep(Duration::from_millis(100));
     let not_recorded = session.sites("dump sites");
     session.done("alloc on");
     let recorded = session.allocate("dump sites");
 
-    session.done("summary");
-    session.done("dump heap");
+    let summary = session.done("summary");
+    if summary["table"].is_object() {
+        assert!(
+            summary["table"]["live_bytes"].as_u64() > Some(0),
+            "{summary}"
+        );
+    }
+    let heap = session.done("dump heap");
+    assert!(heap["bytes"].as_u64() > Some(100_000), "{heap}");
     session.done("exit vm");
     Asked {
         all,
