@@ -12,14 +12,13 @@ use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, mebibytes, median};
 use super::listener::{front_end, memory};
 
-/// How often the agent comes and goes, and when nothing is expected to grow any more.
-const ROUNDS: usize = 200;
-const SETTLED: usize = 50;
+/// How often the agent comes and goes for each pair that is asked for: 200 times by default.
+const ROUNDS: usize = 40;
 /// How long it samples each time.
 const SAMPLING: Duration = Duration::from_millis(300);
 
 /// A program with 20,000 classes that is attached to again and again.
-pub fn attach(_: &Arguments, figures: &mut Figures) -> Result<()> {
+pub fn attach(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let jdk = Jdk::compiler();
     let running = Run::new(jdk)
         .jvm_args(["-Xmx256m", "-XX:+UseSerialGC"])
@@ -35,7 +34,8 @@ pub fn attach(_: &Arguments, figures: &mut Figures) -> Result<()> {
     let profile = running.path("attached.txt");
     let options = format!("cpu=samples,file={}", profile.display());
     let (mut plain, mut attached, mut counts) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
+    let rounds = ROUNDS * arguments.pairs.max(1);
+    for round in 1..=rounds {
         program.longest_gap()?;
         let started = Instant::now();
         hprof_rs(&["attach", &running.pid().to_string(), &options])?;
@@ -52,7 +52,8 @@ pub fn attach(_: &Arguments, figures: &mut Figures) -> Result<()> {
         hprof_rs(&["options"])?;
         thread::sleep(took.saturating_sub(started.elapsed()));
         plain.push(program.longest_gap()?);
-        if round + 1 == SETTLED || round + 1 == ROUNDS {
+        // By then nothing is expected to grow any more.
+        if round == rounds / 4 || round == rounds {
             counts.push(program.counts()?);
         }
     }
@@ -62,7 +63,7 @@ pub fn attach(_: &Arguments, figures: &mut Figures) -> Result<()> {
     let mut add = |measure, plain: f64, profiled: f64, unit, most| {
         figures.add(Figure {
             benchmark: "attach",
-            case: format!("{jdk}, 20,000 classes, {ROUNDS} times"),
+            case: format!("{jdk}, 20,000 classes, {rounds} times"),
             measure,
             plain: Some(plain),
             profiled,

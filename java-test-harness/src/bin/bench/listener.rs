@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
@@ -22,7 +23,8 @@ pub fn front_end() -> Result<PathBuf> {
 /// A listener that ends by itself when this many agents have come and gone.
 pub struct Listener {
     child: Child,
-    output: BufReader<ChildStdout>,
+    /// Reads what it says: how many streams are whole, and the most memory that it had.
+    reader: Option<JoinHandle<(usize, u64)>>,
     folder: TempDir,
     address: String,
 }
@@ -44,9 +46,10 @@ impl Listener {
         output.read_line(&mut line)?;
         let event: serde_json::Value = serde_json::from_str(&line)?;
         let address = event["address"].as_str().context("no address")?.to_owned();
+        let pid = child.id();
         Ok(Self {
             child,
-            output,
+            reader: Some(thread::spawn(move || read(output, pid))),
             folder,
             address,
         })
@@ -65,17 +68,23 @@ impl Listener {
     /// Waits for the ends of all streams: how many are whole, and the most memory that the listener
     /// had until the last of them, in bytes.
     pub fn finish(mut self) -> Result<(usize, u64)> {
-        let (mut whole, mut peak, mut line) = (0, 0, String::new());
-        while self.output.read_line(&mut line)? > 0 {
-            let event: serde_json::Value = serde_json::from_str(&line)?;
-            whole += usize::from(event["event"] == "ended" && event["complete"] == true);
-            // The kernel keeps the high-water mark (proc(5)).
-            peak = memory(self.child.id(), "VmHWM:").unwrap_or(peak);
-            line.clear();
-        }
+        let reader = self.reader.take().context("finished once")?;
+        let result = reader.join().ok().context("reading failed")?;
         ensure!(self.child.wait()?.success(), "the listener failed");
-        Ok((whole, peak))
+        Ok(result)
     }
+}
+
+/// Reads events up to the listener's end.
+fn read(output: BufReader<ChildStdout>, pid: u32) -> (usize, u64) {
+    let (mut whole, mut peak) = (0, 0);
+    for line in output.lines().map_while(Result::ok) {
+        let event: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
+        whole += usize::from(event["event"] == "ended" && event["complete"] == true);
+        // The kernel keeps the high-water mark (proc(5)).
+        peak = memory(pid, "VmHWM:").unwrap_or(peak);
+    }
+    (whole, peak)
 }
 
 impl Drop for Listener {
