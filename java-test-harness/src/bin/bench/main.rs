@@ -9,6 +9,7 @@ mod heap;
 mod listener;
 mod locks;
 mod net;
+mod read;
 mod soak;
 mod truth;
 
@@ -22,7 +23,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 15] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 16] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -63,6 +64,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 15] = [
         "locks",
         "programs that fight for locks, and one that does not, per JDK",
         locks::locks,
+    ),
+    (
+        "read",
+        "summary, histogram and top of a dump of 13 million objects; long profiles",
+        read::read,
     ),
     (
         "graph",
@@ -107,6 +113,10 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
+    /// Only the cases of calls and locks whose name has this in it, as "javac", "depth=4", "fib",
+    /// "hello", "monitor"; more than once for several
+    #[arg(long = "case")]
+    cases: Vec<String>,
     /// Pairs of runs per comparison (hello: four times as many)
     #[arg(long, default_value_t = 5)]
     pairs: usize,
@@ -116,6 +126,13 @@ struct Arguments {
     /// Minutes per kind of stress and JDK
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
+}
+
+impl Arguments {
+    /// Whether the case is to be measured.
+    fn chooses(&self, case: &str) -> bool {
+        self.cases.is_empty() || self.cases.iter().any(|part| case.contains(part.as_str()))
+    }
 }
 
 fn main() -> Result<ExitCode> {
