@@ -133,7 +133,8 @@ fn homes() -> Vec<PathBuf> {
     homes
 }
 
-fn cache_folder() -> PathBuf {
+/// The folder in which this project keeps what it has fetched.
+pub fn cache_folder() -> PathBuf {
     let under = |name: &str, rest: &str| env::var_os(name).map(|dir| PathBuf::from(dir).join(rest));
     under("HPROF_RS_CACHE", "")
         .or_else(|| under("XDG_CACHE_HOME", "hprof-rs"))

@@ -49,7 +49,7 @@ pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, Bi
 pub use collector::Collector;
 pub use compile::{classes, classes_compiled_with, java_sources};
 pub use front_end::{FrontEnd, Peer};
-pub use jdk::Jdk;
+pub use jdk::{Jdk, cache_folder};
 pub use matrix::{each_collector, each_jdk, each_jdk_since};
 pub use outcome::{Outcome, Usage};
 pub use process::Signal;
