@@ -151,10 +151,12 @@ impl Snapshot {
         let contents = read_outline(&file)?;
         let dump = select_dump(&name, &contents, options.dump)?;
         let key = index::Key::new(path, &file, dump, &options.follow, options.wide)?;
-        if let Some((graph, dominators)) = index::read(&index, &key) {
+        if let Some((graph, dominators, map)) = index::read(&index, &key) {
+            let store = store(options, &file)?;
+            store.watch_map(&map);
             return Ok(Self {
                 name,
-                store: store(options, &file)?,
+                store,
                 file,
                 contents,
                 dump,
