@@ -11,8 +11,8 @@
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
 use std::num::NonZero;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
