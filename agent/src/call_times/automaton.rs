@@ -91,8 +91,11 @@ pub(super) struct Automaton {
     capacity: usize,
     chunks: Vec<NodeAddress>,
     len: usize,
-    /// `depth` method numbers for each node, filled up with [`NO_METHOD`].
-    frames: Vec<u32>,
+    /// For each node the number of the node it was first reached from: the path of that one
+    /// goes on where its own method ends.
+    callers: Vec<u32>,
+    /// For each node a hash of its path.
+    hashes: Vec<u32>,
     index: HashTable<u32>,
     /// Each of two nodes of the same path by the number of the other.
     twins: HashMap<u32, u32>,
@@ -115,7 +118,8 @@ impl Automaton {
             capacity: paths,
             chunks: Vec::new(),
             len: 0,
-            frames: Vec::new(),
+            callers: Vec::new(),
+            hashes: Vec::new(),
             index: HashTable::new(),
             twins: HashMap::new(),
             hasher: DefaultHashBuilder::default(),
@@ -138,7 +142,7 @@ impl Automaton {
         automaton.no_followers = table as u64;
         nobody.further = AtomicU64::new(automaton.no_followers);
         automaton.nobody = ptr::from_ref(nobody) as u64;
-        automaton.add(&[]);
+        automaton.add(&[], NodeNumber::ROOT);
         automaton
     }
 
@@ -159,7 +163,10 @@ impl Automaton {
 
     /// Bytes of all nodes and tables, roughly.
     pub(super) fn bytes(&self) -> usize {
-        self.len * (size_of::<Node>() + 4 * self.depth + 5) + self.table_bytes
+        self.len * size_of::<Node>()
+            + self.index.capacity() * 5
+            + self.table_bytes
+            + (self.callers.capacity() + self.hashes.capacity()) * 4
     }
 
     /// The node of a thread that has called nothing.
@@ -168,14 +175,17 @@ impl Automaton {
     }
 
     /// The methods of a node, innermost first.
-    pub(super) fn methods(&self, node: NodeNumber) -> &[u32] {
-        let start = node.0 as usize * self.depth;
-        let all = self
-            .frames
-            .get(start..start + self.depth)
-            .unwrap_or_default();
-        let len = all.iter().position(|&method| method == NO_METHOD);
-        &all[..len.unwrap_or(all.len())]
+    pub(super) fn methods(&self, node: NodeNumber) -> Vec<u32> {
+        self.walk(node).collect()
+    }
+
+    /// The same from node to node.
+    fn walk(&self, node: NodeNumber) -> impl Iterator<Item = u32> + '_ {
+        let above = |&number: &u32| Some(self.callers[number as usize]);
+        std::iter::successors(Some(node.0), above)
+            .take_while(|&number| number != NodeNumber::ROOT.0)
+            .take(self.depth)
+            .map(|number| self.address(number).node().method)
     }
 
     /// The node after calling `method` in `node`, found or made, and put into the
@@ -184,17 +194,16 @@ impl Automaton {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
         path.push(method);
-        let callers = self.methods(node.number());
-        path.extend_from_slice(&callers[..callers.len().min(self.depth - 1)]);
+        path.extend(self.walk(node.number()).take(self.depth - 1));
         let next = match self.find(&path) {
-            Some(_) if self.methods(node.number()) == path => self.twin_of(node),
+            Some(_) if self.has_path(node.number().0, &path) => self.twin_of(node),
             Some(found) => found,
-            None if self.len < self.capacity => self.add(&path),
+            None if self.len < self.capacity => self.add(&path, node.number()),
             None => {
                 self.cut += 1;
                 match self.find(&path[..1]) {
                     Some(found) => found,
-                    None if self.len < self.most_nodes() => self.add(&path[..1]),
+                    None if self.len < self.most_nodes() => self.add(&path[..1], NodeNumber::ROOT),
                     None => self.root(),
                 }
             }
@@ -206,10 +215,10 @@ impl Automaton {
         next
     }
 
-    /// The first of the nodes with the same path.
-    pub(super) fn first_of(&self, node: NodeNumber) -> NodeNumber {
-        let twin = self.twins.get(&node.0).copied();
-        NodeNumber(twin.unwrap_or(node.0).min(node.0))
+    /// The pairs of nodes with the same path.
+    pub(super) fn twins(&self) -> impl Iterator<Item = (NodeNumber, NodeNumber)> + '_ {
+        let pairs = self.twins.iter().filter(|(first, second)| first < second);
+        pairs.map(|(&first, &second)| (NodeNumber(first), NodeNumber(second)))
     }
 
     /// The other node of the same path, if there is room for it.
@@ -221,43 +230,41 @@ impl Automaton {
         if self.len >= self.capacity {
             return node;
         }
-        let path = self.methods(NodeNumber(number)).to_vec();
-        let twin = self.add_unknown(&path);
+        let caller = NodeNumber(self.callers[number as usize]);
+        let twin = self.add_unknown(node.node().method, caller, self.hashes[number as usize]);
         self.twins.insert(number, twin.number().0);
         self.twins.insert(twin.number().0, number);
         twin
     }
 
     fn find(&self, path: &[u32]) -> Option<NodeAddress> {
-        let hash = self.hasher.hash_one(path);
-        let same = |&number: &u32| self.methods(NodeNumber(number)) == path;
+        let same = |&number: &u32| self.has_path(number, path);
         self.index
-            .find(hash, same)
+            .find(spread(self.hash(path)), same)
             .map(|&number| self.address(number))
     }
 
-    fn add(&mut self, path: &[u32]) -> NodeAddress {
-        let address = self.add_unknown(path);
-        let number = address.number().0;
-        let hash = self.hasher.hash_one(path);
-        let Self {
-            index,
-            frames,
-            hasher,
-            depth,
-            ..
-        } = self;
-        index.insert_unique(hash, number, |&other| {
-            let start = other as usize * *depth;
-            let all = &frames[start..start + *depth];
-            let len = all.iter().position(|&method| method == NO_METHOD);
-            hasher.hash_one(&all[..len.unwrap_or(all.len())])
+    fn has_path(&self, number: u32, path: &[u32]) -> bool {
+        self.walk(NodeNumber(number)).eq(path.iter().copied())
+    }
+
+    fn hash(&self, path: &[u32]) -> u32 {
+        self.hasher.hash_one(path) as u32
+    }
+
+    fn add(&mut self, path: &[u32], caller: NodeNumber) -> NodeAddress {
+        let hash = self.hash(path);
+        let method = path.first().copied().unwrap_or(NO_METHOD);
+        let address = self.add_unknown(method, caller, hash);
+        let Self { index, hashes, .. } = self;
+        index.insert_unique(spread(hash), address.number().0, |&other| {
+            spread(hashes[other as usize])
         });
         address
     }
 
     /// A node that is not found by its path.
-    fn add_unknown(&mut self, path: &[u32]) -> NodeAddress {
+    fn add_unknown(&mut self, method: u32, caller: NodeNumber, hash: u32) -> NodeAddress {
         let number = self.len as u32;
         if self.len.is_multiple_of(CHUNK) {
             let chunk = allocate(CHUNK * size_of::<Node>(), align_of::<Node>());
@@ -268,14 +275,14 @@ impl Automaton {
         // SAFETY: the place lies in a chunk and nobody knows of it yet.
         unsafe {
             (address.0 as *mut Node).write(Node {
-                method: path.first().copied().unwrap_or(NO_METHOD),
+                method,
                 counter: counter_of(number),
                 further: AtomicU64::new(self.no_followers),
                 followers: std::array::from_fn(|_| AtomicU64::new(self.nobody)),
             });
         }
-        self.frames.extend_from_slice(path);
-        self.frames.resize(self.len * self.depth, NO_METHOD);
+        self.callers.push(caller.0);
+        self.hashes.push(hash);
         address
     }
 
@@ -339,6 +346,11 @@ impl Automaton {
         }
         table
     }
+}
+
+/// A hash of which all bits are used, as the index wants it.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Where a thread's state has the counter of a node.
@@ -509,8 +521,10 @@ mod tests {
         for pair in nodes[3..].windows(2) {
             assert_ne!(pair[0], pair[1]);
             assert_eq!(automaton.methods(pair[1].number()), [7, 7, 7]);
-            assert_eq!(automaton.first_of(pair[1].number()), nodes[3].number());
+            assert!(pair.contains(&nodes[3]));
         }
+        let twins: Vec<_> = automaton.twins().collect();
+        assert_eq!(twins, [(nodes[3].number(), nodes[4].number())]);
         let left = [nodes[3], nodes[4]].map(|node| automaton.next(node, 8));
         assert_eq!(left[0], left[1]);
     }

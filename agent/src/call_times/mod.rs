@@ -11,6 +11,7 @@
 //! when it is.
 
 mod automaton;
+mod costs;
 mod methods;
 mod sampler;
 mod state;
@@ -31,9 +32,10 @@ use crate::names::{Method, java_class_name};
 use crate::report;
 use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, NativeMethod, Result, guard};
 use automaton::{Automaton, NodeAddress, NodeNumber};
+use costs::Costs;
 pub use methods::ChosenClasses;
 use methods::{HOOK_CLASS, Methods};
-use threads::{Costs, Threads};
+use threads::Threads;
 use ticks::Ticks;
 
 pub use state::Timing;
@@ -115,6 +117,28 @@ pub struct PathCost {
     pub calls: u64,
     /// Its own CPU time.
     pub nanos: u64,
+}
+
+/// What was counted, by path and by thread.
+pub struct PathCosts(Costs);
+
+impl PathCosts {
+    /// Nanoseconds of all paths.
+    pub fn nanos(&self) -> u64 {
+        self.0.values().map(costs::NodeCosts::nanos).sum()
+    }
+
+    /// All rows, in no order.
+    pub fn rows(&self) -> impl Iterator<Item = PathCost> + '_ {
+        self.0.iter().flat_map(|(&thread, costs)| {
+            costs.iter().map(move |(node, cost)| PathCost {
+                thread,
+                node,
+                calls: cost.calls,
+                nanos: cost.nanos,
+            })
+        })
+    }
 }
 
 /// A method of a path.
@@ -303,26 +327,18 @@ impl CallTimes {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// All that was counted since the last time, in no order. `serial_of` tells
-    /// a thread's serial from its kernel id, where threads are told apart.
-    pub fn take(&self, serial_of: &dyn Fn(i32) -> Option<ThreadSerial>) -> Vec<PathCost> {
+    /// All that was counted since the last time. `serial_of` tells a thread's serial from its
+    /// kernel id, where threads are told apart. Nothing is counted after the `last` time.
+    pub fn take(&self, last: bool, serial_of: &dyn Fn(i32) -> Option<ThreadSerial>) -> PathCosts {
         let nodes = self.automaton.lock().len();
-        let mut costs = Costs::new();
-        let taken = self.threads.lock().take(nodes, serial_of);
+        let mut costs = self.threads.lock().take(nodes, !last, serial_of);
         let automaton = self.automaton.lock();
-        for ((thread, node), cost) in taken {
-            let sum = costs.entry((thread, automaton.first_of(node))).or_default();
-            sum.calls += cost.calls;
-            sum.nanos += cost.nanos;
+        for (first, second) in automaton.twins() {
+            for costs in costs.values_mut() {
+                costs.shift(second, first);
+            }
         }
-        drop(automaton);
-        let rows = costs.into_iter().map(|((thread, node), cost)| PathCost {
-            thread,
-            node,
-            calls: cost.calls,
-            nanos: cost.nanos,
-        });
-        rows.collect()
+        PathCosts(costs)
     }
 
     /// The methods of a path, innermost first.
@@ -330,7 +346,7 @@ impl CallTimes {
         if self.depth == 0 {
             return Vec::new();
         }
-        let numbers = self.automaton.lock().methods(cost.node).to_vec();
+        let numbers = self.automaton.lock().methods(cost.node);
         let methods = self.methods.lock();
         let found = numbers.iter().filter_map(|&number| methods.get(number));
         let named = found.map(|method| PathMethod {

@@ -5,13 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::automaton::{NodeAddress, NodeNumber};
-
-/// Calls, and nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cost {
-    pub(super) calls: u64,
-    pub(super) nanos: u64,
-}
+use super::costs::Cost;
 
 /// Bytes before the counters: the current node, and room to a cache line.
 pub(super) const HEAD: usize = 64;

@@ -4,20 +4,18 @@ use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
 
-use super::automaton::{NodeAddress, NodeNumber};
-use super::state::{Cost, State, Timing};
+use super::automaton::NodeAddress;
+use super::costs::{Cost, Costs, NodeCosts, spread};
+use super::state::{State, Timing};
 use super::ticks::{Tick, Ticks};
 use crate::cpu_samples::signal::thread_cpu_nanos;
-
-/// What was counted, for each node, and for each thread where that is wanted.
-pub(super) type Costs = HashMap<(Option<ThreadSerial>, NodeNumber), Cost>;
 
 struct Thread {
     tid: i32,
     state: State,
     tick: Option<Tick>,
     /// What was counted up to the last dump.
-    dumped: HashMap<NodeNumber, Cost>,
+    dumped: NodeCosts,
     /// Rounds in a row in which the thread did not run.
     idle: u32,
 }
@@ -33,26 +31,20 @@ impl Thread {
     }
 
     /// Adds what was counted since the last dump. `keep` when the thread goes on.
-    fn add_to(
-        &mut self,
-        costs: &mut Costs,
-        serial: Option<ThreadSerial>,
-        nodes: usize,
-        keep: bool,
-    ) {
+    fn add_to(&mut self, costs: &mut NodeCosts, nodes: usize, keep: bool) {
         for node in self.state.numbers(nodes) {
             // Read once: the thread goes on counting.
             let now = self.state.cost(node);
             if now == Cost::default() {
                 continue;
             }
-            let before = self.dumped.get(&node).copied().unwrap_or_default();
+            let before = self.dumped.get(node);
             if now != before {
-                let cost = costs.entry((serial, node)).or_default();
+                let cost = costs.at(node);
                 cost.calls += now.calls.wrapping_sub(before.calls);
                 cost.nanos += now.nanos.saturating_sub(before.nanos);
                 if keep {
-                    self.dumped.insert(node, now);
+                    *self.dumped.at(node) = now;
                 }
             }
         }
@@ -129,7 +121,7 @@ impl Threads {
             tid,
             state,
             tick,
-            dumped: HashMap::new(),
+            dumped: NodeCosts::default(),
             idle: 0,
         });
         address
@@ -156,7 +148,7 @@ impl Threads {
             let rest = thread.state.head().advance(thread_cpu_nanos(tid));
             *self.rests.entry(serial).or_default() += rest;
         }
-        thread.add_to(&mut self.ended, serial, nodes, false);
+        thread.add_to(self.ended.entry(serial).or_default(), nodes, false);
         self.ended_count += 1;
         if self.free.len() < MOST_FREE {
             for node in thread.state.numbers(nodes) {
@@ -173,7 +165,7 @@ impl Threads {
             for node in thread.state.numbers(nodes) {
                 let Cost { nanos, .. } = thread.state.cost(node);
                 if nanos > 0 {
-                    thread.dumped.insert(node, Cost { calls: 0, nanos });
+                    *thread.dumped.at(node) = Cost { calls: 0, nanos };
                 }
             }
         }
@@ -210,10 +202,11 @@ impl Threads {
         });
     }
 
-    /// All that was counted since the last time.
+    /// All that was counted since the last time. `keep` unless it is the last time.
     pub(super) fn take(
         &mut self,
         nodes: usize,
+        keep: bool,
         serial_of: &dyn Fn(i32) -> Option<ThreadSerial>,
     ) -> Costs {
         let mut costs = std::mem::take(&mut self.ended);
@@ -222,8 +215,8 @@ impl Threads {
             if self.timing == Timing::Sampled {
                 thread.book();
             }
-            let serial = serial_of(thread.tid);
-            thread.add_to(&mut costs, serial, nodes, true);
+            let costs = costs.entry(serial_of(thread.tid)).or_default();
+            thread.add_to(costs, nodes, keep);
         }
         costs
     }
@@ -247,48 +240,5 @@ impl Threads {
     pub(super) fn without_tick(&self) -> usize {
         let without = |thread: &&Thread| thread.tick.is_none();
         self.live.iter().filter(without).count()
-    }
-}
-
-/// Spreads the rests over what the threads were seen in, in proportion: many short
-/// threads are hardly looked at, but those that are stand for the others.
-fn spread(rests: HashMap<Option<ThreadSerial>, u64>, costs: &mut Costs) {
-    let mut totals: HashMap<Option<ThreadSerial>, u64> = HashMap::new();
-    for (&(serial, _), cost) in &*costs {
-        *totals.entry(serial).or_default() += cost.nanos;
-    }
-    for (&(serial, _), cost) in &mut *costs {
-        let (Some(&rest), Some(&total)) = (rests.get(&serial), totals.get(&serial)) else {
-            continue;
-        };
-        let share = u128::from(cost.nanos) * u128::from(rest) / u128::from(total.max(1));
-        cost.nanos += u64::try_from(share).unwrap_or(0);
-    }
-    for (serial, rest) in rests {
-        if rest > 0 && totals.get(&serial).is_none_or(|&total| total == 0) {
-            costs.entry((serial, NodeNumber::ROOT)).or_default().nanos += rest;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rests_go_where_time_was_seen() {
-        let cost = |nanos| Cost { calls: 1, nanos };
-        let serial = |number| Some(ThreadSerial::new(number));
-        let mut costs = Costs::from([
-            ((serial(1), NodeNumber(1)), cost(300)),
-            ((serial(1), NodeNumber(2)), cost(100)),
-            ((serial(2), NodeNumber(2)), cost(0)),
-        ]);
-        spread(HashMap::from([(serial(1), 40), (serial(2), 7)]), &mut costs);
-        let nanos = |number, node| costs[&(serial(number), node)].nanos;
-        assert_eq!(nanos(1, NodeNumber(1)), 330);
-        assert_eq!(nanos(1, NodeNumber(2)), 110);
-        assert_eq!(nanos(2, NodeNumber(2)), 0);
-        assert_eq!(nanos(2, NodeNumber::ROOT), 7);
     }
 }

@@ -25,7 +25,7 @@ use super::output::{Begin, DumpEnd, Output};
 use super::requests::Parts;
 use super::sites::{SiteMarks, SiteRequest};
 use super::{Engine, Phase, Profile, identity, peer};
-use crate::call_times::{CallTimes, PathCost, PathMethod};
+use crate::call_times::{CallTimes, PathCost, PathCosts, PathMethod};
 use crate::clock::LocalTime;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
 use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, SignalEngine, WalkFailure};
@@ -65,6 +65,8 @@ pub(super) struct Collector {
     /// How many commands were refused.
     pub(super) refused: u32,
     pub(super) site_marks: SiteMarks,
+    /// The next dump is the last.
+    ending: bool,
     /// Sampling is stopped.
     pub(super) paused: bool,
     /// How many dumps were written.
@@ -142,6 +144,7 @@ impl Collector {
             all_muted: false,
             refused: 0,
             site_marks: SiteMarks::default(),
+            ending: false,
             paused: false,
             dumps: 0,
             began: Instant::now(),
@@ -269,6 +272,7 @@ impl Collector {
 
     /// Writes what is left. False when it could not be written.
     fn finish(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) -> bool {
+        self.ending = true;
         self.drain(profile, jvmti, jni);
         let written = if profile.settings.doe {
             self.dump(profile, Parts::ALL, jvmti, jni)
@@ -301,7 +305,7 @@ impl Collector {
         }
         (self.last_cpu, self.last_lost) = self.shown;
         if let Some(calls) = profile.calls {
-            drop(calls.take(&|tid| profile.calls_serial(tid)));
+            drop(calls.take(false, &|tid| profile.calls_serial(tid)));
         }
     }
 
@@ -421,7 +425,8 @@ impl Collector {
         let cpu = parts.has(Mode::Cpu, true);
         let calls = profile.calls.filter(|_| cpu).map(|calls| {
             let old = profile.settings.modes.cpu_old;
-            let costs = calls.take(&|tid| profile.calls_serial(tid).filter(|_| !old));
+            let serial_of = |tid| profile.calls_serial(tid).filter(|_| !old);
+            let costs = calls.take(self.ending, &serial_of);
             (calls, costs)
         });
         loop {
@@ -462,7 +467,7 @@ impl Collector {
         &mut self,
         profile: &'static Profile,
         parts: Parts<'_>,
-        calls: Option<&(&CallTimes, Vec<PathCost>)>,
+        calls: Option<&(&CallTimes, PathCosts)>,
         jvmti: Jvmti,
         jni: &Jni,
     ) -> Option<Summary> {
@@ -589,12 +594,12 @@ impl Collector {
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
     }
 
-    fn dump_times(&mut self, profile: &'static Profile, calls: &CallTimes, costs: &[PathCost]) {
-        let total = costs.iter().map(|cost| cost.nanos).sum();
+    fn dump_times(&mut self, profile: &'static Profile, calls: &CallTimes, costs: &PathCosts) {
+        let total = costs.nanos();
         let cutoff = profile.settings.cutoff;
         // What the table will not show needs no trace.
-        let shown = |cost: &&PathCost| cutoff.is_nan() || share(cost.nanos, total) >= cutoff;
-        let mut costs: Vec<&PathCost> = costs.iter().filter(shown).collect();
+        let shown = |cost: &PathCost| cutoff.is_nan() || share(cost.nanos, total) >= cutoff;
+        let mut costs: Vec<PathCost> = costs.rows().filter(shown).collect();
         costs.sort_by_key(|cost| (Reverse(cost.nanos), Reverse(cost.calls), cost.thread));
         let rows: Vec<CpuRow> = costs
             .iter()
@@ -613,7 +618,8 @@ impl Collector {
     }
 
     /// Pairs of callee and caller.
-    fn dump_old_times(&mut self, calls: &CallTimes, costs: &[PathCost]) {
+    fn dump_old_times(&mut self, calls: &CallTimes, costs: &PathCosts) {
+        let costs: Vec<PathCost> = costs.rows().collect();
         let paths: Vec<Vec<PathMethod>> = costs.iter().map(|cost| calls.path(cost)).collect();
         let rows: Vec<OldCpuRow<'_>> = costs
             .iter()

@@ -15,35 +15,57 @@ pub fn calls(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     hello(arguments, figures)
 }
 
+/// One way to count the calls of the compiler: its name, the agent's options, and the most of the
+/// ratio of times and of memory.
+type Compilation = (&'static str, &'static str, Wanted, Wanted);
+
+const COMPILATIONS: [Compilation; 3] = [
+    (
+        "depth=4",
+        "cpu=times",
+        Wanted::AtMost(2.3),
+        Wanted::AtMost(64.0),
+    ),
+    (
+        "depth=16",
+        "cpu=times,depth=16",
+        Wanted::Any,
+        Wanted::AtMost(400.0),
+    ),
+    (
+        "clock=exact",
+        "cpu=times,clock=exact",
+        Wanted::AtMost(6.0),
+        Wanted::Any,
+    ),
+];
+
 fn javac(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let jdk = Jdk::compiler();
+    let case = |name: &str| format!("javac, {jdk}, {name}");
+    let mut chosen = COMPILATIONS.to_vec();
+    chosen.retain(|(name, ..)| arguments.chooses(&case(name)));
+    if chosen.is_empty() {
+        return Ok(());
+    }
     let (sources, _) = module_sources(jdk)?;
-    let variants: [Variant; 4] = [
-        ("", None),
-        ("depth=4", Some("cpu=times")),
-        ("depth=16", Some("cpu=times,depth=16")),
-        ("clock=exact", Some("cpu=times,clock=exact")),
-    ];
+    let mut variants: Vec<Variant> = vec![("", None)];
+    variants.extend(
+        chosen
+            .iter()
+            .map(|&(name, options, ..)| (name, Some(options))),
+    );
     let outcomes = rounds(arguments.pairs, &variants, |options| {
         Ok(compile(jdk, &sources, options).run())
     })?;
-    let limits = [
-        (Wanted::Any, Wanted::Any),
-        (Wanted::AtMost(2.3), Wanted::AtMost(64.0)),
-        (Wanted::Any, Wanted::AtMost(400.0)),
-        (Wanted::AtMost(6.0), Wanted::Any),
-    ];
     let plain = &outcomes[0];
     let resident = |outcome: &Outcome| mebibytes(outcome.usage.max_resident);
-    for ((name, _), (profiled, (time, memory))) in
-        variants.iter().zip(outcomes.iter().zip(limits)).skip(1)
-    {
-        let case = format!("javac, {jdk}, {name}");
-        figures.add(ratio(case.clone(), plain, profiled, time));
+    for ((name, _, time, memory), profiled) in chosen.into_iter().zip(&outcomes[1..]) {
+        figures.add(ratio(case(name), plain, profiled, time));
         let (plain, profiled) = (median_of(plain, resident), median_of(profiled, resident));
         figures.add(Figure {
             benchmark: "calls",
-            case,
+            case: case(name),
             measure: "memory, more",
             plain: Some(plain),
             profiled,
@@ -57,12 +79,15 @@ fn javac(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
 
 fn fib(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     for jdk in Jdk::tested() {
+        let case = format!("fib(40), {jdk}");
+        if !arguments.chooses(&case) {
+            continue;
+        }
         let variants: [Variant; 2] = [("", None), ("", Some("cpu=times"))];
         let outcomes = rounds(arguments.pairs, &variants, |options| {
             let run = Run::new(jdk).class("Fib").args(["10"]);
             Ok(with(run, options).run())
         })?;
-        let case = format!("fib(40), {jdk}");
         let wanted = Wanted::AtMost(3.5);
         figures.add(ratio(case, &outcomes[0], &outcomes[1], wanted));
     }
@@ -71,6 +96,10 @@ fn fib(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
 
 fn hello(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     for jdk in Jdk::tested() {
+        let case = format!("hello, {jdk}");
+        if !arguments.chooses(&case) {
+            continue;
+        }
         let variants: [Variant; 2] = [("", None), ("", Some("cpu=times"))];
         let outcomes = rounds(arguments.pairs * 4, &variants, |options| {
             Ok(with(Run::new(jdk).class("Hello"), options).run())
@@ -79,7 +108,7 @@ fn hello(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         let (plain, profiled) = (median_of(&outcomes[0], wall), median_of(&outcomes[1], wall));
         figures.add(Figure {
             benchmark: "calls",
-            case: format!("hello, {jdk}"),
+            case,
             measure: "wall, more",
             plain: Some(plain),
             profiled,

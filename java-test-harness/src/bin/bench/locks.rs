@@ -23,6 +23,10 @@ const CASES: [(&str, [&str; 5], f64); 4] = [
 pub fn locks(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     for jdk in Jdk::tested() {
         for (name, program, most) in CASES {
+            let case = format!("{jdk}, {name}");
+            if !arguments.chooses(&case) {
+                continue;
+            }
             let (mut plain, mut profiled, mut rates) = (Vec::new(), Vec::new(), Vec::new());
             for round in 0..=arguments.pairs {
                 let without = run(jdk, &program, None)?.printed("seconds");
@@ -38,7 +42,6 @@ pub fn locks(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
                 rates.push(count as f64 / 1.1 / with);
             }
             let (plain, profiled) = (median(plain), median(profiled));
-            let case = format!("{jdk}, {name}");
             figures.add(Figure {
                 benchmark: "locks",
                 case: case.clone(),

@@ -7,6 +7,7 @@ mod graph;
 mod heap;
 mod locks;
 mod made_dump;
+mod read;
 mod soak;
 mod truth;
 
@@ -21,7 +22,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 11] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 12] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -64,6 +65,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 11] = [
         locks::locks,
     ),
     (
+        "read",
+        "summary, histogram and top of a dump of 13 million objects; long profiles",
+        read::read,
+    ),
+    (
         "graph",
         "a report on a dump of 13 million objects, and its index",
         graph::graph,
@@ -86,6 +92,10 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
+    /// Only the cases of calls and locks whose name has this in it, as "javac", "depth=4", "fib",
+    /// "hello", "monitor"; more than once for several
+    #[arg(long = "case")]
+    cases: Vec<String>,
     /// Pairs of runs per comparison (hello: four times as many)
     #[arg(long, default_value_t = 5)]
     pairs: usize,
@@ -98,6 +108,13 @@ struct Arguments {
     /// A folder for the dumps of graph, which stay there for the next time
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Whether the case is to be measured.
+    fn chooses(&self, case: &str) -> bool {
+        self.cases.is_empty() || self.cases.iter().any(|part| case.contains(part.as_str()))
+    }
 }
 
 fn main() -> Result<ExitCode> {
