@@ -103,21 +103,18 @@ fn tables_agree_with_each_other() {
 
 #[test]
 fn answers_come_as_tables_csv_and_json() {
-    let sql = "SELECT name, objects, NULL AS nothing, 1.5 AS half FROM classes
+    let sql = "SELECT name, objects, NULL AS empty, 1.5 AS half FROM classes
                WHERE name = 'java.lang.Thread'";
     let objects =
         rows("SELECT count(*) FROM objects WHERE class = 'java.lang.Thread'")[0][0].clone();
     assert_eq!(
         text(&["query", "--csv", &dump(), sql]),
-        format!("name,objects,nothing,half\njava.lang.Thread,{objects},,1.5\n")
+        format!("name,objects,empty,half\njava.lang.Thread,{objects},,1.5\n")
     );
     let table = text(&["query", &dump(), sql]);
     let mut lines = table.lines();
-    assert_eq!(
-        lines.next(),
-        Some("name              objects  nothing  half")
-    );
-    assert!(lines.next().unwrap().ends_with("          1.5"), "{table}");
+    assert_eq!(lines.next(), Some("name              objects  empty  half"));
+    assert!(lines.next().unwrap().ends_with(" 1.5"), "{table}");
     let output = command(&["query", "--limit", "3", &dump(), "SELECT id FROM objects"]);
     assert_eq!(stdout(&output).lines().count(), 4);
     assert!(stderr(&output).contains("--limit 0"), "{}", stderr(&output));
@@ -325,4 +322,45 @@ fn every_damaged_dump_gives_a_report_that_says_what_is_missing() {
             ),
         }
     }
+}
+
+#[test]
+fn a_mapping_file_gives_original_names() {
+    let scene = Scene::new();
+    let text = "com.example.Session -> java.lang.Thread:\n    java.lang.String user -> name\n";
+    fs::write(scene.path("mapping.txt"), text).unwrap();
+    let told = |arguments: &[&str]| {
+        let output = run(&mut scene.hprof_rs(arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let mapping = ["--mapping", "mapping.txt"];
+    let sql = "SELECT name FROM references WHERE source = '0x500002fc' LIMIT 1";
+    let dump = dump();
+    assert_eq!(
+        told(&[&["query", "--csv"], &mapping[..], &[&dump, sql]].concat()),
+        "name\nuser\n"
+    );
+    for command in [
+        &["retained", "--top", "0"][..],
+        &["report", "--md"],
+        &["leaks"],
+    ] {
+        let words = told(&[command, &mapping[..], &[&dump]].concat());
+        assert!(!words.contains("java.lang.Thread "), "{words}");
+    }
+    assert!(
+        told(&[&["retained", "--top", "0"], &mapping[..], &[&dump]].concat())
+            .contains("com.example.Session")
+    );
+    fs::write(scene.path("mapping.txt"), "nothing").unwrap();
+    let output = run(
+        &mut scene.hprof_rs(&[&["leaks"], &mapping[..], &[&dump]].concat()),
+        "",
+    );
+    assert!(
+        stderr(&output).contains("original.Class -> short.Name:"),
+        "{}",
+        stderr(&output)
+    );
 }
