@@ -22,4 +22,5 @@ pub mod paths;
 pub mod retained;
 pub mod snapshot;
 pub mod stacks;
+pub mod strip;
 pub mod usage;

@@ -43,6 +43,20 @@ fn a_summary_fits_a_screen() {
 }
 
 #[test]
+fn a_summary_with_rows_is_histogram_and_top_in_one() {
+    let file = data("hprof-32.bin");
+    let summary = json(&["summary", "--json", "--top", "7", &file]);
+    let histogram = json(&["histogram", "--json", "--top", "7", &file]);
+    let top = json(&["top", "--json", "--top", "7", &file]);
+    let dump = &summary["dumps"][0];
+    assert_eq!(dump["histogram"], histogram["histogram"]["rows"]);
+    assert_eq!(dump["largest_arrays"], top["arrays"]);
+    let shown = text(&["summary", "--top", "7", &file]);
+    let arrays = text(&["top", "--top", "7", &file]);
+    assert!(shown.contains(&arrays), "{shown}\n{arrays}");
+}
+
+#[test]
 fn a_histogram_adds_up() {
     let all = json(&["histogram", "--json", "--top", "0", &data("hprof-32.bin")]);
     let total = &all["histogram"]["total"];

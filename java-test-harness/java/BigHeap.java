@@ -36,6 +36,7 @@ public class BigHeap {
             arrays.add(new Object[] {chain, null});
         }
         System.out.println("full");
-        while (args.length > 1 && !new java.io.File("end").exists()) Thread.sleep(20);
+        java.io.File end = new java.io.File("end");
+        while (args.length > 1 && !end.exists()) Thread.sleep(20);
     }
 }

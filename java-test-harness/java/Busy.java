@@ -47,7 +47,8 @@ public class Busy {
             threads[i].start();
         }
         System.out.println("ready");
-        while (!new java.io.File("end").exists()) Thread.sleep(20);
+        java.io.File end = new java.io.File("end");
+        while (!end.exists()) Thread.sleep(20);
         ended = true;
         for (Thread thread : threads) thread.join();
         System.out.println("ended");

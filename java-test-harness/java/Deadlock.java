@@ -76,6 +76,7 @@ public class Deadlock {
             }
         }
         System.out.println("ready");
-        while (System.nanoTime() < limit && !new java.io.File("end").exists()) Thread.sleep(10);
+        java.io.File end = new java.io.File("end");
+        while (System.nanoTime() < limit && !end.exists()) Thread.sleep(10);
     }
 }

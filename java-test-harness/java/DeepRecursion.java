@@ -1,19 +1,20 @@
 /**
- * Deep stacks. Arguments: "spin SECONDS DEPTH": burns CPU in bottom(), called through DEPTH frames
- * of down(). "overflow SECONDS THREADS": each thread overflows its stack again and again in
+ * Deep stacks. Arguments: "spin SECONDS DEPTH": burns so much CPU time in bottom(), called
+ * through DEPTH frames of down(). "overflow SECONDS THREADS": each thread overflows its stack again and again in
  * endless(), and catches the error. Exact: the depth; "overflows=", how many there were.
  */
 public class DeepRecursion {
     static volatile long sink;
 
-    static void down(int depth, long end) {
-        if (depth > 1) down(depth - 1, end);
-        else bottom(end);
+    static void down(int depth, long nanos) {
+        if (depth > 1) down(depth - 1, nanos);
+        else bottom(nanos);
         sink++;
     }
 
-    static void bottom(long end) {
-        while (System.nanoTime() < end) sink++;
+    static void bottom(long nanos) {
+        long end = Cpu.now() + nanos;
+        while (Cpu.now() < end) for (int i = 0; i < 1_000_000; i++) sink++;
     }
 
     static int endless(int depth) {
@@ -33,11 +34,12 @@ public class DeepRecursion {
     }
 
     public static void main(String[] args) throws Exception {
-        long end = System.nanoTime() + Long.parseLong(args[1]) * 1_000_000_000L;
+        long nanos = (long) (Double.parseDouble(args[1]) * 1e9);
+        long end = System.nanoTime() + nanos;
         int number = Integer.parseInt(args[2]);
         if (args[0].equals("spin")) {
             // The main thread's stack may be too small.
-            Thread deep = new Thread(null, () -> down(number, end), "deep", 1L << 30);
+            Thread deep = new Thread(null, () -> down(number, nanos), "deep", 1L << 30);
             deep.start();
             deep.join();
             return;

@@ -64,7 +64,8 @@ public class Shapes {
         Object local = new Node(null);
         synchronized (local) {
             System.out.println("ready");
-            while (!new java.io.File("end").exists()) Thread.sleep(20);
+            java.io.File end = new java.io.File("end");
+            while (!end.exists()) Thread.sleep(20);
         }
         if (local.hashCode() == 1) System.out.println();
     }

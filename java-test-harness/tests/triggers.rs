@@ -4,6 +4,10 @@ use java_test_harness::{Jdk, Run, Running, Signal, each_jdk};
 
 const DUMPED: &str = "Dumping CPU usage by sampling running threads ... done.\n";
 
+/// The programs work for 30 samples. A timer expires at a tick of the kernel, which on a loaded virtual
+/// machine may come late, and for the last samples too late.
+const ENOUGH: u64 = 15;
+
 #[test]
 fn every_exit_leaves_a_profile_and_keeps_its_status() {
     each_jdk(|jdk| {
@@ -26,7 +30,7 @@ fn every_exit_leaves_a_profile_and_keeps_its_status() {
             let profile = outcome.profile();
             assert_eq!(profile.tables.len(), 1);
             assert!(
-                profile.samples_with("Exits.work") >= 25,
+                profile.samples_with("Exits.work") >= ENOUGH,
                 "after {arguments:?}"
             );
         }
@@ -45,7 +49,7 @@ fn termination_signals_leave_a_profile_and_the_jvms_status() {
             running.wait_for_line("ready");
             running.signal(signal);
             let outcome = running.finish().expect_status(status);
-            assert!(outcome.profile().samples_with("Exits.work") >= 25);
+            assert!(outcome.profile().samples_with("Exits.work") >= ENOUGH);
         }
     });
 }

@@ -149,6 +149,10 @@ impl Graph {
             (Layout::assumed(id_size, is_of_agent), LayoutSource::Assumed)
         };
         let names = &contents.names;
+        let measured = |shapes: &_| match scan.votes.is_in_order() {
+            true => scan.distances.sizes(shapes),
+            false => Default::default(),
+        };
         let classes = Classes::new(
             scan.classes,
             &scan.used_classes,
@@ -156,6 +160,7 @@ impl Graph {
             layout,
             is_android,
             id_size,
+            measured,
         );
         let mut gaps = Gaps::default();
         let (ids, blocks) = (scan.ids, scan.blocks);

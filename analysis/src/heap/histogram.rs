@@ -100,7 +100,9 @@ pub fn histogram(contents: &Contents, dump: &Dump, group: Group) -> Histogram {
         group,
         rows: FxHashMap::default(),
     };
-    let mut sizes = Sizes::new(layout, contents.format.is_android(), &census.shapes);
+    let mut sizes = Sizes::new(layout, contents.format.is_android(), &census.shapes)
+        .of_vm(&contents.names)
+        .measured(census.measured_sizes());
     let mut without_class = 0;
     for (class, count) in census.classes() {
         let instances = match sizes.instance(class) {

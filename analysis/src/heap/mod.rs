@@ -6,6 +6,7 @@
 
 mod census;
 mod class_shape;
+mod distances;
 mod histogram;
 mod largest;
 mod layout;
@@ -16,6 +17,7 @@ mod thread_facts;
 
 pub use census::{ArrayCount, Census, ClassCount, HeapCount, RootCounts};
 pub use class_shape::ClassShape;
+pub(crate) use distances::{Distances, LOOKED_AT};
 pub use histogram::{Group, Histogram, Row, Totals, histogram, layout};
 pub use largest::{Large, LargeKind, Largest, PREVIEW};
 pub use layout::{Layout, LayoutSource, Sizes};

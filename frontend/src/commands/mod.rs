@@ -23,6 +23,7 @@ mod run;
 mod samples;
 mod sites;
 mod strings;
+mod strip;
 mod summary;
 mod threads;
 mod top;
@@ -90,6 +91,8 @@ pub enum Command {
     References(object::References),
     /// Turn a profile into a flame graph or a file for another tool.
     Convert(convert::Convert),
+    /// Copy a heap dump without what its objects hold, so that it can be given away.
+    Strip(strip::Strip),
     /// Show what has changed from one file to another.
     Diff(diff::Diff),
     /// Read a whole file and report every place that is damaged.
@@ -138,6 +141,7 @@ impl Command {
             Self::Referrers(command) => command.execute(),
             Self::References(command) => command.execute(),
             Self::Convert(command) => command.execute(),
+            Self::Strip(command) => command.execute(),
             Self::Diff(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Records(command) => command.execute(),

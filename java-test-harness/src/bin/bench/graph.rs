@@ -11,18 +11,14 @@ use java_test_harness::{Jdk, Run};
 
 use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, median};
+use super::listener::front_end;
 
 /// Objects that the program makes; about 780 MB of dump.
 const OBJECTS: &str = "15700000";
 
 /// A report on a large dump, with and without an index.
 pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
-    let command = std::env::current_exe()?.with_file_name("hprof-rs");
-    ensure!(
-        command.exists(),
-        "{} is not there: cargo build --release -p hprof-rs",
-        command.display()
-    );
+    let command = front_end()?;
     let run = Run::new(Jdk::compiler())
         .jvm_arg("-Xmx6g")
         .class("OrderHeap")
