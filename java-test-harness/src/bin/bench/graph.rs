@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, median};
+use super::listener::front_end;
 use super::made_dump::MadeDump;
 
 /// 780 MB of dump, 13 million objects.
@@ -67,12 +68,7 @@ fn measure_all(
     rounds: usize,
     figures: &mut Figures,
 ) -> Result<()> {
-    let command = std::env::current_exe()?.with_file_name("hprof-rs");
-    ensure!(
-        command.exists(),
-        "{} is not there: cargo build --release -p hprof-rs",
-        command.display()
-    );
+    let command = front_end()?;
     if !dump.exists() {
         made.write(dump)?;
     }

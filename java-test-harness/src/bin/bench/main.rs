@@ -1,12 +1,15 @@
 //! Measures what profiling costs, how true the profiles are, and whether the agent survives.
 
+mod attach;
 mod calls;
 mod cost;
 mod figures;
 mod graph;
 mod heap;
+mod listener;
 mod locks;
 mod made_dump;
+mod net;
 mod read;
 mod soak;
 mod truth;
@@ -22,7 +25,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 12] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 16] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -73,6 +76,26 @@ const BENCHMARKS: [(&str, &str, Benchmark); 12] = [
         "graph",
         "a report on a dump of 13 million objects, and its index",
         graph::graph,
+    ),
+    (
+        "netdump",
+        "heap dumps of 13 million objects, to a listener and to a file",
+        net::net_dumps,
+    ),
+    (
+        "agents",
+        "50 JVMs on one listener: streams, memory",
+        net::agents,
+    ),
+    (
+        "peers",
+        "speed of a program whose front-end misbehaves",
+        net::peers,
+    ),
+    (
+        "attach",
+        "200 times attached to 20,000 classes: pauses, what stays behind",
+        attach::attach,
     ),
     (
         "soak",
