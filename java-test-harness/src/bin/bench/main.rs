@@ -8,11 +8,13 @@ mod graph;
 mod heap;
 mod listener;
 mod locks;
+mod made_dump;
 mod net;
 mod read;
 mod soak;
 mod truth;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
@@ -126,6 +128,9 @@ struct Arguments {
     /// Minutes per kind of stress and JDK
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
+    /// A folder for the dumps of graph, which stay there for the next time
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
 }
 
 impl Arguments {
