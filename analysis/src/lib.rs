@@ -17,6 +17,7 @@ pub mod graph;
 pub mod heap;
 pub mod input;
 pub mod leaks;
+pub mod mapping;
 pub mod names;
 pub mod paths;
 pub mod retained;

@@ -272,6 +272,11 @@ impl Classes {
         }
     }
 
+    /// Changes classes, such as their names and those of their fields.
+    pub(crate) fn change(&mut self, change: impl FnMut(&mut Class)) {
+        self.list.iter_mut().for_each(change);
+    }
+
     /// All classes.
     pub fn list(&self) -> &[Class] {
         &self.list

@@ -16,6 +16,7 @@ mod object;
 mod options;
 mod paths;
 mod ps;
+mod query;
 mod records;
 mod report;
 mod retained;
@@ -89,6 +90,8 @@ pub enum Command {
     Referrers(object::Referrers),
     /// Show what an object refers to.
     References(object::References),
+    /// Ask a heap dump in SQL: tables of objects, classes, references, roots, threads.
+    Query(query::Query),
     /// Turn a profile into a flame graph or a file for another tool.
     Convert(convert::Convert),
     /// Copy a heap dump without what its objects hold, so that it can be given away.
@@ -140,6 +143,7 @@ impl Command {
             Self::Object(command) => command.execute(),
             Self::Referrers(command) => command.execute(),
             Self::References(command) => command.execute(),
+            Self::Query(command) => command.execute(),
             Self::Convert(command) => command.execute(),
             Self::Strip(command) => command.execute(),
             Self::Diff(command) => command.execute(),
