@@ -194,7 +194,7 @@ Each record and sub-record is written byte by byte from its description, apart f
 with each type of value. It is read back in three ways, and all fields are compared in their order: in memory (`Reader`),
 as a stream that comes in pieces of 1, 13 and 4,096 bytes (`StreamReader`), and by its place alone, as indexes do
 (`Reader::seek`, `SubRecords::starting_at`). \u{2713} means that all of this came out right, by width of identifiers and by
-mode. Real files are those of `format/tests/data`, or of the hprof-slurp project (`hprof-64.bin`, `hprof-android.bin`);
+mode. Real files are those of `format/tests/data`, or of the hprof-slurp project (`hprof-android.bin`);
 their records are counted by a program of their own (`format/tests/oracle`) and compared with those that the reader
 finds.
 

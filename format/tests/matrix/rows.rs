@@ -115,11 +115,11 @@ pub const RECORDS: [Row; 14] = [
     row(
         0x1c,
         "HEAP DUMP SEGMENT",
-        "hprof-64.bin",
+        "hprof-android.bin",
         HOTSPOT,
         Maker::sub_record,
     ),
-    row(0x2c, "HEAP DUMP END", "hprof-64.bin", HOTSPOT, |_| {}),
+    row(0x2c, "HEAP DUMP END", "hprof-android.bin", HOTSPOT, |_| {}),
 ];
 
 fn of_object(m: &mut Maker) {
@@ -150,13 +150,7 @@ pub const SUB_RECORDS: [Row; 22] = [
     }),
     row(0x02, "ROOT JNI LOCAL", "hprof-32.bin", MANUAL, with_frame),
     row(0x03, "ROOT JAVA FRAME", "hprof-32.bin", MANUAL, with_frame),
-    row(
-        0x04,
-        "ROOT NATIVE STACK",
-        "hprof-android.bin",
-        MANUAL,
-        with_thread,
-    ),
+    row(0x04, "ROOT NATIVE STACK", "", MANUAL, with_thread),
     row(0x05, "ROOT STICKY CLASS", "hprof-32.bin", MANUAL, of_object),
     row(
         0x06,
@@ -177,16 +171,10 @@ pub const SUB_RECORDS: [Row; 22] = [
         ART,
         of_object,
     ),
-    row(0x8a, "ROOT FINALIZING", "", ART, of_object),
+    row(0x8a, "ROOT FINALIZING", "hprof-android.bin", ART, of_object),
     row(0x8b, "ROOT DEBUGGER", "hprof-android.bin", ART, of_object),
     row(0x8c, "ROOT REFERENCE CLEANUP", "", ART, of_object),
-    row(
-        0x8d,
-        "ROOT VM INTERNAL",
-        "hprof-android.bin",
-        ART,
-        of_object,
-    ),
+    row(0x8d, "ROOT VM INTERNAL", "", ART, of_object),
     row(0x8e, "ROOT JNI MONITOR", "", ART, with_frame),
     row(0x90, "UNREACHABLE", "", ART, of_object),
     row(0xfe, "HEAP DUMP INFO", "hprof-android.bin", ART, |m| {
