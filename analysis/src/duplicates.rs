@@ -1,14 +1,18 @@
 //! Arrays of primitives with equal contents, such as those of equal strings.
 
 use std::hash::Hasher;
+use std::io;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use hprof_format::binary::{BasicType, SubRecord};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHasher;
 use serde::Serialize;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::graph::{Array, Store};
 use crate::snapshot::{Snapshot, Value};
 
 /// Arrays with equal contents.
@@ -47,117 +51,231 @@ pub struct Duplicates {
     pub groups: Vec<Duplicate>,
 }
 
-/// Arrays of one content.
-#[derive(Clone, Copy)]
-struct Sum {
-    count: u32,
-    first: u64,
-}
-
-/// What one thread finds.
-#[derive(Default)]
-struct Part {
-    sums: FxHashMap<u64, Sum>,
-    strings: u64,
+/// An array, by its content.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+struct Entry {
+    hash: u64,
+    object: u64,
 }
 
 /// Characters of a text that are kept.
 const PREVIEW: usize = 200;
 /// Runs of sub-records in one task.
 const TASK: usize = 64;
+/// Equal contents have the same highest bits of their hash, by which arrays are put in so many
+/// parts. A part is sorted in memory; the others may lie in a file.
+const PARTS: usize = 64;
+/// Entries that go to a part at once.
+const RUN: usize = 1 << 13;
+
+/// Entries of a part, in runs of which so many are in use.
+type Runs = Vec<(Array<Entry>, usize)>;
+
+/// All parts, filled by several threads.
+struct Parts<'a> {
+    store: &'a Store,
+    runs: Vec<Mutex<Runs>>,
+    error: Mutex<Option<io::Error>>,
+}
+
+/// Groups of equal arrays: what they waste, how many there are, the first of them.
+type Group = (u64, u64, u64);
 
 /// Finds live arrays with equal contents, the `most` groups that waste most.
-pub fn duplicates(snapshot: &Snapshot, most: usize) -> Duplicates {
+///
+/// # Errors
+/// If there is no room for what is known of each array.
+pub fn duplicates(snapshot: &Snapshot, most: usize) -> io::Result<Duplicates> {
     let graph = snapshot.graph();
     let words = graph.len().div_ceil(64);
     let in_strings: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut part = Part::default();
-        let blocks = graph.blocks();
-        loop {
-            let first = TASK * next.fetch_add(1, Ordering::Relaxed);
-            let Some(task) = blocks.get(first..(first + TASK).min(blocks.len())) else {
-                break;
-            };
-            if task.is_empty() {
-                break;
-            }
+    let parts = Parts {
+        store: snapshot.store(),
+        runs: (0..PARTS).map(|_| Mutex::default()).collect(),
+        error: Mutex::default(),
+    };
+    let blocks = graph.blocks();
+    let strings = on_threads(blocks.len().div_ceil(TASK), |take| {
+        let mut walk = Walk::new(snapshot, &in_strings, &parts);
+        while let Some(task) = take() {
+            let first = TASK * task;
+            let task = &blocks[first..(first + TASK).min(blocks.len())];
             for block in task {
                 for sub_record in graph.sub_records(snapshot.file(), block).flatten() {
-                    part.see(snapshot, &sub_record, &in_strings);
+                    walk.see(&sub_record);
                 }
             }
             if let [first, .., last] = task {
                 snapshot.forget(first.offset, last.offset + last.bytes);
             }
         }
-        part
-    };
-    let mut all = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
-            .collect();
-        let mut all = work();
-        for other in others {
-            match other.join() {
-                Ok(part) => all.merge(part),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        all
+        walk.finish()
     });
+    let error = parts.error.into_inner();
+    if let Some(error) = error.unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
     let is_string = |object: u64| {
         let word = in_strings[object as usize / 64].load(Ordering::Relaxed);
         word >> (object % 64) & 1 != 0
     };
+    let runs = &parts.runs;
+    let sums = on_threads(PARTS, |take| {
+        let (mut sum, mut groups) = (Duplicates::default(), Vec::new());
+        while let Some(part) = take() {
+            let runs = std::mem::take(&mut *lock(&runs[part]));
+            count(snapshot, runs, &is_string, most, &mut sum, &mut groups);
+        }
+        (sum, groups)
+    });
     let mut found = Duplicates {
-        strings: all.strings,
+        strings: strings.into_iter().sum(),
         ..Duplicates::default()
     };
     let mut groups = Vec::new();
-    for (_, sum) in all.sums.drain() {
-        let bytes = graph.size(sum.first as usize);
-        let count = u64::from(sum.count);
-        found.arrays += count;
-        found.bytes += count * bytes;
-        if count > 1 {
-            let wasted = (count - 1) * bytes;
-            found.wasted_bytes += wasted;
-            if is_string(sum.first) {
-                found.wasted_in_strings += wasted;
-            }
-            groups.push((wasted, sum));
-        }
+    for (sum, more) in sums {
+        found.arrays += sum.arrays;
+        found.bytes += sum.bytes;
+        found.wasted_bytes += sum.wasted_bytes;
+        found.wasted_in_strings += sum.wasted_in_strings;
+        groups.extend(more);
     }
-    groups.sort_unstable_by_key(|&(wasted, sum)| (std::cmp::Reverse(wasted), sum.first));
-    groups.truncate(most);
+    keep_largest(&mut groups, most);
     found.groups = groups
         .into_iter()
-        .map(|(wasted_bytes, sum)| {
-            let object = sum.first as usize;
+        .map(|(wasted_bytes, count, first)| {
+            let object = first as usize;
             let (element, preview) = preview(snapshot, object);
             Duplicate {
-                count: u64::from(sum.count),
+                count,
                 bytes: graph.size(object),
                 wasted_bytes,
                 object,
                 element,
-                is_string: is_string(sum.first),
+                is_string: is_string(first),
                 preview,
             }
         })
         .collect();
-    found
+    Ok(found)
 }
 
-impl Part {
-    fn see(&mut self, snapshot: &Snapshot, sub_record: &SubRecord<'_>, in_strings: &[AtomicU64]) {
-        let graph = snapshot.graph();
+/// Sorts a part and sums up arrays with equal contents.
+fn count(
+    snapshot: &Snapshot,
+    runs: Runs,
+    is_string: &dyn Fn(u64) -> bool,
+    most: usize,
+    sum: &mut Duplicates,
+    groups: &mut Vec<Group>,
+) {
+    let mut entries = Vec::with_capacity(runs.iter().map(|run| run.1).sum());
+    for (run, used) in runs {
+        entries.extend_from_slice(&run[..used]);
+    }
+    entries.sort_unstable();
+    for equal in entries.chunk_by(|a, b| a.hash == b.hash) {
+        let (count, first) = (equal.len() as u64, equal[0].object);
+        let bytes = snapshot.graph().size(first as usize);
+        sum.arrays += count;
+        sum.bytes += count * bytes;
+        if count > 1 {
+            let wasted = (count - 1) * bytes;
+            sum.wasted_bytes += wasted;
+            if is_string(first) {
+                sum.wasted_in_strings += wasted;
+            }
+            groups.push((wasted, count, first));
+            if groups.len() > most.saturating_mul(2).saturating_add(1000) {
+                keep_largest(groups, most);
+            }
+        }
+    }
+}
+
+fn keep_largest(groups: &mut Vec<Group>, most: usize) {
+    groups.sort_unstable_by_key(|&(wasted, _, first)| (std::cmp::Reverse(wasted), first));
+    groups.truncate(most);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `work` on each thread; its argument gives the next task until there is none.
+fn on_threads<P: Send>(
+    tasks: usize,
+    work: impl Fn(&dyn Fn() -> Option<usize>) -> P + Sync,
+) -> Vec<P> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let task = next.fetch_add(1, Ordering::Relaxed);
+        (task < tasks).then_some(task)
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map_while(|_| {
+                let builder = thread::Builder::new();
+                builder.spawn_scoped(scope, || work(&take)).ok()
+            })
+            .collect();
+        let mut all = vec![work(&take)];
+        for other in others {
+            match other.join() {
+                Ok(part) => all.push(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
+    })
+}
+
+impl Parts<'_> {
+    /// Takes the entries of a part over.
+    fn add(&self, part: usize, entries: &mut Vec<Entry>) {
+        match self.store.zeros::<Entry>(entries.len()) {
+            Ok(mut run) => {
+                run.copy_from_slice(entries);
+                lock(&self.runs[part]).push((run, entries.len()));
+            }
+            Err(error) => *lock(&self.error) = Some(error),
+        }
+        entries.clear();
+    }
+}
+
+/// A thread's way through the dump.
+struct Walk<'a, 's> {
+    snapshot: &'a Snapshot,
+    in_strings: &'a [AtomicU64],
+    parts: &'a Parts<'s>,
+    entries: Vec<Vec<Entry>>,
+    string_classes: Vec<bool>,
+    strings: u64,
+}
+
+impl<'a, 's> Walk<'a, 's> {
+    fn new(snapshot: &'a Snapshot, in_strings: &'a [AtomicU64], parts: &'a Parts<'s>) -> Self {
+        let classes = snapshot.graph().classes().list().iter();
+        Self {
+            snapshot,
+            in_strings,
+            parts,
+            entries: vec![Vec::new(); PARTS],
+            string_classes: classes.map(|c| c.name == "java.lang.String").collect(),
+            strings: 0,
+        }
+    }
+
+    fn see(&mut self, sub_record: &SubRecord<'_>) {
+        let graph = self.snapshot.graph();
         let live = |id: u64| {
             let object = graph.number(id)?;
-            snapshot.dominators().place(object).map(|_| object)
+            self.snapshot.dominators().place(object).map(|_| object)
         };
         match *sub_record {
             SubRecord::PrimitiveArray {
@@ -172,12 +290,16 @@ impl Part {
                 let mut hasher = FxHasher::default();
                 hasher.write_u8(element.code());
                 hasher.write(values);
-                let sum = self.sums.entry(hasher.finish()).or_insert(Sum {
-                    count: 0,
-                    first: object as u64,
+                let hash = hasher.finish();
+                let part = (hash >> 58) as usize;
+                let entries = &mut self.entries[part];
+                entries.push(Entry {
+                    hash,
+                    object: object as u64,
                 });
-                sum.count = sum.count.saturating_add(1);
-                sum.first = sum.first.min(object as u64);
+                if entries.len() == RUN {
+                    self.parts.add(part, entries);
+                }
             }
             SubRecord::Instance {
                 object,
@@ -188,28 +310,27 @@ impl Part {
                 let Some(class) = graph.classes().by_id(class.get()) else {
                     return;
                 };
-                if graph.classes().get(class).name != "java.lang.String" {
-                    return;
-                }
-                if live(object.get()).is_none() {
+                if !self.string_classes[class as usize] || live(object.get()).is_none() {
                     return;
                 }
                 self.strings += 1;
-                if let Some(Value::Object(array)) = snapshot.field_of(class, values, "value") {
-                    in_strings[array / 64].fetch_or(1 << (array % 64), Ordering::Relaxed);
+                let value = self.snapshot.field_of(class, values, "value");
+                if let Some(Value::Object(array)) = value {
+                    self.in_strings[array / 64].fetch_or(1 << (array % 64), Ordering::Relaxed);
                 }
             }
             _ => {}
         }
     }
 
-    fn merge(&mut self, other: Self) {
-        self.strings += other.strings;
-        for (hash, more) in other.sums {
-            let sum = self.sums.entry(hash).or_insert(Sum { count: 0, ..more });
-            sum.count = sum.count.saturating_add(more.count);
-            sum.first = sum.first.min(more.first);
+    /// Hands over what is left; the number of strings.
+    fn finish(mut self) -> u64 {
+        for (part, entries) in self.entries.iter_mut().enumerate() {
+            if !entries.is_empty() {
+                self.parts.add(part, entries);
+            }
         }
+        self.strings
     }
 }
 

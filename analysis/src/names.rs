@@ -42,6 +42,27 @@ impl Names {
         self.strings.get(&id).map(|bytes| mutf8::decode(bytes))
     }
 
+    /// True if a string is this one, which must be ASCII.
+    pub fn string_is(&self, id: StringId, wanted: &str) -> bool {
+        self.strings
+            .get(&id)
+            .is_some_and(|bytes| **bytes == *wanted.as_bytes())
+    }
+
+    /// True if a class has this name, ASCII and in the form of class files (`java/lang/Class`) or
+    /// of Java source.
+    pub fn class_is(&self, class: ObjectId, wanted: &str) -> bool {
+        let name = self.classes.get(&class);
+        let name = name.and_then(|name| self.strings.get(name));
+        name.is_some_and(|name| {
+            name.len() == wanted.len()
+                && name
+                    .iter()
+                    .zip(wanted.bytes())
+                    .all(|(&found, wanted)| found == wanted || (found == b'.' && wanted == b'/'))
+        })
+    }
+
     /// The name of a class as Java source has it.
     pub fn class(&self, class: ObjectId) -> Option<String> {
         let name = self.string(*self.classes.get(&class)?)?;

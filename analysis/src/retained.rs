@@ -39,37 +39,73 @@ pub struct RetainedRow {
 
 /// All live objects, summed up. Objects under another one of the same row count no second time.
 pub fn retained_by(snapshot: &Snapshot, by: RetainedBy) -> Vec<RetainedRow> {
-    if by == RetainedBy::Thread {
-        return threads(snapshot);
-    }
+    let [rows] = retained_by_each(snapshot, [by]);
+    rows
+}
+
+/// The same in several ways, by one walk over all objects.
+pub fn retained_by_each<const N: usize>(
+    snapshot: &Snapshot,
+    by: [RetainedBy; N],
+) -> [Vec<RetainedRow>; N] {
     let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
-    let (names, group_of) = groups(snapshot, by);
-    let mut rows: Vec<RetainedRow> = names
-        .into_iter()
-        .map(|name| RetainedRow {
+    let mut tables = by.map(|by| Table::new(snapshot, by));
+    for place in 0..dominators.len() {
+        let object = dominators.object(place);
+        let class = graph.class_of(object) as usize;
+        let end = dominators.end(place);
+        for table in &mut tables {
+            let Some(&group) = table.group_of.get(class) else {
+                continue;
+            };
+            let (row, covered) = &mut table.rows[group as usize];
+            row.objects += 1;
+            row.shallow_bytes += dominators.bytes(place, place + 1);
+            if place >= *covered {
+                row.retained_bytes += dominators.bytes(place, end);
+                *covered = end;
+            }
+        }
+    }
+    tables.map(|table| match table.by {
+        RetainedBy::Thread => threads(snapshot),
+        _ => {
+            let mut rows: Vec<RetainedRow> = table.rows.into_iter().map(|row| row.0).collect();
+            rows.retain(|row| row.objects > 0);
+            sort(&mut rows);
+            rows
+        }
+    })
+}
+
+/// The rows that are being summed up.
+struct Table {
+    by: RetainedBy,
+    /// The rows, each with the place behind what its last topmost object keeps alive: places come
+    /// in the order of the tree, so an object before that lies under it.
+    rows: Vec<(RetainedRow, usize)>,
+    /// By class the row.
+    group_of: Vec<u32>,
+}
+
+impl Table {
+    fn new(snapshot: &Snapshot, by: RetainedBy) -> Self {
+        let (names, group_of) = match by {
+            RetainedBy::Thread => (Vec::new(), Vec::new()),
+            _ => groups(snapshot, by),
+        };
+        let row = |name| RetainedRow {
             name,
             objects: 0,
             shallow_bytes: 0,
             retained_bytes: 0,
-        })
-        .collect();
-    // For each row the place behind what the last topmost object of it keeps alive: places come
-    // in the order of the tree, so an object before that lies under it.
-    let mut covered = vec![0usize; rows.len()];
-    for place in 0..dominators.len() {
-        let object = dominators.object(place);
-        let group = group_of[graph.class_of(object) as usize] as usize;
-        let row = &mut rows[group];
-        row.objects += 1;
-        row.shallow_bytes += graph.size(object);
-        if place >= covered[group] {
-            row.retained_bytes += dominators.retained(place);
-            covered[group] = dominators.end(place);
+        };
+        Self {
+            by,
+            rows: names.into_iter().map(|name| (row(name), 0)).collect(),
+            group_of,
         }
     }
-    rows.retain(|row| row.objects > 0);
-    sort(&mut rows);
-    rows
 }
 
 fn sort(rows: &mut [RetainedRow]) {

@@ -193,6 +193,31 @@ fn an_index_of_another_dump_or_a_damaged_one_is_not_used() {
 }
 
 #[test]
+fn an_index_with_a_flipped_bit_anywhere_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let dump = folder.path().join("heap.hprof");
+    fs::copy(data("hprof-32.bin"), &dump).unwrap();
+    let options = OpenOptions {
+        index: IndexPlace::Folder(folder.path().to_owned()),
+        ..OpenOptions::default()
+    };
+    let expected = open(&dump, &options).dominators().live_bytes();
+    let index = folder.path().join("heap.hprof.hprof-rs-index");
+    let bytes = fs::read(&index).unwrap();
+    // What is in the prelude behind the checksum means nothing.
+    let places = (0..40).filter(|at| !(12..16).contains(at));
+    for place in places.chain((64..bytes.len()).step_by(bytes.len() / 150)) {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 1 << (place % 8);
+        fs::write(&index, damaged).unwrap();
+        let snapshot = open(&dump, &options);
+        assert!(matches!(snapshot.index(), IndexState::Written), "{place}");
+        assert_eq!(snapshot.dominators().live_bytes(), expected);
+    }
+    assert!(matches!(open(&dump, &options).index(), IndexState::Used));
+}
+
+#[test]
 fn weak_references_keep_alive_only_if_asked() {
     // What the JDK's agent wrote has no weak references: it did not know when they were made.
     let with_references = |path: &std::path::PathBuf| !path.ends_with("heap-dump-b.hprof");

@@ -16,6 +16,7 @@ mod jvm;
 mod launch;
 mod listen;
 mod open;
+mod query;
 mod render;
 mod report;
 mod snapshot;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::graph::{Follow, ReferenceKind};
+use hprof_analysis::mapping::Mapping;
 use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -46,6 +47,10 @@ pub struct Look {
     #[arg(long, value_name = "CLASS.FIELD")]
     pub without_field: Vec<String>,
 
+    /// The mapping file of R8 or ProGuard that belongs to the program, for its original names.
+    #[arg(long, value_name = "FILE")]
+    pub mapping: Option<PathBuf>,
+
     /// Keep the memory of this process below a limit, such as `1500M` or `4G`, by working in files.
     #[arg(long, value_name = "LIMIT", value_parser = parse_bytes)]
     pub memory: Option<u64>,
@@ -66,6 +71,7 @@ impl Default for Look {
             dump: DumpArgument { dump: None },
             follow: vec![Kind::Soft],
             without_field: Vec::new(),
+            mapping: None,
             memory: None,
             index: None,
             no_index: false,
@@ -160,12 +166,33 @@ pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
         },
         ..OpenOptions::default()
     };
-    let snapshot = Snapshot::open(path, &options).with_context(|| path.display().to_string())?;
+    let mapping = match &look.mapping {
+        Some(file) => Some(mapping(file)?),
+        None => None,
+    };
+    let mut snapshot =
+        Snapshot::open(path, &options).with_context(|| path.display().to_string())?;
+    if let Some(mapping) = &mapping {
+        snapshot.rename(mapping);
+    }
     if let Ok(bar) = bar.into_inner() {
         bar.end();
     }
     warn(&snapshot, look);
     Ok(snapshot)
+}
+
+fn mapping(path: &Path) -> anyhow::Result<Mapping> {
+    let text = std::fs::read(path).with_context(|| format!("--mapping {}", path.display()))?;
+    let mapping = Mapping::parse(&String::from_utf8_lossy(&text));
+    if mapping.is_empty() {
+        bail!(
+            "--mapping {}: no line of it reads `original.Class -> short.Name:`, as in a mapping.txt \
+             of R8 or ProGuard",
+            path.display()
+        );
+    }
+    Ok(mapping)
 }
 
 /// Beside the dump there is likely to be room for files as large; elsewhere if that is read only.

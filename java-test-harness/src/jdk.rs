@@ -133,7 +133,8 @@ fn homes() -> Vec<PathBuf> {
     homes
 }
 
-fn cache_folder() -> PathBuf {
+/// The folder that keeps what is fetched or made once: the JDKs, and files to measure with.
+pub fn cache_folder() -> PathBuf {
     let under = |name: &str, rest: &str| env::var_os(name).map(|dir| PathBuf::from(dir).join(rest));
     under("HPROF_RS_CACHE", "")
         .or_else(|| under("XDG_CACHE_HOME", "hprof-rs"))

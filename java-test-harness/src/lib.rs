@@ -49,10 +49,10 @@ pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, Bi
 pub use collector::Collector;
 pub use compile::{classes, classes_compiled_with, java_sources};
 pub use front_end::{FrontEnd, Peer};
-pub use jdk::Jdk;
+pub use jdk::{Jdk, cache_folder};
 pub use matrix::{each_collector, each_jdk, each_jdk_since};
 pub use outcome::{Outcome, Usage};
-pub use process::Signal;
+pub use process::{Signal, measure};
 pub use run::{Run, Running};
 pub use stress::Stress;
 pub use text_heap::{TextClass, TextHeap, TextObject};

@@ -1,6 +1,6 @@
 //! A child process in its own process group, with its output captured as it comes.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
@@ -206,12 +206,18 @@ fn reap(pid: libc::pid_t, started: Instant, ended: &Ended) {
     }
     let wall = started.elapsed();
     let mut end = ended.0.lock().unwrap();
+    *end = Some(wait(pid, wall));
+    ended.1.notify_all();
+}
+
+/// Waits for the end of a child that nobody else waits for, and says how it ended.
+fn wait(pid: libc::pid_t, wall: Duration) -> End {
     let mut status = 0;
     // SAFETY: rusage is plain data for which zeroes are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both places are valid to write to; the child has ended, so this does not block.
+    // SAFETY: both places are valid to write to.
     unsafe { libc::wait4(pid, &mut status, 0, &mut usage) };
-    *end = Some(End {
+    End {
         status: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
         usage: Usage {
@@ -221,8 +227,26 @@ fn reap(pid: libc::pid_t, started: Instant, ended: &Ended) {
             max_resident: usage.ru_maxrss as u64 * 1024,
         },
         wall,
-    });
-    ended.1.notify_all();
+    }
+}
+
+/// Runs a command whose output nobody wants, and says what it used, and how long it took.
+///
+/// # Errors
+///
+/// If it does not start, or ends in failure.
+pub fn measure(command: &mut Command) -> io::Result<(Usage, Duration)> {
+    let started = Instant::now();
+    let child = command.stdout(Stdio::null()).spawn()?;
+    let mut end = wait(child.id() as libc::pid_t, Duration::ZERO);
+    end.wall = started.elapsed();
+    match end.status {
+        Some(0) => Ok((end.usage, end.wall)),
+        _ => Err(io::Error::other(format!(
+            "status {:?}, signal {:?}",
+            end.status, end.signal
+        ))),
+    }
 }
 
 fn duration(time: libc::timeval) -> Duration {

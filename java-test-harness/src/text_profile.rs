@@ -486,8 +486,14 @@ impl Reader {
             self.state = State::MonitorDump;
         } else if let Some(wait) = parse_wait(line) {
             profile.waits.push(wait);
-        } else if line.starts_with("SITES BEGIN (ordered by live bytes) ") {
-            profile.site_tables.push(SiteTable::default());
+        } else if let Some(rest) = line.strip_prefix("SITES BEGIN (ordered by ") {
+            let is_allocated = rest.starts_with("allocated bytes) ");
+            let known = is_allocated || rest.starts_with("live bytes) ");
+            known.then_some(()).ok_or("unknown order")?;
+            profile.site_tables.push(SiteTable {
+                by_allocated: is_allocated,
+                rows: Vec::new(),
+            });
             self.state = State::SitesHead(0);
         } else if let Some(comment) = line.strip_prefix('#') {
             // Some readers take every line up to the table for a frame of the last trace. Traces that a

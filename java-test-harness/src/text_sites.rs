@@ -3,6 +3,8 @@
 /// A SITES table.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct SiteTable {
+    /// Ordered by the bytes ever allocated, and not by those alive.
+    pub by_allocated: bool,
     /// Rows, in order.
     pub rows: Vec<SiteRow>,
 }
@@ -56,10 +58,14 @@ pub(crate) fn parse_row(line: &str) -> Option<SiteRow> {
 pub(crate) fn check(table: &SiteTable, exact: bool) -> Result<(), String> {
     let (mut rank, mut before, mut percent) = (0, u64::MAX, 0.0);
     for row in &table.rows {
+        let order = match table.by_allocated {
+            true => row.allocated_bytes,
+            false => row.live_bytes,
+        };
         rank += 1;
         percent += row.self_percent;
         let right = row.rank == rank
-            && row.live_bytes <= before
+            && order <= before
             && (row.accumulated_percent - percent).abs() < 0.0051 * f64::from(rank + 1)
             && row.accumulated_percent < 100.0051
             && (!exact || row.live_objects <= row.allocated_objects)
@@ -67,7 +73,7 @@ pub(crate) fn check(table: &SiteTable, exact: bool) -> Result<(), String> {
         right
             .then_some(())
             .ok_or_else(|| format!("row {row:?} does not follow from the figures"))?;
-        before = row.live_bytes;
+        before = order;
     }
     Ok(())
 }

@@ -230,3 +230,42 @@ fn heap_modes_can_begin_late() {
         assert!(!profile.sites().rows.is_empty());
     });
 }
+
+#[test]
+fn contention_is_recorded_from_a_late_start_to_the_detaching() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).class("TwoAtALock").start();
+        running.wait_for_line("running");
+        attach(&running, "monitor=y,file=locks.txt,depth=6");
+        let reply = ask(&running, "status");
+        assert_eq!(value(&reply, "modes"), "monitor=y", "{reply}");
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let reply = ask(&running, "detach");
+        assert!(reply.starts_with("ok\n"), "{reply}");
+        running.wait_until("the end of the agent's threads", |running| {
+            traces_of(running).0.is_empty()
+        });
+        attach(&running, "");
+        let reply = ask(&running, "start monitor=y");
+        assert!(reply.contains("can be once only"), "{reply}");
+        // The hooks are gone, and the program goes on.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        assert!(outcome.stdout.ends_with("ended\n"));
+        let profile = outcome.text_profile("locks.txt");
+        for (class, method) in [
+            ("java.lang.Object", "TwoAtALock.monitor"),
+            (
+                "java.util.concurrent.locks.ReentrantLock",
+                "TwoAtALock.lock",
+            ),
+        ] {
+            let (count, millis) =
+                profile.contended(|row, trace| row.method == class && trace.has(method));
+            assert!(count >= 5 && millis > 0.0, "{class}: {count}, {millis} ms");
+        }
+        assert_eq!(profile.monitor_dumps.len(), 1);
+        assert_eq!(profile.counter("internal_errors"), 0);
+    });
+}

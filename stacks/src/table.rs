@@ -70,6 +70,12 @@ pub struct Stacks {
 }
 
 impl Stacks {
+    /// Changes frames, such as their names. Those that are equal afterwards stay apart.
+    pub fn change_frames(&mut self, change: impl FnMut(&mut Frame)) {
+        self.frames.iter_mut().for_each(change);
+        self.index.clear();
+    }
+
     /// Adds a frame, or finds it.
     pub fn intern(&mut self, frame: Frame) -> FrameIndex {
         let Self { frames, index, .. } = self;

@@ -28,7 +28,7 @@ pub use usage::{LockUsage, Usage, UsedBy};
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hprof_native_headers as raw;
@@ -89,6 +89,8 @@ pub struct Monitors {
     fields: OnceLock<Fields>,
     owned_monitors: bool,
     logged: AtomicU32,
+    /// The run is over, while the VM goes on.
+    ended: AtomicBool,
     lost: Lost,
 }
 
@@ -101,6 +103,15 @@ struct Lost {
 }
 
 static INSTANCE: OnceLock<Monitors> = OnceLock::new();
+
+/// The events of the mode; all but the first are of monitors.
+const EVENTS: [raw::jvmtiEvent; 5] = [
+    raw::JVMTI_EVENT_THREAD_END,
+    raw::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
+    raw::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
+    raw::JVMTI_EVENT_MONITOR_WAIT,
+    raw::JVMTI_EVENT_MONITOR_WAITED,
+];
 
 /// Frames of locks and hooks at most, which traces do not show.
 pub const INNER_FRAMES: usize = 12;
@@ -157,6 +168,7 @@ impl Monitors {
             fields: OnceLock::new(),
             owned_monitors: owned_monitors && refused.can_get_owned_monitor_info() == 0,
             logged: AtomicU32::new(0),
+            ended: AtomicBool::new(false),
             lost: Lost::default(),
         };
         // Loaded once, so the cell is empty.
@@ -164,11 +176,33 @@ impl Monitors {
         INSTANCE.get().ok_or(JvmtiError::INTERNAL)
     }
 
+    /// While there is something to record.
     fn get() -> Option<&'static Self> {
-        INSTANCE.get()
+        let monitors = INSTANCE.get();
+        monitors.filter(|monitors| !monitors.ended.load(Ordering::Relaxed))
     }
 
-    /// VMInit: records from here on.
+    /// Whether this VM has had the mode before, which it can have once.
+    pub fn was_used() -> bool {
+        INSTANCE.get().is_some()
+    }
+
+    /// Records nothing any more, for good, and takes the hooks back. The environment stays: a thread
+    /// may be on its way to it.
+    pub fn retire(&self, jni: &Jni) {
+        self.ended.store(true, Ordering::Relaxed);
+        for event in EVENTS {
+            // An event that was not enabled cannot be refused.
+            let _ = self.jvmti.set_event(event, false);
+        }
+        if let Err(error) = self.end_parks(jni) {
+            report::error(&format!(
+                "hooks stay in java.util.concurrent.locks, without effect ({error})"
+            ));
+        }
+    }
+
+    /// VMInit, or later: records from here on.
     pub fn start(&'static self, jni: &Jni) {
         match Fields::find(jni) {
             Ok(fields) => {
@@ -187,16 +221,12 @@ impl Monitors {
                  java.util.concurrent are not counted ({error})"
             ));
         }
-        let mut events = vec![raw::JVMTI_EVENT_THREAD_END];
-        if self.locks.java {
-            events.extend([
-                raw::JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
-                raw::JVMTI_EVENT_MONITOR_CONTENDED_ENTERED,
-                raw::JVMTI_EVENT_MONITOR_WAIT,
-                raw::JVMTI_EVENT_MONITOR_WAITED,
-            ]);
-        }
-        for event in events {
+        let events = if self.locks.java {
+            &EVENTS[..]
+        } else {
+            &EVENTS[..1]
+        };
+        for &event in events {
             if let Err(error) = self.jvmti.set_event(event, true) {
                 report::error(&format!(
                     "cannot enable event {event}, contention is not recorded ({error})"

@@ -93,15 +93,10 @@ impl Monitors {
         if !java.registered.load(Ordering::Acquire) {
             return Err(JvmtiError::INTERNAL);
         }
-        let classes = HOOKED
-            .iter()
-            .map(|name| jni.find_class(name))
-            .collect::<Result<Vec<_>>>()?;
-        let classes: Vec<jclass> = classes.iter().map(|class| class.as_raw()).collect();
         // All four are loaded, so the hook, which every class that is loaded has to
         // pass, is needed no longer than this.
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
-        let changed = jvmti.retransform(&classes);
+        let changed = self.retransform(jni);
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
         changed?;
         if java.is_complete() {
@@ -109,6 +104,23 @@ impl Monitors {
         } else {
             Err(JvmtiError::INTERNAL)
         }
+    }
+
+    /// Gives the four classes their own code back: the VM asks nobody any more.
+    pub(super) fn end_parks(&self, jni: &Jni) -> Result<()> {
+        match self.java.get() {
+            Some(_) => self.retransform(jni),
+            None => Ok(()),
+        }
+    }
+
+    fn retransform(&self, jni: &Jni) -> Result<()> {
+        let classes = HOOKED
+            .iter()
+            .map(|name| jni.find_class(name))
+            .collect::<Result<Vec<_>>>()?;
+        let classes: Vec<jclass> = classes.iter().map(|class| class.as_raw()).collect();
+        self.jvmti.retransform(&classes)
     }
 
     /// The current thread is about to park.

@@ -255,6 +255,11 @@ fn install_monitors(
     if !settings.modes.monitor {
         return Ok(None);
     }
+    if Monitors::was_used() {
+        return Err(set_up_error(
+            "monitors were recorded in this JVM before, and can be once only",
+        ));
+    }
     let jvmti = new_environment().map_err(|code| {
         set_up_error(&format!(
             "no JVMTI environment for monitors (GetEnv: {code})"

@@ -263,11 +263,6 @@ pub fn detach() -> Reply {
     let Some(profile) = Profile::get() else {
         return Reply::default();
     };
-    if profile.monitors.is_some() {
-        return Reply::error(
-            "monitor=y stays to the end of the VM; 'reset monitor' starts new counts",
-        );
-    }
     if profile.calls.is_some() {
         return Reply::error(
             "cpu=times stays to the end of the VM: the classes are rewritten; 'reset cpu' starts \

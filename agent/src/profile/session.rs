@@ -63,13 +63,6 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
                 .to_owned(),
         );
     }
-    if settings.modes.monitor {
-        return Err(
-            "monitor=y needs to know who owns which monitor, which a VM tells only those who ask \
-             for it at its start: start the program with -agentpath:libhprof_rs.so=monitor=y"
-                .to_owned(),
-        );
-    }
     if let Some(profile) = Profile::get() {
         return add(profile, jni, &settings).map(|()| true);
     }
@@ -95,6 +88,11 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
     if new.heap_sites && !has.heap_sites {
         return Err(
             "heap=sites cannot be added to a run: detach, then begin with all modes".to_owned(),
+        );
+    }
+    if new.monitor && !has.monitor {
+        return Err(
+            "monitor=y cannot be added to a run: detach, then begin with all modes".to_owned(),
         );
     }
     if new.heap_dump && !has.heap_dump {
@@ -135,6 +133,9 @@ impl Profile {
         }
         if let Some(sites) = self.heap_sites {
             sites.end();
+        }
+        if let Some(monitors) = self.monitors {
+            monitors.retire(jni);
         }
         exit_hook::unregister(self, jni);
         self.registry.forget();

@@ -3,7 +3,8 @@
 //! A front-end can be slow, stop reading, close, or vanish. Whoever writes here waits for it, and
 //! that is the profile thread alone; the program's threads never do. One that takes not a single
 //! byte for [`STALL`] is given up, as is one whose connection breaks: the writer gets an error, and
-//! goes on elsewhere.
+//! goes on elsewhere. While the VM waits for its end, a front-end has to take [`FINAL_PACE`] in
+//! [`FINAL_STALL`], so that one that takes a byte a second does not hold the program.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -30,6 +31,15 @@ pub struct NetSink {
     endpoint: Endpoint,
     stall: Duration,
     hurry: Hurry,
+    pace: Pace,
+}
+
+/// How fast the front-end takes what is written.
+#[derive(Debug, Default)]
+struct Pace {
+    /// Time in calls of the kernel, and bytes taken in it.
+    waited: Duration,
+    moved: usize,
 }
 
 /// The reading side of a connection.
@@ -48,6 +58,8 @@ enum Stream {
 pub const STALL: Duration = Duration::from_secs(30);
 /// The same when the VM waits for its end.
 pub const FINAL_STALL: Duration = Duration::from_secs(5);
+/// Bytes that it has to take in that time.
+pub const FINAL_PACE: usize = 64 << 10;
 /// Longest wait for one address to answer.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How often a stalled writer looks at the clock.
@@ -104,6 +116,10 @@ impl Hurry {
     pub fn set(&self, on: bool) {
         self.0.store(on, Ordering::Relaxed);
     }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl NetSink {
@@ -121,6 +137,7 @@ impl NetSink {
             endpoint,
             stall: STALL,
             hurry,
+            pace: Pace::default(),
         })
     }
 
@@ -142,11 +159,21 @@ impl NetSink {
 
     /// How long nothing may move.
     fn stall(&self) -> Duration {
-        if self.hurry.0.load(Ordering::Relaxed) {
+        if self.hurry.is_set() {
             self.stall.min(FINAL_STALL)
         } else {
             self.stall
         }
+    }
+
+    /// Whether the front-end is fast enough, after it took `moved` bytes in a call of this length.
+    fn keeps_pace(&mut self, waited: Duration, moved: usize) -> bool {
+        self.pace.waited += waited;
+        self.pace.moved += moved;
+        if self.pace.moved >= FINAL_PACE {
+            self.pace = Pace::default();
+        }
+        !self.hurry.is_set() || self.pace.waited <= self.stall()
     }
 
     /// Whether the other side has all that was written.
@@ -169,12 +196,21 @@ impl NetSink {
             }
             match self.unconfirmed() {
                 0 => return Ok(()),
-                now if now < left => (left, moved) = (now, Instant::now()),
+                now if left - now >= self.step() => (left, moved) = (now, Instant::now()),
                 _ if moved.elapsed() > self.stall() => return Err(stalled()),
                 _ => {}
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// What counts as moving.
+    fn step(&self) -> i32 {
+        if self.hurry.is_set() {
+            FINAL_PACE as i32
+        } else {
+            1
         }
     }
 
@@ -239,7 +275,10 @@ impl Write for NetSink {
                 )
             };
             if let Ok(sent) = usize::try_from(sent) {
-                return Ok(sent);
+                return match self.keeps_pace(started.elapsed(), sent) {
+                    true => Ok(sent),
+                    false => Err(stalled()),
+                };
             }
             let error = io::Error::last_os_error();
             match error.kind() {
@@ -287,7 +326,7 @@ impl AsFd for Stream {
 fn stalled() -> io::Error {
     io::Error::new(
         io::ErrorKind::TimedOut,
-        "the front-end does not read any more",
+        "the front-end does not read any more, or far too slowly",
     )
 }
 
@@ -374,6 +413,21 @@ mod tests {
         let error = sink.write_all(&vec![0; 64 << 20]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(sink.confirm().is_err());
+    }
+
+    #[test]
+    fn a_peer_that_reads_a_byte_at_a_time_is_given_up_when_the_vm_waits() {
+        let (_listener, endpoint) = listen();
+        let hurry = Hurry::default();
+        let mut sink = endpoint.connect(Duration::ZERO, &hurry).unwrap();
+        let long = FINAL_STALL * 2;
+        assert!(sink.keeps_pace(long, 1), "nobody waits");
+        hurry.set(true);
+        assert!(!sink.keeps_pace(Duration::ZERO, 1));
+        assert!(sink.keeps_pace(long, FINAL_PACE));
+        let most = FINAL_STALL / 3;
+        assert!(sink.keeps_pace(most, 1) && sink.keeps_pace(most, 1));
+        assert!(!sink.keeps_pace(long, 1));
     }
 
     #[test]

@@ -113,13 +113,16 @@ pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadErr
 ///
 /// # Errors
 /// If it is no binary HPROF file. Damage is reported in [`Contents::damage`].
-pub fn read_outline(file: &[u8]) -> Result<Contents, ReadError> {
+pub fn read_outline(
+    file: &[u8],
+    forget: &(dyn Fn(std::ops::Range<usize>) + Sync),
+) -> Result<Contents, ReadError> {
     let options = ReadOptions {
         largest: 0,
         with_heap: false,
         ..ReadOptions::default()
     };
-    mapped::read(file, &options, &|_| {})
+    mapped::read(file, &options, forget)
 }
 
 fn read_text(

@@ -48,6 +48,7 @@ pub(super) fn depth_first<N: Number>(
     let mut vertex = store.filled(count + 1, N::NONE)?;
     let mut parent = store.filled(count + 1, N::of(0))?;
     let mut number = store.filled(count, N::of(0))?;
+    number.set_hot(true);
     let mut reached = 0;
     {
         let (vertex, parent, number) = (&mut *vertex, &mut *parent, &mut *number);

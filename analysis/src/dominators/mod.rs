@@ -148,8 +148,10 @@ fn build<N: Number>(
     store: &Store,
     threads: usize,
 ) -> io::Result<Tree<N>> {
+    links.set_hot(true);
     let mut search = depth_first::depth_first(links, roots, store)?;
     let predecessors = predecessors::predecessors(links, &search, store, threads)?;
+    search.number.set_hot(false);
     let parent = std::mem::take(&mut search.parent);
     let dominators = semi_nca::dominators(parent, search.reached, predecessors, store)?;
     Tree::new(search, dominators, units, store)

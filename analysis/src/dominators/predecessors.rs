@@ -3,6 +3,8 @@
 use std::io;
 use std::num::NonZero;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use zerocopy::{FromBytes, IntoBytes};
@@ -19,6 +21,11 @@ pub(super) struct Predecessors<N> {
 
 /// Numbers in one task.
 const TASK: usize = 1 << 16;
+/// References in a chunk.
+const CHUNK: usize = 1 << 20;
+
+/// References in the numbers of the search: from, to, from, to.
+type Pairs<N> = Vec<(Array<N>, usize)>;
 
 pub(super) fn predecessors<N: Number>(
     links: &Links<'_, N>,
@@ -26,15 +33,18 @@ pub(super) fn predecessors<N: Number>(
     store: &Store,
     threads: usize,
 ) -> io::Result<Predecessors<N>> {
+    // The graph is asked once, in any order; everything after that goes over what it said.
+    let pairs = pairs(links, tree, store, threads)?;
+    links.set_hot(false);
+    tree.number.set_hot(false);
     // Where the list of each number ends, then, as it is filled from the end, where it starts.
     let mut start = store.zeros::<N>(tree.reached + 2)?;
+    start.set_hot(true);
     {
         let counts = <[N::Atomic]>::mut_from_bytes(start.as_mut_bytes());
         let counts: &[N::Atomic] = counts.map_or(&[], |counts| counts);
-        each_range(tree.reached, threads, |range| {
-            edges(links, tree, range, |_, to| {
-                N::add(&counts[to], 1);
-            });
+        each_chunk(&pairs, threads, |pair| {
+            N::add(&counts[pair[1].get()], 1);
         });
     }
     let mut sum = 0usize;
@@ -46,19 +56,72 @@ pub(super) fn predecessors<N: Number>(
         *end = N::of(sum);
     }
     let mut list = store.zeros::<N>(sum)?;
+    list.set_hot(true);
     {
         let ends = <[N::Atomic]>::mut_from_bytes(start.as_mut_bytes());
         let ends: &[N::Atomic] = ends.map_or(&[], |ends| ends);
         let places = <[N::Atomic]>::mut_from_bytes(list.as_mut_bytes());
         let places: &[N::Atomic] = places.map_or(&[], |places| places);
-        each_range(tree.reached, threads, |range| {
-            edges(links, tree, range, |from, to| {
-                let place = N::take(&ends[to]);
-                N::store(&places[place], N::of(from));
-            });
+        each_chunk(&pairs, threads, |pair| {
+            let place = N::take(&ends[pair[1].get()]);
+            N::store(&places[place], pair[0]);
         });
     }
+    start.set_hot(false);
+    list.set_hot(false);
     Ok(Predecessors { start, list })
+}
+
+/// All references that matter.
+fn pairs<N: Number>(
+    links: &Links<'_, N>,
+    tree: &DepthFirst<N>,
+    store: &Store,
+    threads: usize,
+) -> io::Result<Pairs<N>> {
+    let done: Mutex<io::Result<Pairs<N>>> = Mutex::new(Ok(Vec::new()));
+    let finish = |chunk: io::Result<(Array<N>, usize)>| {
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&mut *done, chunk) {
+            (Ok(all), Ok(chunk)) => all.push(chunk),
+            (Ok(_), Err(error)) => *done = Err(error),
+            (Err(_), _) => {}
+        }
+    };
+    let tasks = tree.reached.div_ceil(TASK);
+    on_threads(tasks, threads, |take| {
+        let mut chunk: Array<N> = Array::default();
+        let mut used = 0;
+        while let Some(task) = take() {
+            let first = 1 + TASK * task;
+            edges(
+                links,
+                tree,
+                first..(first + TASK).min(tree.reached + 1),
+                |from, to| {
+                    if used == chunk.len() {
+                        let full = std::mem::take(&mut chunk);
+                        if used > 0 {
+                            finish(Ok((full, used)));
+                        }
+                        used = 0;
+                        match store.zeros(2 * CHUNK) {
+                            Ok(next) => chunk = next,
+                            Err(error) => return finish(Err(error)),
+                        }
+                    }
+                    let pair = &mut chunk[used..used + 2];
+                    pair[0] = N::of(from);
+                    pair[1] = N::of(to);
+                    used += 2;
+                },
+            );
+        }
+        if used > 0 {
+            finish(Ok((chunk, used)));
+        }
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<N: Number> Predecessors<N> {
@@ -87,28 +150,32 @@ fn edges<N: Number>(
     }
 }
 
-/// Runs `work` for all numbers from 1 to `last`, on several threads.
-fn each_range(last: usize, threads: usize, work: impl Fn(Range<usize>) + Sync) {
+/// Runs `work` for all pairs, on several threads.
+fn each_chunk<N: Number>(pairs: &Pairs<N>, threads: usize, work: impl Fn(&[N]) + Sync) {
+    on_threads(pairs.len(), threads, |take| {
+        while let Some(task) = take() {
+            let (chunk, used) = &pairs[task];
+            chunk[..*used].chunks_exact(2).for_each(&work);
+        }
+    });
+}
+
+/// Runs `work` on several threads; its argument gives the next task until there is none.
+fn on_threads(tasks: usize, threads: usize, work: impl Fn(&dyn Fn() -> Option<usize>) + Sync) {
     let threads = match threads {
         0 => thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
     };
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let run = || loop {
-        let first = 1 + TASK * next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        if first > last {
-            break;
-        }
-        work(first..(first + TASK).min(last + 1));
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let task = next.fetch_add(1, Ordering::Relaxed);
+        (task < tasks).then_some(task)
     };
-    if threads == 1 || last < TASK {
-        return run();
-    }
     thread::scope(|scope| {
-        for _ in 1..threads {
+        for _ in 1..threads.min(tasks) {
             // Without another thread this one does it all.
-            let _ = thread::Builder::new().spawn_scoped(scope, run);
+            let _ = thread::Builder::new().spawn_scoped(scope, || work(&take));
         }
-        run();
+        work(&take);
     });
 }

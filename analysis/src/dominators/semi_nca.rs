@@ -22,6 +22,8 @@ pub(super) fn dominators<N: Number>(
     {
         let mut label = store.zeros::<N>(reached + 1)?;
         let mut ancestor = store.zeros::<N>(reached + 1)?;
+        label.set_hot(true);
+        ancestor.set_hot(true);
         let (label, ancestor, semi) = (&mut *label, &mut *ancestor, &mut *semi);
         ancestor.copy_from_slice(&parent[..=reached]);
         let mut path = Vec::new();
@@ -40,6 +42,7 @@ pub(super) fn dominators<N: Number>(
         }
     }
     drop(predecessors);
+    parent.set_hot(true);
     let (dominator, semi) = (&mut *parent, &*semi);
     for number in 1..=reached {
         let mut candidate = dominator[number];

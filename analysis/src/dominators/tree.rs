@@ -68,6 +68,8 @@ impl<N: Number> Tree<N> {
         let mut above = store.filled(reached, N::NONE)?;
         let mut places = number;
         places.fill(N::NONE);
+        places.set_hot(true);
+        dominator.set_hot(false);
         {
             let mut next = store.filled(reached + 1, N::of(0))?;
             let next = &mut *next;
@@ -88,6 +90,7 @@ impl<N: Number> Tree<N> {
             }
         }
         drop((under, vertex, dominator));
+        places.set_hot(false);
         let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
         let sums = match u32::try_from(total) {
             Ok(_) => Sums::Narrow(sum(

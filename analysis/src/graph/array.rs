@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use memmap2::{Mmap, MmapOptions, MmapRaw, UncheckedAdvice};
@@ -24,13 +25,39 @@ enum Storage<T> {
     /// In memory.
     Owned(Vec<T>),
     /// In a part of the scratch file, with the number of elements.
-    Scratch(Arc<MmapRaw>, usize),
+    Scratch(Arc<Region>, usize),
     /// In a part of an index, read only.
     Index {
         map: Arc<Mmap>,
         start: usize,
         bytes: usize,
     },
+}
+
+/// A part of the scratch file.
+#[derive(Debug)]
+struct Region {
+    map: MmapRaw,
+    /// True while it is touched here and there, so that it is let go of last.
+    is_hot: AtomicBool,
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // Or the system would write to the disk what nobody will read. Where it cannot, it does.
+        // SAFETY: nobody else has this part of the file mapped, and this map ends here.
+        let _ = unsafe { self.map.unchecked_advise(UncheckedAdvice::Remove) };
+    }
+}
+
+impl<T> Array<T> {
+    /// Tells whether the array is touched here and there from now on, or from one end to the
+    /// other. Where memory is limited, arrays of the first kind stay as long as others can go.
+    pub fn set_hot(&self, is_hot: bool) {
+        if let Storage::Scratch(region, _) = &self.storage {
+            region.is_hot.store(is_hot, Ordering::Relaxed);
+        }
+    }
 }
 
 impl<T: Plain> Array<T> {
@@ -74,8 +101,8 @@ impl<T: Plain> Deref for Array<T> {
             Storage::Owned(elements) => elements,
             // SAFETY: the map is at least so long, aligned to pages, of numbers for which any
             // bits are valid, and this array is the only one that uses it.
-            Storage::Scratch(map, length) => unsafe {
-                std::slice::from_raw_parts(map.as_ptr().cast(), *length)
+            Storage::Scratch(region, length) => unsafe {
+                std::slice::from_raw_parts(region.map.as_ptr().cast(), *length)
             },
             Storage::Index { map, start, bytes } => {
                 <[T]>::ref_from_bytes(&map[*start..*start + *bytes]).unwrap_or_default()
@@ -93,8 +120,8 @@ impl<T: Plain> DerefMut for Array<T> {
         match &mut self.storage {
             Storage::Owned(elements) => elements,
             // SAFETY: as for `deref`; and this array is borrowed for writing.
-            Storage::Scratch(map, length) => unsafe {
-                std::slice::from_raw_parts_mut(map.as_mut_ptr().cast(), *length)
+            Storage::Scratch(region, length) => unsafe {
+                std::slice::from_raw_parts_mut(region.map.as_mut_ptr().cast(), *length)
             },
             // Replaced above.
             Storage::Index { .. } => &mut [],
@@ -105,8 +132,8 @@ impl<T: Plain> DerefMut for Array<T> {
 /// Makes arrays: in memory, or in a file so that memory stays below a limit.
 ///
 /// With a limit, arrays are shared maps of an unnamed file. A thread watches the memory that the
-/// process occupies; when it nears the limit, all maps are told that they are not needed for now.
-/// What was written stays in the file, and comes back, page by page, where it is touched again.
+/// process occupies; when it nears the limit, maps are told that they are not needed for now: first
+/// those that are walked through, then, if that is not enough, all. What was written stays in the file, and comes back, page by page, where it is touched again.
 #[derive(Debug, Clone, Default)]
 pub struct Store {
     scratch: Option<Arc<Scratch>>,
@@ -121,7 +148,7 @@ struct Scratch {
 #[derive(Debug, Default)]
 struct ScratchState {
     end: u64,
-    maps: Vec<Weak<MmapRaw>>,
+    regions: Vec<Weak<Region>>,
     /// Maps that are only read, of the dump.
     read: Vec<Weak<Mmap>>,
 }
@@ -187,11 +214,14 @@ impl Store {
             .offset(offset)
             .len(bytes)
             .map_raw(&scratch.file)?;
-        let map = Arc::new(map);
-        state.maps.retain(|map| map.strong_count() > 0);
-        state.maps.push(Arc::downgrade(&map));
+        let region = Arc::new(Region {
+            map,
+            is_hot: AtomicBool::new(false),
+        });
+        state.regions.retain(|region| region.strong_count() > 0);
+        state.regions.push(Arc::downgrade(&region));
         Ok(Array {
-            storage: Storage::Scratch(map, length),
+            storage: Storage::Scratch(region, length),
         })
     }
 
@@ -213,6 +243,21 @@ impl Scratch {
     fn lock(&self) -> std::sync::MutexGuard<'_, ScratchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Lets go of the maps of files, with or without those that are touched here and there.
+    fn let_go(&self, hot_too: bool) {
+        let state = self.lock();
+        let regions = state.regions.iter().filter_map(Weak::upgrade);
+        for region in regions.filter(|it| hot_too || !it.is_hot.load(Ordering::Relaxed)) {
+            // SAFETY: a shared map of a file: what was written stays in the file's pages, from
+            // which it comes back when it is touched.
+            let _ = unsafe { region.map.unchecked_advise(UncheckedAdvice::DontNeed) };
+        }
+        for map in state.read.iter().filter_map(Weak::upgrade) {
+            // SAFETY: the map is never written to, so the same bytes come back from the file.
+            let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
+        }
+    }
 }
 
 /// Lets go of the maps whenever the process nears its limit, until the store is gone.
@@ -224,18 +269,13 @@ fn watch(scratch: &Weak<Scratch>, limit: u64) {
         let Some(scratch) = scratch.upgrade() else {
             return;
         };
-        if resident_bytes().is_none_or(|bytes| bytes < high) {
+        let is_high = || resident_bytes().is_some_and(|bytes| bytes >= high);
+        if !is_high() {
             continue;
         }
-        let state = scratch.lock();
-        for map in state.maps.iter().filter_map(Weak::upgrade) {
-            // SAFETY: a shared map of a file: what was written stays in the file's pages, from
-            // which it comes back when it is touched.
-            let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
-        }
-        for map in state.read.iter().filter_map(Weak::upgrade) {
-            // SAFETY: the map is never written to, so the same bytes come back from the file.
-            let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
+        scratch.let_go(false);
+        if is_high() {
+            scratch.let_go(true);
         }
     }
 }

@@ -156,6 +156,7 @@ impl Classes {
         layout: Layout,
         is_android: bool,
         id_size: IdSize,
+        measured: impl FnOnce(&FxHashMap<ObjectId, ClassShape>) -> FxHashMap<ObjectId, u64>,
     ) -> Self {
         let mut classes = Self {
             id_bytes: id_size.bytes(),
@@ -210,7 +211,10 @@ impl Classes {
                 classes.push(Class::unknown(id, class_name(names, ObjectId::new(id))));
             }
         }
-        let mut sizes = Sizes::new(layout, is_android, &shapes);
+        let measured = measured(&shapes);
+        let mut sizes = Sizes::new(layout, is_android, &shapes)
+            .of_vm(names)
+            .measured(measured);
         let mut by_name: FxHashMap<String, u32> = FxHashMap::default();
         for index in 1..classes.list.len() {
             let class = &classes.list[index];
@@ -266,6 +270,11 @@ impl Classes {
                 .find_map(|class| ReferenceKind::of_class(&self.list[class as usize].name));
             self.list[index].reference_kind = kind;
         }
+    }
+
+    /// Changes classes, such as their names and those of their fields.
+    pub(crate) fn change(&mut self, change: impl FnMut(&mut Class)) {
+        self.list.iter_mut().for_each(change);
     }
 
     /// All classes.

@@ -7,8 +7,12 @@ use super::references::{ReferenceView, References};
 #[derive(Debug)]
 pub struct Links<'a, N> {
     view: ReferenceView<'a, N>,
+    references: &'a References<N>,
     class_of: &'a [u32],
     class_objects: Vec<N>,
+    /// A bit for each object whose class has to be followed, so that the classes of all others
+    /// need not be looked up. Empty if there is none.
+    follows_class: Vec<u64>,
 }
 
 impl<'a, N: Number> Links<'a, N> {
@@ -19,11 +23,33 @@ impl<'a, N: Number> Links<'a, N> {
         class_objects: &[Option<usize>],
     ) -> Self {
         let number = |object: &Option<usize>| object.map_or(N::NONE, N::of);
+        let mut follows_class = Vec::new();
+        if class_objects.iter().any(Option::is_some) {
+            follows_class.extend(class_of.chunks(64).map(|classes| {
+                let bits = classes.iter().enumerate();
+                bits.fold(0u64, |word, (bit, &class)| {
+                    word | u64::from(class_objects[class as usize].is_some()) << bit
+                })
+            }));
+        }
         Self {
             view: references.view(),
+            references,
             class_of,
             class_objects: class_objects.iter().map(number).collect(),
+            follows_class,
         }
+    }
+
+    /// Tells whether objects are looked up in any order from now on.
+    pub fn set_hot(&self, is_hot: bool) {
+        self.references.set_hot(is_hot);
+    }
+
+    #[inline(always)]
+    fn follows_class(&self, object: usize) -> bool {
+        let word = self.follows_class.get(object / 64);
+        word.is_some_and(|word| word >> (object % 64) & 1 != 0)
     }
 
     /// The number of objects.
@@ -37,15 +63,14 @@ impl<'a, N: Number> Links<'a, N> {
         for target in self.view.of(object) {
             visit(target);
         }
-        let class = self.class_objects[self.class_of[object] as usize];
-        if class != N::NONE {
-            visit(class.get());
+        if self.follows_class(object) {
+            visit(self.class_objects[self.class_of[object] as usize].get());
         }
     }
 
     /// True if the object keeps nothing alive.
     #[inline(always)]
     pub fn is_leaf(&self, object: usize) -> bool {
-        self.view.is_empty(object) && self.class_objects[self.class_of[object] as usize] == N::NONE
+        self.view.is_empty(object) && !self.follows_class(object)
     }
 }

@@ -8,6 +8,7 @@ mod array;
 mod build;
 mod classes;
 mod ids;
+mod inbound;
 mod links;
 mod locate;
 mod number;
@@ -31,6 +32,7 @@ pub use array::{Array, Plain, Store};
 pub use classes::{Class, ClassKind, Classes, Field, PlacedField, Static};
 pub(crate) use ids::IdMapHead;
 pub use ids::{IdMap, IdPlan};
+pub use inbound::Inbound;
 pub use links::Links;
 pub(crate) use locate::Blocks;
 pub use number::Number;
@@ -127,7 +129,7 @@ impl Graph {
             return Err(GraphError::NoDump(0));
         };
         let dumps = contents.dumps.len();
-        let segments = segments(file, dump);
+        let segments = segments(file, dump, options.forget);
         if dump >= dumps {
             return Err(GraphError::NoDump(dumps));
         }
@@ -149,6 +151,10 @@ impl Graph {
             (Layout::assumed(id_size, is_of_agent), LayoutSource::Assumed)
         };
         let names = &contents.names;
+        let measured = |shapes: &_| match scan.votes.is_in_order() {
+            true => scan.distances.sizes(shapes),
+            false => Default::default(),
+        };
         let classes = Classes::new(
             scan.classes,
             &scan.used_classes,
@@ -156,6 +162,7 @@ impl Graph {
             layout,
             is_android,
             id_size,
+            measured,
         );
         let mut gaps = Gaps::default();
         let (ids, blocks) = (scan.ids, scan.blocks);
@@ -375,15 +382,32 @@ fn is_too_many(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TooMany>())
 }
 
+/// The bytes that are walked over before the system may forget them.
+const WALKED: usize = 16 << 20;
+
 /// The segments of one heap dump.
-fn segments(file: &[u8], wanted: usize) -> Vec<SubRecords<'_>> {
+fn segments<'f>(
+    file: &'f [u8],
+    wanted: usize,
+    forget: &(dyn Fn(Range<usize>) + Sync),
+) -> Vec<SubRecords<'f>> {
     let mut segments = Vec::new();
-    let Ok(reader) = Reader::new(file) else {
+    let Ok(mut reader) = Reader::new(file) else {
         return segments;
     };
     let mut dumps = 0;
     let mut is_open = false;
-    for found in reader.flatten() {
+    let mut forgotten = 0;
+    while let Some(found) = reader.next() {
+        // The system may map megabytes around each head that is touched.
+        let at = reader.offset() as usize;
+        if at - forgotten >= WALKED {
+            forget(forgotten..at);
+            forgotten = at;
+        }
+        let Ok(found) = found else {
+            continue;
+        };
         let (heap, is_segment) = match found.record {
             Record::HeapDump(heap) => (heap, false),
             Record::HeapDumpSegment(heap) => (heap, true),

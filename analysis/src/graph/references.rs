@@ -38,6 +38,12 @@ impl<N: Number> References<N> {
         self.start.is_empty()
     }
 
+    /// Tells whether objects are looked up in any order; see [`Array::set_hot`].
+    pub fn set_hot(&self, is_hot: bool) {
+        self.start.set_hot(is_hot);
+        self.chunks.iter().for_each(|chunk| chunk.set_hot(is_hot));
+    }
+
     /// Ready for look-ups.
     pub fn view(&self) -> ReferenceView<'_, N> {
         ReferenceView {

@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::classes::RawClass;
 use super::ids::{IdCollector, IdMap, IdPlan};
 use crate::contents::DamageLog;
-use crate::heap::LayoutVotes;
+use crate::heap::{Distances, LOOKED_AT, LayoutVotes};
 
 /// A run of sub-records within a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -45,6 +45,7 @@ pub(super) struct Scan {
     pub roots: Vec<Root>,
     pub heaps: Vec<(u32, StringId)>,
     pub votes: LayoutVotes,
+    pub distances: Distances,
     pub damage: DamageLog,
     /// Android: objects marked as not reachable.
     pub unreachable_marks: u64,
@@ -60,6 +61,7 @@ struct Part {
     roots: Vec<Root>,
     heaps: Vec<(u32, StringId)>,
     votes: LayoutVotes,
+    distances: Distances,
     damage: DamageLog,
     unreachable_marks: u64,
 }
@@ -154,6 +156,7 @@ pub(super) fn scan(
         roots: Vec::new(),
         heaps: Vec::new(),
         votes: LayoutVotes::default(),
+        distances: Distances::default(),
         damage: DamageLog::default(),
         unreachable_marks: 0,
     }
@@ -169,6 +172,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
         roots: Vec::new(),
         heaps: Vec::new(),
         votes: LayoutVotes::default(),
+        distances: Distances::default(),
         damage: DamageLog::default(),
         unreachable_marks: 0,
     };
@@ -186,6 +190,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
             }
         }
         scan.votes.merge(&part.votes);
+        scan.distances.merge(&part.distances);
         scan.damage.merge(part.damage);
         scan.unreachable_marks += part.unreachable_marks;
     }
@@ -209,6 +214,7 @@ impl Part {
             roots: Vec::new(),
             heaps: Vec::new(),
             votes: LayoutVotes::default(),
+            distances: Distances::default(),
             damage: DamageLog::default(),
             unreachable_marks: 0,
         }
@@ -217,6 +223,7 @@ impl Part {
     fn segment(&mut self, mut segment: SubRecords<'_>, sees_addresses: bool, pass: Pass<'_>) {
         let mut block = Block::new(segment.offset(), 0);
         let mut reported = segment.offset();
+        self.distances.interrupt();
         loop {
             let before = segment.offset();
             if before - block.offset >= BLOCK_BYTES {
@@ -245,6 +252,9 @@ impl Part {
                     self.class(class);
                     if votes {
                         self.votes.see(object, None);
+                    }
+                    if sees_addresses && self.distances.seen(class) < LOOKED_AT {
+                        self.distances.is_instance(object, class);
                     }
                 }
                 SubRecord::ObjectArray {
@@ -303,6 +313,7 @@ impl Part {
     #[inline]
     fn object(&mut self, block: &mut Block, object: ObjectId) {
         self.ids.add(object.get());
+        self.distances.see(object);
         block.see(object);
         block.objects += 1;
     }

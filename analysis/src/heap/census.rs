@@ -6,6 +6,7 @@ use hprof_format::model::{Root, RootKind};
 use rustc_hash::FxHashMap;
 
 use super::class_shape::ClassShape;
+use super::distances::{Distances, LOOKED_AT};
 use super::largest::{Large, LargeKind, Largest, PREVIEW};
 use super::layout::Layout;
 use super::layout_votes::LayoutVotes;
@@ -117,6 +118,7 @@ pub struct Census {
     /// The largest arrays.
     pub largest: Largest,
     votes: LayoutVotes,
+    distances: Distances,
     sees_addresses: bool,
 }
 
@@ -143,6 +145,7 @@ impl Census {
             heap: 0,
             largest: Largest::new(largest),
             votes: LayoutVotes::default(),
+            distances: Distances::default(),
             sees_addresses,
         }
     }
@@ -150,6 +153,7 @@ impl Census {
     /// Tells that a segment begins: Android's heap is the default one again.
     pub fn begin_segment(&mut self) {
         self.heap = 0;
+        self.distances.interrupt();
     }
 
     /// Counts a sub-record.
@@ -163,9 +167,13 @@ impl Census {
                 ..
             } => {
                 self.seen(object, None);
+                let sees_addresses = self.sees_addresses;
                 let count = self.class(class);
                 count.instances += 1;
                 count.value_bytes += values.len() as u64;
+                if count.instances <= u64::from(LOOKED_AT) && sees_addresses {
+                    self.distances.is_instance(object, class);
+                }
             }
             SubRecord::ObjectArray {
                 array,
@@ -204,6 +212,7 @@ impl Census {
     #[inline]
     fn seen(&mut self, object: ObjectId, array: Option<(u64, bool)>) {
         self.heaps[self.heap].objects += 1;
+        self.distances.see(object);
         if self.sees_addresses && self.votes.wants() {
             self.votes.see(object, array);
         }
@@ -357,6 +366,7 @@ impl Census {
         }
         self.largest.merge(other.largest);
         self.votes.merge(&other.votes);
+        self.distances.merge(&other.distances);
     }
 
     /// All classes that have instances or arrays, in no order.
@@ -385,6 +395,15 @@ impl Census {
     /// Arrays of references.
     pub fn object_arrays(&self) -> u64 {
         self.classes.iter().map(|(_, count)| count.arrays).sum()
+    }
+
+    /// The sizes of instances that the distances between objects tell, by class; none if objects
+    /// do not come in the order of their addresses.
+    pub fn measured_sizes(&self) -> FxHashMap<ObjectId, u64> {
+        match self.votes.is_in_order() {
+            true => self.distances.sizes(&self.shapes),
+            false => FxHashMap::default(),
+        }
     }
 
     /// The layout that the distances between objects tell.

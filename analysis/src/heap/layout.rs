@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::class_shape::ClassShape;
+use crate::names::Names;
 
 /// The room that a VM gives to headers and references, in bytes. Objects fill multiples of 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +117,17 @@ pub struct Sizes<'a> {
     is_android: bool,
     shapes: &'a FxHashMap<ObjectId, ClassShape>,
     known: FxHashMap<ObjectId, Option<u64>>,
+    /// Since JDK 15 HotSpot fills the gaps that super classes have left (JDK-8237767).
+    fills_gaps: bool,
+    /// Fields that HotSpot adds to classes without dumping them (`javaClasses.hpp`).
+    hidden: FxHashMap<ObjectId, &'static [BasicType]>,
+    /// `java.lang.ClassLoader`.
+    loader: Option<ObjectId>,
+    measured: FxHashMap<ObjectId, u64>,
 }
+
+/// HotSpot adds no more to any class: two gaps of 128 bytes for `@Contended`, and a few fields.
+const MOST_HIDDEN: u64 = 512;
 
 /// No class has more super classes than this; in damaged files they may go in circles.
 const MAX_HIERARCHY: usize = 256;
@@ -133,7 +144,53 @@ impl<'a> Sizes<'a> {
             is_android,
             shapes,
             known: FxHashMap::default(),
+            fills_gaps: true,
+            hidden: FxHashMap::default(),
+            loader: None,
+            measured: FxHashMap::default(),
         }
+    }
+
+    /// Tells the version of HotSpot from its classes: `java.lang.Class` has had a field `classData`
+    /// since JDK 15 (JEP 371), in which the order of fields changed.
+    #[must_use]
+    pub fn of_vm(mut self, names: &Names) -> Self {
+        const POINTER: BasicType = BasicType::Long;
+        let mut internal_error = None;
+        let all = self.shapes.iter();
+        for (&class, shape) in all.filter(|(_, shape)| shape.loader.is_null()) {
+            let is_named = |wanted| names.class_is(class, wanted);
+            let has = |wanted| {
+                let mut fields = shape.fields.iter();
+                fields.any(|&(field, _)| names.string_is(field, wanted))
+            };
+            if is_named("java/lang/Class") {
+                self.fills_gaps = has("classData") || !has("cachedConstructor");
+            } else if is_named("java/lang/ClassLoader") {
+                self.loader = Some(class);
+                self.hidden.insert(class, &[POINTER]);
+            } else if is_named("java/lang/InternalError") {
+                internal_error = Some(class);
+            } else if is_named("java/lang/Thread") && has("holder") {
+                // Since there are virtual threads (JEP 425); that of InternalError came with them.
+                use BasicType::{Boolean, Int, Short};
+                self.hidden.insert(class, &[POINTER, Int, Boolean, Short]);
+            }
+        }
+        if let Some(class) = internal_error
+            && self.hidden.values().any(|types| types.len() > 1)
+        {
+            self.hidden.insert(class, &[BasicType::Boolean]);
+        }
+        self
+    }
+
+    /// Takes sizes that were measured, where they are larger than the fields that are known
+    /// explain.
+    #[must_use]
+    pub fn measured(mut self, sizes: FxHashMap<ObjectId, u64>) -> Self {
+        self.measured = sizes;
+        self
     }
 
     /// The size of an instance in bytes; `None` if a class of the hierarchy is not in the dump.
@@ -158,20 +215,32 @@ impl<'a> Sizes<'a> {
                 return None;
             }
             let shape = self.shapes.get(&next)?;
-            hierarchy.push(shape);
+            hierarchy.push((next, shape));
             next = shape.super_class;
         }
         let mut room = Room::new(self.layout.object_header);
-        for shape in hierarchy.iter().rev() {
-            // HotSpot places the widest fields first (since JDK 15 it also fills the gaps that
-            // super classes have left, JDK-8237767).
-            let mut widths: Vec<u64> = shape
-                .fields
-                .iter()
-                .map(|&(_, basic_type)| self.layout.width(basic_type))
-                .collect();
-            widths.sort_unstable_by(|a, b| b.cmp(a));
-            widths.iter().for_each(|&width| room.place(width));
+        for &(class, shape) in hierarchy.iter().rev() {
+            let mut types: Vec<BasicType> = shape.fields.iter().map(|&(_, it)| it).collect();
+            let hidden = self.hidden.get(&class).copied().unwrap_or_default();
+            types.extend(hidden);
+            if self.fills_gaps {
+                let mut widths: Vec<u64> = types.iter().map(|&it| self.layout.width(it)).collect();
+                widths.sort_unstable_by(|a, b| b.cmp(a));
+                widths.iter().for_each(|&width| room.place(width));
+            } else {
+                room.place_as_before_jdk_15(
+                    &types,
+                    self.layout.reference,
+                    self.loader == Some(class),
+                );
+            }
+            let size = align8(room.end);
+            if let Some(&measured) = self.measured.get(&class)
+                && measured > size
+                && measured - size <= MOST_HIDDEN
+            {
+                room = Room::new(measured);
+            }
         }
         Some(align8(room.end))
     }
@@ -207,6 +276,51 @@ impl Room {
         let start = self.end.next_multiple_of(width);
         self.leave(self.end, start);
         self.end = start + width;
+    }
+
+    /// Places the fields of one class as HotSpot did up to JDK 14 (`ClassFileParser::layout_fields`
+    /// with its defaults): behind those of the super class, the widest first and references last;
+    /// only the gap before the first `long` is filled, by one `int`, else shorter fields, else one
+    /// reference. Of classes whose fields the VM itself knew, references came first, and no gap was
+    /// filled.
+    fn place_as_before_jdk_15(
+        &mut self,
+        types: &[BasicType],
+        reference: u64,
+        references_first: bool,
+    ) {
+        let count = |width: u64| {
+            let has_width = |it: &&BasicType| {
+                **it != BasicType::Object && it.width(IdSize::Eight) as u64 == width
+            };
+            types.iter().filter(has_width).count() as u64
+        };
+        let [longs, mut ints, mut shorts, mut bytes] = [8, 4, 2, 1].map(count);
+        let mut references = types.len() as u64 - longs - ints - shorts - bytes;
+        let mut at = self.end.next_multiple_of(reference);
+        if references_first {
+            at += reference * references;
+            references = 0;
+        }
+        if longs > 0 {
+            let mut gap = at.next_multiple_of(8) - at;
+            at += gap + 8 * longs;
+            if references_first {
+                gap = 0;
+            }
+            for (width, left) in [(4, &mut ints), (2, &mut shorts), (1, &mut bytes)] {
+                let fitting = (gap / width).min(*left);
+                gap -= width * fitting;
+                *left -= fitting;
+            }
+            if gap >= reference && references > 0 {
+                references -= 1;
+            }
+        }
+        at += 4 * ints + 2 * shorts + bytes;
+        at = at.next_multiple_of(reference) + reference * references;
+        self.end = at;
+        self.gaps.clear();
     }
 
     fn leave(&mut self, from: u64, to: u64) {
@@ -254,6 +368,38 @@ mod tests {
             size(Layout::new(8, 16, 24), &[&[], &[Object, Int, Byte]]),
             32
         );
+    }
+
+    #[test]
+    fn before_jdk_15_gaps_of_super_classes_stay() {
+        let old = |classes: &[&[BasicType]]| {
+            let shapes = shapes(classes);
+            let last = ObjectId::new(classes.len() as u64);
+            let mut sizes = Sizes::new(COMPRESSED, false, &shapes);
+            sizes.fills_gaps = false;
+            sizes.instance(last).unwrap()
+        };
+        assert_eq!(old(&[&[], &[Object, Int, Byte]]), 24);
+        assert_eq!(old(&[&[], &[Byte], &[Byte]]), 24);
+        assert_eq!(old(&[&[], &[Long], &[Int]]), 32);
+        assert_eq!(old(&[&[], &[Long, Object]]), 24);
+        assert_eq!(old(&[&[], &[Long, Byte, Byte, Object]]), 32);
+        assert_eq!(old(&[&[], &[Object; 4], &[Long], &[Object]]), 48);
+    }
+
+    #[test]
+    fn what_was_measured_counts_for_sub_classes_too() {
+        let shapes = shapes(&[&[], &[Int], &[Byte]]);
+        let size = |measured: u64| {
+            let (class, kid) = (ObjectId::new(2), ObjectId::new(3));
+            let mut sizes = Sizes::new(COMPRESSED, false, &shapes)
+                .measured([(class, measured)].into_iter().collect());
+            (sizes.instance(class).unwrap(), sizes.instance(kid).unwrap())
+        };
+        assert_eq!(size(272), (272, 280));
+        // Less than the fields take, or far more, is no measure.
+        assert_eq!(size(8), (16, 24));
+        assert_eq!(size(4096), (16, 24));
     }
 
     #[test]

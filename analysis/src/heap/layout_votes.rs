@@ -20,6 +20,8 @@ pub struct LayoutVotes {
     last: Option<(u64, u64, bool)>,
     votes: [u32; CANDIDATES.len()],
     seen: u32,
+    /// Arrays with an object behind them, explained or not.
+    tried: u32,
 }
 
 impl LayoutVotes {
@@ -48,6 +50,7 @@ impl LayoutVotes {
                 }
             }
             self.seen += u32::from(fits);
+            self.tried = self.tried.saturating_add(1);
         }
         self.last = array.map(|(length, is_references)| (object.get(), length, is_references));
     }
@@ -58,6 +61,13 @@ impl LayoutVotes {
             *vote += more;
         }
         self.seen += other.seen;
+        self.tried = self.tried.saturating_add(other.tried);
+    }
+
+    /// True if objects come in the order of their addresses, without gaps: four out of five arrays
+    /// reach to the next object.
+    pub fn is_in_order(&self) -> bool {
+        self.seen >= TOO_FEW && u64::from(self.seen) * 5 >= u64::from(self.tried) * 4
     }
 
     /// The layout that most distances agree with, if there are enough.

@@ -121,6 +121,8 @@ fn search<N: Number>(
 ) -> io::Result<Breadth<N>> {
     let mut before = store.filled(links.count(), N::NONE)?;
     let mut order = store.zeros::<N>(links.count())?;
+    before.set_hot(true);
+    links.set_hot(true);
     let mut reached = 0;
     {
         let (before, order) = (&mut *before, &mut *order);
@@ -145,6 +147,8 @@ fn search<N: Number>(
             });
         }
     }
+    before.set_hot(false);
+    links.set_hot(false);
     Ok(Breadth {
         before,
         order,

@@ -107,7 +107,7 @@ impl Snapshot {
     }
 
     /// The value in a box such as `java.lang.Integer` or `java.util.concurrent.atomic.AtomicLong`.
-    fn boxed(&self, object: usize) -> Option<String> {
+    pub fn unboxed(&self, object: usize) -> Option<Value> {
         let is_box = matches!(
             self.class_name(object),
             "java.lang.Boolean"
@@ -122,7 +122,17 @@ impl Snapshot {
                 | "java.util.concurrent.atomic.AtomicLong"
                 | "java.util.concurrent.atomic.AtomicBoolean"
         );
-        match self.field(object, "value").filter(|_| is_box)? {
+        let value = self.field(object, "value").filter(|_| is_box)?;
+        // Never an object, whatever a damaged file says.
+        matches!(
+            value,
+            Value::Boolean(_) | Value::Char(_) | Value::Integer(_) | Value::Float(_)
+        )
+        .then_some(value)
+    }
+
+    fn boxed(&self, object: usize) -> Option<String> {
+        match self.unboxed(object)? {
             Value::Boolean(value) => Some(value.to_string()),
             Value::Char(value) => Some(format!("'{}'", value.escape_debug())),
             Value::Integer(value) => Some(value.to_string()),

@@ -4,19 +4,25 @@
 //! A file begins with a prelude of 64 bytes: the magic, the version, and where the head lies. Then
 //! come arrays of numbers in the byte order of the machine, each at a multiple of 64 bytes, and at
 //! the end the head in JSON, which says what the index was made of and where each array lies.
+//! Checksums (XXH3) of all that lies between prelude and head, in pieces, are in the head, whose own
+//! is in the prelude. They are looked at when the file is opened, so that a damaged index is made
+//! anew and never asked.
 
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::num::NonZero;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::UNIX_EPOCH;
 
 use hprof_format::binary::IdSize;
 use memmap2::Mmap;
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_64;
 use zerocopy::IntoBytes;
 
 use super::open::map_file;
@@ -30,7 +36,7 @@ use crate::heap::{Layout, LayoutSource};
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
 /// Raised with every change of the layout, so that older indexes are made anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const PRELUDE: u64 = 64;
 
 /// What an index is made of. Another dump, or another way to look at it, has another index.
@@ -98,6 +104,8 @@ struct Head {
     has_wide_sums: bool,
     /// Start and bytes of each array.
     arrays: Vec<(u64, u64)>,
+    /// Of each piece of what lies before the head.
+    checksums: Vec<u64>,
 }
 
 /// Where the index of a dump lies: beside it, or in a folder.
@@ -198,7 +206,13 @@ pub(crate) fn write(
         places.push((at, bytes.len() as u64));
         at += bytes.len() as u64;
     }
+    out.flush()?;
+    drop(out);
+    let written = map_file(&file)?;
+    let checksums = checksums(&written, written.len());
+    drop(written);
     let head = Head {
+        checksums,
         key,
         four_byte_ids: graph.id_size == IdSize::Four,
         is_android: graph.is_android,
@@ -215,9 +229,8 @@ pub(crate) fn write(
         arrays: places,
     };
     let head = serde_json::to_vec(&head)?;
-    out.write_all(&head)?;
-    out.flush()?;
-    drop(out);
+    let mut file_ref = &file;
+    file_ref.write_all(&head)?;
     let mut prelude = Vec::new();
     prelude.extend(MAGIC);
     prelude.extend(VERSION.to_le_bytes());
@@ -225,16 +238,39 @@ pub(crate) fn write(
     prelude.extend(at.to_le_bytes());
     prelude.extend((head.len() as u64).to_le_bytes());
     prelude.extend(hash(&head).to_le_bytes());
-    let mut file_ref = &file;
     file_ref.seek(SeekFrom::Start(0))?;
     file_ref.write_all(&prelude)?;
     named.publish(&file, path)
 }
 
 fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(bytes);
-    hasher.finish()
+    XxHash3_64::oneshot(bytes)
+}
+
+/// The bytes of a piece.
+const PIECE: usize = 4 << 20;
+
+/// The checksums of all pieces from behind the prelude up to `end`, on all cores.
+fn checksums(map: &Mmap, end: usize) -> Vec<u64> {
+    let body = map.get(PRELUDE as usize..end).unwrap_or_default();
+    let pieces: Vec<&[u8]> = body.chunks(PIECE).collect();
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut sums = vec![0; pieces.len()];
+    let share = pieces.len().div_ceil(threads).max(1);
+    thread::scope(|scope| {
+        for (sums, pieces) in sums.chunks_mut(share).zip(pieces.chunks(share)) {
+            let work = move || {
+                for (sum, piece) in sums.iter_mut().zip(pieces) {
+                    *sum = hash(piece);
+                    // What a query needs comes back; the rest need not stay.
+                    let start = piece.as_ptr().addr() - map.as_ptr().addr();
+                    crate::input::forget(map, start..start + piece.len());
+                }
+            };
+            scope.spawn(work);
+        }
+    });
+    sums
 }
 
 /// A file that gets its name at the end, so that whoever is killed before leaves nothing behind.
@@ -275,7 +311,7 @@ impl Unnamed {
 }
 
 /// The graph and dominators in an index; `None` if it is not of this dump, or of another version.
-pub(crate) fn read(path: &Path, key: &Key) -> Option<(Graph, Dominators)> {
+pub(crate) fn read(path: &Path, key: &Key) -> Option<(Graph, Dominators, Arc<Mmap>)> {
     let file = File::open(path).ok()?;
     let map = Arc::new(map_file(&file).ok()?);
     let prelude = map.get(..PRELUDE as usize)?;
@@ -290,16 +326,16 @@ pub(crate) fn read(path: &Path, key: &Key) -> Option<(Graph, Dominators)> {
         return None;
     }
     let head: Head = serde_json::from_slice(head).ok()?;
-    if head.key != *key {
+    if head.key != *key || checksums(&map, start) != head.checksums {
         return None;
     }
-    if head.is_wide {
+    Some(if head.is_wide {
         let (graph, dominators) = assemble::<u64>(head, &map)?;
-        Some((graph(Width::Wide), Dominators::Wide(dominators)))
+        (graph(Width::Wide), Dominators::Wide(dominators), map)
     } else {
         let (graph, dominators) = assemble::<u32>(head, &map)?;
-        Some((graph(Width::Narrow), Dominators::Narrow(dominators)))
-    }
+        (graph(Width::Narrow), Dominators::Narrow(dominators), map)
+    })
 }
 
 /// Makes a graph once it is known which width its references are.

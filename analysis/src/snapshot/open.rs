@@ -148,13 +148,16 @@ impl Snapshot {
         let Some(index) = index::path_of(path, folder) else {
             return Self::of_map(name, file, options);
         };
-        let contents = read_outline(&file)?;
+        // Before anything is read, so that the limit holds from the start.
+        let store = store(options, &file)?;
+        let contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
         let dump = select_dump(&name, &contents, options.dump)?;
         let key = index::Key::new(path, &file, dump, &options.follow, options.wide)?;
-        if let Some((graph, dominators)) = index::read(&index, &key) {
+        if let Some((graph, dominators, map)) = index::read(&index, &key) {
+            store.watch_map(&map);
             return Ok(Self {
                 name,
-                store: store(options, &file)?,
+                store,
                 file,
                 contents,
                 dump,
@@ -163,7 +166,7 @@ impl Snapshot {
                 index: IndexState::Used,
             });
         }
-        let mut snapshot = Self::build(name, file, contents, dump, options)?;
+        let mut snapshot = Self::build(name, file, contents, dump, options, store)?;
         (options.progress)(Stage::Index, 0);
         let written = index::write(&index, key, &snapshot.graph, &snapshot.dominators);
         snapshot.index = match written {
@@ -182,9 +185,10 @@ impl Snapshot {
         file: Arc<Mmap>,
         options: &OpenOptions<'_>,
     ) -> Result<Self, SnapshotError> {
-        let contents = read_outline(&file)?;
+        let store = store(options, &file)?;
+        let contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
         let dump = select_dump(&name, &contents, options.dump)?;
-        Self::build(name, file, contents, dump, options)
+        Self::build(name, file, contents, dump, options, store)
     }
 
     fn build(
@@ -193,8 +197,8 @@ impl Snapshot {
         contents: Contents,
         dump: usize,
         options: &OpenOptions<'_>,
+        store: Store,
     ) -> Result<Self, SnapshotError> {
-        let store = store(options, &file)?;
         let total = 2 * file.len() as u64;
         let graph = Graph::new(
             &file,

@@ -1,7 +1,7 @@
 //! `hprof-rs convert`: profiles for other tools.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -274,8 +274,17 @@ pub(super) fn base_name(path: &str) -> String {
 /// Writes a file under a temporary name first, so that nobody finds half of it. What is no plain
 /// file is written to as it is.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = write_whole_with(path, |file| Ok(file.write_all(bytes)?));
+    written.map_err(|error| error.downcast().unwrap_or_else(io::Error::other))
+}
+
+/// As [`write_whole`], for what is written piece by piece.
+pub(super) fn write_whole_with<T>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return File::options().write(true).open(path)?.write_all(bytes);
+        return write(&mut File::options().write(true).open(path)?);
     }
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -283,11 +292,10 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".hprof-rs-").permissions(open_to_all());
-    let mut file = BufWriter::new(builder.tempfile_in(folder)?);
-    file.write_all(bytes)?;
-    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let mut file = builder.tempfile_in(folder)?;
+    let written = write(file.as_file_mut())?;
     file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(written)
 }
 
 /// The rights of a new file, less what the user's mask takes away.

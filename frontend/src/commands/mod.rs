@@ -16,6 +16,7 @@ mod object;
 mod options;
 mod paths;
 mod ps;
+mod query;
 mod records;
 mod report;
 mod retained;
@@ -23,6 +24,7 @@ mod run;
 mod samples;
 mod sites;
 mod strings;
+mod strip;
 mod summary;
 mod threads;
 mod top;
@@ -88,8 +90,12 @@ pub enum Command {
     Referrers(object::Referrers),
     /// Show what an object refers to.
     References(object::References),
+    /// Ask a heap dump in SQL: tables of objects, classes, references, roots, threads.
+    Query(query::Query),
     /// Turn a profile into a flame graph or a file for another tool.
     Convert(convert::Convert),
+    /// Copy a heap dump without what its objects hold, so that it can be given away.
+    Strip(strip::Strip),
     /// Show what has changed from one file to another.
     Diff(diff::Diff),
     /// Read a whole file and report every place that is damaged.
@@ -137,7 +143,9 @@ impl Command {
             Self::Object(command) => command.execute(),
             Self::Referrers(command) => command.execute(),
             Self::References(command) => command.execute(),
+            Self::Query(command) => command.execute(),
             Self::Convert(command) => command.execute(),
+            Self::Strip(command) => command.execute(),
             Self::Diff(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Records(command) => command.execute(),

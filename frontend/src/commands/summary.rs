@@ -3,21 +3,30 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_analysis::contents::{Contents, Dump, Format};
-use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram};
+use hprof_analysis::contents::{Contents, Dump, Format, TextDump};
+use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram, text_histogram};
 use hprof_analysis::stacks::{Measure, Weights, by_method};
 use hprof_format::reader::Version;
 use serde_json::{Value, json};
 
+use super::top;
 use crate::open::{FileArgument, Opened};
 use crate::render::screen::{Align, Style, bytes, columns, count, percent, plural, print};
 
 /// Show what is in a heap dump or profile, on one screen.
+///
+/// The file is read once, whatever the number of rows: `--top 50` is `summary`, `histogram --top
+/// 50` and `top --top 50` in one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Summary {
     #[command(flatten)]
     file: FileArgument,
+
+    /// The rows of each list, of classes, methods and with this option also of the largest arrays;
+    /// 0 for all (of the arrays 100) [default: 5].
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
 
     /// Print JSON, with exact numbers.
     #[arg(long)]
@@ -28,26 +37,34 @@ const EXAMPLES: &str = "\
 Examples:
   hprof-rs summary java.hprof.txt
   hprof-rs summary heap.hprof.gz
+  hprof-rs summary --top 25 heap.hprof
   ssh host cat heap.hprof | hprof-rs summary -
   hprof-rs summary --json heap.hprof | jq .dumps[0].objects
 
 Then: histogram, top and threads for heap dumps, samples and sites for profiles.";
 
-/// The rows of each list.
+/// The rows of each list, so that all of it fits a screen.
 const ROWS: usize = 5;
+/// The largest arrays to keep when all rows are wanted.
+const ARRAYS: usize = 100;
 
 impl Summary {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = self.file.open(true, 0)?;
+        let (rows, arrays) = match self.top {
+            None => (ROWS, 0),
+            Some(0) => (usize::MAX, ARRAYS),
+            Some(top) => (top, top),
+        };
+        let opened = self.file.open(true, arrays)?;
         if self.json {
-            return crate::render::screen::print_json(&as_json(&opened));
+            return crate::render::screen::print_json(&as_json(&opened, rows));
         }
-        let text = as_text(&opened, Style::of_stdout());
+        let text = as_text(&opened, rows, Style::of_stdout());
         print(&text)
     }
 }
 
-fn as_text(opened: &Opened, style: Style) -> String {
+fn as_text(opened: &Opened, rows: usize, style: Style) -> String {
     let contents = &opened.contents;
     let mut text = format!("{}\n{}\n", style.bold(&opened.name), format_line(opened));
     let mut facts = Vec::new();
@@ -84,16 +101,14 @@ fn as_text(opened: &Opened, style: Style) -> String {
         text.push_str(&format!("{name:<9}{value}\n"));
     }
     for (index, dump) in contents.dumps.iter().enumerate() {
-        text.push_str(&dump_text(contents, dump, index, style));
+        text.push_str(&dump_text(contents, dump, index, rows, style));
     }
     for dump in &contents.text_dumps {
-        let title = style.bold("Heap dump in text");
-        let objects = plural(dump.objects, "object", "objects");
-        text.push_str(&format!("\n{title}: {objects}, {}\n", bytes(dump.bytes)));
+        text.push_str(&text_dump(dump, rows, style));
     }
     for measure in Measure::ALL {
         if let Some(weights) = Weights::of(contents, measure) {
-            text.push_str(&profile_text(contents, &weights, style));
+            text.push_str(&profile_text(contents, &weights, rows, style));
         }
     }
     if !contents.old_cpu.is_empty() {
@@ -147,7 +162,7 @@ fn created(contents: &Contents) -> Option<String> {
     Some(time.to_string())
 }
 
-fn dump_text(contents: &Contents, dump: &Dump, index: usize, style: Style) -> String {
+fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style: Style) -> String {
     let census = &dump.census;
     let histogram = histogram(contents, dump, Group::Class);
     let title = match contents.dumps.len() {
@@ -188,10 +203,36 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, style: Style) -> St
             .collect();
         text.push_str(&format!("Objects by heap: {}\n", heaps.join(", ")));
     }
+    text.push_str(&classes(&histogram, rows, style));
+    if !census.largest.sorted().is_empty() {
+        text.push_str(&format!("{}\n", style.bold("Largest arrays")));
+        text.push_str(&top::as_text(contents, dump, style));
+    }
+    text
+}
+
+fn text_dump(dump: &TextDump, rows: usize, style: Style) -> String {
+    let histogram = text_histogram(dump, Group::Class);
+    let mut text = format!(
+        "\n{}: {}, {}; {}, {}\n",
+        style.bold("Heap dump in text"),
+        plural(dump.objects, "object", "objects"),
+        bytes(dump.bytes),
+        plural(dump.class_dumps, "class", "classes"),
+        plural(dump.roots, "root", "roots"),
+    );
+    text.push_str(&style.dim(&layout_line(&histogram)));
+    text.push('\n');
+    text.push_str(&classes(&histogram, rows, style));
+    text
+}
+
+/// The classes that take most.
+fn classes(histogram: &Histogram, rows: usize, style: Style) -> String {
     let rows: Vec<[String; 4]> = histogram
         .rows
         .iter()
-        .take(ROWS)
+        .take(rows)
         .map(|row| {
             [
                 percent(row.shallow_bytes, histogram.total.shallow_bytes),
@@ -207,8 +248,7 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, style: Style) -> St
         ("objects", Align::Right),
         ("class", Align::Left),
     ];
-    text.push_str(&columns(style, head, &rows));
-    text
+    columns(style, head, &rows)
 }
 
 /// How the sizes were worked out.
@@ -226,7 +266,7 @@ pub fn layout_line(histogram: &Histogram) -> String {
     }
 }
 
-fn profile_text(contents: &Contents, weights: &Weights, style: Style) -> String {
+fn profile_text(contents: &Contents, weights: &Weights, rows: usize, style: Style) -> String {
     // Those of one table stand together.
     let gap = if is_second(weights.measure) { "" } else { "\n" };
     let mut text = format!(
@@ -241,7 +281,7 @@ fn profile_text(contents: &Contents, weights: &Weights, style: Style) -> String 
     let costs = by_method(&contents.stacks, weights);
     let rows: Vec<[String; 3]> = costs
         .iter()
-        .take(ROWS)
+        .take(rows)
         .map(|cost| {
             [
                 percent(cost.own, weights.total),
@@ -268,13 +308,14 @@ fn is_second(measure: Measure) -> bool {
     )
 }
 
-fn as_json(opened: &Opened) -> Value {
+fn as_json(opened: &Opened, rows: usize) -> Value {
     let contents = &opened.contents;
     let dumps: Vec<Value> = contents
         .dumps
         .iter()
         .map(|dump| {
-            let histogram = histogram(contents, dump, Group::Class);
+            let mut histogram = histogram(contents, dump, Group::Class);
+            histogram.rows.truncate(rows);
             json!({
                 "objects": histogram.total.objects,
                 "shallow_bytes": histogram.total.shallow_bytes,
@@ -284,6 +325,8 @@ fn as_json(opened: &Opened) -> Value {
                 "layout": histogram.layout,
                 "layout_source": histogram.layout_source,
                 "roots": dump.census.roots,
+                "histogram": histogram.rows,
+                "largest_arrays": top::as_json(contents, dump),
             })
         })
         .collect();

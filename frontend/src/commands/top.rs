@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_analysis::contents::Contents;
+use hprof_analysis::contents::{Contents, Dump};
 use hprof_analysis::heap::{Large, LargeKind, Layout, layout};
 use hprof_format::binary::BasicType;
 use serde_json::{Value, json};
@@ -46,45 +46,54 @@ impl Top {
         let opened = self.file.open(true, self.top)?;
         open::warn_of_damage(&opened);
         let dump = open::select_dump(&opened, &self.dump)?;
-        let contents = &opened.contents;
-        let (layout, _) = layout(contents, &dump.census);
-        let largest = dump.census.largest.sorted();
         if self.json {
-            let rows: Vec<Value> = largest
-                .iter()
-                .map(|large| {
-                    json!({
-                        "object": format!("{:#x}", large.object),
-                        "type": type_name(contents, large),
-                        "length": large.length,
-                        "shallow_bytes": shallow(&layout, large),
-                        "preview": preview(large),
-                    })
-                })
-                .collect();
+            let rows = as_json(&opened.contents, dump);
             return print_json(&json!({"file": opened.name, "arrays": rows}));
         }
-        let rows: Vec<[String; 5]> = largest
-            .iter()
-            .map(|large| {
-                [
-                    count(shallow(&layout, large)),
-                    count(large.length),
-                    format!("{:#x}", large.object),
-                    type_name(contents, large),
-                    preview(large),
-                ]
-            })
-            .collect();
-        let head = [
-            ("bytes", Align::Right),
-            ("length", Align::Right),
-            ("object", Align::Right),
-            ("type", Align::Left),
-            ("begins with", Align::Left),
-        ];
-        print(&columns(Style::of_stdout(), head, &rows))
+        print(&as_text(&opened.contents, dump, Style::of_stdout()))
     }
+}
+
+/// The largest arrays that were kept of a dump, as a table.
+pub(super) fn as_text(contents: &Contents, dump: &Dump, style: Style) -> String {
+    let (layout, _) = layout(contents, &dump.census);
+    let largest = dump.census.largest.sorted();
+    let rows: Vec<[String; 5]> = largest
+        .iter()
+        .map(|large| {
+            [
+                count(shallow(&layout, large)),
+                count(large.length),
+                format!("{:#x}", large.object),
+                type_name(contents, large),
+                preview(large),
+            ]
+        })
+        .collect();
+    let head = [
+        ("bytes", Align::Right),
+        ("length", Align::Right),
+        ("object", Align::Right),
+        ("type", Align::Left),
+        ("begins with", Align::Left),
+    ];
+    columns(style, head, &rows)
+}
+
+/// The largest arrays that were kept of a dump.
+pub(super) fn as_json(contents: &Contents, dump: &Dump) -> Vec<Value> {
+    let (layout, _) = layout(contents, &dump.census);
+    let largest = dump.census.largest.sorted();
+    let row = |large: &&Large| {
+        json!({
+            "object": format!("{:#x}", large.object),
+            "type": type_name(contents, large),
+            "length": large.length,
+            "shallow_bytes": shallow(&layout, large),
+            "preview": preview(large),
+        })
+    };
+    largest.iter().map(row).collect()
 }
 
 fn shallow(layout: &Layout, large: &Large) -> u64 {

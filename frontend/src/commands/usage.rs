@@ -94,7 +94,7 @@ impl DuplicatesCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let Listing { heap, json, .. } = &self.listing;
         let snapshot = snapshot::open(&heap.file, &heap.look)?;
-        let found = duplicates(&snapshot, self.listing.most());
+        let found = duplicates(&snapshot, self.listing.most())?;
         if *json {
             return print_json(&json!({"file": snapshot.name, "duplicates": found}));
         }

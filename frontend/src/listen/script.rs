@@ -53,7 +53,7 @@ pub static COMMANDS: &[Spec] = &[
     Spec {
         words: "alloc",
         arguments: "on|off",
-        help: "record allocations or not",
+        help: "record the stacks of allocations, or count objects without them",
     },
     Spec {
         words: "sampling",

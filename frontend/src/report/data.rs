@@ -3,7 +3,7 @@
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, Leaks, ObjectShare, largest_in, leaks_with};
 use hprof_analysis::paths::ShortestPaths;
-use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
+use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_each};
 use hprof_analysis::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -110,17 +110,22 @@ impl Report {
     /// # Errors
     /// If there is no room for the paths.
     pub fn new(snapshot: &Snapshot) -> anyhow::Result<Self> {
-        // Paths and equal arrays are independent of one another, and each takes long.
-        let (paths, duplicates) = std::thread::scope(|scope| {
-            let paths = scope.spawn(|| ShortestPaths::new(snapshot.graph(), snapshot.store()));
+        // Suspects with their paths have nothing to do with the rest, and both take long.
+        let (leaks, duplicates, tables) = std::thread::scope(|scope| {
+            let leaks = scope.spawn(|| {
+                let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
+                Ok::<_, std::io::Error>(leaks_with(snapshot, &paths, LeakOptions::default()))
+            });
             let duplicates = duplicates(snapshot, OBJECTS);
-            let paths = match paths.join() {
-                Ok(paths) => paths,
+            let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
+            let tables = retained_by_each(snapshot, by);
+            let leaks = match leaks.join() {
+                Ok(leaks) => leaks,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
-            (paths, duplicates)
+            (leaks, duplicates, tables)
         });
-        let leaks = leaks_with(snapshot, &paths?, LeakOptions::default());
+        let [classes_by, packages, loaders_by] = tables;
         let graph = snapshot.graph();
         let dominators = snapshot.dominators();
         let live_bytes = dominators.live_bytes();
@@ -151,14 +156,14 @@ impl Report {
                 roots: (graph.roots().len() + graph.locals().len()) as u64,
                 threads: graph.roots().iter().filter(|root| root.is_thread()).count() as u64,
             },
-            leaks,
+            leaks: leaks?,
             tree: tree(snapshot, None, (live_bytes / 300).max(1), 6),
-            classes: cut(retained_by(snapshot, RetainedBy::Class)),
-            packages: cut(retained_by(snapshot, RetainedBy::Package)),
-            loaders: cut(retained_by(snapshot, RetainedBy::Loader)),
+            classes: cut(classes_by),
+            packages: cut(packages),
+            loaders: cut(loaders_by),
             objects: largest_in(snapshot, None, OBJECTS),
             threads: threads(snapshot),
-            duplicates,
+            duplicates: duplicates?,
             properties: snapshot.system_properties(),
         })
     }

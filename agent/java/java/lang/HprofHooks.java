@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 
 /**
  * What rewritten methods call. Defined into java.base by the agent; its native methods, and the
@@ -46,7 +47,7 @@ public final class HprofHooks {
         Thread thread = Thread.currentThread();
         long state = thread.hprofState;
         if (state <= 0) {
-            return attached(thread) ? enter(method) : enterVirtual(thread, method);
+            return enterSlowly(thread, method);
         }
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
@@ -54,6 +55,12 @@ public final class HprofHooks {
         long count = state + MEMORY.getInt(node + COUNTER);
         MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         return caller;
+    }
+
+    /** For a thread without a state. Out of line, as {@link #further}. */
+    @DontInline
+    private static long enterSlowly(Thread thread, int method) {
+        return attached(thread) ? enter(method) : enterVirtual(thread, method);
     }
 
     /** Called before a return, with what enter returned. */
@@ -191,6 +198,12 @@ public final class HprofHooks {
         return MEMORY.getInt(following + METHOD) == method ? following : further(node, method);
     }
 
+    /**
+     * Looks a following node up that is not in the node itself. Out of line: copied into every
+     * method by the compilers, it would leave less room for the inlining of the methods
+     * themselves.
+     */
+    @DontInline
     private static long further(long node, int method) {
         long table = MEMORY.getLong(node + FURTHER);
         int slot = method & ((1 << (int) table) - 1);

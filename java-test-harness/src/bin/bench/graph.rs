@@ -1,56 +1,92 @@
 //! How long the graph of a heap takes, and how much memory.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use java_test_harness::{Jdk, Run};
 
 use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, median};
+use super::listener::front_end;
+use super::made_dump::MadeDump;
 
-/// Objects that the program makes; about 780 MB of dump.
-const OBJECTS: &str = "15700000";
+/// 780 MB of dump, 13 million objects.
+const BIG: MadeDump = MadeDump {
+    rounds: 1_300_000,
+    note_bytes: 208,
+};
+/// 5 GB of dump, 90 million objects.
+const HUGE: MadeDump = MadeDump {
+    rounds: 9_000_000,
+    note_bytes: 160,
+};
 
-/// A report on a large dump, with and without an index.
+/// What is run: name, options, the most seconds, the most megabytes.
+type Case = (&'static str, &'static [&'static str], f64, f64);
+
+/// A report on a large dump, with and without an index, and on a huge one in little memory.
 pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
-    let command = std::env::current_exe()?.with_file_name("hprof-rs");
-    ensure!(
-        command.exists(),
-        "{} is not there: cargo build --release -p hprof-rs",
-        command.display()
-    );
-    let run = Run::new(Jdk::compiler())
-        .jvm_arg("-Xmx6g")
-        .class("OrderHeap")
-        .args([OBJECTS, "big.hprof"])
-        .time_limit(Duration::from_secs(300));
-    let outcome = run.run().expect_status(0);
-    let dump = outcome.path("big.hprof");
-    let report = ["report", "--json", "--no-index"];
-    let cases: [(&str, &[&str], f64, f64); 4] = [
-        ("report", &report, 5.0, 1000.0),
+    let temporary = tempfile::tempdir_in(cache_folder()?)?;
+    let folder = arguments.keep.as_deref().unwrap_or(temporary.path());
+    let cases: [Case; 5] = [
+        ("report", &["report", "--json", "--no-index"], 5.0, 1000.0),
         (
             "report, --memory 400M",
             &["report", "--json", "--no-index", "--memory", "400M"],
             60.0,
-            400.0,
+            420.0,
         ),
-        ("dominators, index written", &["dominators"], 5.0, 1000.0),
+        ("report, index written", &["report", "--json"], 5.0, 1000.0),
         ("dominators, index used", &["dominators"], 0.3, 1000.0),
+        ("report, index used", &["report", "--json"], 5.0, 1000.0),
     ];
-    for (case, options, seconds, megabytes) in cases {
+    let rounds = arguments.pairs.min(3);
+    measure_all(&folder.join("big.hprof"), BIG, &cases, rounds, figures)?;
+    let cases: [Case; 1] = [(
+        "5 GB, report, --memory 1500M",
+        &["report", "--json", "--no-index", "--memory", "1500M"],
+        60.0,
+        1572.9,
+    )];
+    measure_all(&folder.join("huge.hprof"), HUGE, &cases, 1, figures)
+}
+
+/// Where dumps of gigabytes may lie: the folder of the JDKs, on a disk.
+fn cache_folder() -> Result<PathBuf> {
+    let home = java_test_harness::cache_folder();
+    fs::create_dir_all(&home).with_context(|| home.display().to_string())?;
+    Ok(home)
+}
+
+fn measure_all(
+    dump: &Path,
+    made: MadeDump,
+    cases: &[Case],
+    rounds: usize,
+    figures: &mut Figures,
+) -> Result<()> {
+    let command = front_end()?;
+    if !dump.exists() {
+        made.write(dump)?;
+    }
+    eprintln!(
+        "graph: {} objects in {} MB",
+        made.objects(),
+        fs::metadata(dump)?.len() / 1_000_000
+    );
+    for &(case, options, seconds, megabytes) in cases {
         let mut times = Vec::new();
         let mut peaks = Vec::new();
-        for _ in 0..arguments.pairs.min(3) {
-            let index = dump.with_file_name("big.hprof.hprof-rs-index");
-            if case.ends_with("written") && index.exists() {
+        for _ in 0..rounds {
+            let mut index = dump.as_os_str().to_owned();
+            index.push(".hprof-rs-index");
+            if case.ends_with("written") && Path::new(&index).exists() {
                 fs::remove_file(&index)?;
             }
-            let (time, peak) = measure(&command, options, &dump)?;
+            let (time, peak) = measure(&command, options, dump)?;
             times.push(time);
             peaks.push(peak);
         }
@@ -73,7 +109,7 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-/// Seconds, and the largest resident size in megabytes.
+/// Seconds, and the largest resident size in megabytes, pages of mapped files included.
 fn measure(command: &Path, options: &[&str], dump: &Path) -> Result<(f64, f64)> {
     let start = Instant::now();
     let mut child = Command::new(command)

@@ -74,7 +74,7 @@ fn dump_of_the_vm(jdk: &'static Jdk) -> Result<(f64, f64)> {
 }
 
 /// Seconds that a dump at the exit takes, as the agent says, and the memory.
-fn dump_of_the_agent(jdk: &'static Jdk, options: &str) -> Result<(f64, f64)> {
+pub fn dump_of_the_agent(jdk: &'static Jdk, options: &str) -> Result<(f64, f64)> {
     let outcome = big(jdk).agent(options).run();
     ensure!(outcome.status == Some(0), "{}", outcome.report());
     let seconds = outcome

@@ -1,14 +1,20 @@
 //! Measures what profiling costs, how true the profiles are, and whether the agent survives.
 
+mod attach;
 mod calls;
 mod cost;
 mod figures;
 mod graph;
 mod heap;
+mod listener;
 mod locks;
+mod made_dump;
+mod net;
+mod read;
 mod soak;
 mod truth;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
@@ -19,7 +25,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 11] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 16] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -62,9 +68,34 @@ const BENCHMARKS: [(&str, &str, Benchmark); 11] = [
         locks::locks,
     ),
     (
+        "read",
+        "summary, histogram and top of a dump of 13 million objects; long profiles",
+        read::read,
+    ),
+    (
         "graph",
         "a report on a dump of 13 million objects, and its index",
         graph::graph,
+    ),
+    (
+        "netdump",
+        "heap dumps of 13 million objects, to a listener and to a file",
+        net::net_dumps,
+    ),
+    (
+        "agents",
+        "50 JVMs on one listener: streams, memory",
+        net::agents,
+    ),
+    (
+        "peers",
+        "speed of a program whose front-end misbehaves",
+        net::peers,
+    ),
+    (
+        "attach",
+        "200 times attached to 20,000 classes: pauses, what stays behind",
+        attach::attach,
     ),
     (
         "soak",
@@ -97,6 +128,9 @@ struct Arguments {
     /// Minutes per kind of stress and JDK
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
+    /// A folder for the dumps of graph, which stay there for the next time
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
 }
 
 impl Arguments {

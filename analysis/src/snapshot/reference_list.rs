@@ -1,0 +1,119 @@
+//! All references of an object, each with its place.
+
+use std::ops::Range;
+
+use hprof_format::binary::{BasicType, IdSize, Ids, SubRecord};
+
+use super::Snapshot;
+use super::describe::{Edge, EdgeKind};
+use crate::graph::Static;
+
+/// The references of an object, in the order of its fields or elements; nulls, and objects that
+/// the file lacks, are left out. Those that do not keep alive what they refer to are there too.
+#[derive(Debug, Default)]
+pub struct ReferenceList {
+    listed: Vec<(Edge, usize)>,
+    /// Where in the file the elements of an array lie, which may be many.
+    elements: Range<usize>,
+}
+
+impl Snapshot {
+    /// The references of an object.
+    pub fn reference_list(&self, object: usize) -> ReferenceList {
+        let mut list = ReferenceList::default();
+        let mut add = |kind, name: &str, id: u64| {
+            if let Some(target) = self.graph.number(id).filter(|_| id != 0) {
+                let name = name.to_owned();
+                list.listed.push((Edge { kind, name }, target));
+            }
+        };
+        if let Some(class) = self.graph.class_of_object(object) {
+            let class = self.graph.classes().get(class);
+            let is_reference =
+                |field: &&Static| BasicType::from_code(field.type_code) == Some(BasicType::Object);
+            for field in class.statics.iter().filter(is_reference) {
+                add(EdgeKind::Static, &field.name, field.bits);
+            }
+            for constant in &class.constants {
+                add(EdgeKind::Constant, &constant.name, constant.bits);
+            }
+            add(EdgeKind::Class, "super class", class.super_id);
+            add(EdgeKind::Class, "class loader", class.loader);
+            add(EdgeKind::Class, "signers", class.signers);
+            add(EdgeKind::Class, "protection domain", class.domain);
+            return list;
+        }
+        match self.graph.locate(&self.file, object) {
+            Some((_, SubRecord::Instance { values, .. })) => {
+                for placed in self.graph.classes().fields(self.graph.class_of(object)) {
+                    let is_reference = placed.field.basic_type() == BasicType::Object;
+                    let field = is_reference.then(|| values.get(placed.offset..)).flatten();
+                    let id = field.and_then(|field| self.id_in(field)).unwrap_or(0);
+                    add(EdgeKind::Field, &placed.field.name, id);
+                }
+            }
+            Some((_, SubRecord::ObjectArray { elements, .. })) => {
+                let bytes = elements.as_bytes();
+                let start = bytes.as_ptr().addr() - self.file.as_ptr().addr();
+                list.elements = start..start + bytes.len();
+            }
+            _ => {}
+        }
+        let locals = self.graph.locals();
+        let start = locals.partition_point(|local| local.0 < object);
+        for (_, local) in locals[start..].iter().take_while(|local| local.0 == object) {
+            let name = self.local_in_words(local);
+            let kind = EdgeKind::Local;
+            list.listed.push((Edge { kind, name }, local.object()));
+        }
+        let own = self.graph.id(object);
+        if self
+            .graph
+            .classes()
+            .is_a(self.graph.class_of(object), "java.lang.ClassLoader")
+        {
+            let classes = self.graph.classes().list().iter();
+            for class in classes.filter(|class| class.loader == own && class.id != 0) {
+                if let Some(target) = self.graph.number(class.id) {
+                    let name = "defined class".to_owned();
+                    let kind = EdgeKind::DefinedClass;
+                    list.listed.push((Edge { kind, name }, target));
+                }
+            }
+        }
+        list
+    }
+
+    fn id_in(&self, field: &[u8]) -> Option<u64> {
+        let bytes = field.get(..self.graph.id_size().bytes())?;
+        Ids::new(bytes, self.graph.id_size()).get(0)
+    }
+
+    /// The reference at a position of a list, with how it is held; `None` behind its end.
+    ///
+    /// The inner value is `None` for elements that are null or that the file lacks.
+    pub fn reference_at(&self, list: &ReferenceList, at: usize) -> Option<Option<(Edge, usize)>> {
+        if let Some((edge, target)) = list.listed.get(at) {
+            return Some(Some((edge.clone(), *target)));
+        }
+        let element = at - list.listed.len();
+        let width = match self.graph.id_size() {
+            IdSize::Four => 4,
+            IdSize::Eight => 8,
+        };
+        let bytes = self.file.get(list.elements.clone())?;
+        let bytes = bytes.get(element * width..)?.get(..width)?;
+        let id = self.id_in(bytes)?;
+        Some(self.graph.number(id).filter(|_| id != 0).map(|target| {
+            let name = element.to_string();
+            let kind = EdgeKind::Element;
+            (Edge { kind, name }, target)
+        }))
+    }
+
+    /// True if the reference from one object to another is one that does not keep it alive.
+    pub fn is_passed_over(&self, from: usize, to: usize) -> bool {
+        let reference = (from as u64, to as u64);
+        self.graph.passed_over().binary_search(&reference).is_ok()
+    }
+}

@@ -1,0 +1,307 @@
+//! The second pass: copies records and empties what they hold.
+
+use std::io::{self, Read, Write};
+
+use hprof_format::binary::{BasicType, tags};
+use hprof_format::ids::{ObjectId, StringId};
+use hprof_format::reader::FileHeader;
+use rustc_hash::FxHashMap;
+
+use super::{StripError, StripPlan, Stripped};
+
+/// How much is copied at once.
+const CHUNK: usize = 64 << 10;
+/// The bytes of a record's head: tag, time, length.
+const RECORD_HEAD: usize = 9;
+
+/// Why copying ends before the end of the file.
+enum Stop {
+    Error(StripError),
+    /// The file ends in the middle of something, or what comes is no record.
+    Damage,
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Damage,
+            _ => Self::Error(error.into()),
+        }
+    }
+}
+
+pub(super) struct Copy<'p, R, W> {
+    plan: &'p StripPlan,
+    input: R,
+    output: W,
+    id: usize,
+    /// The byte of the file that is read next.
+    at: u64,
+    done: Stripped,
+    chunk: Vec<u8>,
+    /// Of classes that instances were seen of.
+    values: FxHashMap<ObjectId, Vec<(usize, usize)>>,
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+impl<'p, R: Read, W: Write> Copy<'p, R, W> {
+    pub fn new(plan: &'p StripPlan, input: R, output: W) -> Self {
+        Self {
+            plan,
+            input,
+            output,
+            id: plan.id_size().bytes(),
+            at: 0,
+            done: Stripped::default(),
+            chunk: vec![0; CHUNK],
+            values: FxHashMap::default(),
+        }
+    }
+
+    pub fn run(mut self) -> Result<Stripped, StripError> {
+        let ended = self.file();
+        self.output.flush()?;
+        self.done.bytes = self.at;
+        match ended {
+            Ok(()) => Ok(self.done),
+            Err(Stop::Error(error)) => Err(error),
+            Err(Stop::Damage) => {
+                self.done.ends_at = Some(self.at);
+                Ok(self.done)
+            }
+        }
+    }
+
+    fn file(&mut self) -> Result<(), Stop> {
+        self.copy(FileHeader::LENGTH as u64)?;
+        let mut head = [0; RECORD_HEAD];
+        loop {
+            match self.input.read(&mut head[..1])? {
+                0 => return Ok(()),
+                _ => self.input.read_exact(&mut head[1..])?,
+            }
+            let (tag, length) = (head[0], number(&head[5..]));
+            if !is_known(tag) || (head == [0; RECORD_HEAD]) {
+                // Nobody knows what such a record holds.
+                return Err(Stop::Damage);
+            }
+            self.write(&head)?;
+            match tag {
+                tags::record::UTF8 => self.string(length)?,
+                tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => self.heap(length)?,
+                _ => self.copy(length)?,
+            }
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.output.write_all(bytes)?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn copy(&mut self, length: u64) -> Result<(), Stop> {
+        self.transfer(length, false)
+    }
+
+    /// Writes zeros in place of what comes.
+    fn empty(&mut self, length: u64) -> Result<(), Stop> {
+        self.transfer(length, true)
+    }
+
+    fn transfer(&mut self, length: u64, empties: bool) -> Result<(), Stop> {
+        let mut left = length;
+        while left > 0 {
+            let most = left.min(CHUNK as u64) as usize;
+            let found = match self.input.read(&mut self.chunk[..most]) {
+                Ok(0) => return Err(Stop::Damage),
+                Ok(found) => found,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let chunk = &mut self.chunk[..found];
+            if empties {
+                self.done.emptied += chunk.iter().filter(|&&byte| byte != 0).count() as u64;
+                chunk.fill(0);
+            }
+            self.output.write_all(chunk)?;
+            self.at += found as u64;
+            left -= found as u64;
+        }
+        Ok(())
+    }
+
+    /// A string: names stay, of others every byte becomes an asterisk, since zeros are no text.
+    fn string(&mut self, length: u64) -> Result<(), Stop> {
+        let rest = length.checked_sub(self.id as u64).ok_or(Stop::Damage)?;
+        let mut id = [0; 8];
+        self.input.read_exact(&mut id[..self.id])?;
+        let id = id[..self.id].to_vec();
+        self.write(&id)?;
+        if self.plan.is_name(StringId::new(number(&id))) {
+            return self.copy(rest);
+        }
+        self.done.texts += u64::from(rest > 0);
+        let mut left = rest;
+        while left > 0 {
+            let most = left.min(CHUNK as u64) as usize;
+            self.input.read_exact(&mut self.chunk[..most])?;
+            let text = vec![b'*'; most];
+            self.write(&text)?;
+            left -= most as u64;
+        }
+        Ok(())
+    }
+
+    fn heap(&mut self, length: u64) -> Result<(), Stop> {
+        // A dump that states no length may reach to the end of the file, if its writer died.
+        let end = self.at + length;
+        while self.at < end {
+            self.sub_record()?;
+        }
+        match self.at == end {
+            true => Ok(()),
+            false => Err(Stop::Damage),
+        }
+    }
+
+    /// Reads the first bytes of something, which are written as they are.
+    fn head<const N: usize>(&mut self, length: usize) -> Result<[u8; N], Stop> {
+        let mut head = [0; N];
+        self.input.read_exact(&mut head[..length])?;
+        self.write(&head[..length])?;
+        Ok(head)
+    }
+
+    fn sub_record(&mut self) -> Result<(), Stop> {
+        use tags::heap as tag;
+        let id = self.id;
+        let offset = self.at;
+        let mut kind = [0];
+        self.input.read_exact(&mut kind)?;
+        let rest = match kind[0] {
+            tag::ROOT_UNKNOWN
+            | tag::ROOT_STICKY_CLASS
+            | tag::ROOT_MONITOR_USED
+            | tag::ROOT_INTERNED_STRING
+            | tag::ROOT_FINALIZING
+            | tag::ROOT_DEBUGGER
+            | tag::ROOT_REFERENCE_CLEANUP
+            | tag::ROOT_VM_INTERNAL
+            | tag::UNREACHABLE => id,
+            tag::ROOT_JNI_GLOBAL => 2 * id,
+            tag::ROOT_JNI_LOCAL
+            | tag::ROOT_JAVA_FRAME
+            | tag::ROOT_THREAD_OBJECT
+            | tag::ROOT_JNI_MONITOR => id + 8,
+            tag::ROOT_NATIVE_STACK | tag::ROOT_THREAD_BLOCK | tag::HEAP_DUMP_INFO => id + 4,
+            tag::PRIMITIVE_ARRAY_NO_DATA => id + 9,
+            tag::INSTANCE_DUMP
+            | tag::OBJECT_ARRAY_DUMP
+            | tag::PRIMITIVE_ARRAY_DUMP
+            | tag::CLASS_DUMP => 0,
+            _ => return Err(Stop::Damage),
+        };
+        self.write(&kind)?;
+        match kind[0] {
+            tag::INSTANCE_DUMP => {
+                let head = self.head::<24>(8 + 2 * id)?;
+                let class = ObjectId::new(number(&head[id + 4..][..id]));
+                let length = number(&head[2 * id + 4..][..4]);
+                self.instance(offset, class, length)
+            }
+            tag::OBJECT_ARRAY_DUMP => {
+                let head = self.head::<24>(8 + 2 * id)?;
+                self.copy(number(&head[id + 4..][..4]) * id as u64)
+            }
+            tag::PRIMITIVE_ARRAY_DUMP => {
+                let head = self.head::<24>(9 + id)?;
+                let element = BasicType::from_code(head[id + 8]).ok_or(Stop::Damage)?;
+                let width = element.width(self.plan.id_size()) as u64;
+                self.empty(number(&head[id + 4..][..4]) * width)
+            }
+            tag::CLASS_DUMP => self.class(),
+            _ => self.copy(rest as u64),
+        }
+    }
+
+    fn instance(&mut self, offset: u64, class: ObjectId, length: u64) -> Result<(), Stop> {
+        if !self.plan.empties_fields() {
+            return self.copy(length);
+        }
+        let values = match self.values.get(&class) {
+            Some(values) => values.clone(),
+            None => {
+                let values = self.plan.values(class);
+                let unknown = || Stop::Error(StripError::UnknownClass { offset });
+                let values = values.ok_or_else(unknown)?;
+                self.values.insert(class, values.clone());
+                values
+            }
+        };
+        let mut at = 0;
+        for (start, width) in values {
+            let (start, end) = (start as u64, (start + width) as u64);
+            // An instance may be shorter than its class says only if one of them is damaged.
+            if end > length {
+                return Err(Stop::Damage);
+            }
+            self.copy(start - at)?;
+            self.empty(end - start)?;
+            at = end;
+        }
+        self.copy(length - at)
+    }
+
+    fn class(&mut self) -> Result<(), Stop> {
+        let id = self.id;
+        self.copy((8 + 7 * id) as u64)?;
+        for (start, has_value) in [(2, true), (id, true), (id, false)] {
+            let count = self.head::<2>(2)?;
+            for _ in 0..number(&count) {
+                let head = self.head::<9>(start + 1)?;
+                let kind = BasicType::from_code(head[start]).ok_or(Stop::Damage)?;
+                if has_value {
+                    self.value(kind)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, kind: BasicType) -> Result<(), Stop> {
+        let width = kind.width(self.plan.id_size()) as u64;
+        match kind {
+            BasicType::Object => self.copy(width),
+            _ if self.plan.empties_fields() => self.empty(width),
+            _ => self.copy(width),
+        }
+    }
+}
+
+/// True for the records that are known to hold nothing of the program's.
+fn is_known(tag: u8) -> bool {
+    use tags::record as known;
+    matches!(
+        tag,
+        known::UTF8
+            | known::LOAD_CLASS
+            | known::UNLOAD_CLASS
+            | known::FRAME
+            | known::TRACE
+            | known::ALLOC_SITES
+            | known::HEAP_SUMMARY
+            | known::START_THREAD
+            | known::END_THREAD
+            | known::HEAP_DUMP
+            | known::CPU_SAMPLES
+            | known::CONTROL_SETTINGS
+            | known::HEAP_DUMP_SEGMENT
+            | known::HEAP_DUMP_END
+    )
+}

@@ -1,0 +1,61 @@
+//! Copies a binary file without what its objects hold, so that it can be given away.
+//!
+//! What is left are structure, classes, sizes and references. Elements of primitive arrays, and
+//! with them the texts of all strings, become zero. So does text outside of the heap that names
+//! nothing: HotSpot dumps its whole table of symbols, in which the literals of class files are. If
+//! asked to, the values of primitive fields go too. No length changes, so the copy takes two
+//! passes, neither of which holds more in memory than classes and names.
+
+mod copy;
+mod names;
+
+use std::io::{self, Read, Write};
+
+use hprof_format::reader::HeaderError;
+use thiserror::Error;
+
+pub use names::StripPlan;
+
+/// Why a file cannot be copied.
+#[derive(Debug, Error)]
+pub enum StripError {
+    /// Reading or writing fails.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is no binary HPROF file.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// An instance whose class, or a class above it, is not in the file: which of its values are
+    /// references is not known.
+    #[error(
+        "the object at byte {offset} is of a class that is not in the file, so its fields cannot \
+         be told from references; leave --fields out"
+    )]
+    UnknownClass {
+        /// Where its record starts.
+        offset: u64,
+    },
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stripped {
+    /// The bytes that were copied, emptied ones included.
+    pub bytes: u64,
+    /// The bytes that held something and are zero now.
+    pub emptied: u64,
+    /// Names and other text outside of the heap that were blotted out.
+    pub texts: u64,
+    /// Where the file is damaged or cut short: the copy ends there.
+    pub ends_at: Option<u64>,
+}
+
+impl StripPlan {
+    /// Copies the file that the plan was made for.
+    ///
+    /// # Errors
+    /// If reading or writing fails, or a class is missing that is needed to empty fields.
+    pub fn copy(&self, input: impl Read, output: impl Write) -> Result<Stripped, StripError> {
+        copy::Copy::new(self, input, output).run()
+    }
+}

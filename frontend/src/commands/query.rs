@@ -1,0 +1,277 @@
+//! `hprof-rs query`: SQL over a heap dump.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use rusqlite::{Rows, Statement};
+use serde_json::{Map, Value};
+
+use crate::query::{self, Cell, FUNCTIONS, TABLES};
+use crate::render::screen::{Align, Style, count, cut, print, printable};
+use crate::snapshot::{self, Look};
+
+/// Ask a heap dump in SQL.
+///
+/// The tables are objects, classes, references, fields, strings, roots and threads. Without a query,
+/// their columns are listed. The SQL is that of SQLite; docs/query.md has more.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Query {
+    /// A heap dump in binary format, plain or compressed with gzip or zip; `-` for standard input.
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// The query; `-` to read it from standard input.
+    #[arg(value_name = "SQL")]
+    sql: Option<String>,
+
+    #[command(flatten)]
+    look: Look,
+
+    /// The number of rows to show; 0 for all [default: 50 on a terminal, else all].
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+
+    /// Print comma-separated values.
+    #[arg(long)]
+    csv: bool,
+
+    /// Print JSON.
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs query                                             list tables and columns
+  hprof-rs query heap.hprof \"SELECT name, objects, retained FROM classes ORDER BY retained DESC\"
+  hprof-rs query heap.hprof \"SELECT value, count(*) AS n FROM strings GROUP BY value ORDER BY n DESC\"
+  hprof-rs query heap.hprof \"SELECT source_class, name, count(*) FROM references
+                             WHERE target = '0x7ffd00770' GROUP BY 1, 2\"
+  hprof-rs query heap.hprof \"SELECT id, field(id, 'user.name') FROM objects
+                             WHERE class = 'com.example.Session'\" --csv > sessions.csv";
+
+/// Rows on a terminal.
+const ON_TERMINAL: u64 = 50;
+/// Rows whose cells decide how wide columns are.
+const MEASURED: usize = 1000;
+/// Characters of a cell in a table.
+const WIDEST: usize = 100;
+
+impl Query {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let (Some(file), Some(sql)) = (&self.file, &self.sql) else {
+            return print(&tables(Style::of_stdout()));
+        };
+        let sql = match sql.as_str() {
+            "-" => io::read_to_string(io::stdin()).context("the query on standard input")?,
+            sql => sql.to_owned(),
+        };
+        query::check(&sql)?;
+        let snapshot = snapshot::open(file, &self.look)?;
+        let name = snapshot.name.clone();
+        let connection = query::connect(snapshot)?;
+        let explained = |error: rusqlite::Error| anyhow!("{}", query::explain(&error));
+        let mut statement = (connection.prepare(&query::prepare(&sql))).map_err(explained)?;
+        let head: Vec<String> = (statement.column_names().iter())
+            .map(|name| (*name).to_owned())
+            .collect();
+        let limit = match self.limit {
+            Some(0) => u64::MAX,
+            Some(limit) => limit,
+            None if io::stdout().is_terminal() && !self.csv && !self.json => ON_TERMINAL,
+            None => u64::MAX,
+        };
+        let mut answer = Answer::new(&mut statement, limit, head.len()).map_err(explained)?;
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        if self.json {
+            write_json(&mut out, &name, &head, &mut answer)?;
+        } else if self.csv {
+            write_csv(&mut out, &head, &mut answer)?;
+        } else {
+            write_table(&mut out, &head, &mut answer)?;
+        }
+        out.flush()?;
+        if answer.is_cut {
+            eprintln!(
+                "hprof-rs: {} rows are shown, and there are more (--limit 0 for all)",
+                count(limit)
+            );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The rows of an answer as they come.
+struct Answer<'s> {
+    rows: Rows<'s>,
+    left: u64,
+    columns: usize,
+    is_cut: bool,
+}
+
+impl<'s> Answer<'s> {
+    fn new(statement: &'s mut Statement<'_>, limit: u64, columns: usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            rows: statement.query([])?,
+            left: limit,
+            columns,
+            is_cut: false,
+        })
+    }
+
+    fn next(&mut self) -> anyhow::Result<Option<Vec<Cell<'static>>>> {
+        let row = self.rows.next();
+        let row = row.map_err(|error| anyhow!("{}", query::explain(&error)))?;
+        let Some(row) = row else {
+            return Ok(None);
+        };
+        if self.left == 0 {
+            self.is_cut = true;
+            return Ok(None);
+        }
+        self.left -= 1;
+        let mut cells = Vec::with_capacity(self.columns);
+        for column in 0..self.columns {
+            cells.push(match query::cell_of(row.get_ref(column)?) {
+                Cell::Null => Cell::Null,
+                Cell::Integer(number) => Cell::Integer(number),
+                Cell::Real(number) => Cell::Real(number),
+                Cell::Text(text) => Cell::from(text.into_owned()),
+            });
+        }
+        Ok(Some(cells))
+    }
+}
+
+fn write_csv(out: &mut impl Write, head: &[String], answer: &mut Answer<'_>) -> anyhow::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(head)?;
+    while let Some(row) = answer.next()? {
+        csv.write_record(row.iter().map(|cell| match cell {
+            Cell::Null => String::new(),
+            Cell::Integer(number) => number.to_string(),
+            Cell::Real(number) => number.to_string(),
+            Cell::Text(text) => text.to_string(),
+        }))?;
+    }
+    csv.flush()?;
+    Ok(())
+}
+
+/// An object with the file, the columns, and the rows as objects; a row a line, so that large
+/// answers need not be held.
+fn write_json(
+    out: &mut impl Write,
+    name: &str,
+    head: &[String],
+    answer: &mut Answer<'_>,
+) -> anyhow::Result<()> {
+    let head_json = serde_json::to_string(head)?;
+    let name = serde_json::to_string(name)?;
+    write!(
+        out,
+        "{{\n  \"file\": {name},\n  \"columns\": {head_json},\n  \"rows\": ["
+    )?;
+    let mut separator = "\n";
+    while let Some(row) = answer.next()? {
+        let cells = head
+            .iter()
+            .cloned()
+            .zip(row.into_iter().map(|cell| match cell {
+                Cell::Null => Value::Null,
+                Cell::Integer(number) => Value::from(number),
+                Cell::Real(number) => Value::from(number),
+                Cell::Text(text) => Value::from(text.into_owned()),
+            }));
+        let row = serde_json::to_string(&cells.collect::<Map<_, _>>())?;
+        write!(out, "{separator}    {row}")?;
+        separator = ",\n";
+    }
+    writeln!(out, "\n  ]\n}}")?;
+    Ok(())
+}
+
+fn write_table(
+    out: &mut impl Write,
+    head: &[String],
+    answer: &mut Answer<'_>,
+) -> anyhow::Result<()> {
+    let style = Style::of_stdout();
+    let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();
+    let mut aligns = vec![Align::Right; head.len()];
+    let mut first = Vec::new();
+    while first.len() < MEASURED
+        && let Some(row) = answer.next()?
+    {
+        for (column, cell) in row.iter().enumerate() {
+            if matches!(cell, Cell::Text(_)) {
+                aligns[column] = Align::Left;
+            }
+            widths[column] = widths[column].max(in_words(cell).chars().count());
+        }
+        first.push(row);
+    }
+    let line = |cells: &[String]| {
+        let mut line = String::new();
+        for (column, cell) in cells.iter().enumerate() {
+            let width = widths[column];
+            line.push_str(if column > 0 { "  " } else { "" });
+            match aligns[column] {
+                Align::Right => line.push_str(&format!("{cell:>width$}")),
+                Align::Left if column + 1 == cells.len() => line.push_str(cell),
+                Align::Left => line.push_str(&format!("{cell:<width$}")),
+            }
+        }
+        line.trim_end().to_owned()
+    };
+    writeln!(out, "{}", style.bold(&line(head)))?;
+    for row in &first {
+        writeln!(
+            out,
+            "{}",
+            line(&row.iter().map(in_words).collect::<Vec<_>>())
+        )?;
+    }
+    while let Some(row) = answer.next()? {
+        writeln!(
+            out,
+            "{}",
+            line(&row.iter().map(in_words).collect::<Vec<_>>())
+        )?;
+    }
+    Ok(())
+}
+
+fn in_words(cell: &Cell<'_>) -> String {
+    match cell {
+        Cell::Null => String::new(),
+        Cell::Integer(number) => crate::render::screen::signed(i128::from(*number))
+            .trim_start_matches('+')
+            .to_owned(),
+        Cell::Real(number) => number.to_string(),
+        Cell::Text(text) => cut(&printable(text), WIDEST),
+    }
+}
+
+/// The tables with their columns.
+fn tables(style: Style) -> String {
+    let mut text = String::new();
+    for (name, about, columns) in TABLES {
+        text.push_str(&format!("{}: {about}\n", style.bold(name)));
+        for (column, _, about) in columns {
+            text.push_str(&format!("  {column:<14} {about}\n"));
+        }
+        text.push('\n');
+    }
+    text.push_str(&style.bold("Functions"));
+    text.push('\n');
+    for (call, about) in FUNCTIONS {
+        text.push_str(&format!("  {call:<18} {about}\n"));
+    }
+    text.push_str("\nFor example: hprof-rs query heap.hprof \"SELECT * FROM threads\"\n");
+    text
+}

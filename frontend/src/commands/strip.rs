@@ -1,0 +1,110 @@
+//! `hprof-rs strip`: a heap dump without what its objects hold.
+
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use hprof_analysis::input::Input;
+use hprof_analysis::strip::{StripPlan, Stripped};
+
+use super::convert;
+use crate::open::progress_bar;
+use crate::render::screen::{bytes, count, plural};
+
+/// Copy a heap dump without what its objects hold, so that it can be given away.
+///
+/// Elements of primitive arrays, and with them the texts of all strings, become zero; so does text
+/// outside of the heap that names no class, field, method or thread. Classes, sizes, references,
+/// roots and stacks stay, so that histogram, leaks, dominators and paths show the same. `--fields`
+/// empties fields of primitive types too.
+///
+/// The file is read twice. A damaged file is copied up to the first damaged place.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Strip {
+    /// The heap dump, binary, plain or compressed; `-` for standard input.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// The copy; a name that ends in `.gz` has it compressed.
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// Empty the fields of primitive types too: numbers, characters, booleans.
+    #[arg(long)]
+    fields: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs strip heap.hprof -o stripped.hprof
+  hprof-rs strip --fields heap.hprof.gz -o stripped.hprof.gz
+  ssh host cat heap.hprof | hprof-rs strip - -o stripped.hprof
+
+What stays can tell something too: names of classes, fields and threads, sizes, who refers to whom.";
+
+impl Strip {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        if let (Ok(input), Ok(output)) = (self.file.canonicalize(), self.output.canonicalize()) {
+            ensure!(
+                input != output,
+                "the copy must have another name than the original"
+            );
+        }
+        // What comes from a pipe can be read once only.
+        let unpacked = match self.file == Path::new("-") {
+            true => {
+                let mut unpacked = tempfile::NamedTempFile::new().context("cannot unpack")?;
+                let input = Input::open(&self.file)?;
+                io::copy(&mut input.into_reader(), &mut unpacked).context("cannot unpack")?;
+                Some(unpacked)
+            }
+            false => None,
+        };
+        let path = unpacked.as_ref().map_or(&*self.file, |it| it.path());
+        let name = self.file.display().to_string();
+        let plan = StripPlan::of(read(path)?, self.fields).with_context(|| name.clone())?;
+        let stripped = convert::write_whole_with(&self.output, |file| {
+            let file = BufWriter::with_capacity(1 << 20, file);
+            let is_gzip = self.output.extension().is_some_and(|it| it == "gz");
+            if is_gzip {
+                let mut packer = GzEncoder::new(file, Compression::fast());
+                let stripped = plan.copy(read(path)?, &mut packer)?;
+                packer.finish()?.flush()?;
+                Ok(stripped)
+            } else {
+                Ok(plan.copy(read(path)?, file)?)
+            }
+        })
+        .with_context(|| name.clone())?;
+        tell(&name, &self.output, &stripped);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<impl Read + use<>> {
+    let input = Input::open(path)?;
+    let bar = progress_bar(&input);
+    Ok(bar.wrap_read(input.into_reader()))
+}
+
+fn tell(name: &str, output: &Path, stripped: &Stripped) {
+    eprintln!(
+        "{}: {}, of which {} were emptied; {} outside of the heap blotted out",
+        output.display(),
+        bytes(stripped.bytes),
+        bytes(stripped.emptied),
+        plural(stripped.texts, "text", "texts"),
+    );
+    if let Some(end) = stripped.ends_at {
+        eprintln!(
+            "hprof-rs: {name} is damaged or cut short at byte {}: the copy ends there \
+             (`hprof-rs check` says more)",
+            count(end),
+        );
+    }
+}

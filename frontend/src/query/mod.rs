@@ -1,0 +1,161 @@
+//! A heap dump as tables for SQL.
+//!
+//! SQLite asks for rows through virtual tables (<https://sqlite.org/vtab.html>), so that a query
+//! needs no copy of the dump: what it holds at a time is a row of each table, and what sorting and
+//! grouping need, for which SQLite has temporary files.
+
+mod classes;
+mod errors;
+mod fields;
+mod functions;
+mod objects;
+mod references;
+mod roots;
+mod strings;
+mod table;
+mod text;
+mod threads;
+
+use std::sync::{Arc, OnceLock};
+
+use hprof_analysis::graph::Inbound;
+use hprof_analysis::paths::ShortestPaths;
+use hprof_analysis::retained::loader_name;
+use hprof_analysis::snapshot::{Snapshot, ThreadInfo};
+use rusqlite::Connection;
+
+pub use errors::explain;
+pub use functions::FUNCTIONS;
+pub use table::{Cell, Column, cell_of};
+pub use text::{check, prepare};
+
+use table::Rows;
+
+/// A heap dump, and what is made of it when a query first needs it.
+pub struct Heap {
+    snapshot: Snapshot,
+    inbound: OnceLock<Option<Inbound>>,
+    paths: OnceLock<Option<ShortestPaths>>,
+    threads: OnceLock<Vec<ThreadInfo>>,
+    sums: OnceLock<Vec<ClassSum>>,
+}
+
+/// What the instances of a class come to.
+#[derive(Debug, Clone, Copy, Default)]
+struct ClassSum {
+    objects: u64,
+    bytes: u64,
+    live: u64,
+    retained: u64,
+}
+
+/// A table for people: name, what a row is, columns.
+pub type About = (&'static str, &'static str, &'static [Column]);
+
+/// All tables.
+pub const TABLES: [About; 7] = [
+    about::<objects::Objects>(),
+    about::<classes::Classes>(),
+    about::<references::References>(),
+    about::<fields::Fields>(),
+    about::<strings::Strings>(),
+    about::<roots::Roots>(),
+    about::<threads::Threads>(),
+];
+
+const fn about<R: Rows>() -> About {
+    (R::NAME, R::ABOUT, R::COLUMNS)
+}
+
+/// A connection to the tables of a heap dump.
+///
+/// # Errors
+/// Those of SQLite.
+pub fn connect(snapshot: Snapshot) -> rusqlite::Result<Connection> {
+    let heap = Arc::new(Heap {
+        snapshot,
+        inbound: OnceLock::new(),
+        paths: OnceLock::new(),
+        threads: OnceLock::new(),
+        sums: OnceLock::new(),
+    });
+    let connection = Connection::open_in_memory()?;
+    table::register::<objects::Objects>(&connection, &heap)?;
+    table::register::<classes::Classes>(&connection, &heap)?;
+    table::register::<references::References>(&connection, &heap)?;
+    table::register::<fields::Fields>(&connection, &heap)?;
+    table::register::<strings::Strings>(&connection, &heap)?;
+    table::register::<roots::Roots>(&connection, &heap)?;
+    table::register::<threads::Threads>(&connection, &heap)?;
+    functions::register(&connection, &heap)?;
+    Ok(connection)
+}
+
+impl Heap {
+    /// The identifier of an object.
+    fn id(&self, object: usize) -> Cell<'static> {
+        Cell::from(format!("{:#x}", self.snapshot.graph().id(object)))
+    }
+
+    /// The object with an identifier as [`Heap::id`] writes it.
+    fn object(&self, id: &str) -> Option<usize> {
+        let digits = id.strip_prefix("0x")?;
+        let id = u64::from_str_radix(digits, 16).ok()?;
+        self.snapshot.graph().number(id)
+    }
+
+    /// The name of an object's class.
+    fn class(&self, object: usize) -> Cell<'_> {
+        Cell::from(self.snapshot.class_name(object))
+    }
+
+    /// The classes of a name; several loaders may have one each.
+    fn classes_named(&self, name: &str) -> Vec<u32> {
+        let classes = self.snapshot.graph().classes().list().iter();
+        let named = classes.enumerate().filter(|(_, class)| class.name == name);
+        named.map(|(number, _)| number as u32).collect()
+    }
+
+    /// Who refers to each object; `None` if there is no room for that.
+    fn inbound(&self) -> Option<&Inbound> {
+        let make = || Inbound::new(self.snapshot.graph(), self.snapshot.store()).ok();
+        self.inbound.get_or_init(make).as_ref()
+    }
+
+    fn paths(&self) -> Option<&ShortestPaths> {
+        let make = || ShortestPaths::new(self.snapshot.graph(), self.snapshot.store()).ok();
+        self.paths.get_or_init(make).as_ref()
+    }
+
+    fn threads(&self) -> &[ThreadInfo] {
+        self.threads.get_or_init(|| self.snapshot.threads())
+    }
+
+    /// The sums of all classes, by number.
+    fn sums(&self) -> &[ClassSum] {
+        self.sums.get_or_init(|| {
+            let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
+            let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
+            for (object, &class) in graph.all_classes_of().iter().enumerate() {
+                let sum = &mut sums[class as usize];
+                sum.objects += 1;
+                sum.bytes += graph.size(object);
+            }
+            // As in `retained_by`: what lies under an object of the same class counts once.
+            let mut covered = vec![0usize; sums.len()];
+            for place in 0..dominators.len() {
+                let class = graph.class_of(dominators.object(place)) as usize;
+                sums[class].live += 1;
+                if place >= covered[class] {
+                    sums[class].retained += dominators.retained(place);
+                    covered[class] = dominators.end(place);
+                }
+            }
+            sums
+        })
+    }
+
+    fn loader(&self, loader: u64) -> Cell<'_> {
+        Cell::from(loader_name(&self.snapshot, loader))
+    }
+}

@@ -1,0 +1,366 @@
+//! `query`, and the small commands for heap dumps, checked against each other: each command has a
+//! way of its own to its figures, and SQL over the tables is another.
+
+mod support;
+
+use std::fs;
+use std::process::Output;
+
+use serde_json::{Value, json};
+use support::{Scene, data, run, stderr, stdout};
+
+fn command(arguments: &[&str]) -> Output {
+    run(&mut Scene::new().hprof_rs(arguments), "")
+}
+
+fn text(arguments: &[&str]) -> String {
+    let output = command(arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+    stdout(&output)
+}
+
+fn json_of(arguments: &[&str]) -> Value {
+    serde_json::from_str(&text(arguments)).expect("JSON")
+}
+
+fn dump() -> String {
+    data("hprof-32.bin")
+}
+
+/// The rows of a query, each an array.
+fn rows(sql: &str) -> Vec<Value> {
+    let answer = json_of(&["query", "--json", &dump(), sql]);
+    let columns = answer["columns"].as_array().unwrap().clone();
+    let in_order = |row: &Value| {
+        let cells = columns
+            .iter()
+            .map(|name| row[name.as_str().unwrap()].clone());
+        Value::Array(cells.collect())
+    };
+    answer["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(in_order)
+        .collect()
+}
+
+#[test]
+fn tables_agree_with_each_other() {
+    assert_eq!(
+        rows("SELECT count(*), sum(live), (SELECT sum(objects) FROM classes) FROM objects"),
+        [json!([2926, 2628, 2926])]
+    );
+    assert_eq!(
+        rows(
+            "SELECT count(*) FROM (SELECT class, count(*) AS n FROM objects GROUP BY class) AS o
+             JOIN (SELECT name, sum(objects) AS n FROM classes GROUP BY name) AS c
+             ON o.class = c.name WHERE o.n <> c.n"
+        ),
+        [json!([0])]
+    );
+    // Found by their target and found by a walk over all, references are the same ones.
+    assert_eq!(
+        rows(
+            "SELECT count(*) FROM objects o JOIN references r ON r.target = o.id
+             WHERE o.class = 'java.lang.Thread'"
+        ),
+        rows("SELECT count(*) FROM references WHERE target_class = 'java.lang.Thread'")
+    );
+    assert_eq!(
+        rows(
+            "SELECT name, target FROM references WHERE source = '0x500002fc'
+             EXCEPT SELECT name, target FROM fields WHERE object = '0x500002fc'"
+        ),
+        Vec::<Value>::new()
+    );
+    assert_eq!(
+        rows(
+            "SELECT name, (SELECT count(*) FROM roots WHERE object = t.id) FROM threads t LIMIT 1"
+        ),
+        [json!(["main", 1])]
+    );
+    assert_eq!(
+        rows("SELECT value, text(id), length FROM strings WHERE value LIKE 'Sun Micro%' LIMIT 1"),
+        [json!([
+            "Sun Microsystems Inc.",
+            "Sun Microsystems Inc.",
+            21
+        ])]
+    );
+    assert_eq!(
+        rows("SELECT field('0x500002fc', 'group.name'), field('0x500002fc', 'no.such')"),
+        [json!(["main", null])]
+    );
+    assert_eq!(
+        rows("SELECT path(id) FROM objects WHERE id = '0x500002fc'"),
+        [json!([
+            "running thread \"main\" > java.lang.Thread \"main\""
+        ])]
+    );
+}
+
+#[test]
+fn answers_come_as_tables_csv_and_json() {
+    let sql = "SELECT name, objects, NULL AS empty, 1.5 AS half FROM classes
+               WHERE name = 'java.lang.Thread'";
+    let objects =
+        rows("SELECT count(*) FROM objects WHERE class = 'java.lang.Thread'")[0][0].clone();
+    assert_eq!(
+        text(&["query", "--csv", &dump(), sql]),
+        format!("name,objects,empty,half\njava.lang.Thread,{objects},,1.5\n")
+    );
+    let table = text(&["query", &dump(), sql]);
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("name              objects  empty  half"));
+    assert!(lines.next().unwrap().ends_with(" 1.5"), "{table}");
+    let output = command(&["query", "--limit", "3", &dump(), "SELECT id FROM objects"]);
+    assert_eq!(stdout(&output).lines().count(), 4);
+    assert!(stderr(&output).contains("--limit 0"), "{}", stderr(&output));
+    let listed = text(&["query"]);
+    for word in [
+        "objects",
+        "classes",
+        "references",
+        "roots",
+        "threads",
+        "field(id, 'name')",
+    ] {
+        assert!(listed.contains(word), "{listed}");
+    }
+    let scene = Scene::new();
+    let piped = run(
+        &mut scene.hprof_rs(&["query", "--csv", &dump(), "-"]),
+        "SELECT 1 AS one",
+    );
+    assert_eq!(stdout(&piped), "one\n1\n");
+}
+
+#[test]
+fn mistakes_are_explained() {
+    for (sql, words) in [
+        (
+            "SELECT clas FROM objects",
+            "did you mean class?\nColumns of objects: id, class",
+        ),
+        (
+            "SELECT * FROM object",
+            "did you mean objects?\nTables: objects, classes",
+        ),
+        ("SELECT feild(id, 'x') FROM objects", "did you mean field?"),
+        ("SELECT id, FROM objects", "^"),
+        ("DELETE FROM objects", "a query begins with SELECT"),
+        ("SELECT 1; SELECT 2", "one query at a time"),
+    ] {
+        let output = command(&["query", &dump(), sql]);
+        assert_eq!(output.status.code(), Some(1), "{sql}");
+        assert!(
+            stderr(&output).contains(words),
+            "{sql}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn dominators_and_retained_are_those_of_the_tables() {
+    let tops = json_of(&["dominators", "--top", "5", "--json", &dump()]);
+    let tops: Vec<Value> = (tops["children"].as_array().unwrap().iter())
+        .map(|node| json!([node["object"]["id"], node["object"]["retained_bytes"]]))
+        .collect();
+    let sql = "SELECT id, retained FROM objects WHERE live AND dominator IS NULL
+               ORDER BY retained DESC LIMIT 5";
+    assert_eq!(tops, rows(sql));
+    assert_eq!(tops[0], json!(["0x5000002d", 68816]));
+
+    let all = json_of(&["retained", "--json", "--top", "0", &dump()]);
+    let by_class: Vec<Value> = (all["rows"].as_array().unwrap().iter().take(5))
+        .map(|row| json!([row["name"], row["retained_bytes"]]))
+        .collect();
+    let sql = "SELECT name, retained FROM classes ORDER BY retained DESC, name LIMIT 5";
+    assert_eq!(by_class, rows(sql));
+    let set = json_of(&["retained", "--json", &dump(), "java.lang.Thread"]);
+    let threads = &set["classes"][0];
+    assert_eq!(
+        (&threads["name"], &threads["objects"], &threads["bytes"]),
+        (&json!("java.lang.Thread"), &json!(5), &json!(560))
+    );
+}
+
+#[test]
+fn referrers_and_references_are_those_of_the_tables() {
+    let main = "0x500002fc";
+    let found = json_of(&["references", "--json", &dump(), main]);
+    let found: Vec<Value> = (found["references"].as_array().unwrap().iter())
+        .map(|row| json!([row["edge"]["name"], row["object"]["id"]]))
+        .collect();
+    let sql = format!("SELECT name, target FROM references WHERE source = '{main}' AND strong");
+    let mut expected = rows(&sql);
+    // The command tells each object once.
+    let mut seen = Vec::new();
+    expected.retain(|row| {
+        !seen.contains(&row[1]) && {
+            seen.push(row[1].clone());
+            true
+        }
+    });
+    assert_eq!(found.len(), 6);
+    assert_eq!(found, expected);
+    let found = json_of(&["referrers", "--json", &dump(), main]);
+    let found: Vec<Value> = (found["referrers"].as_array().unwrap().iter())
+        .map(|row| json!([row["edge"]["name"], row["object"]["id"]]))
+        .collect();
+    let sql = format!("SELECT name, source FROM references WHERE target = '{main}' AND strong");
+    assert_eq!(found, [json!(["0", "0x50000b52"])]);
+    assert_eq!(found, rows(&sql));
+}
+
+#[test]
+fn collections_duplicates_finalizers_and_loaders_tell_what_is_there() {
+    let all = json_of(&["collections", "--json", "--top", "0", &dump()]);
+    let maps = (all["collections"].as_array().unwrap().iter())
+        .find(|row| row["name"] == "java.util.HashMap")
+        .unwrap();
+    let sql = "SELECT count(*), sum(field(id, 'size')), sum(field(id, 'size') = 0) FROM objects
+               WHERE class = 'java.util.HashMap' AND live";
+    assert_eq!(
+        json!([maps["collections"], maps["elements"], maps["empty"]]),
+        rows(sql)[0]
+    );
+    assert_eq!(rows(sql)[0], json!([14, 16, 7]));
+
+    let all = json_of(&["duplicates", "--json", &dump()]);
+    let largest = &all["duplicates"]["groups"][0];
+    assert_eq!(
+        json!([largest["count"], largest["bytes"], largest["wasted_bytes"]]),
+        json!([3, 8208, 16416])
+    );
+    let sql = "SELECT count(*), sum(size) FROM objects
+               WHERE live AND class IN ('byte[]', 'char[]', 'int[]', 'long[]', 'short[]',
+                                        'boolean[]', 'float[]', 'double[]')";
+    assert_eq!(
+        json!([all["duplicates"]["arrays"], all["duplicates"]["bytes"]]),
+        rows(sql)[0]
+    );
+
+    let all = json_of(&["finalizers", "--json", &dump()]);
+    let first = &all["finalizers"][0];
+    assert_eq!(
+        json!([first["name"], first["registered"], first["queued"]]),
+        json!(["java.io.FileInputStream", 3, 0])
+    );
+    let all = json_of(&["classloaders", "--json", &dump()]);
+    let loaders = all["loaders"].as_array().unwrap();
+    let classes: u64 = loaders
+        .iter()
+        .map(|row| row["classes"].as_u64().unwrap())
+        .sum();
+    assert_eq!(loaders[0]["id"], "0x500002eb");
+    assert_eq!(
+        rows("SELECT count(*) FROM classes WHERE id NOT NULL"),
+        [json!([classes])]
+    );
+    assert_eq!(all["duplicate_classes"], json!([]));
+
+    let all = json_of(&["threads", "--retained", "--json", &dump()]);
+    let main = &all["threads"][0];
+    let sql = "SELECT name, retained, locals FROM threads LIMIT 1";
+    assert_eq!(
+        rows(sql),
+        [json!([main["name"], main["retained_bytes"], 0])]
+    );
+}
+
+#[test]
+fn growth_tells_nothing_of_equal_dumps() {
+    let same = json_of(&["growth", "--json", &dump(), &dump()]);
+    assert_eq!(same["classes"], json!([]));
+    assert_eq!(same["live_bytes"][0], same["live_bytes"][1]);
+}
+
+#[test]
+fn every_damaged_dump_gives_a_report_that_says_what_is_missing() {
+    let bytes = fs::read(dump()).unwrap();
+    let scene = Scene::new();
+    let report = |bytes: &[u8]| {
+        fs::write(scene.path("damaged.hprof"), bytes).unwrap();
+        let output = run(
+            &mut scene.hprof_rs(&["report", "--json", "damaged.hprof"]),
+            "",
+        );
+        assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+        output
+    };
+    let whole: Value = serde_json::from_str(&stdout(&report(&bytes))).unwrap();
+    assert_eq!(whole["notes"], json!([]));
+    for part in 3..20 {
+        let output = report(&bytes[..bytes.len() * part / 20]);
+        if output.status.success() {
+            let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+            assert_ne!(told["notes"], json!([]), "{part}/20");
+        } else {
+            // Before the heap there is nothing to report.
+            assert!(
+                stderr(&output).contains("no binary heap dump"),
+                "{}",
+                stderr(&output)
+            );
+            assert!(part < 10);
+        }
+    }
+    for at in (100..bytes.len()).step_by(bytes.len() / 25) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0xff;
+        let output = report(&flipped);
+        match output.status.success() {
+            true => drop(serde_json::from_str::<Value>(&stdout(&output)).unwrap()),
+            false => assert!(
+                stderr(&output).starts_with("hprof-rs: "),
+                "{}",
+                stderr(&output)
+            ),
+        }
+    }
+}
+
+#[test]
+fn a_mapping_file_gives_original_names() {
+    let scene = Scene::new();
+    let text = "com.example.Session -> java.lang.Thread:\n    java.lang.String user -> name\n";
+    fs::write(scene.path("mapping.txt"), text).unwrap();
+    let told = |arguments: &[&str]| {
+        let output = run(&mut scene.hprof_rs(arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let mapping = ["--mapping", "mapping.txt"];
+    let sql = "SELECT name FROM references WHERE source = '0x500002fc' LIMIT 1";
+    let dump = dump();
+    assert_eq!(
+        told(&[&["query", "--csv"], &mapping[..], &[&dump, sql]].concat()),
+        "name\nuser\n"
+    );
+    for command in [
+        &["retained", "--top", "0"][..],
+        &["report", "--md"],
+        &["leaks"],
+    ] {
+        let words = told(&[command, &mapping[..], &[&dump]].concat());
+        assert!(!words.contains("java.lang.Thread "), "{words}");
+    }
+    assert!(
+        told(&[&["retained", "--top", "0"], &mapping[..], &[&dump]].concat())
+            .contains("com.example.Session")
+    );
+    fs::write(scene.path("mapping.txt"), "nothing").unwrap();
+    let output = run(
+        &mut scene.hprof_rs(&[&["leaks"], &mapping[..], &[&dump]].concat()),
+        "",
+    );
+    assert!(
+        stderr(&output).contains("original.Class -> short.Name:"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -1,0 +1,140 @@
+//! `hprof-rs strip`: nothing that objects hold is left, and all else is as before.
+
+mod support;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::Output;
+
+use hprof_format::binary::{Record, SubRecord};
+use hprof_format::reader::Reader;
+use java_test_harness::{Run, each_jdk};
+use serde_json::Value;
+use support::{Scene, run, stderr, stdout};
+
+fn heap(arguments: &[&str]) -> Output {
+    run(&mut Scene::new().hprof_rs(arguments), "")
+}
+
+fn strip(arguments: &[&str]) {
+    let output = heap(&[&["strip"], arguments].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// What a command prints, without the name of the file.
+fn json(arguments: &[&str]) -> Value {
+    let output = heap(arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut found: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    found["file"] = Value::Null;
+    found
+}
+
+/// Bytes of arrays that are not zero.
+fn filled_bytes(file: &[u8]) -> usize {
+    let mut filled = 0;
+    for found in Reader::new(file).expect("a header") {
+        let record = found.expect("sound").record;
+        if let Record::HeapDump(heap) | Record::HeapDumpSegment(heap) = record {
+            for sub in heap {
+                if let SubRecord::PrimitiveArray { values, .. } = sub.expect("sound") {
+                    filled += values.iter().filter(|&&byte| byte != 0).count();
+                }
+            }
+        }
+    }
+    filled
+}
+
+fn contains(file: &[u8], text: &[u8]) -> bool {
+    file.windows(text.len()).any(|window| window == text)
+}
+
+#[test]
+fn structure_and_sizes_stay() {
+    let scene = Scene::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data/hprof-32.bin");
+    let data = data.to_str().expect("UTF-8");
+    let copy = |name: &str| scene.path(name).display().to_string();
+    let (plain, fields, packed) = (copy("a.hprof"), copy("b.hprof"), copy("c.hprof.gz"));
+    strip(&[data, "-o", &plain]);
+    strip(&["--fields", data, "-o", &fields]);
+    strip(&[data, "-o", &packed]);
+    let again = copy("d.hprof");
+    strip(&[&packed, "-o", &again]);
+    let original = fs::read(data).expect("a file");
+    assert!(filled_bytes(&original) > 1000);
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(&*fs::read(&packed).expect("a file"))
+        .read_to_end(&mut unpacked)
+        .expect("gzip");
+    assert_eq!(unpacked, fs::read(&plain).expect("a file"));
+    assert_eq!(unpacked, fs::read(&again).expect("a file"));
+    for file in [&plain, &fields] {
+        let stripped = fs::read(file).expect("a file");
+        assert_eq!(stripped.len(), original.len());
+        assert_eq!(filled_bytes(&stripped), 0);
+        for command in [
+            &["histogram", "--json", "--top", "0"][..],
+            &["retained", "--json", "--top", "0"],
+            &["check", "--json"],
+            &["samples", "--json", "--measure", "live-bytes"],
+        ] {
+            let of = |file: &str| json(&[command, &[file]].concat());
+            assert_eq!(of(file), of(data), "{command:?}");
+        }
+    }
+    assert!(fs::read(&plain).unwrap() != fs::read(&fields).unwrap());
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_copied_so_far() {
+    let scene = Scene::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data/hprof-32.bin");
+    let whole = fs::read(data).expect("a file");
+    let (cut, copy) = (scene.path("cut"), scene.path("copy"));
+    for length in [40, 60_000, 150_001, 200_003] {
+        fs::write(&cut, &whole[..length]).expect("a file");
+        let output = heap(&["strip", cut.to_str().unwrap(), "-o", copy.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(stderr(&output).contains("cut short"), "{}", stderr(&output));
+        assert!(fs::read(&copy).unwrap().len() <= length);
+    }
+    let refused = heap(&[
+        "strip",
+        copy.to_str().unwrap(),
+        "-o",
+        copy.to_str().unwrap(),
+    ]);
+    assert!(!refused.status.success());
+}
+
+#[test]
+fn no_text_of_a_program_is_left() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .class("KnownHeap")
+            .args(["known.hprof"])
+            .run()
+            .expect_status(0);
+        let path = outcome.path("known.hprof").display().to_string();
+        let copy = outcome.path("copy.hprof").display().to_string();
+        strip(&["--fields", &path, "-o", &copy]);
+        let (original, stripped) = (fs::read(&path).unwrap(), fs::read(&copy).unwrap());
+        // In an array, and among the symbols as a literal of the class.
+        for text in ["known duplicate", "qqqqqqqqqq", "user.home"] {
+            assert!(contains(&original, text.as_bytes()), "{text} on {jdk}");
+            assert!(!contains(&stripped, text.as_bytes()), "{text} on {jdk}");
+        }
+        assert_eq!(filled_bytes(&stripped), 0);
+        assert_eq!(original.len(), stripped.len());
+        for command in [
+            &["histogram", "--json", "--top", "0"][..],
+            &["retained", "--json", "--top", "0"],
+        ] {
+            let of = |file: &str| json(&[command, &[file]].concat());
+            assert_eq!(of(&copy), of(&path), "{command:?} on {jdk}");
+        }
+    });
+}

@@ -1,0 +1,88 @@
+//! The sums of the front-end's histogram are those that the VM itself counts.
+
+use std::collections::BTreeMap;
+
+use hprof_analysis::contents::{ReadOptions, read};
+use hprof_analysis::heap::{Group, histogram};
+use hprof_analysis::input::Input;
+use hprof_analysis::names::{family, source_form};
+use java_test_harness::{Jdk, Run, each_jdk};
+
+/// Objects and bytes by class, as `jcmd PID GC.class_histogram` prints them.
+fn vm_counts(histogram: &str) -> BTreeMap<String, (u64, u64)> {
+    let rows = histogram.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [rank, objects, bytes, name, ..] = words.as_slice() else {
+            return None;
+        };
+        rank.strip_suffix(':')?;
+        // The address in a hidden class's name differs from command to command.
+        let name = family(&source_form(name)).into_owned();
+        // What fills gaps between objects is written as arrays of ints.
+        let name = match name.as_str() {
+            "jdk.internal.vm.FillerElement[]" => "int[]".to_owned(),
+            _ => name,
+        };
+        let (objects, bytes): (u64, u64) = (objects.parse().ok()?, bytes.parse().ok()?);
+        Some((name, (objects, bytes)))
+    });
+    let mut counts = BTreeMap::new();
+    for (name, (objects, bytes)) in rows {
+        let sum = counts.entry(name).or_insert((0, 0));
+        *sum = (sum.0 + objects, sum.1 + bytes);
+    }
+    counts
+}
+
+fn compare(jdk: &'static Jdk, flags: &[&str]) {
+    let running = Run::new(jdk).jvm_args(flags).class("Shapes").start();
+    running.wait_for_line("ready");
+    // The first commands load classes of their own.
+    let path = running.path("first");
+    running.jcmd(&["GC.heap_dump", path.to_str().unwrap()]);
+    running.jcmd(&["GC.class_histogram"]);
+    let before = vm_counts(&running.jcmd(&["GC.class_histogram"]));
+    let path = running.path("dump");
+    running.jcmd(&["GC.heap_dump", path.to_str().unwrap()]);
+    let after = vm_counts(&running.jcmd(&["GC.class_histogram"]));
+    std::fs::write(running.path("end"), "").unwrap();
+    let outcome = running.finish().expect_status(0);
+
+    let input = Input::open(&outcome.path("dump")).unwrap();
+    let contents = read(input, &ReadOptions::default()).unwrap();
+    assert!(contents.damage.is_empty(), "{:?}", contents.damage);
+    let ours = histogram(&contents, &contents.dumps[0], Group::Family);
+    let ours: BTreeMap<&str, (u64, u64)> = ours
+        .rows
+        .iter()
+        .map(|row| (row.name.as_str(), (row.objects, row.shallow_bytes)))
+        .collect();
+    let (mut compared, mut different) = (0, Vec::new());
+    for (name, counts) in &before {
+        // Dumps have classes in place of their objects, without their size.
+        if name == "java.lang.Class" {
+            continue;
+        }
+        // What the VM itself counts differently the second time is made by the commands.
+        if after.get(name) == Some(counts) {
+            let found = ours.get(name.as_str()).copied().unwrap_or_default();
+            compared += 1;
+            if found != *counts {
+                different.push(format!("{name}: {found:?}, not {counts:?}"));
+            }
+        }
+    }
+    let place = format!("on {jdk} with {flags:?}");
+    assert!(compared > 200, "{compared} classes {place}");
+    assert!(different.is_empty(), "{different:#?} {place}");
+}
+
+#[test]
+fn sums_are_those_of_the_vm() {
+    each_jdk(|jdk| compare(jdk, &["-XX:+UseSerialGC"]));
+}
+
+#[test]
+fn sums_are_those_of_the_vm_with_wide_references() {
+    each_jdk(|jdk| compare(jdk, &["-XX:+UseG1GC", "-XX:-UseCompressedOops"]));
+}
