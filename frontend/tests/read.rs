@@ -57,6 +57,32 @@ fn a_summary_with_rows_is_histogram_and_top_in_one() {
 }
 
 #[test]
+fn a_heap_dump_in_text_has_a_histogram() {
+    let file = data("heap-dump-excerpt.txt");
+    let found = json(&["histogram", "--json", "--top", "0", &file]);
+    let rows = found["histogram"]["rows"].as_array().unwrap();
+    // As many objects as there are lines of them.
+    let text = std::fs::read_to_string(&file).unwrap();
+    let is_object = |line: &&str| line.starts_with("OBJ ") || line.starts_with("ARR ");
+    let lines = text.lines().filter(is_object).count() as u64;
+    let sum: u64 = rows
+        .iter()
+        .map(|row| row["objects"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, lines);
+    assert_eq!(found["histogram"]["layout_source"], "stated");
+    let threads = rows
+        .iter()
+        .find(|row| row["name"] == "java.lang.Thread")
+        .unwrap();
+    let each = threads["shallow_bytes"].as_u64().unwrap() / threads["objects"].as_u64().unwrap();
+    assert_eq!(each, 368);
+    let summary = self::text(&["summary", &file]);
+    assert!(summary.contains("Heap dump in text"), "{summary}");
+    assert!(summary.contains("java.lang.Thread"), "{summary}");
+}
+
+#[test]
 fn a_histogram_adds_up() {
     let all = json(&["histogram", "--json", "--top", "0", &data("hprof-32.bin")]);
     let total = &all["histogram"]["total"];

@@ -91,9 +91,24 @@ pub struct Dump {
 }
 
 /// A heap dump in text format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextDump {
     /// The number of objects that its title states.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The objects and arrays that it lists, by class, with their bytes as it states them.
+    pub classes: BTreeMap<Box<str>, TextCount>,
+    /// The number of classes that it lists.
+    pub class_dumps: u64,
+    /// The number of roots that it lists.
+    pub roots: u64,
+}
+
+/// The objects of one class in a text dump.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TextCount {
+    /// Their number.
     pub objects: u64,
     /// Their bytes.
     pub bytes: u64,

@@ -1,20 +1,21 @@
 //! Collects the pieces of a text profile.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
 use hprof_format::binary::mutf8;
 use hprof_format::model::{CpuKind, Line};
 use hprof_format::text::{
-    TextCpuTable, TextItem, TextMonitorTable, TextOldCpuRow, TextReader, TextSiteTable, TextTable,
-    TextThread, TextTrace,
+    TextCpuTable, TextHeapDump, TextItem, TextMonitorTable, TextOldCpuRow, TextReader,
+    TextSiteTable, TextTable, TextThread, TextTrace,
 };
 
 use rustc_hash::FxHashMap;
 
 use super::{
     Contents, CpuRow, CpuTable, Format, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable,
-    TextDump, Thread,
+    TextCount, TextDump, Thread,
 };
 use crate::names::source_form;
 use crate::stacks::{Frame, FrameIndex, Trace};
@@ -84,10 +85,12 @@ pub(super) fn read(text: &str) -> Contents {
                     let note = "the HEAP DUMP has no end: the file is cut short";
                     contents.damage.note(note.to_owned());
                 }
-                contents.text_dumps.push(TextDump {
-                    objects: dump.objects,
-                    bytes: dump.bytes,
-                });
+                let (dump, bad_lines) = heap_dump(&dump);
+                if bad_lines > 0 {
+                    let note = format!("{bad_lines} lines in HEAP DUMP are no part of one");
+                    contents.damage.note(note);
+                }
+                contents.text_dumps.push(dump);
             }
             TextItem::MonitorTime(table) => {
                 check(&mut contents, &table.table, "MONITOR TIME");
@@ -103,6 +106,61 @@ pub(super) fn read(text: &str) -> Contents {
         }
     }
     contents
+}
+
+/// Counts the objects of a heap dump, and the lines that are none of its.
+fn heap_dump(dump: &TextHeapDump<'_>) -> (TextDump, u64) {
+    let mut counted = TextDump {
+        objects: dump.objects,
+        bytes: dump.bytes,
+        classes: BTreeMap::new(),
+        class_dumps: 0,
+        roots: 0,
+    };
+    let mut by_name: FxHashMap<&str, TextCount> = FxHashMap::default();
+    let mut bad_lines = 0;
+    for line in dump.body.lines() {
+        let object = match line.split_once(' ') {
+            // Fields, elements and parts of classes.
+            _ if line.starts_with('\t') || line.is_empty() => continue,
+            Some(("ROOT", _)) => {
+                counted.roots += 1;
+                continue;
+            }
+            Some(("CLS", _)) => {
+                counted.class_dumps += 1;
+                continue;
+            }
+            Some(("OBJ", rest)) => object(rest, ", class="),
+            Some(("ARR", rest)) => object(rest, ", elem type="),
+            _ => None,
+        };
+        let Some((name, bytes)) = object else {
+            bad_lines += 1;
+            continue;
+        };
+        let count = by_name.entry(name).or_default();
+        count.objects += 1;
+        count.bytes = count.bytes.saturating_add(bytes);
+    }
+    for (name, count) in by_name {
+        let sum = counted.classes.entry(source_form(name).into());
+        let sum = sum.or_default();
+        sum.objects += count.objects;
+        sum.bytes = sum.bytes.saturating_add(count.bytes);
+    }
+    (counted, bad_lines)
+}
+
+/// Class and bytes of an object: `5000027c (sz=24, trace=1, class=java.lang.String@50000001)`.
+fn object<'a>(rest: &'a str, class: &str) -> Option<(&'a str, u64)> {
+    let (_, rest) = rest.split_once(" (sz=")?;
+    let (bytes, rest) = rest.split_once(',')?;
+    let (_, name) = rest.split_once(class.strip_prefix(',')?)?;
+    let name = name.strip_suffix(')')?;
+    // Arrays of primitives have no class object.
+    let name = name.rsplit_once('@').map_or(name, |(name, _)| name);
+    Some((name, bytes.parse().ok()?))
 }
 
 fn title(kind: CpuKind) -> &'static str {
@@ -154,7 +212,8 @@ fn add_trace<'a>(contents: &mut Contents, trace: TextTrace<'a>, known: &mut Know
             Entry::Vacant(new) => {
                 let (class_name, method, source_file, line) = new.key();
                 let index = contents.stacks.intern(Frame {
-                    class_name: class_name.as_ref().into(),
+                    // JDK 1.2 wrote slashes.
+                    class_name: source_form(class_name).into(),
                     method: method.as_ref().into(),
                     source_file: source_file.as_deref().map(Into::into),
                     line: *line,
@@ -267,6 +326,66 @@ mod tests {
         assert_eq!(contents.damage.count, 1, "{:?}", contents.damage);
         let frames = contents.stacks.frames_of(TraceSerial::new(300_001));
         assert_eq!(contents.stacks.frame(frames[0]).place(), "A.java:7");
+    }
+
+    #[test]
+    fn names_of_jdk_1_2_are_those_of_today() {
+        let text = "TRACE 1091: (thread=1)\n\tjava/util/Hashtable.put(Hashtable.java:405)\n\
+                    CPU SAMPLES BEGIN (total = 5) Wed Oct 07 13:30:10 1998\n\
+                    rank   self  accum   count trace method\n\
+                    \u{20}  1 100.00% 100.00%       5  1091 java/util/Hashtable.put\n\
+                    CPU SAMPLES END\n\
+                    SITES BEGIN (ordered by live bytes) Wed Oct 07 13:30:10 1998\n\
+                    \u{20}         percent         live       alloc'ed  stack class\n\
+                    \u{20}rank   self  accum    bytes objs   bytes objs trace name\n\
+                    \u{20}   1 100.00% 100.00%    24  1    24   1  1091 java/util/Hashtable$Entry\n\
+                    SITES END\n";
+        let contents = read(text);
+        assert!(contents.damage.is_empty(), "{:?}", contents.damage);
+        let frames = contents.stacks.frames_of(TraceSerial::new(1091));
+        assert_eq!(
+            &*contents.stacks.frame(frames[0]).class_name,
+            "java.util.Hashtable"
+        );
+        assert_eq!(contents.cpu[0].rows[0].cost, 5);
+        assert_eq!(
+            &*contents.sites[0].rows[0].class_name,
+            "java.util.Hashtable$Entry"
+        );
+    }
+
+    #[test]
+    fn heap_dumps_in_text_are_counted_by_class() {
+        let text = "HEAP DUMP BEGIN (4 objects, 136 bytes) Fri Nov 20 10:34:16 2026\n\
+                    ROOT 5000027c (kind=<thread>, id=200006, trace=300000)\n\
+                    CLS 50000001 (name=java.lang.String, trace=300000)\n\
+                    \tsuper\t\t50000002\n\
+                    OBJ 50000003 (sz=24, trace=300000, class=java.lang.String@50000001)\n\
+                    \tvalue\t\t50000004\n\
+                    OBJ 50000005 (sz=24, trace=300000, class=java/lang/String@50000001)\n\
+                    ARR 50000004 (sz=56, trace=300000, nelems=18, elem type=char[])\n\
+                    ARR 50000006 (sz=32, trace=300005, nelems=4, elem type=A[]@500001ce)\n\
+                    \t[0]\t\t5000058a\n\
+                    HEAP DUMP END\n";
+        let contents = read(text);
+        assert!(contents.damage.is_empty(), "{:?}", contents.damage);
+        let dump = &contents.text_dumps[0];
+        let classes: Vec<_> = dump.classes.iter().collect();
+        let found: Vec<_> = classes
+            .iter()
+            .map(|(name, it)| (&***name, it.objects, it.bytes))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("A[]", 1, 32),
+                ("char[]", 1, 56),
+                ("java.lang.String", 2, 48)
+            ]
+        );
+        assert_eq!((dump.roots, dump.class_dumps), (1, 1));
+        let odd = text.replace("sz=56", "size=56");
+        assert_eq!(read(&odd).damage.count, 1);
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::census::Census;
 use super::layout::{Layout, LayoutSource, Sizes};
-use crate::contents::{Contents, Dump, Format};
+use crate::contents::{Contents, Dump, Format, TextDump};
 use crate::names;
 
 /// What the rows of a histogram stand for.
@@ -141,10 +141,7 @@ pub fn histogram(contents: &Contents, dump: &Dump, group: Group) -> Histogram {
             }
         })
         .collect();
-    rows.sort_by(|a, b| {
-        let key = |row: &Row| Reverse((row.shallow_bytes, row.objects));
-        (key(a), &a.name).cmp(&(key(b), &b.name))
-    });
+    sort(&mut rows);
     Histogram {
         group,
         layout,
@@ -153,6 +150,49 @@ pub fn histogram(contents: &Contents, dump: &Dump, group: Group) -> Histogram {
         total,
         rows,
     }
+}
+
+/// Sums the objects of a heap dump in text up, with the sizes that it states. It does not tell the
+/// loaders of all classes, so those are one row.
+pub fn text_histogram(dump: &TextDump, group: Group) -> Histogram {
+    let mut sums: FxHashMap<String, Totals> = FxHashMap::default();
+    let mut total = Totals::default();
+    for (class, count) in &dump.classes {
+        let row = Totals {
+            objects: count.objects,
+            shallow_bytes: count.bytes,
+            value_bytes: 0,
+        };
+        let name = match group {
+            Group::Loader => "not told in text".to_owned(),
+            group => shorten(class, group),
+        };
+        sums.entry(name).or_default().add(&row);
+        total.add(&row);
+    }
+    let rows = sums.into_iter().map(|(name, row)| Row {
+        name,
+        objects: row.objects,
+        shallow_bytes: row.shallow_bytes,
+        value_bytes: 0,
+    });
+    let mut rows: Vec<Row> = rows.collect();
+    sort(&mut rows);
+    Histogram {
+        group,
+        layout: Layout::assumed(IdSize::Eight, false),
+        layout_source: LayoutSource::Stated,
+        without_class: 0,
+        total,
+        rows,
+    }
+}
+
+fn sort(rows: &mut [Row]) {
+    rows.sort_by(|a, b| {
+        let key = |row: &Row| Reverse((row.shallow_bytes, row.objects));
+        (key(a), &a.name).cmp(&(key(b), &b.name))
+    });
 }
 
 impl Totals {

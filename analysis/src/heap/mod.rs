@@ -18,7 +18,7 @@ mod thread_facts;
 pub use census::{ArrayCount, Census, ClassCount, HeapCount, RootCounts};
 pub use class_shape::ClassShape;
 pub(crate) use distances::{Distances, LOOKED_AT};
-pub use histogram::{Group, Histogram, Row, Totals, histogram, layout};
+pub use histogram::{Group, Histogram, Row, Totals, histogram, layout, text_histogram};
 pub use largest::{Large, LargeKind, Largest, PREVIEW};
 pub use layout::{Layout, LayoutSource, Sizes};
 pub(crate) use layout_votes::LayoutVotes;

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
-use hprof_analysis::heap::{Group, Histogram, Totals, histogram};
+use hprof_analysis::heap::{Group, Histogram, Totals, histogram, text_histogram};
 use serde_json::json;
 
 use super::summary::layout_line;
@@ -67,14 +68,24 @@ impl HistogramCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let opened = self.file.open(true, 0)?;
         open::warn_of_damage(&opened);
-        let dump = open::select_dump(&opened, &self.dump)?;
         let group = match self.by {
             By::Class => Group::Class,
             By::Family => Group::Family,
             By::Package => Group::Package,
             By::Loader => Group::Loader,
         };
-        let mut histogram = histogram(&opened.contents, dump, group);
+        let contents = &opened.contents;
+        let mut histogram = match contents.text_dumps.last() {
+            Some(last) if contents.dumps.is_empty() => {
+                let number = self.dump.dump.map(|number| number as usize - 1);
+                let dump = number.map_or(Some(last), |number| contents.text_dumps.get(number));
+                text_histogram(dump.context("there is no such heap dump")?, group)
+            }
+            _ => {
+                let dump = open::select_dump(&opened, &self.dump)?;
+                histogram(contents, dump, group)
+            }
+        };
         if let Some(filter) = &self.filter {
             histogram.rows.retain(|row| row.name.contains(filter));
         }

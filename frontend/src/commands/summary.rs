@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_analysis::contents::{Contents, Dump, Format};
-use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram};
+use hprof_analysis::contents::{Contents, Dump, Format, TextDump};
+use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram, text_histogram};
 use hprof_analysis::stacks::{Measure, Weights, by_method};
 use hprof_format::reader::Version;
 use serde_json::{Value, json};
@@ -104,9 +104,7 @@ fn as_text(opened: &Opened, rows: usize, style: Style) -> String {
         text.push_str(&dump_text(contents, dump, index, rows, style));
     }
     for dump in &contents.text_dumps {
-        let title = style.bold("Heap dump in text");
-        let objects = plural(dump.objects, "object", "objects");
-        text.push_str(&format!("\n{title}: {objects}, {}\n", bytes(dump.bytes)));
+        text.push_str(&text_dump(dump, rows, style));
     }
     for measure in Measure::ALL {
         if let Some(weights) = Weights::of(contents, measure) {
@@ -205,6 +203,32 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style:
             .collect();
         text.push_str(&format!("Objects by heap: {}\n", heaps.join(", ")));
     }
+    text.push_str(&classes(&histogram, rows, style));
+    if !census.largest.sorted().is_empty() {
+        text.push_str(&format!("{}\n", style.bold("Largest arrays")));
+        text.push_str(&top::as_text(contents, dump, style));
+    }
+    text
+}
+
+fn text_dump(dump: &TextDump, rows: usize, style: Style) -> String {
+    let histogram = text_histogram(dump, Group::Class);
+    let mut text = format!(
+        "\n{}: {}, {}; {}, {}\n",
+        style.bold("Heap dump in text"),
+        plural(dump.objects, "object", "objects"),
+        bytes(dump.bytes),
+        plural(dump.class_dumps, "class", "classes"),
+        plural(dump.roots, "root", "roots"),
+    );
+    text.push_str(&style.dim(&layout_line(&histogram)));
+    text.push('\n');
+    text.push_str(&classes(&histogram, rows, style));
+    text
+}
+
+/// The classes that take most.
+fn classes(histogram: &Histogram, rows: usize, style: Style) -> String {
     let rows: Vec<[String; 4]> = histogram
         .rows
         .iter()
@@ -224,12 +248,7 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style:
         ("objects", Align::Right),
         ("class", Align::Left),
     ];
-    text.push_str(&columns(style, head, &rows));
-    if !census.largest.sorted().is_empty() {
-        text.push_str(&format!("{}\n", style.bold("Largest arrays")));
-        text.push_str(&top::as_text(contents, dump, style));
-    }
-    text
+    columns(style, head, &rows)
 }
 
 /// How the sizes were worked out.
