@@ -14,6 +14,7 @@ pub mod diff;
 pub mod dominators;
 pub mod duplicates;
 pub mod graph;
+pub mod growth;
 pub mod heap;
 pub mod input;
 pub mod leaks;

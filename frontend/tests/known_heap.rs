@@ -160,3 +160,31 @@ fn threads_tell_their_state_and_what_they_hold() {
         assert_eq!(again, shown);
     });
 }
+
+#[test]
+fn growth_names_the_path_at_which_objects_were_added() {
+    let dump = |objects: &str| {
+        let outcome = Run::new(Jdk::feature_release(17))
+            .class("OrderHeap")
+            .args([objects, "orders.hprof"])
+            .run()
+            .expect_status(0);
+        let path = outcome.path("orders.hprof").display().to_string();
+        (outcome, path)
+    };
+    let ((_first, small), (_second, large)) = (dump("2000"), dump("30000"));
+    let grown = json(&["growth", "--json", &small, &large]);
+    let path: Vec<&str> = (grown["paths"][0]["path"].as_array().expect("a path").iter())
+        .map(|name| name.as_str().expect("a name"))
+        .collect();
+    // On JDK 17 the launcher holds the main class too, nearer to the roots.
+    assert!(path.contains(&"class OrderHeap"), "{path:?}");
+    assert!(path.contains(&"OrderHeap$Order"), "{path:?}");
+    let objects = &grown["paths"][0]["objects"];
+    assert!(objects[1].as_u64() > objects[0].as_u64(), "{objects}");
+    let words = text(&["growth", &small, &large]);
+    assert!(words.contains("by the path from the roots"), "{words}");
+    let gate = ["growth", "--fail-above", "50", &small, &large];
+    let output = run(&mut Scene::new().hprof_rs(&gate), "");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -323,7 +323,7 @@ impl SitesProfile {
         let lost = &sites.lost;
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let following = sites.following.load(Ordering::Relaxed);
-        let bytes = totals.cache_bytes + sites.stacks.bytes() + 24 * following;
+        let bytes = totals.cache_bytes + sites.stacks.bytes() + 14 * following;
         vec![
             format!(
                 "hprof-rs: heapinterval={} allocation_events={} sites={} stacks={} stacks_cut={} \

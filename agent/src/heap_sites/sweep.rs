@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crossbeam_channel::Receiver;
 
 use super::live::{Followed, Packed, Pulse, Segment};
+use super::run::Run;
 use crate::vm::Jni;
 
 /// All followed objects but those in segments that threads are filling.
@@ -14,15 +15,28 @@ pub(super) struct Sweeper {
     receiver: Receiver<Arc<Segment>>,
     pulse: Pulse,
     /// Not looked at since they were allocated.
-    young: VecDeque<Arc<Segment>>,
+    young: VecDeque<Young>,
     /// Survivors; those of one level are looked at half as often as those of the
     /// one before.
     levels: [Level; LEVELS],
+    /// For making runs.
+    buffer: Vec<u8>,
+}
+
+/// What was in a full segment.
+struct Young {
+    /// The segment's number.
+    number: u64,
+    /// See [`Segment::epoch`].
+    epoch: usize,
+    objects: Run,
 }
 
 #[derive(Default)]
 struct Level {
-    chunks: VecDeque<Vec<Packed>>,
+    chunks: VecDeque<Run>,
+    /// The next chunk, which is not full.
+    open: Vec<Packed>,
     /// How many chunks are still to be visited in this pass.
     to_visit: usize,
     /// The number of collections when the pass began.
@@ -50,31 +64,34 @@ impl Sweeper {
             pulse,
             young: VecDeque::new(),
             levels: Default::default(),
+            buffer: Vec::new(),
         }
     }
 
     /// Deletes some references to dead objects. `epoch` is the number of
     /// collections so far.
     pub(super) fn step(&mut self, jni: &Jni, epoch: usize) -> Swept {
-        self.young.extend(self.receiver.try_iter());
+        while let Ok(segment) = self.receiver.try_recv() {
+            self.add(&segment);
+        }
         let mut swept = Swept::default();
         let mut visited = 0;
         while self
             .young
             .front()
-            .is_some_and(|segment| segment.epoch() < epoch)
+            .is_some_and(|segment| segment.epoch < epoch)
         {
             let Some(segment) = self.young.pop_front() else {
                 break;
             };
-            for object in segment.objects() {
+            for object in segment.objects.objects() {
                 if self.delete_if_dead(jni, object) {
                     swept.deleted += 1;
                 } else {
                     self.keep(0, object);
                 }
             }
-            visited += segment.len();
+            visited += segment.objects.len();
             if visited >= STEP {
                 swept.more = true;
                 return swept;
@@ -85,12 +102,13 @@ impl Sweeper {
                 && state.to_visit == 0
                 && epoch.saturating_sub(state.swept) >= 2 << level
             {
+                state.close(&mut self.buffer);
                 state.to_visit = state.chunks.len();
                 state.swept = epoch;
             }
             while let Some(chunk) = self.next_chunk(level) {
                 visited += chunk.len();
-                for object in chunk {
+                for object in chunk.objects() {
                     if self.delete_if_dead(jni, object) {
                         swept.deleted += 1;
                     } else {
@@ -108,7 +126,17 @@ impl Sweeper {
 
     /// Adds segments that were taken out of the channel elsewhere.
     pub(super) fn add_young(&mut self, segments: Vec<Arc<Segment>>) {
-        self.young.extend(segments);
+        for segment in &segments {
+            self.add(segment);
+        }
+    }
+
+    fn add(&mut self, segment: &Segment) {
+        self.young.push_back(Young {
+            number: segment.number(),
+            epoch: segment.epoch(),
+            objects: Run::new(segment.objects(), &mut self.buffer),
+        });
     }
 
     /// Calls `visit` with each followed object, dead ones included. `open` are the segments that threads were
@@ -120,18 +148,21 @@ impl Sweeper {
         visit: impl FnMut(Packed),
     ) {
         taken.extend(self.receiver.try_iter());
-        let full: HashSet<*const Segment> =
-            self.young.iter().chain(&*taken).map(Arc::as_ptr).collect();
+        let young = self.young.iter().map(|segment| segment.number);
+        let full: HashSet<u64> = young.chain(taken.iter().map(|it| it.number())).collect();
         let open = open
             .iter()
-            .filter(|segment| !full.contains(&Arc::as_ptr(segment)));
-        let survivors = self.levels.iter().flat_map(|level| level.chunks.iter());
+            .filter(|segment| !full.contains(&segment.number()));
+        let levels = self.levels.iter();
+        let survivors = levels.flat_map(|level| {
+            let closed = level.chunks.iter().flat_map(Run::objects);
+            closed.chain(level.open.iter().copied())
+        });
         self.young
             .iter()
-            .chain(&*taken)
-            .chain(open)
-            .flat_map(|segment| segment.objects())
-            .chain(survivors.flatten().copied())
+            .flat_map(|segment| segment.objects.objects())
+            .chain(taken.iter().chain(open).flat_map(|it| it.objects()))
+            .chain(survivors)
             .for_each(visit);
     }
 
@@ -153,7 +184,7 @@ impl Sweeper {
         self.add_young(taken);
     }
 
-    fn next_chunk(&mut self, level: usize) -> Option<Vec<Packed>> {
+    fn next_chunk(&mut self, level: usize) -> Option<Run> {
         let level = self.levels.get_mut(level)?;
         level.to_visit = level.to_visit.checked_sub(1)?;
         level.chunks.pop_front()
@@ -172,15 +203,18 @@ impl Sweeper {
         let Some(level) = self.levels.get_mut(level) else {
             return;
         };
-        // The chunks to visit are at the front; none of them must grow.
-        let may_grow = level.to_visit < level.chunks.len();
-        match level.chunks.back_mut() {
-            Some(chunk) if may_grow && chunk.len() < CHUNK => chunk.push(object),
-            _ => {
-                let mut chunk = Vec::with_capacity(CHUNK);
-                chunk.push(object);
-                level.chunks.push_back(chunk);
-            }
+        level.open.push(object);
+        if level.open.len() >= CHUNK {
+            level.close(&mut self.buffer);
+        }
+    }
+}
+
+impl Level {
+    /// Puts the open chunk behind the others, of which those to visit are at the front.
+    fn close(&mut self, buffer: &mut Vec<u8>) {
+        if !self.open.is_empty() {
+            self.chunks.push_back(Run::new(self.open.drain(..), buffer));
         }
     }
 }

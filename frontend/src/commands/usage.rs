@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::duplicates::duplicates;
+use hprof_analysis::growth;
+use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
 use hprof_analysis::usage::{collections, finalizers, loaders};
 use serde_json::json;
@@ -262,14 +264,55 @@ struct Grown {
     grows_steadily: bool,
 }
 
+/// Objects at the end of the same path in several dumps.
+#[derive(serde::Serialize)]
+struct Held {
+    path: Vec<String>,
+    objects: Vec<u64>,
+    bytes: Vec<u64>,
+    /// One of them in the last dump that has any.
+    example: String,
+}
+
+/// Paths that are shown.
+const PATHS: usize = 10;
+
+impl Held {
+    /// True if there are never fewer objects than before, and more at the end.
+    fn grows(&self) -> bool {
+        self.objects.windows(2).all(|pair| pair[1] >= pair[0])
+            && self.objects.first() < self.objects.last()
+            && self.by() > 0
+    }
+
+    fn by(&self) -> u64 {
+        let (first, last) = (self.bytes.first(), self.bytes.last());
+        last.unwrap_or(&0).saturating_sub(*first.unwrap_or(&0))
+    }
+}
+
 impl Growth {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let mut classes: BTreeMap<String, Grown> = BTreeMap::new();
         let mut live = Vec::new();
+        let mut held: BTreeMap<u64, Held> = BTreeMap::new();
         for (index, file) in self.files.iter().enumerate() {
             // One at a time, so that memory does not grow with the number of dumps.
             let snapshot = snapshot::open(file, &self.look)?;
             live.push(snapshot.dominators().live_bytes());
+            let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
+            let places = growth::places(&snapshot, &paths)?;
+            for (&number, place) in &places {
+                let row = held.entry(number).or_insert_with(|| Held {
+                    path: growth::path(&places, number),
+                    objects: vec![0; self.files.len()],
+                    bytes: vec![0; self.files.len()],
+                    example: String::new(),
+                });
+                row.objects[index] = place.objects;
+                row.bytes[index] = place.bytes;
+                row.example = format!("{:#x}", snapshot.graph().id(place.example));
+            }
             for row in retained_by(&snapshot, RetainedBy::Class) {
                 let RetainedRow {
                     name,
@@ -307,12 +350,20 @@ impl Growth {
             .map(|row| row.name.clone())
             .collect();
         rows.truncate(if self.top == 0 { usize::MAX } else { self.top });
+        let mut held: Vec<Held> = held.into_values().filter(Held::grows).collect();
+        held.sort_by(|a, b| b.by().cmp(&a.by()).then_with(|| a.path.cmp(&b.path)));
+        held.truncate(if self.top == 0 {
+            usize::MAX
+        } else {
+            self.top.min(PATHS)
+        });
         let status = ExitCode::from(u8::from(!failed.is_empty()));
         if self.json {
             print_json(&json!({
                 "files": self.files,
                 "live_bytes": live,
                 "classes": rows,
+                "paths": held,
                 "failed": failed,
             }))?;
             return Ok(status);
@@ -341,6 +392,25 @@ impl Growth {
         let mut text = columns(Style::of_stdout(), head, &lines);
         let live: Vec<String> = live.iter().map(|&live| bytes(live)).collect();
         text.push_str(&format!("Live: {}\n", live.join(" \u{2192} ")));
+        if !held.is_empty() {
+            let style = Style::of_stdout();
+            text.push_str(&format!(
+                "\n{}\n",
+                style.bold("Where it grows, by the path from the roots")
+            ));
+        }
+        for row in &held {
+            let objects: Vec<String> = row.objects.iter().map(|&n| count(n)).collect();
+            text.push_str(&format!(
+                "+{} in objects {}, such as {}\n",
+                bytes(row.by()),
+                objects.join(" \u{2192} "),
+                row.example
+            ));
+            for (depth, name) in row.path.iter().enumerate() {
+                text.push_str(&format!("  {:depth$}{}\n", "", printable(name)));
+            }
+        }
         if let Some(first) = failed.first() {
             text.push_str(&format!(
                 "Too much growth: {}, the first being {}\n",

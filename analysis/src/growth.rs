@@ -1,0 +1,108 @@
+//! What holds the objects of a dump, in a form that can be compared with that of another dump.
+//!
+//! Objects have other identifiers in every dump, but a leak grows at the same place: at the end of
+//! the same shortest path, read as the classes on it. Elements of a list that follow one another
+//! are one step, so that a longer list is the same place.
+
+use std::hash::Hasher;
+use std::io;
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::names;
+use crate::paths::ShortestPaths;
+use crate::snapshot::Snapshot;
+
+/// All places of a dump that hold objects, by a number that is the same in every dump.
+pub type Places = FxHashMap<u64, Place>;
+
+/// The end of a path, read as classes.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The number of the place before; 0 for those of roots.
+    pub before: u64,
+    /// The class of the objects here, or `class X` for a class object.
+    pub name: String,
+    /// How many there are.
+    pub objects: u64,
+    /// What they take themselves, in bytes.
+    pub bytes: u64,
+    /// One of them, by number.
+    pub example: usize,
+    depth: u32,
+}
+
+/// Places beyond these count for the one before them, which keeps memory small whatever a dump
+/// is like.
+const MOST: usize = 500_000;
+const DEEPEST: u32 = 40;
+
+/// The places of all live objects.
+///
+/// # Errors
+/// If there is no room for the place of each object.
+pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> {
+    let graph = snapshot.graph();
+    let mut place_of = snapshot.store().zeros::<u64>(graph.len())?;
+    let classes = graph.classes().list();
+    let family = |name: &str| names::family(name).into_owned();
+    let class_names: Vec<String> = classes.iter().map(|class| family(&class.name)).collect();
+    let mut places = Places::default();
+    for position in 0..paths.len() {
+        let object = paths.reached_at(position);
+        let before = paths.before(object).filter(|&before| before != object);
+        let before = before.map_or(0, |before| place_of[before]);
+        let class_object = graph.class_of_object(object);
+        let class = class_object.unwrap_or_else(|| graph.class_of(object)) as usize;
+        let name = &class_names[class];
+        let is_here = |place: &Place| match class_object {
+            Some(_) => place.name.strip_prefix("class ") == Some(name),
+            None => place.name == *name,
+        };
+        let (is_same, depth) = match places.get(&before) {
+            Some(place) if is_here(place) => (true, place.depth),
+            Some(place) => (false, place.depth + 1),
+            None => (false, 0),
+        };
+        let mut number = before;
+        if !is_same {
+            let mut hasher = FxHasher::default();
+            hasher.write_u64(before);
+            hasher.write_u8(u8::from(class_object.is_some()));
+            hasher.write(name.as_bytes());
+            // 0 is no place.
+            number = hasher.finish().max(1);
+            let is_new = !places.contains_key(&number);
+            if is_new && before != 0 && (depth > DEEPEST || places.len() >= MOST) {
+                number = before;
+            }
+        }
+        place_of[object] = number;
+        let place = places.entry(number).or_insert_with(|| Place {
+            before,
+            name: match class_object {
+                Some(_) => format!("class {name}"),
+                None => name.clone(),
+            },
+            objects: 0,
+            bytes: 0,
+            example: object,
+            depth,
+        });
+        place.objects += 1;
+        place.bytes += graph.size(object);
+    }
+    Ok(places)
+}
+
+/// The names on the path to a place, from the root on.
+pub fn path(places: &Places, place: u64) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut at = place;
+    while let Some(place) = places.get(&at).filter(|_| names.len() <= DEEPEST as usize) {
+        names.push(place.name.clone());
+        at = place.before;
+    }
+    names.reverse();
+    names
+}
