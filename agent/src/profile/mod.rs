@@ -4,7 +4,7 @@
 //! OnLoad    options checked, output created, engine chosen          (load.rs)
 //! VMInit    threads registered, profile thread and timers started   (start.rs)
 //! live      callbacks and signal handlers send, the profile thread  (callbacks.rs,
-//!           alone owns tables and output                             collector.rs)
+//!           alone owns tables and output                             collector.rs, tables.rs, dumps.rs)
 //! VMDeath   the profile thread finishes; the VM waits for it        (callbacks.rs)
 //! ```
 
@@ -12,6 +12,7 @@ mod callbacks;
 mod check;
 mod collector;
 mod commands;
+mod dumps;
 mod exit_hook;
 mod identity;
 mod load;
@@ -25,6 +26,7 @@ mod requests;
 mod session;
 mod sites;
 mod start;
+mod tables;
 mod virtual_threads;
 
 pub use load::{Refusal, load};

@@ -12,9 +12,10 @@ use hprof_native_headers as raw;
 use jni_sys::jobject;
 
 use super::Profile;
-use super::collector::{Collector, Tables};
+use super::collector::Collector;
 use super::messages::Message;
 use super::sites::stack_location;
+use super::tables::Tables;
 use super::virtual_threads::NAMED;
 use crate::clock::LocalTime;
 use crate::cpu_samples::intern_stack;

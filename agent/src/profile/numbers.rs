@@ -7,9 +7,9 @@ use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use hprof_format::writer::ProfileWriter;
 
 use super::Profile;
-use super::collector::Tables;
 use super::registry::Registry;
 use super::sites::stack_location;
+use super::tables::Tables;
 use crate::heap_dump::Numbers;
 use crate::heap_sites::{IsDumped, SitesProfile};
 use crate::vm::{Jni, Jvmti};
