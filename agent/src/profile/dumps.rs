@@ -8,6 +8,7 @@ use hprof_format::model::{CpuKind, CpuRow, CpuTable, OldCpuRow, SignedMethod};
 use hprof_format::rank::{RankedCpuTable, share};
 use hprof_wire::control::Mode;
 
+use super::collector::Collector;
 use super::numbers::ProfileNumbers;
 use super::output::DumpEnd;
 use super::requests::Parts;
@@ -22,8 +23,6 @@ use crate::names::Method;
 use crate::options::{Clock, Format};
 use crate::report;
 use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
-
-use super::collector::Collector;
 
 impl Collector {
     /// Writes a dump, and forgets the counts that it holds.
