@@ -13,6 +13,8 @@ use super::{Refusal, Target};
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// And at most.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// How long a JVM may take from its first appearance until it catches signals.
+const LONGEST_START: Duration = Duration::from_secs(5);
 
 /// Connects to the attach listener, starting it if it does not run yet.
 ///
@@ -33,11 +35,18 @@ pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> 
         Err(error) => return Err(failed(target, error)),
     }
     let _request = RequestFile::create(target, number)?;
-    target.wake()?;
     let start = Instant::now();
     let mut pause = FIRST_PAUSE;
-    let mut is_repeated = false;
+    let mut asked = Asked::default();
     loop {
+        let waited = start.elapsed();
+        asked.go_on(target, waited, limit)?;
+        if waited > limit {
+            return Err(Refusal::NoAnswer {
+                pid: target.pid(),
+                limit,
+            });
+        }
         std::thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
         match UnixStream::connect(&socket) {
@@ -46,21 +55,37 @@ pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> 
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(target, error)),
         }
-        let waited = start.elapsed();
-        if waited > limit {
-            return Err(Refusal::NoAnswer {
-                pid: target.pid(),
-                limit,
-            });
-        }
-        // One signal may have come at a bad moment.
-        if !is_repeated && waited > limit / 2 {
-            is_repeated = true;
+    }
+}
+
+/// How often the JVM was sent the signal.
+#[derive(Default)]
+struct Asked {
+    once: bool,
+    twice: bool,
+}
+
+impl Asked {
+    /// Sends the signal once, and again at half the time: one may have come at a bad moment.
+    ///
+    /// A JVM that is just starting does not catch the signal yet and would be killed by it.
+    fn go_on(&mut self, target: &Target, waited: Duration, limit: Duration) -> Result<(), Refusal> {
+        if !self.once {
+            match target.wake() {
+                Err(Refusal::NotListening(_)) if waited < limit.min(LONGEST_START) => {}
+                sent => {
+                    sent?;
+                    self.once = true;
+                }
+            }
+        } else if !self.twice && waited > limit / 2 {
+            self.twice = true;
             target.wake()?;
         }
         if target.pid().status().is_ok_and(|status| status.is_zombie) {
             return Err(Refusal::Ended(target.pid()));
         }
+        Ok(())
     }
 }
 
