@@ -131,8 +131,14 @@ fn counts_are_exact_from_the_attaching_to_the_detaching() {
 
         // What is still running from then goes on with the same paths.
         let said = attach(&running, "cpu=times,depth=7,file=other.txt");
-        assert!(said.contains("-1") || said.contains("return code"), "{said}");
-        attach(&running, "cpu=times,cutoff=0,thread=y,include=CallCounts,file=again.txt");
+        assert!(
+            said.contains("-1") || said.contains("return code"),
+            "{said}"
+        );
+        attach(
+            &running,
+            "cpu=times,cutoff=0,thread=y,include=CallCounts,file=again.txt",
+        );
         round(&running, 10);
         std::fs::write(running.path("end"), "").unwrap();
         let outcome = running.finish().expect_status(0);
@@ -156,4 +162,75 @@ fn counts_are_exact_from_the_attaching_to_the_detaching() {
         assert_eq!(calls(&again, 0, "java.util.ArrayList.add"), 0);
         assert_eq!(again.counter("internal_errors"), 0);
     });
+}
+
+/// The other ways to know the time: their hooks differ, with virtual threads above all.
+#[test]
+fn clocks_work_late_too() {
+    for (feature, options) in [
+        (17, "cpu=times,clock=exact,cutoff=0,file=times.txt"),
+        (21, "cpu=times,clock=exact,cutoff=0,file=times.txt"),
+        (17, "cpu=old,file=times.txt"),
+        (21, "cpu=old,file=times.txt"),
+    ] {
+        let running = start(Jdk::feature_release(feature));
+        attach(&running, options);
+        round(&running, 1);
+        ask_well(&running, "detach");
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        let text = String::from_utf8(outcome.bytes("times.txt")).unwrap();
+        if options.starts_with("cpu=old") {
+            // Rows are "count callee caller time".
+            let count = |method: &str| -> u64 {
+                let rows = text.lines().map(|line| line.split(' '));
+                let of_method = rows.filter_map(|mut row| {
+                    let count = row.next()?.parse::<u64>().ok()?;
+                    let callee = row.next()?.split('(').next()?;
+                    (callee == method).then_some(count)
+                });
+                of_method.sum()
+            };
+            for &(method, expected) in CALLS {
+                assert_eq!(count(method), expected, "{feature}, {options}: {method}");
+            }
+        } else {
+            let profile = outcome.text_profile("times.txt");
+            expect_rounds(Jdk::feature_release(feature), &profile, 0, 1);
+            assert_eq!(profile.counter("internal_errors"), 0);
+        }
+    }
+}
+
+#[test]
+fn a_run_that_began_without_counting_goes_on_without() {
+    let running = start(Jdk::feature_release(17));
+    attach(&running, "cpu=samples,file=samples.txt");
+    let reply = ask(&running, "start cpu=times");
+    assert!(
+        reply.starts_with("error calls cannot be counted"),
+        "{reply}"
+    );
+    ask_well(&running, "detach");
+    std::fs::write(running.path("end"), "").unwrap();
+    running.finish().expect_status(0);
+}
+
+/// From the start of the VM, counting can pause, but not end.
+#[test]
+fn counting_from_the_start_can_pause() {
+    let run = Run::new(Jdk::feature_release(17)).agent("cpu=times,cutoff=0,file=times.txt");
+    let running = run.class("LateCounts").start();
+    running.wait_for_line("ready");
+    round(&running, 1);
+    ask_well(&running, "stop cpu");
+    round(&running, 2);
+    ask_well(&running, "start");
+    round(&running, 3);
+    assert!(ask(&running, "detach").starts_with("error a run that counts calls"));
+    std::fs::write(running.path("end"), "").unwrap();
+    let outcome = running.finish().expect_status(0);
+    let profile = outcome.text_profile("times.txt");
+    expect_rounds(Jdk::feature_release(17), &profile, 0, 2);
+    assert_eq!(profile.counter("internal_errors"), 0);
 }

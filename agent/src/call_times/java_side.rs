@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -30,9 +31,13 @@ const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
 const STARTED_CLASS_FILE: &[u8] = class_file!("/java/lang/HprofHooks$Started.class");
 
-/// Classes that are rewritten in one step while the program runs: it stands still in
-/// the second half of each step, and the VM looks at all classes there are each time.
-const STEP: usize = 256;
+/// How long a step may take in which some classes of a program that runs are rewritten. The
+/// program stands still in the last part of it, in which the VM looks at all classes there
+/// are: at JDK 11 once for each class of the step, later once.
+const STEP_TIME: Duration = Duration::from_millis(25);
+/// Classes in a step. It grows and shrinks with the time that steps take.
+const FIRST_STEP: usize = 32;
+const STEP_SIZES: RangeInclusive<usize> = 8..=512;
 
 /// What is known of the Java side.
 pub(super) struct Java {
@@ -82,6 +87,36 @@ impl Java {
     }
 }
 
+/// How many classes are rewritten at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Steps {
+    /// All, before the program runs.
+    One,
+    /// Some, while the program runs: so many in the next step.
+    Short(usize),
+}
+
+impl Steps {
+    fn size(self) -> usize {
+        match self {
+            Self::One => usize::MAX,
+            Self::Short(size) => size,
+        }
+    }
+
+    /// Learns from a step that has taken so long.
+    fn learn(&mut self, took: Duration) {
+        if let Self::Short(size) = self {
+            let next = match took {
+                _ if took > STEP_TIME => *size / 2,
+                _ if took < STEP_TIME / 2 => *size * 2,
+                _ => *size,
+            };
+            *size = next.clamp(*STEP_SIZES.start(), *STEP_SIZES.end());
+        }
+    }
+}
+
 /// What giving hooks to the classes of a program that runs has taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rewriting {
@@ -116,7 +151,7 @@ impl CallTimes {
         match self.arrival {
             Arrival::Early => {
                 self.start_sampler();
-                self.rewrite_loaded(jvmti, jni, usize::MAX, &mut HashSet::new());
+                self.rewrite_loaded(jvmti, jni, &mut Steps::One, &mut HashSet::new());
                 let nodes = self.automaton.lock().len();
                 self.threads.lock().forget_time(nodes);
             }
@@ -255,9 +290,10 @@ impl CallTimes {
     /// Sends all classes of a program that runs through the class-file hook, in steps.
     fn rewrite_all(&self, jvmti: Jvmti, jni: &Jni) {
         let mut seen = HashSet::new();
-        let mut all = self.rewrite_loaded(jvmti, jni, STEP, &mut seen);
+        let mut steps = Steps::Short(FIRST_STEP);
+        let mut all = self.rewrite_loaded(jvmti, jni, &mut steps, &mut seen);
         // Once more for those that were being loaded, past the hook, at the beginning.
-        let more = self.rewrite_loaded(jvmti, jni, STEP, &mut seen);
+        let more = self.rewrite_loaded(jvmti, jni, &mut steps, &mut seen);
         all.classes += more.classes;
         all.steps += more.steps;
         all.longest = all.longest.max(more.longest);
@@ -265,13 +301,12 @@ impl CallTimes {
         *self.rewriting.lock() = Some(all);
     }
 
-    /// Sends the loaded classes through the hook that are not among those `seen`, up to `step` at
-    /// a time.
+    /// Sends the loaded classes through the hook that are not among those `seen`.
     fn rewrite_loaded(
         &self,
         jvmti: Jvmti,
         jni: &Jni,
-        step: usize,
+        steps: &mut Steps,
         seen: &mut HashSet<(i32, String)>,
     ) -> Rewriting {
         let mut rewriting = Rewriting::default();
@@ -288,16 +323,20 @@ impl CallTimes {
                 return false;
             };
             self.chooses(&signature)
-                && (step == usize::MAX
+                && (*steps == Steps::One
                     || seen.insert((jvmti.object_hash(class).unwrap_or(0), signature)))
         };
         let classes = classes.iter().copied().filter(|&class| is_new(class));
         let classes: Vec<jclass> = classes.collect();
         // A second time, most are classes that have hooks and are counted since they were loaded.
-        let first = step == usize::MAX || seen.len() == classes.len();
+        let first = *steps == Steps::One || seen.len() == classes.len();
         self.starting.store(first, Ordering::Relaxed);
-        for part in classes.chunks(step) {
-            self.retransform(jvmti, part, &mut rewriting);
+        let mut left = &classes[..];
+        while !left.is_empty() {
+            let (step, behind) = left.split_at(steps.size().min(left.len()));
+            let took = self.retransform(jvmti, step, &mut rewriting);
+            steps.learn(took);
+            left = behind;
         }
         self.starting.store(false, Ordering::Relaxed);
         rewriting
@@ -310,10 +349,11 @@ impl CallTimes {
         name.is_some_and(|name| self.methods.lock().chooses(name.as_bytes()))
     }
 
-    /// Retransforms in one go, or, where the VM refuses, in two halves.
-    fn retransform(&self, jvmti: Jvmti, classes: &[jclass], rewriting: &mut Rewriting) {
+    /// Retransforms in one go, or, where the VM refuses, in two halves. Returns how long the first
+    /// attempt has taken.
+    fn retransform(&self, jvmti: Jvmti, classes: &[jclass], rewriting: &mut Rewriting) -> Duration {
         if classes.is_empty() {
-            return;
+            return Duration::ZERO;
         }
         let began = Instant::now();
         let done = jvmti.retransform(classes).is_ok();
@@ -332,5 +372,24 @@ impl CallTimes {
                 self.retransform(jvmti, second, rewriting);
             }
         }
+        took
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_as_large_as_the_time_allows() {
+        let mut steps = Steps::Short(FIRST_STEP);
+        for (millis, size) in [(3, 64), (20, 64), (40, 32), (400, 16), (400, 8), (400, 8)] {
+            steps.learn(Duration::from_millis(millis));
+            assert_eq!(steps.size(), size);
+        }
+        for _ in 0..20 {
+            steps.learn(Duration::ZERO);
+        }
+        assert_eq!(steps.size(), 512);
     }
 }

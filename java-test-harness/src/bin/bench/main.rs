@@ -25,7 +25,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 16] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 17] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -98,6 +98,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 16] = [
         attach::attach,
     ),
     (
+        "late",
+        "cpu=times begun and ended while the program runs: fib(40), pauses, per JDK",
+        attach::late,
+    ),
+    (
         "soak",
         "stress programs for many minutes, per JDK; only when named",
         soak::soak,
@@ -115,7 +120,7 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls and locks whose name has this in it, as "javac", "depth=4", "fib",
+    /// Only the cases of calls, late and locks whose name has this in it, as "javac", "depth=4", "fib",
     /// "hello", "monitor"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
