@@ -52,10 +52,14 @@ impl StateTable {
     /// Forgets all threads. `of_virtual` is what virtual threads, which have no
     /// address, find as their state.
     pub(super) fn clear(&mut self, of_virtual: u64) {
+        self.forget();
+        self.entry(0).state.store(of_virtual, Ordering::Relaxed);
+    }
+
+    fn forget(&mut self) {
         for place in 1..SIZE {
             self.entry(place).key.store(FREE, Ordering::Relaxed);
         }
-        self.entry(0).state.store(of_virtual, Ordering::Relaxed);
         self.used = 0;
     }
 
@@ -75,11 +79,14 @@ impl StateTable {
                 break;
             }
         }
-        let full = self.used >= MOST;
+        let is_used = |place: usize| self.entry(place).key.load(Ordering::Relaxed) != FREE;
         let place = match room {
-            Some(place) if !full || self.entry(place).key.load(Ordering::Relaxed) != FREE => place,
-            // Whose entry this was will ask for its state again.
-            _ => first_place(thread),
+            Some(place) if self.used < MOST || is_used(place) => place,
+            _ => {
+                // All others will ask for their states again.
+                self.forget();
+                first_place(thread)
+            }
         };
         let entry = self.entry(place);
         let before = entry.key.load(Ordering::Relaxed);
