@@ -29,13 +29,13 @@ const VIRTUAL_CALLS: &[(&str, u64)] = &[
     ("CallCounts.virtualLeaf", 100_000),
 ];
 
-/// Starts `LateCounts`, with virtual threads where there are any.
+/// A program that runs `CallCounts` when told to, with virtual threads where there are any.
 fn start(jdk: &'static Jdk) -> Running {
     let run = Run::new(jdk).jvm_args(["-Xcheck:jni", "-XX:+UnlockDiagnosticVMOptions"]);
-    let run = run.class("LateCounts");
+    let run = run.class("Late");
     let running = match jdk.feature() {
-        21.. => run.args(["virtual"]).start(),
-        _ => run.start(),
+        21.. => run.args(["CallCounts", "virtual"]).start(),
+        _ => run.args(["CallCounts"]).start(),
     };
     running.wait_for_line("ready");
     running
@@ -164,6 +164,41 @@ fn counts_are_exact_from_the_attaching_to_the_detaching() {
     });
 }
 
+/// Self times against the thread's own clock, as from the start of a VM.
+#[test]
+fn time_goes_where_it_is_spent() {
+    const METHODS: [&str; 4] = ["half", "third", "seventh", "rest"];
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).class("Late").args(["CallShares", "many"]);
+        let running = run.start();
+        running.wait_for_line("ready");
+        attach(&running, "cpu=times,cutoff=0,depth=64,file=times.txt");
+        round(&running, 1);
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        let profile = outcome.text_profile("times.txt");
+        let truth = METHODS.map(|name| number_after(&outcome.stdout, name));
+        let time = METHODS.map(|name| profile.time_percent(&format!("CallShares.{name}")));
+        let (all_truth, all_time): (f64, f64) = (truth.iter().sum(), time.iter().sum());
+        for ((name, truth), time) in METHODS.iter().zip(truth).zip(time) {
+            let (truth, share) = (100.0 * truth / all_truth, 100.0 * time / all_time);
+            assert!(
+                (share - truth).abs() < 2.0,
+                "{jdk}, {name}: {share} of {truth}"
+            );
+        }
+    });
+}
+
+/// The number in `name=NUMBER`.
+fn number_after(text: &str, name: &str) -> f64 {
+    let word = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    word.and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("no {name}= in:\n{text}"))
+}
+
 /// The other ways to know the time: their hooks differ, with virtual threads above all.
 #[test]
 fn clocks_work_late_too() {
@@ -220,7 +255,7 @@ fn a_run_that_began_without_counting_goes_on_without() {
 #[test]
 fn counting_from_the_start_can_pause() {
     let run = Run::new(Jdk::feature_release(17)).agent("cpu=times,cutoff=0,file=times.txt");
-    let running = run.class("LateCounts").start();
+    let running = run.class("Late").args(["CallCounts"]).start();
     running.wait_for_line("ready");
     round(&running, 1);
     ask_well(&running, "stop cpu");
