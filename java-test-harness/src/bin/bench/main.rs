@@ -11,6 +11,7 @@ mod locks;
 mod made_dump;
 mod net;
 mod read;
+mod rewriting;
 mod soak;
 mod truth;
 
@@ -25,7 +26,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 17] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 18] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -36,6 +37,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 17] = [
         "calls",
         "cpu=times: the Java compiler, fib(40), start and end of a JVM",
         calls::calls,
+    ),
+    (
+        "rewrite",
+        "hooks into all classes of a JDK, on one thread, without a JVM",
+        rewriting::rewriting,
     ),
     (
         "parked",
