@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 const SOURCES: &str = "java";
+/// One constant in two values, and where the classes compiled with it go: those for agents that are
+/// there before `java.lang.Thread`, and those for agents that are attached later.
+const VARIANTS: [(&str, &str); 2] = [("variants/early", ""), ("variants/late", "late")];
 
 fn main() -> ExitCode {
     match compile() {
@@ -23,9 +26,22 @@ fn main() -> ExitCode {
 fn compile() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={SOURCES}");
+    println!("cargo::rerun-if-changed=variants");
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo did not set OUT_DIR")?);
+    for (variant, folder) in VARIANTS {
+        let out = out.join(folder);
+        fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+        compile_variant(variant, &out)?;
+    }
+    Ok(())
+}
+
+fn compile_variant(variant: &str, out: &Path) -> Result<(), String> {
     let sources = Path::new(SOURCES);
+    let mut patch = OsString::from("java.base=");
+    let joined = env::join_paths([sources, Path::new(variant)]);
+    patch.push(joined.map_err(|error| error.to_string())?);
     let mut problems = Vec::new();
     for javac in compilers() {
         // With --release, javac refuses to patch java.base.
@@ -33,9 +49,9 @@ fn compile() -> Result<(), String> {
             .args(["-source", "11", "-target", "11", "-g:none", "-nowarn"])
             .arg("-Xlint:-options")
             .arg("--patch-module")
-            .arg(prefixed("java.base=", sources))
+            .arg(&patch)
             .arg("-d")
-            .arg(&out)
+            .arg(out)
             .arg(sources.join("java/lang/HprofHooks.java"))
             .arg(sources.join("java/lang/HprofLocks.java"))
             .output();
@@ -74,10 +90,4 @@ fn compilers() -> Vec<PathBuf> {
         .map(|folder| folder.join("javac"))
         .filter(|javac| javac.is_file())
         .collect()
-}
-
-fn prefixed(prefix: &str, path: &Path) -> OsString {
-    let mut text = OsString::from(prefix);
-    text.push(path);
-    text
 }

@@ -195,7 +195,7 @@ fn carry_out(request: Request, vm: VmHandle) -> Reply {
             }) {
                 Ok(Ok(true)) => profile::request(Request::Status),
                 Ok(Ok(false)) => Reply::error(
-                    "these options name no mode; there are cpu=samples, heap=sites, heap=dump, monitor=y",
+                    "these options name no mode; there are cpu=samples, cpu=times, heap=sites, heap=dump, monitor=y",
                 ),
                 Ok(Err(text)) => Reply::error(text),
                 Err(code) => Reply::error(format!("the VM takes no thread of the agent ({code})")),

@@ -59,6 +59,60 @@ fn counts_are_exact() {
     });
 }
 
+/// Calls that no Java code makes: by the VM, by native code, in threads that die.
+#[test]
+fn calls_from_native_code_are_counted() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).jvm_args(["-Xverify:all", "-Xcheck:jni"]);
+        let run = run.agent("cpu=times,cutoff=0,depth=2");
+        let outcome = run.class("NativeCallers").run().expect_status(0);
+        let profile = outcome.profile();
+        let asked = number_after(&outcome.stdout, "asked");
+        assert!(asked >= 4, "{asked}");
+        let stops = number_after(&outcome.stdout, "stops") * 10;
+        // JDK 20 and later stop no threads.
+        assert_eq!(stops > 0, jdk.feature() < 20);
+        for (method, caller, calls) in [
+            ("fib", None, 1973),
+            ("catcher", Some("main"), 1),
+            ("thrower", Some("catcher"), 10),
+            ("Initialized.<clinit>", None, 1),
+            (
+                "Initialized.initialized",
+                Some("NativeCallers$Initialized.<clinit>"),
+                1,
+            ),
+            ("Made.<init>", None, 41),
+            ("failing", None, 40),
+            ("wrapped", Some("reflection"), 40),
+            ("privileged", None, 25),
+            ("Dying.run", None, 20),
+            ("Dying.thrown", None, 200),
+            ("Handler.uncaughtException", None, 20),
+            (
+                "handled",
+                Some("NativeCallers$Handler.uncaughtException"),
+                20,
+            ),
+            ("spinning", Some("stopped"), stops.max(1)),
+            ("mourned", Some("stopped"), stops),
+            ("Loader.loadClass", None, asked),
+            ("atExit", None, 1),
+        ] {
+            let separator = if method.contains('.') { '$' } else { '.' };
+            let method = format!("NativeCallers{separator}{method}");
+            assert_eq!(profile.calls(&method), calls, "{jdk}: {method}");
+            let Some(caller) = caller else { continue };
+            let times = profile.times.last().unwrap();
+            for row in times.rows.iter().filter(|row| row.method == method) {
+                let trace = &profile.traces[&row.trace];
+                assert!(trace.frames[1].contains(caller), "{jdk}: {trace:?}");
+            }
+        }
+        assert_eq!(profile.counter("internal_errors"), 0);
+    });
+}
+
 /// Not one call of many is lost, whichever compiler's code they run in.
 #[test]
 fn compiled_calls_are_counted() {

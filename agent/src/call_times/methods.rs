@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::Arrival;
 use super::state::Timing;
 use crate::options::Patterns;
 use hprof_instrument::{
@@ -94,6 +95,7 @@ pub(super) struct Methods {
     numbered: bool,
     timing: Timing,
     classes: ChosenClasses,
+    arrival: Arrival,
 }
 
 /// Which classes are counted.
@@ -112,7 +114,12 @@ impl ChosenClasses {
 }
 
 impl Methods {
-    pub(super) fn new(numbered: bool, timing: Timing, classes: ChosenClasses) -> Self {
+    pub(super) fn new(
+        numbered: bool,
+        timing: Timing,
+        classes: ChosenClasses,
+        arrival: Arrival,
+    ) -> Self {
         Self {
             rewriter: Rewriter::new(),
             counted: Vec::new(),
@@ -121,7 +128,19 @@ impl Methods {
             numbered,
             timing,
             classes,
+            arrival,
         }
+    }
+
+    /// For another run: methods keep their numbers, the rest begins anew.
+    pub(super) fn begin_again(&mut self, classes: ChosenClasses) {
+        self.classes = classes;
+        self.forget_left_out();
+    }
+
+    /// All classes are about to be rewritten again.
+    pub(super) fn forget_left_out(&mut self) {
+        self.left_out = LeftOut::default();
     }
 
     pub(super) fn get(&self, number: u32) -> Option<&CountedMethod> {
@@ -140,7 +159,7 @@ impl Methods {
     /// `class` with hooks, `None` to leave it as it is. `again` when the class was
     /// counted before.
     pub(super) fn rewrite(&mut self, name: &[u8], class: &[u8], again: bool) -> Option<Vec<u8>> {
-        let with_fields = (name == THREAD)
+        let with_fields = (name == THREAD && self.arrival == Arrival::Early)
             .then(|| thread_with_fields(class))
             .flatten();
         let class = with_fields.as_deref().unwrap_or(class);

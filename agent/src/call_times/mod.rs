@@ -8,46 +8,41 @@
 //!
 //! The hooks find a thread's state in a field that java.lang.Thread gets when the
 //! VM loads that class. All other classes loaded before the VM is up are rewritten
-//! when it is.
+//! when it is. In a VM that was up before the agent came, the states are in a [`table`]
+//! instead, and all classes are rewritten in steps ([`java_side`]).
 
 mod automaton;
 mod costs;
+mod java_side;
 mod methods;
+mod natives;
 mod sampler;
 mod state;
+mod table;
 mod threads;
 mod ticks;
 
-use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
 
 use hprof_format::ids::ThreadSerial;
-use hprof_native_headers as raw;
-use jni_sys::{JNIEnv, jclass, jfieldID, jint, jlong, jobject};
+use jni_sys::{jlong, jobject};
 use parking_lot::Mutex;
 
 use crate::cpu_samples::signal::{EngineError, SignalNumber};
 use crate::names::{Method, java_class_name};
 use crate::report;
-use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, NativeMethod, Result, guard};
+use crate::vm::{Jni, Jvmti};
 use automaton::{Automaton, NodeAddress, NodeNumber};
 use costs::Costs;
+use java_side::{Java, Rewriting};
 pub use methods::ChosenClasses;
-use methods::{HOOK_CLASS, Methods};
+use methods::Methods;
 use threads::Threads;
 use ticks::Ticks;
 
 pub use state::Timing;
-
-const HOOK_CLASS_FILE: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofHooks.class"));
-const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
-const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
-const STARTED_CLASS_FILE: &[u8] = include_bytes!(concat!(
-    env!("OUT_DIR"),
-    "/java/lang/HprofHooks$Started.class"
-));
 
 /// The longest path that is kept. Nodes, and so memory and cache misses, multiply
 /// with it.
@@ -57,7 +52,7 @@ const NODE_MEMORY: usize = 300 << 20;
 /// A node's own size, its share of the index and of tables.
 const NODE_OVERHEAD: usize = 64;
 const MOST_PATHS: usize = 1 << 21;
-/// Room for references to the classes of a start-up.
+/// Room for references to classes.
 const MANY_REFERENCES: u32 = 1 << 15;
 
 /// The one counter of this process: natives of the hook class have no other way
@@ -79,23 +74,35 @@ pub struct CallTimes {
     /// Whether the classes loaded before are being rewritten.
     starting: AtomicBool,
     stopped: AtomicBool,
+    sampler: Mutex<Option<JoinHandle<()>>>,
     refused: AtomicU64,
+    arrival: Arrival,
     java: OnceLock<Java>,
+    /// How classes were rewritten last, if that was while the program ran.
+    rewriting: Mutex<Option<Rewriting>>,
 }
 
-/// What is known of the Java side.
-struct Java {
-    state: jfieldID,
-    virtual_thread: Option<GlobalRef>,
-    hooks: GlobalRef,
-    /// Whether the hook class has its natives.
-    registered: AtomicBool,
+/// When the agent came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Before the VM loaded `java.lang.Thread`.
+    Early,
+    /// The VM was up.
+    Late,
 }
 
-// SAFETY: a field id is valid on every thread.
-unsafe impl Send for Java {}
-// SAFETY: as above.
-unsafe impl Sync for Java {}
+/// How calls are counted.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Methods in a path.
+    pub depth: u32,
+    /// How their time is known.
+    pub timing: Timing,
+    /// Whose calls.
+    pub classes: ChosenClasses,
+    /// The user's choice of a signal for the timers of threads, if any.
+    pub signal: Option<i32>,
+}
 
 /// Why calls cannot be counted.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +113,12 @@ pub enum Unprepared {
     /// The signal that the user asked for cannot be had.
     #[error("cpu=times cannot time threads: {0}")]
     Signal(#[from] EngineError),
+    /// Methods that were running at the end of an earlier run still have its paths.
+    #[error(
+        "calls were counted in this JVM before with depth={0}{1}, and can be again only with the \
+         same: methods that have been running since then go on with it"
+    )]
+    Different(usize, &'static str),
 }
 
 /// One row: what was counted in a path.
@@ -150,37 +163,23 @@ pub struct PathMethod {
 }
 
 impl CallTimes {
-    /// Prepares counting of paths of `depth` methods. `signal` is the user's choice of
-    /// a signal for the timers of threads, if any.
+    /// Prepares counting.
     ///
     /// # Errors
     /// [`Unprepared`].
-    pub fn prepare(
-        depth: u32,
-        timing: Timing,
-        classes: ChosenClasses,
-        signal: Option<i32>,
-    ) -> std::result::Result<&'static Self, Unprepared> {
-        let install = || match timing {
-            Timing::Sampled => Ticks::install(signal.map(SignalNumber)),
-            Timing::Clocked | Timing::ClockedInclusive => Ok(Ticks::none()),
-        };
-        let ticks = match install() {
-            Ok(ticks) => ticks,
-            Err(error) if signal.is_some() => return Err(error.into()),
-            Err(error) => {
-                report::note(&format!(
-                    "{error}: on a busy machine, times of cpu=times are less exact"
-                ));
-                Ticks::none()
-            }
-        };
-        let depth = depth.min(MAX_PATH) as usize;
+    pub fn prepare(plan: Plan, arrival: Arrival) -> std::result::Result<&'static Self, Unprepared> {
+        let depth = plan.depth.min(MAX_PATH) as usize;
+        let timing = plan.timing;
+        if let Some(calls) = CALLS.get() {
+            calls.prepare_again(plan, depth)?;
+            return Ok(calls);
+        }
+        let ticks = install_ticks(timing, plan.signal)?;
         let longest = depth.max(1);
         let most = (NODE_MEMORY / (4 * longest + NODE_OVERHEAD)).min(MOST_PATHS);
         let automaton = Automaton::new(longest, most);
         let root = automaton.root();
-        let threads = Threads::new(automaton.most_nodes(), root, timing, ticks)
+        let threads = Threads::new(automaton.most_nodes(), root, timing, ticks, arrival)
             .ok_or(Unprepared::NoMemory)?;
         let calls = Self {
             depth,
@@ -189,21 +188,40 @@ impl CallTimes {
             nobody: threads.nobody() as jlong,
             automaton: Mutex::new(automaton),
             threads: Mutex::new(threads),
-            methods: Mutex::new(Methods::new(depth > 0, timing, classes)),
+            methods: Mutex::new(Methods::new(depth > 0, timing, plan.classes, arrival)),
             engaged: AtomicBool::new(false),
             starting: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
+            sampler: Mutex::new(None),
             refused: AtomicU64::new(0),
+            arrival,
             java: OnceLock::new(),
+            rewriting: Mutex::new(None),
         };
         Ok(CALLS.get_or_init(|| calls))
+    }
+
+    fn prepare_again(&self, plan: Plan, depth: usize) -> std::result::Result<(), Unprepared> {
+        let mut threads = self.threads.lock();
+        if depth != self.depth || plan.timing != self.timing || !threads.is_over() {
+            let clock = match self.timing {
+                Timing::Sampled => "",
+                Timing::Clocked => ",clock=exact",
+                Timing::ClockedInclusive => " by cpu=old",
+            };
+            return Err(Unprepared::Different(self.depth, clock));
+        }
+        threads.begin_again(install_ticks(plan.timing, plan.signal)?);
+        self.methods.lock().begin_again(plan.classes);
+        self.refused.store(0, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The class-file hook: what the class `name` is to be instead, if anything.
     pub fn class_file(&self, name: &[u8], class: &[u8], again: bool) -> Option<Vec<u8>> {
         if !self.engaged.load(Ordering::Acquire) {
-            return match name {
-                b"java/lang/Thread" => methods::thread_with_fields(class),
+            return match (name, self.arrival) {
+                (b"java/lang/Thread", Arrival::Early) => methods::thread_with_fields(class),
                 _ => None,
             };
         }
@@ -211,105 +229,14 @@ impl CallTimes {
         self.methods.lock().rewrite(name, class, again)
     }
 
-    /// Starts counting, once the VM is up.
-    ///
-    /// # Errors
-    /// The Java side cannot be set up; nothing is counted then.
-    pub fn start(&'static self, jvmti: Jvmti, jni: &Jni) -> Result<()> {
-        let thread = jni.find_class(c"java/lang/Thread")?;
-        let state = jni.field_id(thread.as_raw(), c"hprofState", c"J")?;
-        jni.field_id(thread.as_raw(), c"hprofNode", c"J")?;
-        let virtual_thread = jni
-            .find_class(c"java/lang/BaseVirtualThread")
-            .ok()
-            .map(|class| jni.new_global(class.as_raw()));
-        let hooks = jni.define_boot_class(HOOK_CLASS, HOOK_CLASS_FILE)?;
-        jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
-        let _ = self.java.set(Java {
-            state,
-            virtual_thread,
-            hooks: jni.new_global(hooks.as_raw()),
-            registered: AtomicBool::new(false),
-        });
-        // The class is prepared in the call, see `class_prepared`.
-        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
-        let called = jni.call_static(hooks.as_raw(), c"start");
-        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
-        called?;
-        let java = self.java.get();
-        if !java.is_some_and(|java| java.registered.load(Ordering::Acquire)) {
-            return Err(JvmtiError::INTERNAL);
-        }
-        self.engaged.store(true, Ordering::Release);
-        if self.timing == Timing::Sampled
-            && let Err(error) = sampler::start(self)
-        {
-            report::error(&format!(
-                "cannot start the thread that books CPU time, all times are 0 ({error})"
-            ));
-        }
-        self.rewrite_loaded(jvmti, jni);
-        let nodes = self.automaton.lock().len();
-        self.threads.lock().forget_time(nodes);
-        Ok(())
+    /// Whether classes have hooks.
+    pub fn is_counting(&self) -> bool {
+        self.engaged.load(Ordering::Acquire)
     }
 
-    /// A class was prepared: registers the natives of the hook class when that is
-    /// what runs, so that the VM sees the call come from java.base.
-    pub fn class_prepared(&self, jvmti: Jvmti, jni: &Jni, class: jclass) {
-        let Some(java) = self.java.get() else {
-            return;
-        };
-        let signature = jvmti.class_signature(class);
-        if java.registered.load(Ordering::Acquire)
-            || signature.is_ok_and(|signature| signature != STARTED_SIGNATURE)
-        {
-            return;
-        }
-        // SAFETY: the functions have the parameters of these descriptors.
-        let done = unsafe { jni.register_natives(java.hooks.as_raw(), &natives()) };
-        java.registered.store(done.is_ok(), Ordering::Release);
-    }
-
-    /// Rewrites the classes that were loaded before.
-    fn rewrite_loaded(&self, jvmti: Jvmti, jni: &Jni) {
-        let _frame = jni.local_frame(MANY_REFERENCES);
-        let Ok(classes) = jvmti.loaded_classes() else {
-            report::error("the VM does not tell its classes: those of its start are not counted");
-            return;
-        };
-        let classes: Vec<jclass> = classes
-            .iter()
-            .copied()
-            .filter(|&class| jvmti.is_modifiable(class) && self.chooses(jvmti, class))
-            .collect();
-        self.starting.store(true, Ordering::Relaxed);
-        self.retransform(jvmti, &classes);
-        self.starting.store(false, Ordering::Relaxed);
-    }
-
-    fn chooses(&self, jvmti: Jvmti, class: jclass) -> bool {
-        let Ok(signature) = jvmti.class_signature(class) else {
-            return false;
-        };
-        let name = signature
-            .strip_prefix('L')
-            .and_then(|name| name.strip_suffix(';'));
-        name.is_some_and(|name| self.methods.lock().chooses(name.as_bytes()))
-    }
-
-    /// Retransforms in one go, or, where the VM refuses, in two halves.
-    fn retransform(&self, jvmti: Jvmti, classes: &[jclass]) {
-        if classes.is_empty() || jvmti.retransform(classes).is_ok() {
-            return;
-        }
-        if let [_] = classes {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return;
-        }
-        let (first, second) = classes.split_at(classes.len() / 2);
-        self.retransform(jvmti, first);
-        self.retransform(jvmti, second);
+    /// Whether this can end before the VM does.
+    pub fn can_end(&self) -> bool {
+        self.arrival == Arrival::Late
     }
 
     /// A thread, the current one, ends.
@@ -317,7 +244,10 @@ impl CallTimes {
         let Some(java) = self.java.get() else {
             return;
         };
-        jni.set_long_field(thread, java.state, 0);
+        if let Some(state) = java.state_field() {
+            // Should it still leave a method, its hook writes there.
+            jni.set_long_field(thread, state, self.nobody);
+        }
         let nodes = self.automaton.lock().len();
         self.threads.lock().end(tid, serial, nodes);
     }
@@ -417,7 +347,27 @@ impl CallTimes {
                 if ticks.is_replaced() { "y" } else { "n" },
             ));
         }
+        if let Some(rewriting) = self.rewriting.lock().as_ref() {
+            lines.push(format!("hprof-rs: {rewriting}"));
+        }
         lines
+    }
+}
+
+/// The timers of threads, where they are needed.
+fn install_ticks(timing: Timing, signal: Option<i32>) -> std::result::Result<Ticks, Unprepared> {
+    if timing != Timing::Sampled {
+        return Ok(Ticks::none());
+    }
+    match Ticks::install(signal.map(SignalNumber)) {
+        Ok(ticks) => Ok(ticks),
+        Err(error) if signal.is_some() => Err(error.into()),
+        Err(error) => {
+            report::note(&format!(
+                "{error}: on a busy machine, times of cpu=times are less exact"
+            ));
+            Ok(Ticks::none())
+        }
     }
 }
 
@@ -433,67 +383,4 @@ fn hidden_classes(jvmti: Jvmti, jni: &Jni) -> usize {
         })
     });
     hidden.count()
-}
-
-fn natives() -> [NativeMethod; 3] {
-    let native =
-        |name: &'static CStr, signature: &'static CStr, function: *mut c_void| NativeMethod {
-            name,
-            signature,
-            function,
-        };
-    [
-        native(
-            c"attach",
-            c"(Ljava/lang/Thread;)J",
-            attach as *const () as *mut c_void,
-        ),
-        native(c"root", c"()J", root as *const () as *mut c_void),
-        native(c"find", c"(JI)J", find as *const () as *mut c_void),
-    ]
-}
-
-/// What `HprofHooks.VIRTUAL` is.
-const VIRTUAL: jlong = -1;
-
-unsafe extern "system" fn attach(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
-    let Some(calls) = CALLS.get() else {
-        return VIRTUAL;
-    };
-    guard(calls.nobody, || {
-        // SAFETY: the VM passes the environment of the current thread.
-        let jni = unsafe { Jni::new(env) };
-        let is_virtual = calls
-            .java
-            .get()
-            .and_then(|java| java.virtual_thread)
-            .is_some_and(|class| jni.is_instance(thread, class.as_raw()));
-        if is_virtual {
-            return VIRTUAL;
-        }
-        // SAFETY: the call takes nothing and cannot fail.
-        let tid = unsafe { libc::gettid() };
-        calls.threads.lock().attach(tid, calls.root) as jlong
-    })
-}
-
-unsafe extern "system" fn root(_env: *mut JNIEnv, _class: jclass) -> jlong {
-    CALLS.get().map_or(0, |calls| calls.root.as_word() as jlong)
-}
-
-unsafe extern "system" fn find(
-    _env: *mut JNIEnv,
-    _class: jclass,
-    node: jlong,
-    method: jint,
-) -> jlong {
-    let Some(calls) = CALLS.get() else {
-        return node;
-    };
-    guard(calls.root.as_word() as jlong, || {
-        // SAFETY: the hooks only have addresses of nodes.
-        let node = unsafe { NodeAddress::from_word(node as u64) };
-        let next = calls.automaton.lock().next(node, method as u32);
-        next.as_word() as jlong
-    })
 }

@@ -3,6 +3,7 @@
 //! nothing and get nothing.
 
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::CallTimes;
@@ -18,14 +19,14 @@ const PERIOD: Duration = Duration::from_micros(750);
 ///
 /// # Errors
 /// What the system says.
-pub(super) fn start(calls: &'static CallTimes) -> std::io::Result<()> {
+pub(super) fn start(calls: &'static CallTimes) -> std::io::Result<JoinHandle<()>> {
     let old = block_signals();
     let started = std::thread::Builder::new()
         .name("hprof sampler".to_owned())
         .spawn(move || guard((), || run(calls)));
     // SAFETY: sets the mask that was in force before.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut()) };
-    started.map(drop)
+    started
 }
 
 /// Blocks all signals, which a new thread inherits: the program's and the VM's

@@ -39,6 +39,9 @@ const CALL: usize = 24;
 /// Calls in progress at one time, more than stacks of the usual sizes can hold.
 const MOST_CALLS: usize = 1 << 20;
 
+/// Up to this many nodes, setting their counters to zero is faster than mapping new pages.
+const FEW_NODES: usize = 1 << 12;
+
 /// How the time of calls is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
@@ -94,6 +97,10 @@ impl Head {
 /// The memory that a thread's hooks write: its current node, one call counter for
 /// each node, and one for nanoseconds of CPU time. Pages that are never written
 /// take no memory.
+///
+/// It is never unmapped: a method of a virtual thread may still have the address of a
+/// carrier's state when that thread has ended, and methods that were running when
+/// the hooks were taken out of their classes end with a hook.
 pub(super) struct State {
     head: *mut Head,
     bytes: usize,
@@ -205,17 +212,40 @@ impl State {
         }
     }
 
+    /// Sets the counters of the first `len` nodes to zero. Gives memory back when there are many.
+    pub(super) fn forget_all(&self, len: usize) {
+        // SAFETY: asks for a number.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        let page = usize::try_from(page).unwrap_or(1 << 16);
+        let rest = self.bytes.saturating_sub(page);
+        // The first page has the head, which hooks still read.
+        let given_back = len > FEW_NODES
+            && rest > 0
+            // SAFETY: whole pages of the mapping, which read as zero from now on.
+            && unsafe { libc::madvise(self.head.cast::<u8>().add(page).cast(), rest, libc::MADV_DONTNEED) } == 0;
+        let left = if given_back { page / 8 } else { len };
+        for node in self.numbers(left) {
+            self.forget(node);
+        }
+    }
+
+    /// The thread's path begins anew.
+    pub(super) fn restart_path(&self, root: NodeAddress) {
+        self.head().node.store(root.as_word(), Ordering::Relaxed);
+    }
+
+    /// What the thread has used up to now, `cpu` nanoseconds of CPU time, counts as booked.
+    pub(super) fn skip_to(&self, cpu: u64) {
+        let head = self.head();
+        head.advance(cpu);
+        head.last_event.store(monotonic_nanos(), Ordering::Relaxed);
+        head.idle.store(false, Ordering::Relaxed);
+    }
+
     /// The numbers of the first `len` nodes, or of as many as there is room for.
     pub(super) fn numbers(&self, len: usize) -> impl Iterator<Item = NodeNumber> + use<> {
         let nodes = self.head().nodes.load(Ordering::Relaxed) as usize;
         (0..len.min(nodes) as u32).map(NodeNumber)
-    }
-}
-
-impl Drop for State {
-    fn drop(&mut self) {
-        // SAFETY: the mapping is this state's own, and its thread has ended.
-        unsafe { libc::munmap(self.head.cast(), self.bytes) };
     }
 }
 

@@ -4,14 +4,18 @@ use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
 
+use super::Arrival;
 use super::automaton::NodeAddress;
 use super::costs::{Cost, Costs, NodeCosts, spread};
 use super::state::{State, Timing};
+use super::table::{StateTable, VmThread};
 use super::ticks::{Tick, Ticks};
 use crate::cpu_samples::signal::thread_cpu_nanos;
 
 struct Thread {
     tid: i32,
+    /// Where the hooks find it, if that is in the table.
+    vm_thread: Option<VmThread>,
     state: State,
     tick: Option<Tick>,
     /// What was counted up to the last dump.
@@ -67,13 +71,24 @@ pub(super) struct Threads {
     nobody: State,
     without_state: u64,
     ticks: Ticks,
+    /// Where the hooks find the states, unless in the threads' own objects.
+    table: Option<StateTable>,
+    activity: Activity,
     /// Places in `live` of the threads that the sampler looks at; made anew when
     /// it is not known.
     sampled: Option<Vec<usize>>,
 }
 
-/// States kept for new threads.
-const MOST_FREE: usize = 16;
+/// Whether calls are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    Counting,
+    /// Not now: classes have no hooks.
+    Paused,
+    /// Not any more: threads that still call a hook count for nobody.
+    Over,
+}
+
 /// A thread that did not run for this many rounds is passed over until its timer
 /// tells that it runs, or looked at every eighth round if it has none.
 const IDLE_ROUNDS: u32 = 20;
@@ -85,6 +100,7 @@ impl Threads {
         root: NodeAddress,
         timing: Timing,
         ticks: Ticks,
+        arrival: Arrival,
     ) -> Option<Self> {
         Some(Self {
             live: Vec::new(),
@@ -97,12 +113,42 @@ impl Threads {
             nobody: State::new(nodes, root, timing)?,
             without_state: 0,
             ticks,
+            table: None,
+            activity: match arrival {
+                Arrival::Early => Activity::Counting,
+                // Until all classes have hooks.
+                Arrival::Late => Activity::Paused,
+            },
             sampled: None,
         })
     }
 
-    /// The address of a state for thread `tid`, the current one; never null.
-    pub(super) fn attach(&mut self, tid: i32, root: NodeAddress) -> usize {
+    /// Has states found in `table` from now on, which is empty but for the entry of virtual
+    /// threads, `of_virtual`; where there are none, whoever finds it counts for nobody.
+    pub(super) fn use_table(&mut self, mut table: StateTable, of_virtual: Option<u64>) {
+        table.clear(of_virtual.unwrap_or(self.nobody() as u64));
+        self.table = Some(table);
+    }
+
+    /// The address of a state for thread `tid`, the current one; never null. `vm_thread` is where
+    /// the hooks look for it, if that is the table.
+    pub(super) fn attach(
+        &mut self,
+        tid: i32,
+        vm_thread: Option<VmThread>,
+        root: NodeAddress,
+    ) -> usize {
+        let address = self.attached(tid, vm_thread, root);
+        if let (Some(table), Some(vm_thread)) = (&mut self.table, vm_thread) {
+            table.put(vm_thread, address as u64);
+        }
+        address
+    }
+
+    fn attached(&mut self, tid: i32, vm_thread: Option<VmThread>, root: NodeAddress) -> usize {
+        if self.activity == Activity::Over {
+            return self.nobody();
+        }
         if let Some(thread) = self.live.iter().find(|thread| thread.tid == tid) {
             return thread.state.address();
         }
@@ -114,11 +160,16 @@ impl Threads {
         };
         state.begin(root, thread_cpu_nanos(tid));
         let address = state.address();
-        // SAFETY: a state lives until `end`, which the thread calls itself.
-        let tick = unsafe { self.ticks.start(tid, state.head_pointer()) };
+        let tick = match self.activity {
+            // SAFETY: a state is never freed, and its tick ends in `end`, which the thread calls
+            // itself, or earlier.
+            Activity::Counting => unsafe { self.ticks.start(tid, state.head_pointer()) },
+            Activity::Paused | Activity::Over => None,
+        };
         self.sampled = None;
         self.live.push(Thread {
             tid,
+            vm_thread,
             state,
             tick,
             dumped: NodeCosts::default(),
@@ -144,18 +195,84 @@ impl Threads {
             self.ticks.end(tick);
         }
         // At its end it is in no method any more.
-        if self.timing == Timing::Sampled {
+        if let (Some(table), Some(vm_thread)) = (&mut self.table, thread.vm_thread) {
+            // The VM may have its next thread at the same address.
+            table.remove(vm_thread);
+        }
+        if self.timing == Timing::Sampled && self.activity == Activity::Counting {
             let rest = thread.state.head().advance(thread_cpu_nanos(tid));
             *self.rests.entry(serial).or_default() += rest;
         }
         thread.add_to(self.ended.entry(serial).or_default(), nodes, false);
         self.ended_count += 1;
-        if self.free.len() < MOST_FREE {
-            for node in thread.state.numbers(nodes) {
-                thread.state.forget(node);
+        thread.state.forget_all(nodes);
+        self.free.push(thread.state);
+    }
+
+    /// Stops booking CPU time, as classes have no hooks now.
+    pub(super) fn pause(&mut self) {
+        if self.activity != Activity::Counting {
+            return;
+        }
+        for thread in &mut self.live {
+            if self.timing == Timing::Sampled {
+                thread.book();
             }
+            if let Some(tick) = thread.tick.take() {
+                self.ticks.end(tick);
+            }
+        }
+        self.activity = Activity::Paused;
+    }
+
+    /// Lets paths begin anew: methods that are called again after a pause do not say so.
+    pub(super) fn restart_paths(&mut self, root: NodeAddress) {
+        for thread in &self.live {
+            thread.state.restart_path(root);
+        }
+    }
+
+    /// Goes on after a pause. The CPU time until now is not counted.
+    pub(super) fn resume(&mut self) {
+        if self.activity != Activity::Paused {
+            return;
+        }
+        self.activity = Activity::Counting;
+        self.sampled = None;
+        for thread in &mut self.live {
+            thread.state.skip_to(thread_cpu_nanos(thread.tid));
+            // SAFETY: as in `attached`; the thread cannot end while this is locked.
+            thread.tick = unsafe { self.ticks.start(thread.tid, thread.state.head_pointer()) };
+        }
+    }
+
+    /// Forgets all threads, after a pause. No timer and no signal handler stays.
+    pub(super) fn finish(&mut self, nodes: usize) {
+        self.pause();
+        self.activity = Activity::Over;
+        self.sampled = None;
+        for thread in self.live.drain(..) {
+            thread.state.forget_all(nodes);
             self.free.push(thread.state);
         }
+        self.ended.clear();
+        self.rests.clear();
+        self.ticks.uninstall();
+        if let Some(table) = &mut self.table {
+            table.clear(self.nobody.address() as u64);
+        }
+    }
+
+    /// Begins anew, after the end, with a pause.
+    pub(super) fn begin_again(&mut self, ticks: Ticks) {
+        self.ticks = ticks;
+        (self.ended_count, self.without_state) = (0, 0);
+        self.activity = Activity::Paused;
+    }
+
+    /// Whether all has ended, so that it may begin anew.
+    pub(super) fn is_over(&self) -> bool {
+        self.activity == Activity::Over
     }
 
     /// Forgets the CPU time so far: it was the agent's.
@@ -212,7 +329,7 @@ impl Threads {
         let mut costs = std::mem::take(&mut self.ended);
         spread(std::mem::take(&mut self.rests), &mut costs);
         for thread in &mut self.live {
-            if self.timing == Timing::Sampled {
+            if self.timing == Timing::Sampled && self.activity == Activity::Counting {
                 thread.book();
             }
             let costs = costs.entry(serial_of(thread.tid)).or_default();

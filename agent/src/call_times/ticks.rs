@@ -85,6 +85,13 @@ impl Ticks {
         }
     }
 
+    /// Takes the handler away. All ticks have ended.
+    pub(super) fn uninstall(&mut self) {
+        if let Some(installed) = self.installed.take() {
+            installed.remove(on_signal);
+        }
+    }
+
     /// The signal, if there is one.
     pub(super) fn signal(&self) -> Option<i32> {
         self.installed.map(Installed::signal)

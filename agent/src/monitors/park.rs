@@ -17,7 +17,7 @@ use jni_sys::{JNIEnv, jclass, jint, jobject};
 use super::Monitors;
 use super::rows::Source;
 use super::slots::Wait;
-use crate::vm::{GlobalRef, Jni, JvmtiError, NativeMethod, Result, guard};
+use crate::vm::{GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Result, guard};
 
 /// The class with the hooks.
 const HOOK_CLASS: &CStr = c"java/lang/HprofLocks";
@@ -93,10 +93,11 @@ impl Monitors {
         if !java.registered.load(Ordering::Acquire) {
             return Err(JvmtiError::INTERNAL);
         }
-        // All four are loaded, so the hook, which every class that is loaded has to
-        // pass, is needed no longer than this.
+        // Loaded before, not while the hook counts what it rewrites. They all are then, so the
+        // hook, which every class that is loaded has to pass, is needed no longer than this.
+        let classes = hooked_classes(jni)?;
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
-        let changed = self.retransform(jni);
+        let changed = self.retransform(&classes);
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, false)?;
         changed?;
         if java.is_complete() {
@@ -109,17 +110,13 @@ impl Monitors {
     /// Gives the four classes their own code back: the VM asks nobody any more.
     pub(super) fn end_parks(&self, jni: &Jni) -> Result<()> {
         match self.java.get() {
-            Some(_) => self.retransform(jni),
+            Some(_) => self.retransform(&hooked_classes(jni)?),
             None => Ok(()),
         }
     }
 
-    fn retransform(&self, jni: &Jni) -> Result<()> {
-        let classes = HOOKED
-            .iter()
-            .map(|name| jni.find_class(name))
-            .collect::<Result<Vec<_>>>()?;
-        let classes: Vec<jclass> = classes.iter().map(|class| class.as_raw()).collect();
+    fn retransform(&self, classes: &[LocalRef<'_>]) -> Result<()> {
+        let classes: Vec<jclass> = classes.iter().map(LocalRef::as_raw).collect();
         self.jvmti.retransform(&classes)
     }
 
@@ -211,6 +208,11 @@ impl Monitors {
         }
         Some(done.bytes.to_vec())
     }
+}
+
+/// The classes that get hooks, loaded now if need be.
+fn hooked_classes(jni: &Jni) -> Result<Vec<LocalRef<'_>>> {
+    HOOKED.iter().map(|name| jni.find_class(name)).collect()
 }
 
 /// The number of a method that gets hooks. Their names have been these from JDK 11

@@ -15,7 +15,7 @@ use super::collector::Collector;
 use super::output::Output;
 use super::registry::Registry;
 use super::{Engine, PROFILE, Phase, Profile, callbacks};
-use crate::call_times::{CallTimes, ChosenClasses, MAX_PATH, Timing};
+use crate::call_times::{Arrival, CallTimes, ChosenClasses, MAX_PATH, Plan, Timing};
 use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
 use crate::heap_sites::HeapSites;
 use crate::monitors::Monitors;
@@ -93,7 +93,14 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
     let control = settings.control;
     // SAFETY: by the caller's promise.
     let heap_environment = || unsafe { Jvmti::from_vm(vm) };
-    match prepare(jvmti, &heap_environment, settings, output, hurry) {
+    match prepare(
+        jvmti,
+        &heap_environment,
+        settings,
+        output,
+        hurry,
+        Arrival::Early,
+    ) {
         Ok(()) => {
             if control && let Some(profile) = Profile::get() {
                 // SAFETY: by the caller's promise.
@@ -131,7 +138,14 @@ pub(super) unsafe fn load_late(
     let output = Box::new(Output::new(&settings, output));
     // SAFETY: by the caller's promise.
     let heap_environment = || unsafe { Jvmti::from_vm(vm) };
-    match prepare(jvmti, &heap_environment, settings, output, hurry) {
+    match prepare(
+        jvmti,
+        &heap_environment,
+        settings,
+        output,
+        hurry,
+        Arrival::Late,
+    ) {
         Ok(()) => Profile::get().ok_or_else(|| "no profile".to_owned()),
         Err((output, refusal)) => {
             output.discard();
@@ -175,12 +189,13 @@ fn prepare(
     settings: Settings,
     output: Box<Output>,
     hurry: Hurry,
+    arrival: Arrival,
 ) -> Result<(), (Box<Output>, Refusal)> {
     let engine = match choose_engine(jvmti, &settings) {
         Ok(engine) => engine,
         Err(refusal) => return Err((output, refusal)),
     };
-    if let Err(error) = enable(jvmti, &settings, engine) {
+    if let Err(error) = enable(jvmti, &settings, engine, arrival) {
         let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
         return Err((output, set_up_error(&text)));
     }
@@ -188,7 +203,7 @@ fn prepare(
         Ok(heap_sites) => heap_sites,
         Err(refusal) => return Err((output, refusal)),
     };
-    let calls = match prepare_calls(&settings) {
+    let calls = match prepare_calls(&settings, arrival) {
         Ok(calls) => calls,
         Err(refusal) => return Err((output, refusal)),
     };
@@ -310,7 +325,10 @@ pub(super) fn find_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, S
     }
 }
 
-fn prepare_calls(settings: &Settings) -> Result<Option<&'static CallTimes>, Refusal> {
+fn prepare_calls(
+    settings: &Settings,
+    arrival: Arrival,
+) -> Result<Option<&'static CallTimes>, Refusal> {
     if !settings.modes.counts_calls() {
         return Ok(None);
     }
@@ -327,13 +345,24 @@ fn prepare_calls(settings: &Settings) -> Result<Option<&'static CallTimes>, Refu
         include: settings.include.clone(),
         exclude: settings.exclude.clone(),
     };
-    match CallTimes::prepare(depth, timing, classes, settings.signal) {
+    let plan = Plan {
+        depth,
+        timing,
+        classes,
+        signal: settings.signal,
+    };
+    match CallTimes::prepare(plan, arrival) {
         Ok(calls) => Ok(Some(calls)),
         Err(reason) => Err(set_up_error(&reason.to_string())),
     }
 }
 
-fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Result<()> {
+fn enable(
+    jvmti: Jvmti,
+    settings: &Settings,
+    engine: Engine,
+    arrival: Arrival,
+) -> crate::vm::Result<()> {
     let mut wanted = Capabilities::default();
     wanted.set_can_get_source_file_name(1);
     wanted.set_can_get_line_numbers(1);
@@ -347,7 +376,8 @@ fn enable(jvmti: Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resul
         wanted.set_can_retransform_classes(1);
         wanted.set_can_retransform_any_class(1);
         wanted.set_can_generate_all_class_hook_events(1);
-        wanted.set_can_generate_early_class_hook_events(1);
+        // What a VM that runs no longer gives.
+        wanted.set_can_generate_early_class_hook_events(u32::from(arrival == Arrival::Early));
     }
     let debug_info = has_debug_info(jvmti, engine);
     if !debug_info {

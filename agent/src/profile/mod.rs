@@ -265,10 +265,10 @@ pub fn detach() -> Reply {
     let Some(profile) = Profile::get() else {
         return Reply::default();
     };
-    if profile.calls.is_some() {
+    if profile.calls.is_some_and(|calls| !calls.can_end()) {
         return Reply::error(
-            "cpu=times stays to the end of the VM: the classes are rewritten; 'reset cpu' starts \
-             new counts",
+            "a run that counts calls from the start of the VM stays to its end, as java.lang.Thread \
+             has two more fields; 'stop cpu' takes the hooks out of all classes",
         );
     }
     if profile.finishing.swap(true, Ordering::AcqRel) {

@@ -5,6 +5,7 @@ use hprof_wire::control::{Mode, Reply, Request};
 use super::collector::Collector;
 use super::commands::Vm;
 use super::{Engine, identity};
+use crate::call_times::CallTimes;
 use crate::native_thread;
 use crate::options::Modes;
 
@@ -85,8 +86,10 @@ impl Collector {
             if let Engine::Signal(engine, _) = profile.engine() {
                 engine.set_sampling(!pause);
             }
-            if profile.calls.is_some() && pause {
-                return Err("cpu=times cannot be stopped; 'reset cpu' starts new counts".to_owned());
+            match profile.calls {
+                Some(calls) if pause => calls.pause(vm.jvmti, vm.jni),
+                Some(calls) => calls.resume(vm.jvmti, vm.jni),
+                None => {}
             }
         }
         if let Some(sites) = profile.heap_sites.filter(|_| wanted(Mode::Sites)) {
@@ -132,7 +135,7 @@ impl Collector {
         let modes = self.modes(vm);
         let is_paused = (modes.cpu_samples && !self.paused && self.is_sampling(profile))
             || profile.heap_sites.is_some_and(|sites| sites.is_recording())
-            || profile.calls.is_some();
+            || profile.calls.is_some_and(CallTimes::is_counting);
         let mut reply = Reply::default();
         reply.push("state", if is_paused { "running" } else { "stopped" });
         reply.push("version", env!("CARGO_PKG_VERSION"));

@@ -54,15 +54,6 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
     let Some(settings) = settings else {
         return Ok(is_running());
     };
-    if settings.modes.counts_calls() {
-        return Err(
-            "cpu=times counts calls in classes that are rewritten when they are loaded, and keeps \
-             its place in fields added to java.lang.Thread, which a VM that runs does not allow: \
-             start the program with -agentpath:libhprof_rs.so=cpu=times; cpu=samples can be begun \
-             at any time"
-                .to_owned(),
-        );
-    }
     if let Some(profile) = Profile::get() {
         return add(profile, jni, &settings).map(|()| true);
     }
@@ -75,6 +66,13 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
     started.and_then(|thread| {
         start::start(profile, jni, thread.as_raw());
         match profile.phase() {
+            Phase::Live if profile.calls.is_some_and(|calls| !calls.is_counting()) => {
+                super::detach();
+                Err(
+                    "this VM does not take the agent's Java class: calls cannot be counted"
+                        .to_owned(),
+                )
+            }
             Phase::Live => Ok(true),
             _ => Err("the profile thread cannot be started".to_owned()),
         }
@@ -93,6 +91,13 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
     if new.monitor && !has.monitor {
         return Err(
             "monitor=y cannot be added to a run: detach, then begin with all modes".to_owned(),
+        );
+    }
+    if new.counts_calls() && !has.counts_calls() {
+        return Err(
+            "calls cannot be counted in a run that began without that: detach, then begin with all \
+             modes"
+                .to_owned(),
         );
     }
     if new.heap_dump && !has.heap_dump {
@@ -123,6 +128,9 @@ impl Profile {
     /// Takes everything back that the run has put into the VM, on the profile thread. What stays is
     /// this structure: a callback that has just begun may still look at it.
     pub(super) fn retire(&self, jni: &Jni) {
+        if let Some(calls) = self.calls {
+            calls.retire(self.jvmti, jni);
+        }
         for event in EVENTS {
             // An event that this run did not have cannot be refused.
             let _ = self.jvmti.set_event(event, false);

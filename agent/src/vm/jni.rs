@@ -274,6 +274,20 @@ impl Jni {
         jni!(self, v1_2.GetLongField, object, field)
     }
 
+    /// A static field of type long.
+    ///
+    /// # Errors
+    /// `INTERNAL` if there is none; the Java exception is cleared.
+    pub fn static_long(&self, class: jclass, name: &CStr) -> Result<i64> {
+        let (name, signature) = (name.as_ptr(), c"J".as_ptr());
+        let id = jni!(self, v1_2.GetStaticFieldID, class, name, signature);
+        self.clear_exception();
+        if id.is_null() {
+            return Err(JvmtiError::INTERNAL);
+        }
+        Ok(jni!(self, v1_2.GetStaticLongField, class, id))
+    }
+
     /// `NewGlobalRef`.
     pub fn new_global(&self, object: jobject) -> GlobalRef {
         GlobalRef(jni!(self, v1_2.NewGlobalRef, object))

@@ -44,6 +44,10 @@ Examples:
   hprof-rs attach 4242 cpu=samples,depth=16,file=/tmp/app.txt
       samples the CPU time of process 4242 from now on
 
+  hprof-rs attach 4242 cpu=times,include=com.example,file=/tmp/calls.txt
+      counts every call of these classes from now on; 'control 4242 detach' ends
+      it and gives all classes their own code back
+
   hprof-rs attach 4242 --jcmd help
   hprof-rs attach 4242 --jcmd Thread.print
       what jcmd does, where no JDK is installed

@@ -1,5 +1,7 @@
 package java.lang;
 
+import static java.lang.HprofVariant.LATE;
+
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 
@@ -15,6 +17,9 @@ import jdk.internal.vm.annotation.DontInline;
  * <p>The state of a thread: the address of its node; the time of the last event; the distance from
  * the counter of a node to its sum of nanoseconds; what reading the clock takes; the end of the
  * stack of calls in progress, and that of its memory; 16 bytes of others; then the counters, longs.
+ *
+ * <p>Where a thread's state is depends on the variant: in a field of the thread, which the agent adds
+ * when the VM loads that class; or, in a VM that was up before, in a table of all threads.
  */
 public final class HprofHooks {
     private static final Unsafe MEMORY = Unsafe.getUnsafe();
@@ -40,12 +45,48 @@ public final class HprofHooks {
     /** Returned for a call that the stack of calls had no room for. */
     private static final long NO_CALL = -2;
 
+    /**
+     * Late: the states of threads, in open addressing by the address of the VM's own thread, which
+     * the thread object has. An entry is that address, 0 in a free one, and the state's. The first
+     * entry is that of virtual threads, whose address is 0; none other is ever put there.
+     */
+    private static final long TABLE = LATE ? newTable() : 0;
+
+    private static final int TABLE_BITS = 16;
+    private static final int ENTRY_BITS = 4;
+    private static final int ENTRY_BYTES = 1 << ENTRY_BITS;
+    private static final long TABLE_BYTES = (long) ENTRY_BYTES << TABLE_BITS;
+
+    /** Multiplying with it spreads addresses over the high bits. */
+    private static final long SPREAD = 0x9e3779b97f4a7c15L;
+
+    /** Late: where a thread object has the address of the VM's own thread. */
+    private static final long VM_THREAD =
+            LATE ? MEMORY.objectFieldOffset(Thread.class, "eetop") : 0;
+
+    /**
+     * Whether each thread that has entered a method has a state until its end: it is not in the
+     * table, which is emptied, and there are no virtual threads, as which a thread may leave a
+     * method that it has entered as itself. A check in exit that never fails costs a tenth of the
+     * time of short methods: what the compilers keep for its other side takes registers.
+     */
+    private static final boolean KEEPS_STATE = !LATE && !hasVirtualThreads();
+
     private HprofHooks() {}
+
+    private static boolean hasVirtualThreads() {
+        try {
+            Class.forName("java.lang.VirtualThread", false, null);
+            return true;
+        } catch (ClassNotFoundException e) {
+            return false;
+        }
+    }
 
     /** Called first in a method: counts the call, and returns the caller's node. */
     public static long enter(int method) {
         Thread thread = Thread.currentThread();
-        long state = thread.hprofState;
+        long state = LATE ? stateOf(thread) : thread.hprofState;
         if (state <= 0) {
             return enterSlowly(thread, method);
         }
@@ -66,8 +107,8 @@ public final class HprofHooks {
     /** Called before a return, with what enter returned. */
     public static void exit(long caller) {
         Thread thread = Thread.currentThread();
-        long state = thread.hprofState;
-        if (state > 0) {
+        long state = LATE ? stateOf(thread) : thread.hprofState;
+        if (KEEPS_STATE || state > 0) {
             MEMORY.putLong(state, caller);
         } else {
             moveVirtual(thread, caller);
@@ -82,7 +123,7 @@ public final class HprofHooks {
     /** Called by short methods that call nothing, instead of the others. */
     public static void count(int method) {
         Thread thread = Thread.currentThread();
-        long state = thread.hprofState;
+        long state = LATE ? stateOf(thread) : thread.hprofState;
         if (state > 0) {
             long count = state + MEMORY.getInt(next(MEMORY.getLong(state), method) + COUNTER);
             MEMORY.putLong(count, MEMORY.getLong(count) + 1);
@@ -96,7 +137,7 @@ public final class HprofHooks {
     /** As enter, and books the time since the last event to the caller. */
     public static long enterClocked(int method) {
         Thread thread = Thread.currentThread();
-        long state = thread.hprofState;
+        long state = LATE ? stateOf(thread) : thread.hprofState;
         if (state <= 0) {
             return attached(thread) ? enterClocked(method) : enterVirtual(thread, method);
         }
@@ -111,7 +152,7 @@ public final class HprofHooks {
     /** As exit, and books the time since the last event to the method. */
     public static void exitClocked(long caller) {
         Thread thread = Thread.currentThread();
-        long state = thread.hprofState;
+        long state = LATE ? stateOf(thread) : thread.hprofState;
         if (state > 0) {
             book(state, MEMORY.getLong(state), caller);
         } else {
@@ -136,7 +177,7 @@ public final class HprofHooks {
     /** As enter, but begins a call that all time until its end is booked to; returns its place. */
     public static long enterCall(int method) {
         Thread thread = Thread.currentThread();
-        long state = thread.hprofState;
+        long state = LATE ? stateOf(thread) : thread.hprofState;
         if (state <= 0) {
             return attached(thread) ? enterCall(method) : enterVirtual(thread, method);
         }
@@ -159,7 +200,7 @@ public final class HprofHooks {
     /** Ends a call, and those in it that ended by an exception. */
     public static void exitCall(long call) {
         Thread thread = Thread.currentThread();
-        long state = thread.hprofState;
+        long state = LATE ? stateOf(thread) : thread.hprofState;
         if (state <= 0) {
             moveVirtual(thread, call);
         } else if (call != NO_CALL) {
@@ -171,7 +212,7 @@ public final class HprofHooks {
     /** Ends the calls in this one, which ended by an exception. */
     public static void repairCall(long call, int method) {
         Thread thread = Thread.currentThread();
-        long state = thread.hprofState;
+        long state = LATE ? stateOf(thread) : thread.hprofState;
         if (state <= 0) {
             moveVirtual(thread, next(call, method));
         } else if (call != NO_CALL) {
@@ -213,20 +254,29 @@ public final class HprofHooks {
 
     /** Whether the thread has a state, possibly since now; otherwise it is virtual. */
     private static boolean attached(Thread thread) {
+        if (LATE) {
+            if (stateOf(thread) == 0) {
+                attach(thread);
+            }
+            return stateOf(thread) > 0;
+        }
         if (thread.hprofState == 0) {
             thread.hprofState = attach(thread);
         }
         return thread.hprofState > 0;
     }
 
+    /** Late, a virtual thread goes on from where its carrier is: it has no place for a node. */
     private static long enterVirtual(Thread thread, int method) {
-        long caller = thread.hprofNode;
-        if (caller == 0) {
+        long state = carrierState();
+        long caller = LATE ? MEMORY.getLong(state) : thread.hprofNode;
+        if (!LATE && caller == 0) {
             caller = root();
         }
         long node = next(caller, method);
-        long state = carrierState();
-        thread.hprofNode = node;
+        if (!LATE) {
+            thread.hprofNode = node;
+        }
         MEMORY.putLong(state, node);
         long count = state + MEMORY.getInt(node + COUNTER);
         MEMORY.putLong(count, MEMORY.getLong(count) + 1);
@@ -234,18 +284,61 @@ public final class HprofHooks {
     }
 
     private static void moveVirtual(Thread thread, long node) {
-        if (thread.hprofState == VIRTUAL) {
+        if (LATE) {
+            if (stateOf(thread) == VIRTUAL) {
+                MEMORY.putLong(carrierState(), node);
+            }
+        } else if (thread.hprofState == VIRTUAL) {
             thread.hprofNode = node;
             MEMORY.putLong(carrierState(), node);
         }
     }
 
+    /**
+     * Out of line: a compiler takes the carrier for the same all through a method, but a virtual
+     * thread may go on with another one after each call.
+     */
+    @DontInline
     private static long carrierState() {
         Thread carrier = Thread.currentCarrierThread();
+        if (LATE) {
+            long state = stateOf(carrier);
+            return state > 0 ? state : attach(carrier);
+        }
         if (carrier.hprofState == 0) {
             carrier.hprofState = attach(carrier);
         }
         return carrier.hprofState;
+    }
+
+    /** Late: the state of a thread, 0 if it has none yet, VIRTUAL if it is virtual. */
+    private static long stateOf(Thread thread) {
+        long key = MEMORY.getLong(thread, VM_THREAD);
+        long entry = TABLE + (key * SPREAD >>> 64 - TABLE_BITS << ENTRY_BITS);
+        return MEMORY.getLong(entry) == key ? MEMORY.getLong(entry + 8) : displaced(key, entry);
+    }
+
+    /** Late: looks behind an entry that another thread has. */
+    @DontInline
+    private static long displaced(long key, long entry) {
+        long found;
+        do {
+            entry += ENTRY_BYTES;
+            if (entry == TABLE + TABLE_BYTES) {
+                entry = TABLE + ENTRY_BYTES;
+            }
+            found = MEMORY.getLong(entry);
+            if (found == key) {
+                return MEMORY.getLong(entry + 8);
+            }
+        } while (found != 0);
+        return 0;
+    }
+
+    private static long newTable() {
+        long table = MEMORY.allocateMemory(TABLE_BYTES);
+        MEMORY.setMemory(table, TABLE_BYTES, (byte) 0);
+        return table;
     }
 
     /**
@@ -267,7 +360,10 @@ public final class HprofHooks {
         static void start() {}
     }
 
-    /** The state for a thread: that of the current thread of the system, or VIRTUAL. */
+    /**
+     * The state for a thread: that of the current thread of the system, or VIRTUAL. Late, it is put
+     * into the table.
+     */
     private static native long attach(Thread thread);
 
     /** The node of a thread that has called nothing. */

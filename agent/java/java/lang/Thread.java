@@ -2,7 +2,7 @@ package java.lang;
 
 /**
  * Stands for the JDK's Thread while HprofHooks is compiled; it is not part of the library. The two
- * fields are those the agent adds when the VM loads that class.
+ * fields are those the agent adds when the VM loads that class, if it is there before.
  */
 public class Thread {
     long hprofState;

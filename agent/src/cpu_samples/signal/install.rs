@@ -68,7 +68,7 @@ impl Installed {
 
     /// Takes the handler away, if it is still there. No timer of ours may be left:
     /// signals that are still on their way are dropped.
-    pub(super) fn remove(self, handler: Handler) {
+    pub(crate) fn remove(self, handler: Handler) {
         if !self.is_handled_by(handler) {
             return;
         }

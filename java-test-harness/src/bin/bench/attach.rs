@@ -37,22 +37,22 @@ pub fn attach(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let (mut plain, mut attached, mut counts) = (Vec::new(), Vec::new(), Vec::new());
     let rounds = ROUNDS * arguments.pairs.max(1);
     for round in 1..=rounds {
-        program.longest_gap()?;
+        program.answer()?;
         let started = Instant::now();
         hprof_rs(&["attach", &running.pid().to_string(), &options])?;
         let took = started.elapsed();
-        attached.push(program.longest_gap()?);
+        attached.push(program.answer()?);
         thread::sleep(SAMPLING);
         hprof_rs(&["control", &running.pid().to_string(), "detach"])?;
         program.wait_for_the_end_of_the_agent();
         let text = fs::read_to_string(&profile)?;
         ensure!(text.contains("CPU SAMPLES END"), "no profile");
         // A span of the same length in which nothing happens, but that a program starts.
-        program.longest_gap()?;
+        program.answer()?;
         let started = Instant::now();
         hprof_rs(&["options"])?;
         thread::sleep(took.saturating_sub(started.elapsed()));
-        plain.push(program.longest_gap()?);
+        plain.push(program.answer()?);
         // By then nothing is expected to grow any more.
         if round == rounds / 4 || round == rounds {
             counts.push(program.counts()?);
@@ -84,14 +84,107 @@ pub fn attach(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
+/// Counting calls late: what each costs, whether it costs nothing afterwards, and the pauses when
+/// it begins and ends.
+pub fn late(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    for jdk in Jdk::tested() {
+        if arguments.chooses("fib") {
+            late_fib(jdk, arguments.pairs, figures)?;
+        }
+        if arguments.chooses("pause") {
+            late_pauses(jdk, figures)?;
+        }
+    }
+    Ok(())
+}
+
+fn late_fib(jdk: &'static Jdk, pairs: usize, figures: &mut Figures) -> Result<()> {
+    let limit = Duration::from_secs(600);
+    let run = Run::new(jdk).time_limit(limit).class("LateFib");
+    let running = run.start();
+    running.wait_for_line("ready");
+    let mut program = Program {
+        running: &running,
+        asked: 0,
+    };
+    let mut several = || -> Result<f64> {
+        // The compilers have done their work after the first.
+        program.answer()?;
+        let times: Result<Vec<f64>> = (0..pairs.max(1)).map(|_| program.answer()).collect();
+        Ok(median(times?))
+    };
+    let pid = running.pid().to_string();
+    let plain = several()?;
+    hprof_rs(&["attach", &pid, "cpu=times,file=late.txt"])?;
+    let counted = several()?;
+    hprof_rs(&["control", &pid, "detach"])?;
+    let detached = several()?;
+    fs::write(running.path("end"), "")?;
+    let outcome = running.finish();
+    ensure!(outcome.status == Some(0), "{}", outcome.report());
+    for (measure, time, most) in [
+        ("time, counted", counted, 3.5),
+        ("time, detached", detached, 1.05),
+    ] {
+        figures.add(Figure {
+            benchmark: "late",
+            case: format!("{jdk}, fib(40)"),
+            measure,
+            plain: Some(plain),
+            profiled: time,
+            unit: "ms",
+            result: time / plain,
+            wanted: Wanted::AtMost(most),
+        });
+    }
+    Ok(())
+}
+
+fn late_pauses(jdk: &'static Jdk, figures: &mut Figures) -> Result<()> {
+    let run = Run::new(jdk).class("ManyClasses").args(["5000"]);
+    let running = run.start();
+    running.wait_for_line("ready");
+    let mut program = Program {
+        running: &running,
+        asked: 0,
+    };
+    let pid = running.pid().to_string();
+    program.answer()?;
+    for (measure, arguments) in [
+        (
+            "pause, attaching",
+            ["attach", &pid, "cpu=times,file=late.txt"],
+        ),
+        ("pause, detaching", ["control", &pid, "detach"]),
+    ] {
+        hprof_rs(&arguments)?;
+        let pause = program.answer()?;
+        figures.add(Figure {
+            benchmark: "late",
+            case: format!("{jdk}, 5,000 classes"),
+            measure,
+            plain: None,
+            profiled: pause,
+            unit: "ms",
+            result: pause,
+            wanted: Wanted::AtMost(50.0),
+        });
+    }
+    fs::write(running.path("end"), "")?;
+    let outcome = running.finish();
+    ensure!(outcome.status == Some(0), "{}", outcome.report());
+    Ok(())
+}
+
 struct Program<'a> {
     running: &'a Running,
     asked: usize,
 }
 
 impl Program<'_> {
-    /// Milliseconds of the longest gap since the last call.
-    fn longest_gap(&mut self) -> Result<f64> {
+    /// The milliseconds that the program answers with: of the longest gap since the last call, or
+    /// for what it has done.
+    fn answer(&mut self) -> Result<f64> {
         let number = self.asked;
         self.asked += 1;
         fs::write(self.running.path(&format!("ask-{number}")), "")?;

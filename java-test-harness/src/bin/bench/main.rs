@@ -11,6 +11,7 @@ mod locks;
 mod made_dump;
 mod net;
 mod read;
+mod rewriting;
 mod soak;
 mod truth;
 
@@ -25,7 +26,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 16] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 18] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -36,6 +37,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 16] = [
         "calls",
         "cpu=times: the Java compiler, fib(40), start and end of a JVM",
         calls::calls,
+    ),
+    (
+        "rewrite",
+        "hooks into all classes of a JDK, on one thread, without a JVM",
+        rewriting::rewriting,
     ),
     (
         "parked",
@@ -98,6 +104,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 16] = [
         attach::attach,
     ),
     (
+        "late",
+        "cpu=times begun and ended while the program runs: fib(40), pauses, per JDK",
+        attach::late,
+    ),
+    (
         "soak",
         "stress programs for many minutes, per JDK; only when named",
         soak::soak,
@@ -115,7 +126,7 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls and locks whose name has this in it, as "javac", "depth=4", "fib",
+    /// Only the cases of calls, late and locks whose name has this in it, as "javac", "depth=4", "fib",
     /// "hello", "monitor"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,

@@ -1,0 +1,395 @@
+//! The hook class, and the classes that get hooks or lose them.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hprof_native_headers as raw;
+use jni_sys::{jclass, jfieldID, jobject};
+
+use super::methods::HOOK_CLASS;
+use super::natives::{VIRTUAL, natives};
+use super::table::{StateTable, VmThread};
+use super::{Arrival, CallTimes, MANY_REFERENCES, sampler};
+use crate::call_times::Timing;
+use crate::report;
+use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, Result};
+
+/// The class files, as `build.rs` has compiled them.
+macro_rules! class_file {
+    ($path:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), $path))
+    };
+}
+
+const EARLY_HOOKS: &[u8] = class_file!("/java/lang/HprofHooks.class");
+const LATE_HOOKS: &[u8] = class_file!("/late/java/lang/HprofHooks.class");
+const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
+const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
+const STARTED_CLASS_FILE: &[u8] = class_file!("/java/lang/HprofHooks$Started.class");
+
+/// How long a step may take in which some classes of a program that runs are rewritten. The
+/// program stands still in the last part of it, in which the VM looks at all classes there
+/// are: at JDK 11 once for each class of the step, later once.
+const STEP_TIME: Duration = Duration::from_millis(25);
+/// Classes in a step. It grows and shrinks with the time that steps take.
+const FIRST_STEP: usize = 32;
+const STEP_SIZES: RangeInclusive<usize> = 8..=512;
+
+/// What is known of the Java side.
+pub(super) struct Java {
+    place: StatePlace,
+    virtual_thread: Option<GlobalRef>,
+    hooks: GlobalRef,
+    /// Whether the hook class has its natives.
+    registered: AtomicBool,
+}
+
+/// Where hooks find a thread's state.
+enum StatePlace {
+    /// In this field of the thread.
+    Field(jfieldID),
+    /// In a table, by what the thread has in this field.
+    Table { vm_thread: jfieldID },
+}
+
+// SAFETY: a field id is valid on every thread.
+unsafe impl Send for Java {}
+// SAFETY: as above.
+unsafe impl Sync for Java {}
+
+impl Java {
+    /// Whether a thread is virtual.
+    pub(super) fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
+        self.virtual_thread
+            .is_some_and(|class| jni.is_instance(thread, class.as_raw()))
+    }
+
+    /// The key of a thread, if its state is in the table.
+    pub(super) fn vm_thread(&self, jni: &Jni, thread: jobject) -> Option<VmThread> {
+        match self.place {
+            StatePlace::Field(_) => None,
+            StatePlace::Table { vm_thread } => {
+                Some(VmThread(jni.long_field(thread, vm_thread).cast_unsigned()))
+            }
+        }
+    }
+
+    /// The field with a thread's state, if that is where it is.
+    pub(super) fn state_field(&self) -> Option<jfieldID> {
+        match self.place {
+            StatePlace::Field(field) => Some(field),
+            StatePlace::Table { .. } => None,
+        }
+    }
+}
+
+/// How many classes are rewritten at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Steps {
+    /// All, before the program runs.
+    One,
+    /// Some, while the program runs: so many in the next step.
+    Short(usize),
+}
+
+impl Steps {
+    fn size(self) -> usize {
+        match self {
+            Self::One => usize::MAX,
+            Self::Short(size) => size,
+        }
+    }
+
+    /// Learns from a step that has taken so long.
+    fn learn(&mut self, took: Duration) {
+        if let Self::Short(size) = self {
+            let next = match took {
+                _ if took > STEP_TIME => *size / 2,
+                _ if took < STEP_TIME / 2 => *size * 2,
+                _ => *size,
+            };
+            *size = next.clamp(*STEP_SIZES.start(), *STEP_SIZES.end());
+        }
+    }
+}
+
+/// What giving hooks to the classes of a program that runs has taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rewriting {
+    classes: usize,
+    steps: u32,
+    longest: Duration,
+    total: Duration,
+}
+
+impl fmt::Display for Rewriting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "rewritten while the program ran: classes={} steps={} longest_step_ms={} \
+             all_steps_ms={}",
+            self.classes,
+            self.steps,
+            self.longest.as_millis(),
+            self.total.as_millis(),
+        )
+    }
+}
+
+impl CallTimes {
+    /// Starts counting, once the VM is up.
+    ///
+    /// # Errors
+    /// The Java side cannot be set up; nothing is counted then.
+    pub fn start(&'static self, jvmti: Jvmti, jni: &Jni) -> Result<()> {
+        self.set_up(jvmti, jni)?;
+        self.engaged.store(true, Ordering::Release);
+        match self.arrival {
+            Arrival::Early => {
+                self.start_sampler();
+                self.rewrite_loaded(jvmti, jni, &mut Steps::One, &mut HashSet::new());
+                let nodes = self.automaton.lock().len();
+                self.threads.lock().forget_time(nodes);
+            }
+            Arrival::Late => {
+                self.rewrite_all(jvmti, jni);
+                // From here on all calls are counted, so this is where counting starts.
+                drop(self.take(false, &|_| None));
+                self.threads.lock().resume();
+                self.start_sampler();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the hooks out of all classes; what was counted stays.
+    pub fn pause(&self, jvmti: Jvmti, jni: &Jni) {
+        if !self.engaged.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        self.end_sampler();
+        self.threads.lock().pause();
+        self.rewrite_all(jvmti, jni);
+    }
+
+    /// Puts the hooks back.
+    pub fn resume(&'static self, jvmti: Jvmti, jni: &Jni) {
+        if self.engaged.load(Ordering::Acquire) {
+            return;
+        }
+        self.methods.lock().forget_left_out();
+        self.threads.lock().restart_paths(self.root);
+        self.engaged.store(true, Ordering::Release);
+        self.rewrite_all(jvmti, jni);
+        self.threads.lock().resume();
+        self.start_sampler();
+    }
+
+    /// Ends counting while the program goes on: no hook, thread or timer stays, and the signal
+    /// has its old handler.
+    pub fn retire(&self, jvmti: Jvmti, jni: &Jni) {
+        self.pause(jvmti, jni);
+        let nodes = self.automaton.lock().len();
+        self.threads.lock().finish(nodes);
+    }
+
+    /// A class was prepared: registers the natives of the hook class when that is
+    /// what runs, so that the VM sees the call come from java.base.
+    pub fn class_prepared(&self, jvmti: Jvmti, jni: &Jni, class: jclass) {
+        let Some(java) = self.java.get() else {
+            return;
+        };
+        let signature = jvmti.class_signature(class);
+        if java.registered.load(Ordering::Acquire)
+            || signature.is_ok_and(|signature| signature != STARTED_SIGNATURE)
+        {
+            return;
+        }
+        // SAFETY: the functions have the parameters of these descriptors.
+        let done = unsafe { jni.register_natives(java.hooks.as_raw(), &natives()) };
+        java.registered.store(done.is_ok(), Ordering::Release);
+    }
+
+    /// Defines the hook class, unless it is there from an earlier run, and makes the table of
+    /// states ready.
+    fn set_up(&self, jvmti: Jvmti, jni: &Jni) -> Result<()> {
+        if self.java.get().is_none() {
+            self.define_hooks(jvmti, jni)?;
+        }
+        let java = self.java.get().ok_or(JvmtiError::INTERNAL)?;
+        if !java.registered.load(Ordering::Acquire) {
+            return Err(JvmtiError::INTERNAL);
+        }
+        if let StatePlace::Table { .. } = java.place {
+            let start = jni.static_long(java.hooks.as_raw(), c"TABLE")?;
+            // SAFETY: the class has allocated it, as large as `StateTable` knows.
+            let table = unsafe { StateTable::new(start as usize) };
+            let of_virtual = java.virtual_thread.map(|_| VIRTUAL.cast_unsigned());
+            self.threads.lock().use_table(table, of_virtual);
+        }
+        Ok(())
+    }
+
+    fn define_hooks(&self, jvmti: Jvmti, jni: &Jni) -> Result<()> {
+        let thread = jni.find_class(c"java/lang/Thread")?;
+        let thread = thread.as_raw();
+        let (place, class_file) = match self.arrival {
+            Arrival::Early => {
+                jni.field_id(thread, c"hprofNode", c"J")?;
+                let field = jni.field_id(thread, c"hprofState", c"J")?;
+                (StatePlace::Field(field), EARLY_HOOKS)
+            }
+            Arrival::Late => {
+                let vm_thread = jni.field_id(thread, c"eetop", c"J")?;
+                (StatePlace::Table { vm_thread }, LATE_HOOKS)
+            }
+        };
+        let virtual_thread = jni
+            .find_class(c"java/lang/BaseVirtualThread")
+            .ok()
+            .map(|class| jni.new_global(class.as_raw()));
+        let hooks = jni.define_boot_class(HOOK_CLASS, class_file)?;
+        jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
+        let _ = self.java.set(Java {
+            place,
+            virtual_thread,
+            hooks: jni.new_global(hooks.as_raw()),
+            registered: AtomicBool::new(false),
+        });
+        // The class is prepared in the call, see `class_prepared`.
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
+        let called = jni.call_static(hooks.as_raw(), c"start");
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
+        called
+    }
+
+    fn start_sampler(&'static self) {
+        if self.timing != Timing::Sampled {
+            return;
+        }
+        self.stopped.store(false, Ordering::Relaxed);
+        match sampler::start(self) {
+            Ok(thread) => *self.sampler.lock() = Some(thread),
+            Err(error) => report::error(&format!(
+                "cannot start the thread that books CPU time, all times are 0 ({error})"
+            )),
+        }
+    }
+
+    fn end_sampler(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.sampler.lock().take() {
+            let _ = thread.join();
+        }
+    }
+
+    /// Sends all classes of a program that runs through the class-file hook, in steps.
+    fn rewrite_all(&self, jvmti: Jvmti, jni: &Jni) {
+        let mut seen = HashSet::new();
+        let mut steps = Steps::Short(FIRST_STEP);
+        let mut all = self.rewrite_loaded(jvmti, jni, &mut steps, &mut seen);
+        // Once more for those that were being loaded, past the hook, at the beginning.
+        let more = self.rewrite_loaded(jvmti, jni, &mut steps, &mut seen);
+        all.classes += more.classes;
+        all.steps += more.steps;
+        all.longest = all.longest.max(more.longest);
+        all.total += more.total;
+        *self.rewriting.lock() = Some(all);
+    }
+
+    /// Sends the loaded classes through the hook that are not among those `seen`.
+    fn rewrite_loaded(
+        &self,
+        jvmti: Jvmti,
+        jni: &Jni,
+        steps: &mut Steps,
+        seen: &mut HashSet<(i32, String)>,
+    ) -> Rewriting {
+        let mut rewriting = Rewriting::default();
+        let _frame = jni.local_frame(MANY_REFERENCES);
+        let Ok(classes) = jvmti.loaded_classes() else {
+            report::error("the VM does not tell its classes: those of its start are not counted");
+            return rewriting;
+        };
+        let mut is_new = |class: jclass| {
+            if !jvmti.is_modifiable(class) {
+                return false;
+            }
+            let Ok(signature) = jvmti.class_signature(class) else {
+                return false;
+            };
+            self.chooses(&signature)
+                && (*steps == Steps::One
+                    || seen.insert((jvmti.object_hash(class).unwrap_or(0), signature)))
+        };
+        let classes = classes.iter().copied().filter(|&class| is_new(class));
+        let classes: Vec<jclass> = classes.collect();
+        // A second time, most are classes that have hooks and are counted since they were loaded.
+        let first = *steps == Steps::One || seen.len() == classes.len();
+        self.starting.store(first, Ordering::Relaxed);
+        let mut left = &classes[..];
+        while !left.is_empty() {
+            let (step, behind) = left.split_at(steps.size().min(left.len()));
+            let took = self.retransform(jvmti, step, &mut rewriting);
+            steps.learn(took);
+            left = behind;
+        }
+        self.starting.store(false, Ordering::Relaxed);
+        rewriting
+    }
+
+    fn chooses(&self, signature: &str) -> bool {
+        let name = signature
+            .strip_prefix('L')
+            .and_then(|name| name.strip_suffix(';'));
+        name.is_some_and(|name| self.methods.lock().chooses(name.as_bytes()))
+    }
+
+    /// Retransforms in one go, or, where the VM refuses, in two halves. Returns how long the first
+    /// attempt has taken.
+    fn retransform(&self, jvmti: Jvmti, classes: &[jclass], rewriting: &mut Rewriting) -> Duration {
+        if classes.is_empty() {
+            return Duration::ZERO;
+        }
+        let began = Instant::now();
+        let done = jvmti.retransform(classes).is_ok();
+        let took = began.elapsed();
+        rewriting.steps += 1;
+        rewriting.longest = rewriting.longest.max(took);
+        rewriting.total += took;
+        match classes {
+            _ if done => rewriting.classes += classes.len(),
+            [_] => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {
+                let (first, second) = classes.split_at(classes.len() / 2);
+                self.retransform(jvmti, first, rewriting);
+                self.retransform(jvmti, second, rewriting);
+            }
+        }
+        took
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_as_large_as_the_time_allows() {
+        let mut steps = Steps::Short(FIRST_STEP);
+        for (millis, size) in [(3, 64), (20, 64), (40, 32), (400, 16), (400, 8), (400, 8)] {
+            steps.learn(Duration::from_millis(millis));
+            assert_eq!(steps.size(), size);
+        }
+        for _ in 0..20 {
+            steps.learn(Duration::ZERO);
+        }
+        assert_eq!(steps.size(), 512);
+    }
+}

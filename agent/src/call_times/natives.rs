@@ -1,0 +1,71 @@
+//! The native methods of the hook class.
+
+use std::ffi::{CStr, c_void};
+
+use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
+
+use super::CALLS;
+use super::automaton::NodeAddress;
+use crate::vm::{Jni, NativeMethod, guard};
+
+pub(super) fn natives() -> [NativeMethod; 3] {
+    let native =
+        |name: &'static CStr, signature: &'static CStr, function: *mut c_void| NativeMethod {
+            name,
+            signature,
+            function,
+        };
+    [
+        native(
+            c"attach",
+            c"(Ljava/lang/Thread;)J",
+            attach as *const () as *mut c_void,
+        ),
+        native(c"root", c"()J", root as *const () as *mut c_void),
+        native(c"find", c"(JI)J", find as *const () as *mut c_void),
+    ]
+}
+
+/// What `HprofHooks.VIRTUAL` is.
+pub(super) const VIRTUAL: jlong = -1;
+
+unsafe extern "system" fn attach(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
+    let Some(calls) = CALLS.get() else {
+        return VIRTUAL;
+    };
+    guard(calls.nobody, || {
+        // SAFETY: the VM passes the environment of the current thread.
+        let jni = unsafe { Jni::new(env) };
+        let Some(java) = calls.java.get() else {
+            return VIRTUAL;
+        };
+        if java.is_virtual(&jni, thread) {
+            return VIRTUAL;
+        }
+        // SAFETY: the call takes nothing and cannot fail.
+        let tid = unsafe { libc::gettid() };
+        let vm_thread = java.vm_thread(&jni, thread);
+        calls.threads.lock().attach(tid, vm_thread, calls.root) as jlong
+    })
+}
+
+unsafe extern "system" fn root(_env: *mut JNIEnv, _class: jclass) -> jlong {
+    CALLS.get().map_or(0, |calls| calls.root.as_word() as jlong)
+}
+
+unsafe extern "system" fn find(
+    _env: *mut JNIEnv,
+    _class: jclass,
+    node: jlong,
+    method: jint,
+) -> jlong {
+    let Some(calls) = CALLS.get() else {
+        return node;
+    };
+    guard(calls.root.as_word() as jlong, || {
+        // SAFETY: the hooks only have addresses of nodes.
+        let node = unsafe { NodeAddress::from_word(node as u64) };
+        let next = calls.automaton.lock().next(node, method as u32);
+        next.as_word() as jlong
+    })
+}
