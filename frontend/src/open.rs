@@ -143,8 +143,10 @@ pub fn progress_bar(input: &Input) -> ProgressBar {
     // The length is only known if the bytes in the file are those to be read.
     let length = input.mapped().map(|bytes| bytes.len() as u64);
     let template = match length {
-        Some(_) => "{bar:40} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
-        None => "{spinner} {bytes}, {bytes_per_sec}",
+        Some(_) => {
+            "{bar:40} {decimal_bytes}/{decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
+        }
+        None => "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
     };
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template(template) {

@@ -341,10 +341,10 @@ impl Progress {
 
 fn bar(stage: Stage) -> ProgressBar {
     let (length, template) = match stage {
-        Stage::Unpacking => (None, "{spinner} unpacking {bytes}"),
+        Stage::Unpacking => (None, "{spinner} unpacking {decimal_bytes}"),
         Stage::Graph { total } => (
             Some(total),
-            "reading {bar:40} {bytes}/{total_bytes}, {eta} left",
+            "reading twice {bar:30} {decimal_bytes}/{decimal_total_bytes}, {eta} left",
         ),
         Stage::Dominators => (None, "{spinner} working out what keeps what alive"),
         Stage::Index => (None, "{spinner} writing the index"),

@@ -4,6 +4,7 @@
 mod support;
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Output;
 
 use serde_json::{Value, json};
@@ -26,6 +27,20 @@ fn json_of(arguments: &[&str]) -> Value {
 
 fn dump() -> String {
     data("hprof-32.bin")
+}
+
+/// A larger file, from the folder named by `HPROF_FIXTURES` or from one beside the workspace.
+fn shared(name: &str) -> Option<PathBuf> {
+    let manifest = env!("CARGO_MANIFEST_DIR");
+    let named = std::env::var_os("HPROF_FIXTURES").map(PathBuf::from);
+    let beside = ["fixtures", "goldens"];
+    let beside = beside.map(|folder| PathBuf::from(format!("{manifest}/../../shared/{folder}")));
+    let mut paths = named.iter().chain(&beside).map(|folder| folder.join(name));
+    let found = paths.find(|path| path.exists());
+    if found.is_none() {
+        println!("{name} is not there: set HPROF_FIXTURES to the folder that holds it");
+    }
+    found
 }
 
 /// The rows of a query, each an array.
@@ -321,6 +336,61 @@ fn every_damaged_dump_gives_a_report_that_says_what_is_missing() {
                 "{}",
                 stderr(&output)
             ),
+        }
+    }
+}
+
+/// The bytes behind each record of a sound file.
+fn record_ends(bytes: &[u8]) -> Vec<usize> {
+    let header = bytes.iter().position(|&byte| byte == 0).unwrap() + 13;
+    let mut ends = vec![header];
+    while let Some(length) = bytes
+        .get(ends[ends.len() - 1] + 5..)
+        .and_then(|it| it.get(..4))
+    {
+        let length = u32::from_be_bytes(length.try_into().unwrap()) as usize;
+        ends.push(ends[ends.len() - 1] + 9 + length);
+    }
+    ends
+}
+
+#[test]
+fn damaged_dumps_of_every_producer_give_a_report_or_say_why_not() {
+    let names = [
+        "hprof-64.bin",
+        "hprof-android.bin",
+        "heap-all-b.hprof",
+        "heap-sites-b.hprof",
+        "cpu-samples-b.hprof",
+    ];
+    let scene = Scene::new();
+    for (path, name) in names.iter().filter_map(|name| Some((shared(name)?, name))) {
+        let bytes = fs::read(path).unwrap();
+        let told = |what: &str, bytes: &[u8], command: &str| {
+            fs::write(scene.path("damaged.hprof"), bytes).unwrap();
+            let arguments = [command, "--json", "damaged.hprof"];
+            let output = run(&mut scene.hprof_rs(&arguments), "");
+            let said = stderr(&output);
+            assert!(!said.contains("panicked"), "{name}, {what}: {said}");
+            if output.status.success() {
+                let told: Value = serde_json::from_str(&stdout(&output)).unwrap();
+                return Some(told["notes"] != json!([]));
+            }
+            assert!(said.starts_with("hprof-rs: "), "{name}, {what}: {said}");
+            None
+        };
+        let ends = record_ends(&bytes);
+        let last = ends[ends.len() - 1];
+        let step = bytes.len() / 3;
+        for (round, at) in (step / 2..bytes.len()).step_by(step).enumerate() {
+            let command = ["report", "leaks"][round % 2];
+            let noted = told("cut", &bytes[..at], command);
+            assert_ne!(noted, Some(false), "{name}: the cut at {at} is not told");
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 0xff;
+            told("flipped", &flipped, command);
+            let end = ends.iter().rfind(|&&end| end <= at && end < last);
+            told("cut between records", &bytes[..*end.unwrap()], command);
         }
     }
 }

@@ -245,7 +245,8 @@ impl CallTimes {
             return;
         };
         if let Some(state) = java.state_field() {
-            jni.set_long_field(thread, state, 0);
+            // Should it still leave a method, its hook writes there.
+            jni.set_long_field(thread, state, self.nobody);
         }
         let nodes = self.automaton.lock().len();
         self.threads.lock().end(tid, serial, nodes);

@@ -133,7 +133,8 @@ impl<T: Plain> DerefMut for Array<T> {
 ///
 /// With a limit, arrays are shared maps of an unnamed file. A thread watches the memory that the
 /// process occupies; when it nears the limit, maps are told that they are not needed for now: first
-/// those that are walked through, then, if that is not enough, all. What was written stays in the file, and comes back, page by page, where it is touched again.
+/// those that are walked through, then, if that is not enough, all. What was written stays in the
+/// file, and comes back, page by page, where it is touched again.
 #[derive(Debug, Clone, Default)]
 pub struct Store {
     scratch: Option<Arc<Scratch>>,
@@ -262,21 +263,26 @@ impl Scratch {
 
 /// Lets go of the maps whenever the process nears its limit, until the store is gone.
 fn watch(scratch: &Weak<Scratch>, limit: u64) {
-    // What is touched while this thread sleeps must still fit.
-    let high = limit - limit / 8;
+    // What is touched while this thread sleeps, and while a gigabyte of maps goes, must still fit.
+    let start = limit - limit / 5;
+    let mut high = start;
     loop {
         std::thread::sleep(std::time::Duration::from_millis(2));
         let Some(scratch) = scratch.upgrade() else {
             return;
         };
-        let is_high = || resident_bytes().is_some_and(|bytes| bytes >= high);
-        if !is_high() {
+        if resident_bytes().is_none_or(|bytes| bytes < high) {
             continue;
         }
         scratch.let_go(false);
-        if is_high() {
-            scratch.let_go(true);
+        if resident_bytes().is_none_or(|bytes| bytes < start) {
+            high = start;
+            continue;
         }
+        scratch.let_go(true);
+        // What is left is not in maps. To let go without end would not make it less, only slow.
+        let rest = resident_bytes().unwrap_or_default();
+        high = start.max(rest + limit.saturating_sub(rest) / 2);
     }
 }
 

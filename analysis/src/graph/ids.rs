@@ -43,7 +43,10 @@ enum Kind {
     Bits {
         shift: u32,
         first_page: u64,
+        /// The position of each page of the address space, from `first_page` on.
         table: Vec<u32>,
+        /// The other way round, since pages may lie far apart.
+        slots: Vec<u32>,
         blocks: Array<Block>,
     },
     Sorted(Array<u64>),
@@ -203,6 +206,7 @@ impl IdMap {
             kind: Kind::Bits {
                 shift,
                 first_page,
+                slots: slots_of(&table),
                 table,
                 blocks: blocks.into(),
             },
@@ -236,6 +240,7 @@ impl IdMap {
                 first_page,
                 table,
                 blocks,
+                ..
             } => {
                 let bit = id >> shift;
                 if bit << shift != id {
@@ -260,19 +265,21 @@ impl IdMap {
             Kind::Bits {
                 shift,
                 first_page,
-                table,
+                slots,
                 blocks,
+                ..
             } => {
                 if number >= self.count {
                     return 0;
                 }
                 let number = number as u64;
                 let block = blocks.partition_point(|block| block.before <= number) - 1;
-                let page = block as u64 / PAGE_BLOCKS;
-                // Pages are in ascending order, so the table is too where it has any.
-                let slot = page_slot(table, page as u32);
+                let slot = slots
+                    .get(block / PAGE_BLOCKS as usize)
+                    .copied()
+                    .unwrap_or(0);
                 let within = block as u64 % PAGE_BLOCKS * BLOCK_BITS + blocks[block].select(number);
-                ((first_page + slot as u64) * PAGE_BITS + within) << shift
+                ((first_page + u64::from(slot)) * PAGE_BITS + within) << shift
             }
             Kind::Sorted(ids) => ids.get(number).copied().unwrap_or(0),
         }
@@ -286,6 +293,7 @@ impl IdMap {
                 first_page,
                 table,
                 blocks,
+                ..
             } => (
                 IdMapHead {
                     count: self.count as u64,
@@ -314,6 +322,7 @@ impl IdMap {
             Some((shift, first_page, table)) => Kind::Bits {
                 shift,
                 first_page,
+                slots: slots_of(&table),
                 table,
                 blocks: Array::of_index(map, start, bytes)?,
             },
@@ -333,19 +342,13 @@ pub(crate) struct IdMapHead {
     bits: Option<(u32, u64, Vec<u32>)>,
 }
 
-fn page_slot(table: &[u32], page: u32) -> usize {
-    // Absent pages lie between; step to a present one before comparing.
-    let (mut low, mut high) = (0, table.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let present = (middle..high).find(|&slot| table[slot] != NO_PAGE);
-        match present {
-            Some(slot) if table[slot] == page => return slot,
-            Some(slot) if table[slot] < page => low = slot + 1,
-            _ => high = middle,
-        }
-    }
-    low
+/// Where each page lies in the table, in the order of the pages.
+fn slots_of(table: &[u32]) -> Vec<u32> {
+    let present = table
+        .iter()
+        .enumerate()
+        .filter(|(_, page)| **page != NO_PAGE);
+    present.map(|(slot, _)| slot as u32).collect()
 }
 
 impl Block {
@@ -445,5 +448,18 @@ mod tests {
             plans.into_iter().map(suits).collect::<Vec<_>>(),
             [false, false, true]
         );
+    }
+
+    #[test]
+    fn a_heap_in_two_far_places_is_numbered_as_any_other() {
+        // Found by fuzzing: each identifier was looked up by a walk through the gap.
+        let near = (0..20_000u64).map(|n| 0x1000 + 16 * n);
+        let far = (0..20_000u64).map(|n| 0x1000 + (MAX_TABLE / 2) * PAGE_BITS * 8 + 16 * n);
+        let ids: Vec<u64> = near.chain(far).collect();
+        let plan = IdPlan::Bits {
+            shift: 3,
+            pages: 1000,
+        };
+        check(&ids, &[0, 0x1008, u64::MAX], plan).unwrap();
     }
 }

@@ -105,7 +105,23 @@ fn join(first: &mut Suspect, other: Suspect) {
     first.count += other.count;
     first.retained_bytes += other.retained_bytes;
     first.share += other.share;
+    add(&mut first.children, other.children);
+    add(&mut first.contents, other.contents);
     words::join(first);
+}
+
+/// Adds rows to a table, by name.
+fn add(table: &mut Vec<super::ClassShare>, more: Vec<super::ClassShare>) {
+    for row in more {
+        match table.iter_mut().find(|known| known.name == row.name) {
+            Some(known) => {
+                known.objects += row.objects;
+                known.bytes += row.bytes;
+            }
+            None => table.push(row),
+        }
+    }
+    table.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
 }
 
 fn candidates(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
@@ -224,6 +240,7 @@ fn suspect(
         Some(common) => common,
         None => shared_holder(snapshot, paths, place),
     };
+    let is_common = shared.is_some();
     let (point, inner) = match (&candidate.group, shared) {
         (Some(_), Some(common)) => (common, None),
         (Some(_), None) => {
@@ -295,6 +312,8 @@ fn suspect(
     );
     let held = Held {
         candidate_count: candidate.count,
+        looked_at: candidate.members.len() as u64,
+        is_common,
         group: candidate.group.as_deref(),
         path: &path,
         objects: &objects,

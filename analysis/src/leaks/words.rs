@@ -7,6 +7,10 @@ use crate::snapshot::{EdgeKind, Snapshot};
 /// What there is to say about a suspect.
 pub(super) struct Held<'a> {
     pub candidate_count: u64,
+    /// How many of them the contents are of.
+    pub looked_at: u64,
+    /// True if most of a group is held by one object, at the end of the path.
+    pub is_common: bool,
     /// The class of a group.
     pub group: Option<&'a str>,
     pub path: &'a Path,
@@ -42,12 +46,10 @@ pub(super) fn explain(snapshot: &Snapshot, held: &Held<'_>) -> (String, Vec<Stri
     if let Some(sentence) = filling(snapshot, held) {
         sentences.push(sentence);
     }
-    let top: Vec<String> = (held.contents.iter().take(3))
-        .map(|share| format!("{} ({})", share.name, bytes(share.bytes)))
-        .collect();
-    if !top.is_empty() {
-        sentences.push(format!("Most of the memory is in {}.", list(&top)));
-    }
+    // Of a large group only some are looked at.
+    let some =
+        (held.group.is_some() && held.looked_at < held.candidate_count).then_some(held.looked_at);
+    sentences.extend(main_contents(held.contents, some));
     if let Some(site) = held.sites.first() {
         let frame = site
             .stack
@@ -61,6 +63,23 @@ pub(super) fn explain(snapshot: &Snapshot, held: &Held<'_>) -> (String, Vec<Stri
     }
     (headline, sentences)
 }
+
+/// What most of the memory is; of a part of the objects, if so many were looked at only.
+fn main_contents(contents: &[ClassShare], looked_at: Option<u64>) -> Option<String> {
+    // What is next to nothing beside the first is no part of most.
+    let least = contents.first()?.bytes / 20;
+    let top: Vec<String> = (contents.iter().take(3))
+        .filter(|share| share.bytes >= least)
+        .map(|share| format!("{} ({})", share.name, bytes(share.bytes)))
+        .collect();
+    let start = match looked_at {
+        Some(some) => format!("Of the {} largest, most", number(some)),
+        None => MOST.to_owned(),
+    };
+    Some(format!("{start} of the memory is in {}.", list(&top)))
+}
+
+const MOST: &str = "Most";
 
 /// The headline of several suspects that are held in the same way, and the first sentence.
 pub(super) fn join(suspect: &mut Suspect) {
@@ -80,6 +99,12 @@ pub(super) fn join(suspect: &mut Suspect) {
         bytes(suspect.retained_bytes),
         100.0 * suspect.share,
     );
+    let is_contents = |sentence: &&mut String| sentence.starts_with(MOST);
+    if let Some(sentence) = suspect.sentences.iter_mut().find(is_contents)
+        && let Some(all) = main_contents(&suspect.contents, None)
+    {
+        *sentence = all;
+    }
     if let Some(first) = suspect.sentences.first_mut() {
         *first = match entry {
             Some(_) => format!(
@@ -131,6 +156,12 @@ fn holder(snapshot: &Snapshot, held: &Held<'_>, owner: usize) -> String {
     } else {
         "It is"
     };
+    if held.group.is_some() && !held.is_common {
+        return format!(
+            "No single object holds them all; the largest is kept alive by: {}.",
+            held.path.root
+        );
+    }
     // The last static field or local variable on the way says most.
     let named = (1..=owner).rev().find(|&step| {
         let kind = steps[step].edge.as_ref().map(|edge| edge.kind);
@@ -192,14 +223,14 @@ fn holder(snapshot: &Snapshot, held: &Held<'_>, owner: usize) -> String {
 
 /// What it is full of.
 fn filling(snapshot: &Snapshot, held: &Held<'_>) -> Option<String> {
-    let main = held.children.first()?;
     if held.group.is_some() {
-        let each = main.bytes / main.objects.max(1);
+        let each = held.bytes / held.candidate_count.max(1);
         return Some(format!(
             "Each of them keeps {} alive on average.",
             bytes(each)
         ));
     }
+    let main = held.children.first()?;
     // Nodes and entries say nothing; what is in them does.
     let class = &main.name;
     let in_nodes = ["$Node", "$Entry", "$TreeNode", "Entry", "Node"];

@@ -1,5 +1,6 @@
 //! What a report tells.
 
+use hprof_analysis::android::{Trace, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, Leaks, ObjectShare, largest_in, leaks_with};
 use hprof_analysis::paths::ShortestPaths;
@@ -37,6 +38,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Totals.
     pub summary: Summary,
+    /// On Android, objects whose life is over, with what keeps them alive.
+    pub dead_objects: Vec<Trace>,
     /// Leak suspects.
     pub leaks: Leaks,
     /// The dominator tree as far as it matters.
@@ -114,7 +117,12 @@ impl Report {
         let (leaks, duplicates, tables) = std::thread::scope(|scope| {
             let leaks = scope.spawn(|| {
                 let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
-                Ok::<_, std::io::Error>(leaks_with(snapshot, &paths, LeakOptions::default()))
+                let dead = match snapshot.graph().is_android() {
+                    true => traces(snapshot, &paths),
+                    false => Vec::new(),
+                };
+                let leaks = leaks_with(snapshot, &paths, LeakOptions::default());
+                Ok::<_, std::io::Error>((leaks, dead))
             });
             let duplicates = duplicates(snapshot, OBJECTS);
             let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
@@ -125,6 +133,7 @@ impl Report {
             };
             (leaks, duplicates, tables)
         });
+        let (leaks, dead_objects) = leaks?;
         let [classes_by, packages, loaders_by] = tables;
         let graph = snapshot.graph();
         let dominators = snapshot.dominators();
@@ -156,7 +165,8 @@ impl Report {
                 roots: (graph.roots().len() + graph.locals().len()) as u64,
                 threads: graph.roots().iter().filter(|root| root.is_thread()).count() as u64,
             },
-            leaks: leaks?,
+            dead_objects,
+            leaks,
             tree: tree(snapshot, None, (live_bytes / 300).max(1), 6),
             classes: cut(classes_by),
             packages: cut(packages),

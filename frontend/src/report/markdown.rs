@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use hprof_analysis::paths::Path;
+
 use super::Report;
 use crate::render::screen::{bytes, count, percent, printable};
 
@@ -28,35 +30,31 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         bytes(summary.unreached_bytes),
         count(summary.threads)
     )?;
+    if !report.dead_objects.is_empty() {
+        writeln!(out, "## Objects that should be gone\n")?;
+    }
+    for trace in &report.dead_objects {
+        let last = trace.path.end().map_or("", |step| &step.description);
+        writeln!(
+            out,
+            "### {} x {}, {} kept alive\n",
+            count(trace.count),
+            cell(last),
+            bytes(trace.retained_bytes)
+        )?;
+        if let Some(leak) = trace.library_leak {
+            writeln!(out, "A known leak of Android itself: {leak}.\n")?;
+        }
+        path(&trace.path, out)?;
+    }
     writeln!(out, "## Leak suspects\n")?;
     for (index, suspect) in report.leaks.suspects.iter().enumerate() {
         writeln!(out, "### {}. {}\n", index + 1, cell(&suspect.headline))?;
         for sentence in &suspect.sentences {
             writeln!(out, "- {}", cell(sentence))?;
         }
-        writeln!(out, "\n```\n{}", printable(&suspect.path.root))?;
-        let steps = &suspect.path.steps;
-        for (at, step) in steps.iter().enumerate() {
-            if steps.len() > 30 && (15..steps.len() - 15).contains(&at) {
-                if at == 15 {
-                    writeln!(out, "... {} more", steps.len() - 30)?;
-                }
-                continue;
-            }
-            let edge = step
-                .edge
-                .as_ref()
-                .map_or(String::new(), |edge| format!("{edge} -> "));
-            writeln!(
-                out,
-                "{}{} ({}, keeps {})",
-                printable(edge.trim_start()),
-                printable(&step.description),
-                step.id,
-                bytes(step.retained_bytes)
-            )?;
-        }
-        writeln!(out, "```\n")?;
+        writeln!(out)?;
+        path(&suspect.path, out)?;
     }
     writeln!(
         out,
@@ -117,6 +115,33 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         )?;
     }
     writeln!(out, "\n{}", report.model)
+}
+
+/// A path as a block of lines; the middle of long ones is left out.
+fn path(path: &Path, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "```\n{}", printable(&path.root))?;
+    let steps = &path.steps;
+    for (at, step) in steps.iter().enumerate() {
+        if steps.len() > 30 && (15..steps.len() - 15).contains(&at) {
+            if at == 15 {
+                writeln!(out, "... {} more", steps.len() - 30)?;
+            }
+            continue;
+        }
+        let edge = step
+            .edge
+            .as_ref()
+            .map_or(String::new(), |edge| format!("{edge} -> "));
+        writeln!(
+            out,
+            "{}{} ({}, keeps {})",
+            printable(edge.trim_start()),
+            printable(&step.description),
+            step.id,
+            bytes(step.retained_bytes)
+        )?;
+    }
+    writeln!(out, "```\n")
 }
 
 /// Text that cannot break out of a table's cell.

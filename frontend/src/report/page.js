@@ -61,7 +61,7 @@
         head.firstChild.textContent = columns[index].title + (index === sorted ? (descending ? " \u2193" : " \u2191") : "");
       });
       body.replaceChildren(...found.slice(0, shown).map(row => make("tr", null, columns.map((column, index) => {
-        const cell = make("td", {class: column.number ? "n" : "name"}, column.show ? column.show(row[index]) : column.number ? count(row[index]) : row[index]);
+        const cell = make("td", {class: column.number ? "n" : "name", "data-title": column.title}, column.show ? column.show(row[index]) : column.number ? count(row[index]) : row[index]);
         if (column.bar) cell.append(make("span", {class: "fill", style: "width:" + Math.min(100, 100 * row[index] / live) + "%"}));
         return cell;
       }))));
@@ -85,18 +85,26 @@
       [bytes(data.duplicates.wasted_bytes), "in equal arrays and strings"],
     ].map(([value, title]) => make("div", {class: "card"}, make("b", null, value), make("span", null, title)))));
 
-  // Suspects.
-  const path = p => {
-    const step = step => make("li", null,
-      step.edge ? make("span", {class: "edge mono"}, edge(step.edge) + " \u2192 ") : null,
+  // Suspects. Marks say of each step whether it should be there.
+  const words = {leaking: "should be gone", not_leaking: "should be there", unknown: "may be to blame or not"};
+  const path = (p, marks, suspects) => {
+    const step = (step, index) => make("li", null,
+      step.edge ? make("span", {class: "edge mono" + (suspects && suspects.includes(index) ? " blame" : "")}, edge(step.edge) + " \u2192 ") : null,
       make("span", {class: "mono"}, step.description), " ",
-      make("span", {class: "bytes"}, step.id + ", keeps " + bytes(step.retained_bytes)));
+      make("span", {class: "bytes"}, step.id + ", keeps " + bytes(step.retained_bytes)),
+      marks && marks[index].status !== "unknown" ? make("div", {class: "mark " + marks[index].status}, words[marks[index].status] + (marks[index].reason ? ": " + marks[index].reason : "")) : null);
     let steps = p.steps.map(step);
     if (steps.length > 30) steps = [...steps.slice(0, 15), make("li", null, count(steps.length - 30) + " more"), ...steps.slice(-15)];
     return make("ul", {class: "path"}, make("li", null, make("span", {class: "edge"}, p.root)), steps);
   };
   const edge = e => e.kind === "field" ? "." + e.name : e.kind === "static" ? "." + e.name + " (static)" : e.kind === "element" ? "[" + e.name + "]" : e.name;
   const shares = rows => make("ul", null, rows.slice(0, 8).map(row => make("li", null, bytes(row.bytes) + " in " + count(row.objects) + " \u00d7 ", make("span", {class: "mono"}, row.name))));
+  if (data.dead_objects.length) section("dead", "Objects that should be gone",
+    make("p", null, "Their life is over, and still something refers to them. One of the references that are underlined is the cause."),
+    data.dead_objects.map(trace => make("article", {class: "suspect"},
+      make("h3", null, count(trace.count) + " \u00d7 " + trace.path.steps[trace.path.steps.length - 1].description + ", " + bytes(trace.retained_bytes) + " kept alive"),
+      trace.library_leak ? make("p", null, "A known leak of Android itself: " + trace.library_leak + ".") : null,
+      path(trace.path, trace.marks, trace.suspects))));
   const clear = data.leaks.suspects.some(suspect => suspect.share >= data.leaks.threshold);
   section("suspects", "Leak suspects",
     clear ? null : make("p", null, "Nothing keeps " + Math.round(100 * data.leaks.threshold) + "% of the heap alive by itself. The largest part is:"),
