@@ -417,3 +417,24 @@ fn classes_can_be_chosen() {
     assert!(has("java.util.ArrayList."));
     assert!(!has("java.util.HashMap.") && !has("CallCounts$Derived.") && !has("java.lang."));
 }
+
+/// The VM asks the program's own security manager whether the hooks' class may be used, and its
+/// methods have hooks.
+#[test]
+fn a_security_manager_of_the_programs_own_is_not_asked_without_end() {
+    each_jdk(|jdk| {
+        let mut run = Run::new(jdk);
+        // JDK 24 refuses to start with one.
+        if jdk.feature() < 24 {
+            run = run.jvm_args(["-Djava.security.manager=StrictManager"]);
+        }
+        let run = run.agent("cpu=times,cutoff=0,depth=1");
+        let outcome = run.class("StrictManager").run().expect_status(0);
+        assert!(outcome.stdout.contains("sum=9900"), "{}", outcome.report());
+        let managed = format!("managed={}", jdk.feature() < 24);
+        assert!(outcome.stdout.contains(&managed), "{}", outcome.report());
+        let profile = outcome.profile();
+        assert_eq!(profile.calls("StrictManager$Late.twice"), 100);
+        assert_eq!(profile.counter("internal_errors"), 0);
+    });
+}

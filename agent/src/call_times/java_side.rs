@@ -13,7 +13,7 @@ use jni_sys::{jclass, jfieldID, jobject};
 use super::methods::HOOK_CLASS;
 use super::natives::{VIRTUAL, natives};
 use super::table::{StateTable, VmThread};
-use super::{Arrival, CallTimes, MANY_REFERENCES, sampler};
+use super::{Arrival, CallTimes, MANY_REFERENCES, permission, sampler};
 use crate::call_times::Timing;
 use crate::report;
 use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, Result};
@@ -147,6 +147,7 @@ impl CallTimes {
     /// The Java side cannot be set up; nothing is counted then.
     pub fn start(&'static self, jvmti: Jvmti, jni: &Jni) -> Result<()> {
         self.set_up(jvmti, jni)?;
+        permission::ask_for_all(jvmti, jni);
         self.engaged.store(true, Ordering::Release);
         match self.arrival {
             Arrival::Early => {
@@ -183,6 +184,7 @@ impl CallTimes {
         }
         self.methods.lock().forget_left_out();
         self.threads.lock().restart_paths(self.root);
+        permission::ask_for_all(jvmti, jni);
         self.engaged.store(true, Ordering::Release);
         self.rewrite_all(jvmti, jni);
         self.threads.lock().resume();

@@ -16,6 +16,7 @@ mod costs;
 mod java_side;
 mod methods;
 mod natives;
+mod permission;
 mod sampler;
 mod state;
 mod table;

@@ -4,7 +4,7 @@ use std::os::raw::c_char;
 use std::ptr;
 
 use hprof_native_headers as raw;
-use jni_sys::{jclass, jmethodID};
+use jni_sys::{jclass, jmethodID, jobject};
 
 use super::env::call;
 use super::jni::{Jni, LocalRef};
@@ -40,6 +40,16 @@ impl Jvmti {
         call!(self, GetLoadedClasses, &mut count, &mut classes)?;
         // SAFETY: the VM allocated `count` references for us.
         Ok(unsafe { VmMemory::new(self, classes, count.max(0) as usize) })
+    }
+
+    /// The loader of a class, a local reference of the caller; null for the VM's own.
+    ///
+    /// # Errors
+    /// What `GetClassLoader` says.
+    pub fn class_loader(self, class: jclass) -> Result<jobject> {
+        let mut loader = ptr::null_mut();
+        call!(self, GetClassLoader, class, &mut loader)?;
+        Ok(loader)
     }
 
     /// Makes the VM create the ids of all methods of a class, and returns how

@@ -160,6 +160,7 @@ impl Jni {
     ) -> Result<LocalRef<'_>> {
         let arguments = arguments.as_ptr();
         let object = jni!(self, v1_2.CallStaticObjectMethodA, class, method, arguments);
+        self.clear_exception();
         if object.is_null() {
             return Err(JvmtiError::INTERNAL);
         }
