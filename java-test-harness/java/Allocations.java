@@ -210,7 +210,8 @@ public class Allocations {
         // Loaded and linked before it counts.
         for (Class<?> nested : Allocations.class.getDeclaredClasses())
             Class.forName(nested.getName());
-        use(concatenate(1), false);
+        // A method handle is compiled anew when it was called some hundred times.
+        for (int i = 0; i < 1_000; i++) use(concatenate(i), false);
         use(lambda(1), false);
         plain();
         primitiveArrays();
