@@ -264,6 +264,7 @@ impl Scratch {
 /// Lets go of the maps whenever the process nears its limit, until the store is gone.
 fn watch(scratch: &Weak<Scratch>, limit: u64) {
     // What is touched while this thread sleeps, and while a gigabyte of maps goes, must still fit.
+    let limit = limit - limit / 32;
     let start = limit - limit / 5;
     let mut high = start;
     loop {
