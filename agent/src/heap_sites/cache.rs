@@ -177,8 +177,8 @@ fn empty(entries: usize) -> Box<[Entry]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hash::mix;
     use super::*;
+    use crate::hash::mix;
     use std::collections::HashMap;
 
     const ONE: Count = Count {

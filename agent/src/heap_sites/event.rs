@@ -7,10 +7,10 @@ use jni_sys::{JNIEnv, jclass, jlong, jobject};
 
 use super::HeapSites;
 use super::cache::Entry;
-use super::hash::mix;
 use super::live::Followed;
 use super::sites::{Count, SiteId};
 use super::threads::{Mode, ThreadState};
+use crate::hash::mix;
 use crate::options::Live;
 use crate::vm::{Jni, JvmtiError, StackFrame, guard};
 

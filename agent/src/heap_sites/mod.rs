@@ -14,7 +14,6 @@
 mod cache;
 mod classes;
 mod event;
-mod hash;
 mod join;
 mod live;
 mod prime;
@@ -28,7 +27,6 @@ mod walk;
 mod weights;
 
 pub(crate) use classes::ClassTable;
-pub(crate) use hash::mix;
 pub use join::IsDumped;
 pub use profile::{SiteFigure, SiteFigures, SitesProfile};
 

@@ -17,6 +17,7 @@ mod deadlock;
 mod event;
 mod kinds;
 mod park;
+mod recent;
 mod rows;
 mod slots;
 mod usage;
@@ -34,13 +35,16 @@ use std::time::{Duration, Instant};
 use hprof_native_headers as raw;
 use jni_sys::jobject;
 
+use crate::hash::mix;
 use crate::options::{Locks, Settings};
 use crate::report;
 use crate::vm::{
-    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Result, StackFrame, VmLibrary, VmStructs,
+    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Result, StackFrame, StackKeys, VmLibrary,
+    VmStructs,
 };
 use classes::{LockClass, LockClasses};
 use park::JavaSide;
+use recent::RecentRows;
 use rows::{RowKey, Rows};
 use slots::{Slot, Slots, Wait};
 use usage::Fields;
@@ -84,6 +88,9 @@ pub struct Monitors {
     host: Host,
     slots: Slots,
     rows: Rows,
+    recent: RecentRows,
+    /// What tells known stacks, if the VM lets itself be looked at.
+    stack_keys: OnceLock<StackKeys>,
     classes: LockClasses,
     java: OnceLock<JavaSide>,
     fields: OnceLock<Fields>,
@@ -163,6 +170,8 @@ impl Monitors {
             host,
             slots: Slots::default(),
             rows: Rows::default(),
+            recent: RecentRows::default(),
+            stack_keys: OnceLock::new(),
             classes: LockClasses::new(FastCompare { hotspot }),
             java: OnceLock::new(),
             fields: OnceLock::new(),
@@ -204,6 +213,9 @@ impl Monitors {
 
     /// VMInit, or later: records from here on.
     pub fn start(&'static self, jni: &Jni) {
+        if let Some(keys) = StackKeys::learn(self.jvmti, jni) {
+            let _ = self.stack_keys.set(keys);
+        }
         match Fields::find(jni) {
             Ok(fields) => {
                 let _ = self.fields.set(fields);
@@ -316,6 +328,28 @@ impl Monitors {
             Some(_) if self.per_thread => (self.host.serial)(jni, thread),
             _ => 0,
         };
+        let key = skipped.and_then(|skipped| {
+            let frames = self.frames(source) + usize::try_from(skipped).ok()?;
+            let start = mix(u64::from(serial) << 2 | source as u64, u64::from(class.id));
+            let start = mix(start, frames as u64);
+            self.stack_keys.get()?.key(jni, frames, start)
+        });
+        let take = || self.row_by_stack(source, class, skipped, serial);
+        match key {
+            Some(key) => self.recent.row(key, take),
+            None => take(),
+        }
+    }
+
+    /// The same from the stack itself.
+    #[cold]
+    fn row_by_stack(
+        &self,
+        source: Source,
+        class: &'static LockClass,
+        skipped: Option<i32>,
+        serial: u32,
+    ) -> &'static Row {
         FRAMES.with(|buffer| {
             // Nothing in here comes back to this place, so it is free.
             let mut buffer = buffer.try_borrow_mut().ok();
@@ -340,14 +374,11 @@ impl Monitors {
         skipped: i32,
         buffer: &'a mut Vec<StackFrame>,
     ) -> &'a [StackFrame] {
-        let inner = match source {
-            Source::Monitor | Source::ObjectWait => 0,
-            Source::Synchronizer | Source::Park => INNER_FRAMES,
-        };
-        if self.depth + inner == 0 {
+        let frames = self.frames(source);
+        if frames == 0 {
             return &[];
         }
-        buffer.resize(self.depth + inner, StackFrame::NONE);
+        buffer.resize(frames, StackFrame::NONE);
         match self.jvmti.current_stack_below(skipped, buffer) {
             Ok(count) => buffer.get(..count).unwrap_or_default(),
             Err(_) => {
@@ -355,6 +386,15 @@ impl Monitors {
                 &[]
             }
         }
+    }
+
+    /// How many frames are taken.
+    fn frames(&self, source: Source) -> usize {
+        self.depth
+            + match source {
+                Source::Monitor | Source::ObjectWait => 0,
+                Source::Synchronizer | Source::Park => INNER_FRAMES,
+            }
     }
 
     fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
@@ -397,12 +437,13 @@ impl Monitors {
         };
         format!(
             "hprof-rs {}: monitor={kinds} threshold_us={} juc_hooks={hooks} stacks_lost={} \
-             stacks_cut={} waits_lost={} waits_logged={} waits_not_logged={} \
+             stacks_cut={} stacks_mistaken={} waits_lost={} waits_logged={} waits_not_logged={} \
              internal_errors={}",
             env!("CARGO_PKG_VERSION"),
             self.threshold.as_micros(),
             self.lost.stacks.load(Ordering::Relaxed),
             self.rows.cut(),
+            self.recent.wrong(),
             self.lost.waits.load(Ordering::Relaxed),
             self.logged.load(Ordering::Relaxed).min(MOST_LOGGED),
             self.lost.not_logged.load(Ordering::Relaxed),

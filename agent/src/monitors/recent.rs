@@ -1,0 +1,102 @@
+//! The rows that threads counted in of late, by the keys of their stacks.
+//!
+//! A thread that waits for the same lock at the same place again needs no stack of
+//! the VM then.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::RwLock;
+
+use super::rows::Row;
+
+/// A table of a fixed size. Nobody waits for it: who finds an entry in use goes
+/// without.
+pub struct RecentRows {
+    entries: Box<[Entry]>,
+    wrong: AtomicU64,
+}
+
+#[derive(Default)]
+struct Entry {
+    row: RwLock<Option<(u64, &'static Row)>>,
+    hits: AtomicU32,
+}
+
+/// A power of two.
+const ENTRIES: usize = 1 << 12;
+/// One in so many known stacks is taken nevertheless, and compared: each in tests.
+const CHECKED: u32 = if cfg!(debug_assertions) { 1 } else { 1 << 10 };
+
+impl Default for RecentRows {
+    fn default() -> Self {
+        Self {
+            entries: (0..ENTRIES).map(|_| Entry::default()).collect(),
+            wrong: AtomicU64::new(0),
+        }
+    }
+}
+
+impl RecentRows {
+    /// The row for a key; `take` takes the stack and finds the row if the key is new.
+    #[inline]
+    pub fn row(&self, key: u64, take: impl FnOnce() -> &'static Row) -> &'static Row {
+        let Some(entry) = self.entries.get(key as usize % ENTRIES) else {
+            return take();
+        };
+        let known = entry.row.try_read().and_then(|row| *row);
+        let known = known.filter(|&(of, _)| of == key).map(|(_, row)| row);
+        if let Some(row) = known {
+            let hits = entry.hits.fetch_add(1, Ordering::Relaxed);
+            if !hits.is_multiple_of(CHECKED) {
+                return row;
+            }
+        }
+        let row = take();
+        match known {
+            Some(known) if std::ptr::eq(known, row) => return row,
+            Some(_) => {
+                self.wrong.fetch_add(1, Ordering::Relaxed);
+            }
+            None => {}
+        }
+        if let Some(mut place) = entry.row.try_write() {
+            *place = Some((key, row));
+        }
+        row
+    }
+
+    /// How many of the stacks that were compared were not what their keys said.
+    pub fn wrong(&self) -> u64 {
+        self.wrong.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitors::classes::LockClass;
+    use crate::monitors::rows::{RowKey, Rows, Source};
+
+    #[test]
+    fn a_key_that_says_something_else_than_before_is_noticed() {
+        let rows = Rows::default();
+        let row = |thread| {
+            rows.intern(RowKey {
+                source: Source::Monitor,
+                thread,
+                class: Box::leak(Box::new(LockClass::named(1, "A"))),
+                frames: &[],
+            })
+        };
+        let (one, two) = (row(1), row(2));
+        let recent = RecentRows::default();
+        // Keys of one place in the table.
+        let keys = [7, 7 + ENTRIES as u64];
+        assert!(std::ptr::eq(recent.row(keys[0], || one), one));
+        assert!(std::ptr::eq(recent.row(keys[1], || two), two));
+        assert!(std::ptr::eq(recent.row(keys[0], || one), one));
+        assert_eq!(recent.wrong(), 0);
+        assert!(std::ptr::eq(recent.row(keys[0], || two), two));
+        assert_eq!(recent.wrong(), 1);
+    }
+}
