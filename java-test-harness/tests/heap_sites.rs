@@ -44,6 +44,7 @@ fn assert_sites(outcome: &Outcome, profile: &TextProfile) {
     assert!(checked > 0, "nothing was expected");
     for counter in [
         "events_without_stack",
+        "stacks_mistaken",
         "events_without_class",
         "objects_not_followed",
         "threads_not_primed",

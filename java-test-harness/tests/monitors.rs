@@ -265,6 +265,7 @@ fn dumps_under_load_do_no_harm() {
         assert!(asked >= 3 && profile.monitor_dumps.len() >= 3);
         assert_eq!(outcome.stderr, DUMPED.repeat(profile.monitor_dumps.len()));
         assert_eq!(profile.counter("internal_errors"), 0);
+        assert_eq!(profile.counter("stacks_mistaken"), 0);
         // While it runs, every dump has all that fight. The last that was asked for may come when
         // they have ended, and the one at exit does.
         let fighters: Vec<u32> = (0..4)

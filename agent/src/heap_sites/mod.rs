@@ -40,7 +40,7 @@ use parking_lot::Mutex;
 
 use crate::options::{Live, Settings};
 use crate::report;
-use crate::vm::{Capabilities, Jni, Jvmti, Result, VmLibrary, VmStructs};
+use crate::vm::{Capabilities, Jni, Jvmti, Result, StackKeys, VmLibrary, VmStructs};
 use join::Watch;
 use live::{Pulse, Segment};
 use sites::SiteTable;
@@ -66,6 +66,8 @@ pub struct HeapSites {
     needs_help: bool,
     gives_up_buffers: bool,
     stacks: StackTable,
+    /// What tells known stacks, if the VM lets itself be looked at.
+    stack_keys: OnceLock<StackKeys>,
     classes: ClassTable,
     sites: SiteTable,
     threads: Threads,
@@ -92,6 +94,8 @@ struct Lost {
     stacks: AtomicU64,
     classes: AtomicU64,
     references: AtomicU64,
+    /// Stacks that were not what their keys said.
+    mistaken: AtomicU64,
     unprimed_threads: AtomicU64,
 }
 
@@ -146,6 +150,7 @@ impl HeapSites {
             needs_help,
             gives_up_buffers: needs_help && prime::give_up_buffers(structs),
             stacks: StackTable::new(STACK_MEMORY),
+            stack_keys: OnceLock::new(),
             classes: ClassTable::new(),
             sites: SiteTable::new(),
             threads: Threads::default(),
@@ -189,6 +194,9 @@ impl HeapSites {
 
     /// VMInit, on the main thread: books what is there, then records.
     pub fn start(&self, jni: &Jni) {
+        if let Some(keys) = StackKeys::learn(self.jvmti, jni) {
+            let _ = self.stack_keys.set(keys);
+        }
         if let Err(error) = self.book_existing(jni) {
             report::error(&format!(
                 "cannot look at the objects of the VM's start, they are left out ({error})"

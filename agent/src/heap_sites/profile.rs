@@ -336,9 +336,11 @@ impl SitesProfile {
                 self.deleted,
             ),
             format!(
-                "hprof-rs: events_without_stack={} events_without_class={} objects_not_followed={} \
+                "hprof-rs: events_without_stack={} stacks_mistaken={} events_without_class={} \
+                 objects_not_followed={} \
                  threads_not_primed={} caches_unread={} collections={} sites_memory_kb={}",
                 load(&lost.stacks),
+                load(&lost.mistaken),
                 load(&lost.classes),
                 load(&lost.references),
                 load(&lost.unprimed_threads),
