@@ -98,7 +98,16 @@ pub struct Monitors {
     logged: AtomicU32,
     /// The run is over, while the VM goes on.
     ended: AtomicBool,
+    /// Virtual threads have waited.
+    virtual_threads: AtomicBool,
     lost: Lost,
+}
+
+/// The current thread may wait.
+#[derive(Clone, Copy)]
+struct Room {
+    /// An empty slot that it has.
+    slot: Option<&'static Slot>,
 }
 
 /// What could not be recorded.
@@ -178,6 +187,7 @@ impl Monitors {
             owned_monitors: owned_monitors && refused.can_get_owned_monitor_info() == 0,
             logged: AtomicU32::new(0),
             ended: AtomicBool::new(false),
+            virtual_threads: AtomicBool::new(false),
             lost: Lost::default(),
         };
         // Loaded once, so the cell is empty.
@@ -247,7 +257,7 @@ impl Monitors {
         }
     }
 
-    /// The slot of the current thread, if it waits.
+    /// The slot of the current thread, if it has one.
     #[inline]
     fn current(&self) -> Option<&'static Slot> {
         let address = self.jvmti.thread_local(std::ptr::null_mut()).ok()?;
@@ -256,8 +266,8 @@ impl Monitors {
     }
 
     /// The current thread, `thread`, begins to wait.
-    fn begin(&self, jni: &Jni, thread: jobject, wait: Wait) {
-        let Some(slot) = self.slots.take() else {
+    fn begin(&self, jni: &Jni, thread: jobject, room: Room, wait: Wait) {
+        let Some(slot) = room.slot.or_else(|| self.slots.take()) else {
             self.lost.waits.fetch_add(1, Ordering::Relaxed);
             return;
         };
@@ -271,30 +281,48 @@ impl Monitors {
             virtual_thread,
             ..wait
         };
+        if wait.is_virtual && !self.virtual_threads.load(Ordering::Relaxed) {
+            self.virtual_threads.store(true, Ordering::Relaxed);
+        }
         *slot.wait.lock() = Some(wait);
+        if room.slot.is_some() {
+            return;
+        }
         let address = std::ptr::from_ref(slot) as usize;
         if self
             .jvmti
             .set_thread_local(std::ptr::null_mut(), address)
             .is_err()
         {
-            self.give_back(jni, slot);
+            self.take_out(jni, slot);
+            self.slots.give_back(slot);
             self.lost.waits.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// The current thread goes on; its slot is free again.
+    /// The current thread goes on, and its slot is empty.
     fn release(&self, jni: &Jni, slot: &'static Slot) -> Option<Wait> {
-        let _ = self.jvmti.set_thread_local(std::ptr::null_mut(), 0);
-        self.give_back(jni, slot)
+        let wait = self.take_out(jni, slot);
+        // A carrier that runs its own code may have a slot that belongs to its virtual thread,
+        // whose end nobody tells.
+        if self.virtual_threads.load(Ordering::Relaxed) {
+            self.leave(slot);
+        }
+        wait
     }
 
-    fn give_back(&self, jni: &Jni, slot: &'static Slot) -> Option<Wait> {
-        let wait = self.slots.give_back(slot)?;
+    fn take_out(&self, jni: &Jni, slot: &Slot) -> Option<Wait> {
+        let wait = slot.wait.lock().take()?;
         if let Some(weak) = wait.virtual_thread {
             jni.delete_weak(weak);
         }
         Some(wait)
+    }
+
+    /// The current thread gives its slot, which is empty, to others.
+    fn leave(&self, slot: &'static Slot) {
+        let _ = self.jvmti.set_thread_local(std::ptr::null_mut(), 0);
+        self.slots.give_back(slot);
     }
 
     /// Books a wait that has ended, of the current thread, whose `skipped`

@@ -3,23 +3,29 @@
 //! A thread that waits for the same lock at the same place again needs no stack of
 //! the VM then.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::RwLock;
+use crossbeam_utils::atomic::AtomicCell;
 
 use super::rows::Row;
 
-/// A table of a fixed size. Nobody waits for it: who finds an entry in use goes
-/// without.
+/// A table of a fixed size. Who reads it writes nothing, so that threads which fight
+/// for a lock do not fight for the table as well.
 pub struct RecentRows {
-    entries: Box<[Entry]>,
+    entries: Box<[AtomicCell<Option<Known>>]>,
     wrong: AtomicU64,
 }
 
-#[derive(Default)]
-struct Entry {
-    row: RwLock<Option<(u64, &'static Row)>>,
-    hits: AtomicU32,
+#[derive(Clone, Copy)]
+struct Known {
+    key: u64,
+    row: &'static Row,
+}
+
+thread_local! {
+    /// How many stacks were known on this thread.
+    static HITS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// A power of two.
@@ -30,7 +36,7 @@ const CHECKED: u32 = if cfg!(debug_assertions) { 1 } else { 1 << 10 };
 impl Default for RecentRows {
     fn default() -> Self {
         Self {
-            entries: (0..ENTRIES).map(|_| Entry::default()).collect(),
+            entries: (0..ENTRIES).map(|_| AtomicCell::new(None)).collect(),
             wrong: AtomicU64::new(0),
         }
     }
@@ -43,25 +49,23 @@ impl RecentRows {
         let Some(entry) = self.entries.get(key as usize % ENTRIES) else {
             return take();
         };
-        let known = entry.row.try_read().and_then(|row| *row);
-        let known = known.filter(|&(of, _)| of == key).map(|(_, row)| row);
-        if let Some(row) = known {
-            let hits = entry.hits.fetch_add(1, Ordering::Relaxed);
+        let known = entry.load().filter(|known| known.key == key);
+        if let Some(known) = known {
+            let hits = HITS.get().wrapping_add(1);
+            HITS.set(hits);
             if !hits.is_multiple_of(CHECKED) {
-                return row;
+                return known.row;
             }
         }
         let row = take();
         match known {
-            Some(known) if std::ptr::eq(known, row) => return row,
+            Some(known) if std::ptr::eq(known.row, row) => return row,
             Some(_) => {
                 self.wrong.fetch_add(1, Ordering::Relaxed);
             }
             None => {}
         }
-        if let Some(mut place) = entry.row.try_write() {
-            *place = Some((key, row));
-        }
+        entry.store(Some(Known { key, row }));
         row
     }
 
