@@ -120,6 +120,9 @@ impl HeapSites {
         let entry = match key.and_then(find) {
             Some(entry) if !entry.seen().is_multiple_of(CHECKED) => Some(entry),
             known => {
+                if known.is_none() {
+                    self.lost.unknown.fetch_add(1, Ordering::Relaxed);
+                }
                 let mut buffer = thread.buffer.take();
                 buffer.resize(depth, StackFrame::NONE);
                 let frames = self.stack(&mut buffer);

@@ -94,6 +94,8 @@ struct Lost {
     stacks: AtomicU64,
     classes: AtomicU64,
     references: AtomicU64,
+    /// Stacks whose keys were not known.
+    unknown: AtomicU64,
     /// Stacks that were not what their keys said.
     mistaken: AtomicU64,
     unprimed_threads: AtomicU64,

@@ -326,12 +326,14 @@ impl SitesProfile {
         let bytes = totals.cache_bytes + sites.stacks.bytes() + 14 * following;
         vec![
             format!(
-                "hprof-rs: heapinterval={} allocation_events={} sites={} stacks={} stacks_cut={} \
+                "hprof-rs: heapinterval={} allocation_events={} sites={} stacks={} stacks_taken={} \
+                 stacks_cut={} \
                  followed_objects={following} swept_objects={} live_objects_estimated={estimated}",
                 sites.interval,
                 totals.events,
                 sites.sites.len(),
                 sites.stacks.count(),
+                load(&lost.unknown),
                 sites.stacks.cut(),
                 self.deleted,
             ),

@@ -11,8 +11,8 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jlong, jobject};
 
 use super::rows::Source;
-use super::slots::{Slot, Wait};
-use super::{LogLine, MOST_LOGGED, Monitors, Room};
+use super::slots::Wait;
+use super::{LogLine, MOST_LOGGED, Monitors};
 use crate::vm::{Jni, guard};
 
 /// The callbacks of the mode's own environment.
@@ -165,33 +165,6 @@ impl Monitors {
                 millis: u64::try_from(time.as_millis()).unwrap_or(0),
                 thread: wait.logged,
             });
-        }
-    }
-
-    /// The current thread is about to wait. `None` if it waits already: it takes its
-    /// monitor again in `Object.wait`, say, or runs code of its carrier.
-    fn make_room(&self, jni: &Jni, thread: jobject) -> Option<Room> {
-        let Some(slot) = self.current() else {
-            return Some(Room { slot: None });
-        };
-        let state = slot.wait.lock().as_ref().map(|wait| wait.ran.is_some());
-        match state {
-            Some(false) => None,
-            Some(true) => Some(self.interrupt(jni, thread, slot)),
-            None => Some(Room { slot: Some(slot) }),
-        }
-    }
-
-    /// Books what the current thread has waited for in vain, as its exception or its
-    /// end shows.
-    pub(super) fn interrupt(&self, jni: &Jni, thread: jobject, slot: &'static Slot) -> Room {
-        if let Some(wait) = self.release(jni, slot)
-            && let Some(end) = wait.ran
-        {
-            self.book(jni, thread, &wait, end, 0);
-        }
-        Room {
-            slot: self.current(),
         }
     }
 }

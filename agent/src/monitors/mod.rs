@@ -21,13 +21,13 @@ mod recent;
 mod rows;
 mod slots;
 mod usage;
+mod waiting;
 
 pub use deadlock::{Edge, cycles};
 pub use kinds::{Classified, Kind, classify, inner_frames, public_class};
-pub use rows::{Row, Source};
+pub use rows::Row;
 pub use usage::{LockUsage, Usage, UsedBy};
 
-use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -35,19 +35,18 @@ use std::time::{Duration, Instant};
 use hprof_native_headers as raw;
 use jni_sys::jobject;
 
-use crate::hash::mix;
 use crate::options::{Locks, Settings};
 use crate::report;
 use crate::vm::{
-    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Result, StackFrame, StackKeys, VmLibrary,
-    VmStructs,
+    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Result, StackKeys, VmLibrary, VmStructs,
 };
-use classes::{LockClass, LockClasses};
+use classes::LockClasses;
 use park::JavaSide;
 use recent::RecentRows;
-use rows::{RowKey, Rows};
-use slots::{Slot, Slots, Wait};
+use rows::Rows;
+use slots::Slots;
 use usage::Fields;
+use waiting::nanos;
 
 /// What the profile does for this mode.
 #[derive(Clone, Copy)]
@@ -103,13 +102,6 @@ pub struct Monitors {
     lost: Lost,
 }
 
-/// The current thread may wait.
-#[derive(Clone, Copy)]
-struct Room {
-    /// An empty slot that it has.
-    slot: Option<&'static Slot>,
-}
-
 /// What could not be recorded.
 #[derive(Default)]
 struct Lost {
@@ -131,15 +123,8 @@ const EVENTS: [raw::jvmtiEvent; 5] = [
 
 /// Frames of locks and hooks at most, which traces do not show.
 pub const INNER_FRAMES: usize = 12;
-/// A wait that is no contention gets a stack if it lasts this long.
-const LONG_WAIT: Duration = Duration::from_micros(100);
 /// How many waits are written to the log.
 const MOST_LOGGED: u32 = 10_000;
-
-thread_local! {
-    /// Where stacks are written to. No state: it is used within one call only.
-    static FRAMES: RefCell<Vec<StackFrame>> = const { RefCell::new(Vec::new()) };
-}
 
 impl Monitors {
     /// Sets the mode up in `jvmti`, an environment that nothing else uses. Nothing
@@ -257,179 +242,6 @@ impl Monitors {
         }
     }
 
-    /// The slot of the current thread, if it has one.
-    #[inline]
-    fn current(&self) -> Option<&'static Slot> {
-        let address = self.jvmti.thread_local(std::ptr::null_mut()).ok()?;
-        // SAFETY: 0, or the address of a slot; slots are never freed.
-        unsafe { (address as *const Slot).as_ref() }
-    }
-
-    /// The current thread, `thread`, begins to wait.
-    fn begin(&self, jni: &Jni, thread: jobject, room: Room, wait: Wait) {
-        let Some(slot) = room.slot.or_else(|| self.slots.take()) else {
-            self.lost.waits.fetch_add(1, Ordering::Relaxed);
-            return;
-        };
-        // Dumps have to find virtual threads, which no list has.
-        let virtual_thread = self
-            .is_virtual(jni, thread)
-            .then(|| jni.new_weak(thread).ok())
-            .flatten();
-        let wait = Wait {
-            is_virtual: virtual_thread.is_some(),
-            virtual_thread,
-            ..wait
-        };
-        if wait.is_virtual && !self.virtual_threads.load(Ordering::Relaxed) {
-            self.virtual_threads.store(true, Ordering::Relaxed);
-        }
-        *slot.wait.lock() = Some(wait);
-        if room.slot.is_some() {
-            return;
-        }
-        let address = std::ptr::from_ref(slot) as usize;
-        if self
-            .jvmti
-            .set_thread_local(std::ptr::null_mut(), address)
-            .is_err()
-        {
-            self.take_out(jni, slot);
-            self.slots.give_back(slot);
-            self.lost.waits.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// The current thread goes on, and its slot is empty.
-    fn release(&self, jni: &Jni, slot: &'static Slot) -> Option<Wait> {
-        let wait = self.take_out(jni, slot);
-        // A carrier that runs its own code may have a slot that belongs to its virtual thread,
-        // whose end nobody tells.
-        if self.virtual_threads.load(Ordering::Relaxed) {
-            self.leave(slot);
-        }
-        wait
-    }
-
-    fn take_out(&self, jni: &Jni, slot: &Slot) -> Option<Wait> {
-        let wait = slot.wait.lock().take()?;
-        if let Some(weak) = wait.virtual_thread {
-            jni.delete_weak(weak);
-        }
-        Some(wait)
-    }
-
-    /// The current thread gives its slot, which is empty, to others.
-    fn leave(&self, slot: &'static Slot) {
-        let _ = self.jvmti.set_thread_local(std::ptr::null_mut(), 0);
-        self.slots.give_back(slot);
-    }
-
-    /// Books a wait that has ended, of the current thread, whose `skipped`
-    /// innermost frames are the agent's.
-    #[inline]
-    fn book(&self, jni: &Jni, thread: jobject, wait: &Wait, end: Instant, skipped: i32) {
-        let time = end.saturating_duration_since(wait.start);
-        let row = match wait.row {
-            Some(row) => row,
-            None if wait.source.may_be_contention() && time < self.threshold => return,
-            None => {
-                let with_stack = wait.source.may_be_contention() || time >= LONG_WAIT;
-                let depth = if with_stack { Some(skipped) } else { None };
-                self.row(jni, thread, wait.source, wait.class, depth)
-            }
-        };
-        row.add(u64::from(!wait.counted), nanos(time));
-    }
-
-    /// The row for the current thread and its stack, but for the innermost
-    /// `skipped` frames.
-    fn row(
-        &self,
-        jni: &Jni,
-        thread: jobject,
-        source: Source,
-        class: &'static LockClass,
-        skipped: Option<i32>,
-    ) -> &'static Row {
-        let serial = match skipped {
-            Some(_) if self.per_thread => (self.host.serial)(jni, thread),
-            _ => 0,
-        };
-        let key = skipped.and_then(|skipped| {
-            let frames = self.frames(source) + usize::try_from(skipped).ok()?;
-            let start = mix(u64::from(serial) << 2 | source as u64, u64::from(class.id));
-            let start = mix(start, frames as u64);
-            self.stack_keys.get()?.key(jni, frames, start)
-        });
-        let take = || self.row_by_stack(source, class, skipped, serial);
-        match key {
-            Some(key) => self.recent.row(key, take),
-            None => take(),
-        }
-    }
-
-    /// The same from the stack itself.
-    #[cold]
-    fn row_by_stack(
-        &self,
-        source: Source,
-        class: &'static LockClass,
-        skipped: Option<i32>,
-        serial: u32,
-    ) -> &'static Row {
-        FRAMES.with(|buffer| {
-            // Nothing in here comes back to this place, so it is free.
-            let mut buffer = buffer.try_borrow_mut().ok();
-            let mut none = Vec::new();
-            let buffer = buffer.as_deref_mut().unwrap_or(&mut none);
-            let frames = match skipped {
-                Some(skipped) => self.stack(source, skipped, buffer),
-                None => &[],
-            };
-            self.rows.intern(RowKey {
-                source,
-                thread: serial,
-                class,
-                frames,
-            })
-        })
-    }
-
-    fn stack<'a>(
-        &self,
-        source: Source,
-        skipped: i32,
-        buffer: &'a mut Vec<StackFrame>,
-    ) -> &'a [StackFrame] {
-        let frames = self.frames(source);
-        if frames == 0 {
-            return &[];
-        }
-        buffer.resize(frames, StackFrame::NONE);
-        match self.jvmti.current_stack_below(skipped, buffer) {
-            Ok(count) => buffer.get(..count).unwrap_or_default(),
-            Err(_) => {
-                self.lost.stacks.fetch_add(1, Ordering::Relaxed);
-                &[]
-            }
-        }
-    }
-
-    /// How many frames are taken.
-    fn frames(&self, source: Source) -> usize {
-        self.depth
-            + match source {
-                Source::Monitor | Source::ObjectWait => 0,
-                Source::Synchronizer | Source::Park => INNER_FRAMES,
-            }
-    }
-
-    fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
-        // SAFETY: asked for the release first.
-        self.release >= 21 && unsafe { jni.is_virtual_thread(thread) }
-    }
-
     /// The rows made since the last time. Their names have to be looked up before
     /// their classes are unloaded.
     pub fn take_fresh(&self) -> Vec<&'static Row> {
@@ -465,21 +277,18 @@ impl Monitors {
         };
         format!(
             "hprof-rs {}: monitor={kinds} threshold_us={} juc_hooks={hooks} stacks_lost={} \
-             stacks_cut={} stacks_mistaken={} waits_lost={} waits_logged={} waits_not_logged={} \
+             stacks_cut={} stacks_mistaken={} stacks_taken={} waits_lost={} waits_logged={} waits_not_logged={} \
              internal_errors={}",
             env!("CARGO_PKG_VERSION"),
             self.threshold.as_micros(),
             self.lost.stacks.load(Ordering::Relaxed),
             self.rows.cut(),
             self.recent.wrong(),
+            self.recent.taken(),
             self.lost.waits.load(Ordering::Relaxed),
             self.logged.load(Ordering::Relaxed).min(MOST_LOGGED),
             self.lost.not_logged.load(Ordering::Relaxed),
             crate::vm::panics(),
         )
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

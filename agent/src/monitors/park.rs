@@ -14,9 +14,10 @@ use hprof_instrument::{Hooks, MethodHook, MethodInfo, MethodNumber, Rewriter, Sh
 use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
+use super::Monitors;
 use super::rows::Source;
 use super::slots::Wait;
-use super::{Monitors, Room};
+use super::waiting::Room;
 use crate::vm::{GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Result, guard};
 
 /// The class with the hooks.

@@ -15,6 +15,7 @@ use super::rows::Row;
 pub struct RecentRows {
     entries: Box<[AtomicCell<Option<Known>>]>,
     wrong: AtomicU64,
+    taken: AtomicU64,
 }
 
 #[derive(Clone, Copy)]
@@ -38,6 +39,7 @@ impl Default for RecentRows {
         Self {
             entries: (0..ENTRIES).map(|_| AtomicCell::new(None)).collect(),
             wrong: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
         }
     }
 }
@@ -63,10 +65,20 @@ impl RecentRows {
             Some(_) => {
                 self.wrong.fetch_add(1, Ordering::Relaxed);
             }
-            None => {}
+            None => self.count_taken(),
         }
         entry.store(Some(Known { key, row }));
         row
+    }
+
+    /// How many stacks were not known by their keys.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// A stack without a key was taken.
+    pub fn count_taken(&self) {
+        self.taken.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many of the stacks that were compared were not what their keys said.

@@ -211,3 +211,94 @@ impl CodeBlobs {
         is_method
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: usize = 64;
+    const LAYOUT: Layout = Layout {
+        block_header: 16,
+        block_used: 8,
+        name: 0,
+        frame_size: 8,
+        compile_id: 12,
+        state: 16,
+    };
+
+    /// A heap of 16 segments: a method in the first three, a stub in the next two, a method that must
+    /// not be entered any more in one, and nothing behind.
+    struct MadeHeap {
+        /// `low`, `high` and the start of the segment map, as the VM has them.
+        words: Box<[usize; 3]>,
+        _memory: Box<[u64]>,
+        _map: Box<[u8]>,
+    }
+
+    fn made() -> (MadeHeap, CodeBlobs) {
+        let mut memory = vec![0u64; 16 * SEGMENT / 8].into_boxed_slice();
+        let mut block = |segment: usize, name: &'static CStr, frame: u64, id: u64, state: u64| {
+            let at = segment * SEGMENT / 8;
+            memory[at + 1] = 1;
+            memory[at + 2] = name.as_ptr() as u64;
+            memory[at + 3] = frame | id << 32;
+            memory[at + 4] = state;
+        };
+        block(0, c"nmethod", 6, 77, 0);
+        block(3, c"RuntimeStub", 10, 0, 0);
+        block(5, c"native nmethod", 6, 78, 1);
+        let mut map = vec![FREE; 16].into_boxed_slice();
+        map[..6].copy_from_slice(&[0, 1, 2, 0, 1, 0]);
+        let low = memory.as_ptr() as usize;
+        let words = Box::new([low, low + 16 * SEGMENT, map.as_ptr() as usize]);
+        let at = |index: usize| &raw const words[index] as usize;
+        let blobs = CodeBlobs {
+            heaps: Box::new([Heap {
+                low: at(0),
+                high: at(1),
+                segment_map: at(2),
+                segment_shift: SEGMENT.ilog2(),
+            }]),
+            layout: LAYOUT,
+            method_name: AtomicUsize::new(0),
+        };
+        let heap = MadeHeap {
+            words,
+            _memory: memory,
+            _map: map,
+        };
+        (heap, blobs)
+    }
+
+    #[test]
+    fn blobs_are_found_by_every_address_in_them() {
+        let (heap, blobs) = made();
+        let low = heap.words[0];
+        for offset in [0, 40, SEGMENT, 3 * SEGMENT - 1] {
+            let expected = Blob::Method {
+                compile_id: 77,
+                frame_bytes: 6 * size_of::<usize>(),
+            };
+            assert_eq!(blobs.find(low + offset), Some(expected), "{offset}");
+        }
+        let stub = Blob::Stub {
+            frame_bytes: 10 * size_of::<usize>(),
+        };
+        assert_eq!(blobs.find(low + 5 * SEGMENT - 1), Some(stub));
+    }
+
+    #[test]
+    fn what_is_no_code_in_use_is_not_found() {
+        let (heap, blobs) = made();
+        let [low, high, _] = *heap.words;
+        for address in [
+            low - 1,
+            low + 5 * SEGMENT,
+            low + 6 * SEGMENT,
+            high - 1,
+            high,
+        ] {
+            assert_eq!(blobs.find(address), None, "{}", address.wrapping_sub(low));
+        }
+    }
+}
