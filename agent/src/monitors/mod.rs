@@ -4,7 +4,7 @@
 //! park threads, which all goes through four classes of the JDK; their methods call
 //! a Java class of the agent before and after, never around, so that a virtual
 //! thread still gives its carrier up ([`park`]). Both keep what goes on in a
-//! [slot](slots) that the VM keeps with the thread, and count in [rows](rows) that
+//! [slot](slots) that the VM keeps with the thread, and count in [rows] that
 //! are shared by all. Names are looked up later by the profile thread, which then
 //! tells contention from other waits ([`kinds`]).
 //!
