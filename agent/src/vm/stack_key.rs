@@ -153,7 +153,12 @@ impl StackKeys {
                     Blob::Method {
                         compile_id,
                         frame_bytes,
+                        original_pc,
                     } => {
+                        if let Some(offset) = original_pc {
+                            let at = frame.sp.checked_add(offset)?;
+                            hash = mix(hash, stack.read(at, 0)? as u64);
+                        }
                         seen += 1;
                         (frame_bytes, compile_id)
                     }
