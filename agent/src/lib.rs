@@ -13,6 +13,7 @@ mod call_times;
 mod clock;
 mod control;
 mod cpu_samples;
+mod hash;
 mod heap_dump;
 mod heap_sites;
 mod monitors;

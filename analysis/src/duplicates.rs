@@ -13,7 +13,7 @@ use serde::Serialize;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::graph::{Array, Store};
-use crate::snapshot::{Snapshot, Value};
+use crate::snapshot::{Snapshot, Value, decimal};
 
 /// Arrays with equal contents.
 #[derive(Debug, Clone, Serialize)]
@@ -366,7 +366,7 @@ fn preview(snapshot: &Snapshot, array: usize) -> (&'static str, String) {
             .iter()
             .map(|value| match value {
                 Value::Integer(number) => number.to_string(),
-                Value::Float(number) => number.to_string(),
+                Value::Float(number) => decimal(*number),
                 Value::Boolean(value) => value.to_string(),
                 _ => "?".to_owned(),
             })

@@ -7,24 +7,48 @@ use hprof_format::ids::{ClassSerial, ObjectId, StringId};
 pub use hprof_stacks::family;
 use rustc_hash::FxHashMap;
 
+use crate::heap::is_stack_chunk;
+
 /// The strings and classes that a binary file names.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     strings: FxHashMap<StringId, Box<[u8]>>,
     classes: FxHashMap<ObjectId, StringId>,
     serials: FxHashMap<ClassSerial, (ObjectId, StringId)>,
+    stack_chunk: Option<StringId>,
+    stack_chunks: Option<ObjectId>,
 }
 
 impl Names {
     /// Adds a string in modified UTF-8. If an identifier comes twice, the first string stays.
     pub fn add_string(&mut self, id: StringId, bytes: &[u8]) {
+        if is_stack_chunk(bytes) {
+            self.stack_chunk = Some(id);
+        }
         self.strings.entry(id).or_insert_with(|| bytes.into());
     }
 
     /// Adds a class. HotSpot repeats array classes, with a new serial each time.
     pub fn add_class(&mut self, serial: ClassSerial, class: ObjectId, name: StringId) {
+        if self.stack_chunk == Some(name) {
+            self.stack_chunks = Some(class);
+        }
         self.classes.entry(class).or_insert(name);
         self.serials.entry(serial).or_insert((class, name));
+    }
+
+    /// The class of the stacks of virtual threads, whose objects are larger than their fields.
+    pub fn stack_chunks(&self) -> Option<ObjectId> {
+        self.stack_chunks
+    }
+
+    /// The identifiers of all classes, these too, in order. Those that are loaded but not linked
+    /// yet have no class dump.
+    pub(crate) fn all_classes(&self, dumped: impl Iterator<Item = ObjectId>) -> Vec<u64> {
+        let known = self.classes.keys().copied();
+        let mut classes: Vec<u64> = known.chain(dumped).map(|class| class.get()).collect();
+        classes.sort_unstable();
+        classes
     }
 
     /// The number of strings.

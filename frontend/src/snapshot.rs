@@ -9,7 +9,9 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::graph::{Follow, ReferenceKind};
 use hprof_analysis::mapping::Mapping;
-use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, Stage};
+use hprof_analysis::snapshot::{
+    IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError, Stage,
+};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::open::DumpArgument;
@@ -18,7 +20,8 @@ use crate::render::screen::{bytes, count, percent};
 /// The dump, and how to look at it.
 #[derive(Debug, Args)]
 pub struct HeapArguments {
-    /// A heap dump in binary format, plain or compressed with gzip or zip; `-` for standard input.
+    /// A heap dump in binary format, plain or compressed with gzip, zip, zstd, xz or
+    /// bzip2; `-` for standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
@@ -170,8 +173,12 @@ pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
         Some(file) => Some(mapping(file)?),
         None => None,
     };
-    let mut snapshot =
-        Snapshot::open(path, &options).with_context(|| path.display().to_string())?;
+    let mut snapshot = Snapshot::open(path, &options).map_err(|error| match error {
+        // These name the file.
+        SnapshotError::Open(error) => error.into(),
+        SnapshotError::NoDump(error) => anyhow::Error::msg(error),
+        error => anyhow::Error::new(error).context(path.display().to_string()),
+    })?;
     if let Some(mapping) = &mapping {
         snapshot.rename(mapping);
     }
@@ -229,20 +236,24 @@ pub fn notes(snapshot: &Snapshot) -> Vec<String> {
     for damage in [&snapshot.contents().damage, snapshot.graph().damage()] {
         if let Some(first) = damage.entries.first() {
             notes.push(format!(
-                "{}{}; {} were not read, and what is shown is the rest",
+                "{}{}; {}what is shown is the rest",
                 first.message,
                 match damage.count {
                     1 => String::new(),
                     more => format!(", and {} more damaged places", more - 1),
                 },
-                bytes(damage.lost_bytes)
+                match damage.lost_bytes {
+                    // They are not even in the file.
+                    0 => String::new(),
+                    lost => format!("{} were not read, and ", bytes(lost)),
+                }
             ));
         }
     }
     let graph = snapshot.graph();
     let gaps = graph.gaps();
-    let references: u64 = gaps.dangling_references;
-    // Dumps of HotSpot refer to a few objects of its archive that they do not hold.
+    let references = gaps.dangling_references - gaps.dangling_in_one_array;
+    // Dumps of HotSpot refer to objects of its archive that they do not hold.
     if references > 1000 && references > graph.len() as u64 / 1000 {
         notes.push(format!(
             "{} references lead to objects that the file lacks",

@@ -2,15 +2,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Threads that fight for monitors and ReentrantLocks, and start threads that do so for a while.
+ * Threads that fight for monitors and ReentrantLocks, and start threads that do so for a while, until the
+ * file "end" appears in the current folder.
  *
- * Arguments: COUNT SECONDS. Prints "running", and at the end how many acquisitions there were.
+ * Arguments: COUNT. Prints "running", and at the end how many acquisitions there were.
  */
 public class LockLoad {
     static final Object[] MONITORS = {new Object(), new StringBuilder()};
     static final ReentrantLock[] LOCKS = {new ReentrantLock(), new ReentrantLock(true)};
     static final AtomicLong acquisitions = new AtomicLong();
 
+    static volatile boolean over;
     static long sink;
 
     static void monitor(int i) {
@@ -34,7 +36,7 @@ public class LockLoad {
 
     static void fight(long end) {
         int i = 0;
-        while (System.nanoTime() < end) {
+        while (!over && System.nanoTime() < end) {
             monitor(i++);
             lock(i);
         }
@@ -42,18 +44,19 @@ public class LockLoad {
     }
 
     public static void main(String[] args) throws Exception {
-        long end = System.nanoTime() + Long.parseLong(args[1]) * 1_000_000_000L;
+        java.io.File end = new java.io.File("end");
         Thread[] threads = new Thread[Integer.parseInt(args[0])];
         for (int i = 0; i < threads.length; i++) {
-            threads[i] = new Thread(() -> fight(end), "fighter-" + i);
+            threads[i] = new Thread(() -> fight(Long.MAX_VALUE), "fighter-" + i);
             threads[i].start();
         }
         System.out.println("running");
-        while (System.nanoTime() < end) {
-            Thread shortLived = new Thread(() -> fight(Math.min(end, System.nanoTime() + 10_000_000)));
+        while (!end.exists()) {
+            Thread shortLived = new Thread(() -> fight(System.nanoTime() + 10_000_000));
             shortLived.start();
             shortLived.join();
         }
+        over = true;
         for (Thread thread : threads) thread.join();
         System.out.println("acquisitions " + acquisitions);
     }

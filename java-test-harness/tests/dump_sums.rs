@@ -34,8 +34,8 @@ fn vm_counts(histogram: &str) -> BTreeMap<String, (u64, u64)> {
     counts
 }
 
-fn compare(jdk: &'static Jdk, flags: &[&str]) {
-    let running = Run::new(jdk).jvm_args(flags).class("Shapes").start();
+fn compare(jdk: &'static Jdk, program: &str, flags: &[&str]) {
+    let running = Run::new(jdk).jvm_args(flags).class(program).start();
     running.wait_for_line("ready");
     // The first commands load classes of their own.
     let path = running.path("first");
@@ -79,10 +79,46 @@ fn compare(jdk: &'static Jdk, flags: &[&str]) {
 
 #[test]
 fn sums_are_those_of_the_vm() {
-    each_jdk(|jdk| compare(jdk, &["-XX:+UseSerialGC"]));
+    each_jdk(|jdk| compare(jdk, "Shapes", &["-XX:+UseSerialGC"]));
 }
 
 #[test]
 fn sums_are_those_of_the_vm_with_wide_references() {
-    each_jdk(|jdk| compare(jdk, &["-XX:+UseG1GC", "-XX:-UseCompressedOops"]));
+    each_jdk(|jdk| {
+        compare(jdk, "Shapes", &["-XX:+UseG1GC", "-XX:-UseCompressedOops"]);
+    });
+}
+
+#[test]
+fn sums_are_those_of_the_vm_with_hidden_and_contended_fields() {
+    // These write objects in the order in which they find them.
+    each_jdk(|jdk| {
+        for collector in ["-XX:+UseZGC", "-XX:+UseShenandoahGC"] {
+            let flags = ["-XX:+UnlockExperimentalVMOptions", collector];
+            compare(jdk, "HiddenFields", &flags);
+        }
+    });
+}
+
+#[test]
+fn sums_are_those_of_the_vm_with_objects_aligned_to_16_bytes() {
+    each_jdk(|jdk| compare(jdk, "HiddenFields", &["-XX:ObjectAlignmentInBytes=16"]));
+}
+
+#[test]
+fn sums_are_those_of_the_vm_with_wide_class_pointers() {
+    each_jdk(|jdk| compare(jdk, "HiddenFields", &["-XX:-UseCompressedClassPointers"]));
+}
+
+#[test]
+fn sums_are_those_of_the_vm_with_compact_headers() {
+    each_jdk(|jdk| {
+        // A product option since JDK 25 (JEP 519).
+        if jdk.feature() >= 25 {
+            for collector in ["-XX:+UseG1GC", "-XX:+UseZGC"] {
+                let flags = ["-XX:+UseCompactObjectHeaders", collector];
+                compare(jdk, "HiddenFields", &flags);
+            }
+        }
+    });
 }

@@ -73,6 +73,29 @@ fn the_first_suspect_is_the_leak_in_words_that_name_it() {
     });
 }
 
+/// Each node of a queue keeps the next one alive, so what keeps a tenth of the heap alive is a node
+/// in its middle.
+#[test]
+fn a_queue_is_a_suspect_as_a_whole() {
+    each_jdk(|jdk| {
+        let leaks = suspects(jdk, "LeakQueue");
+        assert_named(
+            &leaks,
+            &[
+                "java.util.concurrent.LinkedBlockingQueue with 100,000 elements",
+                "static field tasks of class LeakQueue",
+                // The queue refers to the last node itself.
+                "99,999 objects of class LeakQueue$Task",
+            ],
+        );
+        let second = &leaks.suspects[1].headline;
+        assert!(
+            second.starts_with("One long[][] of 100 elements keeps 8.0 MB"),
+            "{second}"
+        );
+    });
+}
+
 /// Lines of `GC.class_histogram`: class, objects, bytes.
 fn class_histogram(text: &str) -> Vec<(String, u64, u64)> {
     let row = |line: &str| {

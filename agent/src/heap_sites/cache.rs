@@ -1,7 +1,8 @@
 //! A thread's cache of sites, with what was counted there since they came in.
 //!
-//! The key is a 64-bit hash of the stack. Two stacks of the same key would be
-//! taken for one; with a million stacks the chance of that is 3 in 10^8.
+//! The key is a 64-bit hash of the stack, or of its machine frames (`vm::StackKeys`): a
+//! site may then have several entries. Two stacks of the same key would be taken for
+//! one; with a million stacks the chance of that is 3 in 10^8.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -113,9 +114,14 @@ impl Cache {
         }
         let start = start_of(key, self.entries.len());
         let set = self.entries.get_mut(start..start + WAYS)?;
-        let entry = set
-            .iter_mut()
-            .min_by_key(|entry| (entry.mirror != 0, entry.objects.load(Ordering::Relaxed)))?;
+        let is_known = |entry: &Entry| entry.key == key && entry.mirror == mirror as usize;
+        let entry = set.iter_mut().min_by_key(|entry| {
+            (
+                !is_known(entry),
+                entry.mirror != 0,
+                entry.objects.load(Ordering::Relaxed),
+            )
+        })?;
         if entry.mirror != 0 {
             self.evicted += 1;
             flush(entry.site, entry.count());
@@ -177,8 +183,8 @@ fn empty(entries: usize) -> Box<[Entry]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hash::mix;
     use super::*;
+    use crate::hash::mix;
     use std::collections::HashMap;
 
     const ONE: Count = Count {

@@ -7,10 +7,10 @@ use jni_sys::{JNIEnv, jclass, jlong, jobject};
 
 use super::HeapSites;
 use super::cache::Entry;
-use super::hash::mix;
 use super::live::Followed;
 use super::sites::{Count, SiteId};
 use super::threads::{Mode, ThreadState};
+use crate::hash::mix;
 use crate::options::Live;
 use crate::vm::{Jni, JvmtiError, StackFrame, guard};
 
@@ -29,6 +29,14 @@ pub(super) fn table() -> raw::jvmtiEventCallbacks {
 const FOLLOWED_ALL: u64 = 1024;
 /// With live=estimate, one in two to the power of this is followed beyond.
 const ESTIMATE_SHIFT: u8 = 4;
+
+/// Where a stack is known by its key, it is taken nevertheless once in so many objects of a site, and
+/// compared: far more often in tests.
+const CHECKED: u64 = if cfg!(debug_assertions) {
+    1 << 4
+} else {
+    1 << 12
+};
 
 unsafe extern "C" fn sampled_object_alloc(
     _env: *mut raw::jvmtiEnv,
@@ -78,6 +86,13 @@ struct Allocation {
     size: u64,
 }
 
+/// The key of a stack that the VM gave.
+fn key_of(serial: u32, frames: &[StackFrame]) -> u64 {
+    frames.iter().fold(u64::from(serial), |hash, frame| {
+        mix(mix(hash, frame.method as u64), frame.location as u64)
+    })
+}
+
 impl HeapSites {
     fn event(&self, jni: &Jni, allocation: Allocation) {
         let Some(thread) = self.threads.current() else {
@@ -99,25 +114,61 @@ impl HeapSites {
         thread.count_event();
         let count = self.weights.count(allocation.size);
         let serial = self.serial(thread);
-        let mut buffer = thread.buffer.take();
-        buffer.resize(self.depth.load(Ordering::Relaxed), StackFrame::NONE);
-        let frames = self.stack(&mut buffer);
-        let key = frames.iter().fold(u64::from(serial), |hash, frame| {
-            mix(mix(hash, frame.method as u64), frame.location as u64)
-        });
-        let found = thread
-            .cache()
-            .find(key, |mirror| self.is_mirror(jni, allocation.class, mirror));
-        let entry = match found {
-            Some(entry) => Some(entry),
-            None => self.miss(jni, thread, allocation, count, key, serial, frames),
+        let depth = self.depth.load(Ordering::Relaxed);
+        let find = |key| {
+            let same = |mirror| self.is_mirror(jni, allocation.class, mirror);
+            thread.cache().find(key, same)
         };
-        thread.buffer.set(buffer);
+        let stack_keys = self.stack_keys.get();
+        let key = stack_keys.and_then(|keys| keys.key(jni, depth, u64::from(serial)));
+        let entry = match key.and_then(find) {
+            Some(entry) if !entry.seen().is_multiple_of(CHECKED) => Some(entry),
+            known => {
+                if known.is_none() {
+                    self.lost.unknown.fetch_add(1, Ordering::Relaxed);
+                }
+                let mut buffer = thread.buffer.take();
+                buffer.resize(depth, StackFrame::NONE);
+                let frames = self.stack(&mut buffer);
+                let known = match (key, known) {
+                    (Some(_), Some(entry)) => self.check(jni, allocation, serial, frames, entry),
+                    (None, _) => find(key_of(serial, frames)),
+                    _ => None,
+                };
+                let key = key.unwrap_or_else(|| key_of(serial, frames));
+                let entry = known
+                    .or_else(|| self.miss(jni, thread, allocation, count, key, serial, frames));
+                thread.buffer.set(buffer);
+                entry
+            }
+        };
         if let Some(entry) = entry {
             let seen = entry.seen();
             entry.add(count);
             self.follow(jni, thread, allocation, entry.site(), seen);
         }
+    }
+
+    /// The entry found by the key of a stack, if the stack itself leads to it as well.
+    #[cold]
+    fn check<'a>(
+        &self,
+        jni: &Jni,
+        allocation: Allocation,
+        serial: u32,
+        frames: &[StackFrame],
+        entry: &'a Entry,
+    ) -> Option<&'a Entry> {
+        let class = self
+            .classes
+            .intern(self.jvmti, jni, allocation.class)
+            .ok()?;
+        let stack = self.stacks.intern(serial, frames);
+        if self.sites.intern(stack, class.id) == entry.site() {
+            return Some(entry);
+        }
+        self.lost.mistaken.fetch_add(1, Ordering::Relaxed);
+        None
     }
 
     fn stack<'a>(&self, buffer: &'a mut [StackFrame]) -> &'a [StackFrame] {

@@ -14,7 +14,6 @@
 mod cache;
 mod classes;
 mod event;
-mod hash;
 mod join;
 mod live;
 mod prime;
@@ -28,7 +27,6 @@ mod walk;
 mod weights;
 
 pub(crate) use classes::ClassTable;
-pub(crate) use hash::mix;
 pub use join::IsDumped;
 pub use profile::{SiteFigure, SiteFigures, SitesProfile};
 
@@ -42,7 +40,7 @@ use parking_lot::Mutex;
 
 use crate::options::{Live, Settings};
 use crate::report;
-use crate::vm::{Capabilities, Jni, Jvmti, Result, VmLibrary, VmStructs};
+use crate::vm::{Capabilities, Jni, Jvmti, Result, StackKeys, VmLibrary, VmStructs};
 use join::Watch;
 use live::{Pulse, Segment};
 use sites::SiteTable;
@@ -68,6 +66,8 @@ pub struct HeapSites {
     needs_help: bool,
     gives_up_buffers: bool,
     stacks: StackTable,
+    /// What tells known stacks, if the VM lets itself be looked at.
+    stack_keys: OnceLock<StackKeys>,
     classes: ClassTable,
     sites: SiteTable,
     threads: Threads,
@@ -94,6 +94,10 @@ struct Lost {
     stacks: AtomicU64,
     classes: AtomicU64,
     references: AtomicU64,
+    /// Stacks whose keys were not known.
+    unknown: AtomicU64,
+    /// Stacks that were not what their keys said.
+    mistaken: AtomicU64,
     unprimed_threads: AtomicU64,
 }
 
@@ -148,6 +152,7 @@ impl HeapSites {
             needs_help,
             gives_up_buffers: needs_help && prime::give_up_buffers(structs),
             stacks: StackTable::new(STACK_MEMORY),
+            stack_keys: OnceLock::new(),
             classes: ClassTable::new(),
             sites: SiteTable::new(),
             threads: Threads::default(),
@@ -191,6 +196,9 @@ impl HeapSites {
 
     /// VMInit, on the main thread: books what is there, then records.
     pub fn start(&self, jni: &Jni) {
+        if let Some(keys) = StackKeys::learn(self.jvmti, jni) {
+            let _ = self.stack_keys.set(keys);
+        }
         if let Err(error) = self.book_existing(jni) {
             report::error(&format!(
                 "cannot look at the objects of the VM's start, they are left out ({error})"

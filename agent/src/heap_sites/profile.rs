@@ -326,19 +326,23 @@ impl SitesProfile {
         let bytes = totals.cache_bytes + sites.stacks.bytes() + 14 * following;
         vec![
             format!(
-                "hprof-rs: heapinterval={} allocation_events={} sites={} stacks={} stacks_cut={} \
+                "hprof-rs: heapinterval={} allocation_events={} sites={} stacks={} stacks_taken={} \
+                 stacks_cut={} \
                  followed_objects={following} swept_objects={} live_objects_estimated={estimated}",
                 sites.interval,
                 totals.events,
                 sites.sites.len(),
                 sites.stacks.count(),
+                load(&lost.unknown),
                 sites.stacks.cut(),
                 self.deleted,
             ),
             format!(
-                "hprof-rs: events_without_stack={} events_without_class={} objects_not_followed={} \
+                "hprof-rs: events_without_stack={} stacks_mistaken={} events_without_class={} \
+                 objects_not_followed={} \
                  threads_not_primed={} caches_unread={} collections={} sites_memory_kb={}",
                 load(&lost.stacks),
+                load(&lost.mistaken),
                 load(&lost.classes),
                 load(&lost.references),
                 load(&lost.unprimed_threads),

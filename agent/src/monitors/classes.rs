@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use crossbeam_utils::atomic::AtomicCell;
 use jni_sys::jobject;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 
 use crate::heap_sites::ClassTable;
 use crate::vm::{FastCompare, Jni, Jvmti, WeakRef};
@@ -36,7 +37,7 @@ const RECENT: usize = 256;
 pub struct LockClasses {
     table: ClassTable,
     known: Mutex<HashMap<u32, &'static LockClass>>,
-    recent: Box<[RwLock<Option<&'static LockClass>>]>,
+    recent: Box<[AtomicCell<Option<&'static LockClass>>]>,
     compare: FastCompare,
     unknown: OnceLock<&'static LockClass>,
 }
@@ -46,7 +47,7 @@ impl LockClasses {
         Self {
             table: ClassTable::new(),
             known: Mutex::default(),
-            recent: (0..RECENT).map(|_| RwLock::new(None)).collect(),
+            recent: (0..RECENT).map(|_| AtomicCell::new(None)).collect(),
             compare,
             unknown: OnceLock::new(),
         }
@@ -60,7 +61,7 @@ impl LockClasses {
         // Objects lie at multiples of eight, class mirrors further apart.
         let place = (place >> 3) ^ (place >> 11);
         let place = self.recent.get(place % RECENT);
-        let recent = place.and_then(|place| *place.read());
+        let recent = place.and_then(AtomicCell::load);
         if let Some(class) = recent
             && class
                 .mirror
@@ -79,7 +80,7 @@ impl LockClasses {
                 .get_or_init(|| leak(u32::MAX, "<Unknown Class>".to_owned(), None)),
         };
         if let Some(place) = place {
-            *place.write() = Some(class);
+            place.store(Some(class));
         }
         class
     }

@@ -99,7 +99,12 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
         if let Some(monitors) = Monitors::get() {
-            monitors.interrupt(&jni, thread);
+            if let Some(slot) = monitors.current() {
+                monitors.interrupt(&jni, thread, slot);
+            }
+            if let Some(slot) = monitors.current() {
+                monitors.leave(slot);
+            }
         }
     });
 }
@@ -107,21 +112,21 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
 impl Monitors {
     fn enter(&self, jni: &Jni, thread: jobject, object: jobject) {
         let source = Source::Monitor;
-        if !self.make_room(jni, thread) {
+        let Some(room) = self.make_room(jni, thread) else {
             return;
-        }
+        };
         let class = self.classes.of(self.jvmti, jni, object);
         let mut wait = Wait::new(source, class);
         if self.threshold.is_zero() {
             wait.row = Some(self.row(jni, thread, source, class, Some(0)));
         }
-        self.begin(jni, thread, wait);
+        self.begin(jni, thread, room, wait);
     }
 
     fn wait(&self, jni: &Jni, thread: jobject, object: jobject, millis: u64) {
-        if !self.make_room(jni, thread) {
+        let Some(room) = self.make_room(jni, thread) else {
             return;
-        }
+        };
         let class = self.classes.of(self.jvmti, jni, object);
         let mut wait = Wait::new(Source::ObjectWait, class);
         if self.logged.load(Ordering::Relaxed) < MOST_LOGGED {
@@ -137,7 +142,7 @@ impl Monitors {
         } else {
             self.lost.not_logged.fetch_add(1, Ordering::Relaxed);
         }
-        self.begin(jni, thread, wait);
+        self.begin(jni, thread, room, wait);
     }
 
     /// A wait of this kind ends.
@@ -160,36 +165,6 @@ impl Monitors {
                 millis: u64::try_from(time.as_millis()).unwrap_or(0),
                 thread: wait.logged,
             });
-        }
-    }
-
-    /// The current thread is about to wait. False if it waits already: it takes its
-    /// monitor again in `Object.wait`, say, or runs code of its carrier.
-    pub(super) fn make_room(&self, jni: &Jni, thread: jobject) -> bool {
-        let Some(slot) = self.current() else {
-            return true;
-        };
-        let is_over = slot
-            .wait
-            .lock()
-            .as_ref()
-            .is_none_or(|wait| wait.ran.is_some());
-        if is_over {
-            self.interrupt(jni, thread);
-        }
-        is_over
-    }
-
-    /// Books what the current thread has waited for in vain, as its exception or its
-    /// end shows.
-    pub(super) fn interrupt(&self, jni: &Jni, thread: jobject) {
-        let Some(slot) = self.current() else {
-            return;
-        };
-        if let Some(wait) = self.release(jni, slot)
-            && let Some(end) = wait.ran
-        {
-            self.book(jni, thread, &wait, end, 0);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! park threads, which all goes through four classes of the JDK; their methods call
 //! a Java class of the agent before and after, never around, so that a virtual
 //! thread still gives its carrier up ([`park`]). Both keep what goes on in a
-//! [slot](slots) that the VM keeps with the thread, and count in [rows](rows) that
+//! [slot](slots) that the VM keeps with the thread, and count in [rows] that
 //! are shared by all. Names are looked up later by the profile thread, which then
 //! tells contention from other waits ([`kinds`]).
 //!
@@ -17,16 +17,17 @@ mod deadlock;
 mod event;
 mod kinds;
 mod park;
+mod recent;
 mod rows;
 mod slots;
 mod usage;
+mod waiting;
 
 pub use deadlock::{Edge, cycles};
 pub use kinds::{Classified, Kind, classify, inner_frames, public_class};
-pub use rows::{Row, Source};
+pub use rows::Row;
 pub use usage::{LockUsage, Usage, UsedBy};
 
-use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -37,13 +38,15 @@ use jni_sys::jobject;
 use crate::options::{Locks, Settings};
 use crate::report;
 use crate::vm::{
-    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Result, StackFrame, VmLibrary, VmStructs,
+    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Result, StackKeys, VmLibrary, VmStructs,
 };
-use classes::{LockClass, LockClasses};
+use classes::LockClasses;
 use park::JavaSide;
-use rows::{RowKey, Rows};
-use slots::{Slot, Slots, Wait};
+use recent::RecentRows;
+use rows::Rows;
+use slots::Slots;
 use usage::Fields;
+use waiting::nanos;
 
 /// What the profile does for this mode.
 #[derive(Clone, Copy)]
@@ -84,6 +87,9 @@ pub struct Monitors {
     host: Host,
     slots: Slots,
     rows: Rows,
+    recent: RecentRows,
+    /// What tells known stacks, if the VM lets itself be looked at.
+    stack_keys: OnceLock<StackKeys>,
     classes: LockClasses,
     java: OnceLock<JavaSide>,
     fields: OnceLock<Fields>,
@@ -91,6 +97,8 @@ pub struct Monitors {
     logged: AtomicU32,
     /// The run is over, while the VM goes on.
     ended: AtomicBool,
+    /// Virtual threads have waited.
+    virtual_threads: AtomicBool,
     lost: Lost,
 }
 
@@ -115,15 +123,8 @@ const EVENTS: [raw::jvmtiEvent; 5] = [
 
 /// Frames of locks and hooks at most, which traces do not show.
 pub const INNER_FRAMES: usize = 12;
-/// A wait that is no contention gets a stack if it lasts this long.
-const LONG_WAIT: Duration = Duration::from_micros(100);
 /// How many waits are written to the log.
 const MOST_LOGGED: u32 = 10_000;
-
-thread_local! {
-    /// Where stacks are written to. No state: it is used within one call only.
-    static FRAMES: RefCell<Vec<StackFrame>> = const { RefCell::new(Vec::new()) };
-}
 
 impl Monitors {
     /// Sets the mode up in `jvmti`, an environment that nothing else uses. Nothing
@@ -163,12 +164,15 @@ impl Monitors {
             host,
             slots: Slots::default(),
             rows: Rows::default(),
+            recent: RecentRows::default(),
+            stack_keys: OnceLock::new(),
             classes: LockClasses::new(FastCompare { hotspot }),
             java: OnceLock::new(),
             fields: OnceLock::new(),
             owned_monitors: owned_monitors && refused.can_get_owned_monitor_info() == 0,
             logged: AtomicU32::new(0),
             ended: AtomicBool::new(false),
+            virtual_threads: AtomicBool::new(false),
             lost: Lost::default(),
         };
         // Loaded once, so the cell is empty.
@@ -204,6 +208,9 @@ impl Monitors {
 
     /// VMInit, or later: records from here on.
     pub fn start(&'static self, jni: &Jni) {
+        if let Some(keys) = StackKeys::learn(self.jvmti, jni) {
+            let _ = self.stack_keys.set(keys);
+        }
         match Fields::find(jni) {
             Ok(fields) => {
                 let _ = self.fields.set(fields);
@@ -233,133 +240,6 @@ impl Monitors {
                 ));
             }
         }
-    }
-
-    /// The slot of the current thread, if it waits.
-    #[inline]
-    fn current(&self) -> Option<&'static Slot> {
-        let address = self.jvmti.thread_local(std::ptr::null_mut()).ok()?;
-        // SAFETY: 0, or the address of a slot; slots are never freed.
-        unsafe { (address as *const Slot).as_ref() }
-    }
-
-    /// The current thread, `thread`, begins to wait.
-    fn begin(&self, jni: &Jni, thread: jobject, wait: Wait) {
-        let Some(slot) = self.slots.take() else {
-            self.lost.waits.fetch_add(1, Ordering::Relaxed);
-            return;
-        };
-        // Dumps have to find virtual threads, which no list has.
-        let virtual_thread = self
-            .is_virtual(jni, thread)
-            .then(|| jni.new_weak(thread).ok())
-            .flatten();
-        let wait = Wait {
-            is_virtual: virtual_thread.is_some(),
-            virtual_thread,
-            ..wait
-        };
-        *slot.wait.lock() = Some(wait);
-        let address = std::ptr::from_ref(slot) as usize;
-        if self
-            .jvmti
-            .set_thread_local(std::ptr::null_mut(), address)
-            .is_err()
-        {
-            self.give_back(jni, slot);
-            self.lost.waits.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// The current thread goes on; its slot is free again.
-    fn release(&self, jni: &Jni, slot: &'static Slot) -> Option<Wait> {
-        let _ = self.jvmti.set_thread_local(std::ptr::null_mut(), 0);
-        self.give_back(jni, slot)
-    }
-
-    fn give_back(&self, jni: &Jni, slot: &'static Slot) -> Option<Wait> {
-        let wait = self.slots.give_back(slot)?;
-        if let Some(weak) = wait.virtual_thread {
-            jni.delete_weak(weak);
-        }
-        Some(wait)
-    }
-
-    /// Books a wait that has ended, of the current thread, whose `skipped`
-    /// innermost frames are the agent's.
-    #[inline]
-    fn book(&self, jni: &Jni, thread: jobject, wait: &Wait, end: Instant, skipped: i32) {
-        let time = end.saturating_duration_since(wait.start);
-        let row = match wait.row {
-            Some(row) => row,
-            None if wait.source.may_be_contention() && time < self.threshold => return,
-            None => {
-                let with_stack = wait.source.may_be_contention() || time >= LONG_WAIT;
-                let depth = if with_stack { Some(skipped) } else { None };
-                self.row(jni, thread, wait.source, wait.class, depth)
-            }
-        };
-        row.add(u64::from(!wait.counted), nanos(time));
-    }
-
-    /// The row for the current thread and its stack, but for the innermost
-    /// `skipped` frames.
-    fn row(
-        &self,
-        jni: &Jni,
-        thread: jobject,
-        source: Source,
-        class: &'static LockClass,
-        skipped: Option<i32>,
-    ) -> &'static Row {
-        let serial = match skipped {
-            Some(_) if self.per_thread => (self.host.serial)(jni, thread),
-            _ => 0,
-        };
-        FRAMES.with(|buffer| {
-            // Nothing in here comes back to this place, so it is free.
-            let mut buffer = buffer.try_borrow_mut().ok();
-            let mut none = Vec::new();
-            let buffer = buffer.as_deref_mut().unwrap_or(&mut none);
-            let frames = match skipped {
-                Some(skipped) => self.stack(source, skipped, buffer),
-                None => &[],
-            };
-            self.rows.intern(RowKey {
-                source,
-                thread: serial,
-                class,
-                frames,
-            })
-        })
-    }
-
-    fn stack<'a>(
-        &self,
-        source: Source,
-        skipped: i32,
-        buffer: &'a mut Vec<StackFrame>,
-    ) -> &'a [StackFrame] {
-        let inner = match source {
-            Source::Monitor | Source::ObjectWait => 0,
-            Source::Synchronizer | Source::Park => INNER_FRAMES,
-        };
-        if self.depth + inner == 0 {
-            return &[];
-        }
-        buffer.resize(self.depth + inner, StackFrame::NONE);
-        match self.jvmti.current_stack_below(skipped, buffer) {
-            Ok(count) => buffer.get(..count).unwrap_or_default(),
-            Err(_) => {
-                self.lost.stacks.fetch_add(1, Ordering::Relaxed);
-                &[]
-            }
-        }
-    }
-
-    fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
-        // SAFETY: asked for the release first.
-        self.release >= 21 && unsafe { jni.is_virtual_thread(thread) }
     }
 
     /// The rows made since the last time. Their names have to be looked up before
@@ -397,20 +277,18 @@ impl Monitors {
         };
         format!(
             "hprof-rs {}: monitor={kinds} threshold_us={} juc_hooks={hooks} stacks_lost={} \
-             stacks_cut={} waits_lost={} waits_logged={} waits_not_logged={} \
+             stacks_cut={} stacks_mistaken={} stacks_taken={} waits_lost={} waits_logged={} waits_not_logged={} \
              internal_errors={}",
             env!("CARGO_PKG_VERSION"),
             self.threshold.as_micros(),
             self.lost.stacks.load(Ordering::Relaxed),
             self.rows.cut(),
+            self.recent.wrong(),
+            self.recent.taken(),
             self.lost.waits.load(Ordering::Relaxed),
             self.logged.load(Ordering::Relaxed).min(MOST_LOGGED),
             self.lost.not_logged.load(Ordering::Relaxed),
             crate::vm::panics(),
         )
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -17,6 +17,7 @@ use jni_sys::{JNIEnv, jclass, jint, jobject};
 use super::Monitors;
 use super::rows::Source;
 use super::slots::Wait;
+use super::waiting::Room;
 use crate::vm::{GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Result, guard};
 
 /// The class with the hooks.
@@ -123,26 +124,30 @@ impl Monitors {
     /// The current thread is about to park.
     fn park(&self, jni: &Jni, thread: jobject, blocker: jobject, source: Source) {
         let class = self.classes.of(self.jvmti, jni, blocker);
-        if let Some(slot) = self.current() {
-            let mut wait = slot.wait.lock();
-            if let Some(wait) = wait.as_mut()
-                && wait.ran.is_some()
-                && wait.source == source
-                && std::ptr::eq(wait.class, class)
-            {
-                // It was woken, but another thread was faster.
-                wait.ran = None;
-                return;
+        let mut room = Room {
+            slot: self.current(),
+        };
+        if let Some(slot) = room.slot {
+            let mut waits = slot.wait.lock();
+            if let Some(wait) = waits.as_mut() {
+                if wait.ran.is_none() {
+                    // It runs code of its carrier, say.
+                    return;
+                }
+                if wait.source == source && std::ptr::eq(wait.class, class) {
+                    // It was woken, but another thread was faster.
+                    wait.ran = None;
+                    return;
+                }
+                drop(waits);
+                room = self.interrupt(jni, thread, slot);
             }
-        }
-        if !self.make_room(jni, thread) {
-            return;
         }
         let mut wait = Wait::new(source, class);
         if source.may_be_contention() && self.threshold.is_zero() {
             wait.row = Some(self.row(jni, thread, source, class, Some(FRAMES_AT_BLOCKER)));
         }
-        self.begin(jni, thread, wait);
+        self.begin(jni, thread, room, wait);
     }
 
     /// The current thread goes on.

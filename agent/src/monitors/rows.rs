@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use parking_lot::{Mutex, RwLock};
 
 use super::classes::LockClass;
-use crate::heap_sites::mix;
+use crate::hash::mix;
 use crate::vm::StackFrame;
 
 /// Why a thread does not run.

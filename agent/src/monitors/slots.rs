@@ -1,6 +1,7 @@
-//! The waits that are going on. A thread has a slot for as long as it waits, and
-//! the VM keeps the slot's address with the thread, be it virtual or not: a thread
-//! may go on on another thread of the system than it stopped on.
+//! The waits that are going on. The VM keeps the address of a thread's slot with the
+//! thread, be it virtual or not: a thread may go on on another thread of the system
+//! than it stopped on. A virtual thread has a slot for as long as it waits, others keep
+//! theirs, as long as there are no virtual ones.
 
 use std::time::Instant;
 
@@ -101,12 +102,10 @@ impl Slots {
         Some(slot)
     }
 
-    /// Takes a slot back, and returns what was in it.
+    /// Takes a slot back that nobody waits in.
     #[inline]
-    pub fn give_back(&self, slot: &'static Slot) -> Option<Wait> {
-        let wait = slot.wait.lock().take();
+    pub fn give_back(&self, slot: &'static Slot) {
         self.free.lock().push(slot);
-        wait
     }
 
     /// Shows all waits that are going on.

@@ -109,6 +109,16 @@ impl JavaThreads {
         }
     }
 
+    /// The address of the current thread in the VM, and the highest one of its stack. `None` when
+    /// the VM does not tell.
+    #[inline]
+    pub(super) fn own_stack(&self, jni: &Jni) -> Option<(usize, usize)> {
+        let vm_thread = (jni.as_raw() as usize).wrapping_sub(self.env_offset);
+        // SAFETY: as in `current`.
+        let end = unsafe { self.stack_end(vm_thread) };
+        (end != 0).then_some((vm_thread, end))
+    }
+
     fn anchor(&self, vm_thread: usize) -> (usize, usize) {
         self.anchor_offset
             .map_or((0, 0), |at| (vm_thread + at.sp, vm_thread + at.pc))

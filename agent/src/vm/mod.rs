@@ -7,6 +7,7 @@
 //! VM enter through [`guard()`], so that no panic crosses into the VM.
 
 mod classes;
+mod code_blobs;
 mod env;
 mod error;
 mod guard;
@@ -20,6 +21,7 @@ mod memory;
 mod monitors;
 mod object_sizes;
 mod redefine;
+mod stack_key;
 mod stacks;
 mod structs;
 mod symbols;
@@ -37,6 +39,7 @@ pub use management::VmDumper;
 pub use memory::VmMemory;
 pub use object_sizes::{ArrayLayout, measure_arrays, measure_classes};
 pub use redefine::NativeMethod;
+pub use stack_key::StackKeys;
 pub use stacks::StackFrame;
 pub use structs::VmStructs;
 pub use symbols::{VmLibrary, pin_library};

@@ -97,11 +97,33 @@ impl VmStructs {
         }
     }
 
+    /// The value of a constant of the VM.
+    pub fn int_constant(self, name: &CStr) -> Option<i32> {
+        let stride = self.word(c"gHotSpotVMIntConstantEntryArrayStride")?;
+        let name_at = self.word(c"gHotSpotVMIntConstantEntryNameOffset")?;
+        let value_at = self.word(c"gHotSpotVMIntConstantEntryValueOffset")?;
+        let mut entry = self.word(c"gHotSpotVMIntConstants")?;
+        loop {
+            // SAFETY: the table is an array with this stride, ended by an entry
+            // whose name is null.
+            if unsafe { read_name(entry + name_at) }? == name {
+                // SAFETY: the value lies where the VM says.
+                return Some(unsafe { *((entry + value_at) as *const i32) });
+            }
+            entry += stride;
+        }
+    }
+
     /// The address of the VM flag `name`, when it still has its default value;
     /// `None` when the user has set it or there is no such flag.
     pub fn default_flag(self, name: &CStr) -> Option<usize> {
         let (address, origin) = self.flag(name)?;
         (origin == 0).then_some(address)
+    }
+
+    /// Whether the VM has a flag of this name.
+    pub fn has_flag(self, name: &CStr) -> bool {
+        self.flag(name).is_some()
     }
 
     /// The value of the VM flag `name` (a `bool`).

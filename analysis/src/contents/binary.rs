@@ -86,9 +86,11 @@ impl Builder {
             });
         }
         self.is_open = is_segment;
+        let stack_chunks = self.contents.names.stack_chunks();
         let dumps = &mut self.contents.dumps;
         let index = dumps.len() - 1;
         dumps[index].segments += 1;
+        dumps[index].census.look_at_stacks(stack_chunks);
         index
     }
 

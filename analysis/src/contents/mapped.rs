@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use hprof_format::binary::{Record, SubRecords};
+use hprof_format::ids::ObjectId;
 use hprof_format::reader::Reader;
 
 use super::binary::Builder;
@@ -46,6 +47,8 @@ pub(super) struct Shared<'a> {
     pub options: &'a ReadOptions<'a>,
     /// Is told which part of the file is done with.
     pub forget: &'a (dyn Fn(Range<usize>) + Sync),
+    /// The class of the stacks of virtual threads.
+    pub stack_chunks: Option<ObjectId>,
     /// Set at the first damage if that ends the reading.
     pub is_over: AtomicBool,
 }
@@ -97,6 +100,7 @@ pub(super) fn read(
             format,
             options,
             forget,
+            stack_chunks: builder.contents.names.stack_chunks(),
             is_over: AtomicBool::new(false),
         };
         count(&segments, &shared, &mut builder.contents);
@@ -211,7 +215,9 @@ impl Part {
 
 impl Shared<'_> {
     pub fn new_census(&self) -> Census {
-        Builder::new_census(self.format, self.options.largest)
+        let mut census = Builder::new_census(self.format, self.options.largest);
+        census.look_at_stacks(self.stack_chunks);
+        census
     }
 }
 

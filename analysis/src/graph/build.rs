@@ -16,7 +16,7 @@ use super::number::Number;
 use super::options::Follow;
 use super::references::{ReferenceSink, ReferenceWriter, References};
 use super::scan::{Block, Pass};
-use crate::heap::Layout;
+use crate::heap::{Layout, stack_words};
 
 /// What the second pass works with.
 pub(super) struct Plan<'a> {
@@ -49,6 +49,8 @@ pub(super) struct Built<N> {
 pub(super) struct Counts {
     /// References to objects that the file lacks.
     pub dangling: u64,
+    /// The most of them in one array.
+    pub most_in_array: u64,
     /// Objects of classes that the file does not describe.
     pub without_class: u64,
 }
@@ -58,6 +60,8 @@ struct ClassPlan {
     references: Box<[u32]>,
     passed_over: Box<[u32]>,
     units: Option<u32>,
+    /// What the fields of a virtual thread's stack take, of an object whose size is its own.
+    stack_chunk: Option<u64>,
 }
 
 fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {
@@ -76,10 +80,14 @@ fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {
             };
             to.push(field.offset as u32);
         }
+        let of_class = &classes.list()[class];
+        // Of all others their class tells the size.
+        let is_stack = of_class.loader == 0 && of_class.name == "jdk.internal.vm.StackChunk";
         ClassPlan {
             references: references.into(),
             passed_over: passed_over.into(),
-            units: (classes.list()[class].instance_bytes).map(units),
+            units: of_class.instance_bytes.filter(|_| !is_stack).map(units),
+            stack_chunk: of_class.instance_bytes.filter(|_| is_stack),
         }
     };
     (0..classes.list().len()).map(plan).collect()
@@ -159,6 +167,7 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
         for (more, sums) in parts {
             passed_over.extend(more);
             counts.dangling += sums.dangling;
+            counts.most_in_array = counts.most_in_array.max(sums.most_in_array);
             counts.without_class += sums.without_class;
         }
     }
@@ -259,9 +268,12 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                     }
                 }
                 let size = class_plan.units.unwrap_or_else(|| {
+                    if let Some(fields) = class_plan.stack_chunk {
+                        let words = stack_words(values, plan.id_size.bytes()).unwrap_or(0);
+                        return units(plan.layout.stack_chunk(fields, words));
+                    }
                     self.counts.without_class += 1;
-                    let bytes = plan.layout.object_header + values.len() as u64;
-                    units(bytes.next_multiple_of(8))
+                    units(plan.layout.without_class(values.len() as u64))
                 });
                 self.finish(number, class, size)
             }
@@ -277,9 +289,12 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                 self.targets.clear();
                 let bytes = elements.as_bytes();
                 let step = plan.id_size.bytes();
+                let before = self.counts.dangling;
                 for at in (0..bytes.len()).step_by(step) {
                     self.target(bytes, at);
                 }
+                let dangling = self.counts.dangling - before;
+                self.counts.most_in_array = self.counts.most_in_array.max(dangling);
                 let class = self.class(class.get());
                 let size = units(plan.layout.object_array(elements.len() as u64));
                 self.finish(number, class, size)

@@ -156,7 +156,7 @@ impl Classes {
         layout: Layout,
         is_android: bool,
         id_size: IdSize,
-        measured: impl FnOnce(&FxHashMap<ObjectId, ClassShape>) -> FxHashMap<ObjectId, u64>,
+        measured: FxHashMap<ObjectId, u64>,
     ) -> Self {
         let mut classes = Self {
             id_bytes: id_size.bytes(),
@@ -211,7 +211,6 @@ impl Classes {
                 classes.push(Class::unknown(id, class_name(names, ObjectId::new(id))));
             }
         }
-        let measured = measured(&shapes);
         let mut sizes = Sizes::new(layout, is_android, &shapes)
             .of_vm(names)
             .measured(measured);

@@ -76,6 +76,9 @@ pub struct GraphOptions<'a> {
 pub struct Gaps {
     /// References to objects that the file lacks.
     pub dangling_references: u64,
+    /// The most of them in one array. HotSpot's archive has an array of classes and other objects
+    /// of which it loads, and dumps, only what the program uses (JEP 310).
+    pub dangling_in_one_array: u64,
     /// Roots whose object the file lacks.
     pub dangling_roots: u64,
     /// Objects of classes that the file does not describe.
@@ -144,15 +147,18 @@ impl Graph {
         let scan = scan::scan(&segments, id_size, sees_addresses, pass);
         let (layout, layout_source) = if is_android {
             (Layout::assumed(id_size, false), LayoutSource::Stated)
-        } else if let Some(layout) = scan.votes.winner() {
+        } else if let Some(layout) = scan.sample.layout().or_else(|| scan.votes.winner()) {
             (layout, LayoutSource::Measured)
         } else {
             let is_of_agent = contents.settings.is_some();
             (Layout::assumed(id_size, is_of_agent), LayoutSource::Assumed)
         };
         let names = &contents.names;
-        let measured = |shapes: &_| match scan.votes.is_in_order() {
-            true => scan.distances.sizes(shapes),
+        let measured = match scan.votes.is_in_order() {
+            true => {
+                let dumped = scan.classes.iter().map(|class| class.id);
+                scan.distances.sizes(&names.all_classes(dumped))
+            }
             false => Default::default(),
         };
         let classes = Classes::new(
@@ -209,6 +215,7 @@ impl Graph {
             }
         };
         gaps.dangling_references = counts.dangling;
+        gaps.dangling_in_one_array = counts.most_in_array;
         gaps.without_class = counts.without_class;
         let heap_name = |(heap, name)| {
             let name = names.string(name);

@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::classes::RawClass;
 use super::ids::{IdCollector, IdMap, IdPlan};
 use crate::contents::DamageLog;
-use crate::heap::{Distances, LOOKED_AT, LayoutVotes};
+use crate::heap::{AddressSample, Distances, LOOKED_AT, LayoutVotes};
 
 /// A run of sub-records within a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -45,6 +45,7 @@ pub(super) struct Scan {
     pub roots: Vec<Root>,
     pub heaps: Vec<(u32, StringId)>,
     pub votes: LayoutVotes,
+    pub sample: AddressSample,
     pub distances: Distances,
     pub damage: DamageLog,
     /// Android: objects marked as not reachable.
@@ -61,6 +62,7 @@ struct Part {
     roots: Vec<Root>,
     heaps: Vec<(u32, StringId)>,
     votes: LayoutVotes,
+    sample: AddressSample,
     distances: Distances,
     damage: DamageLog,
     unreachable_marks: u64,
@@ -156,6 +158,7 @@ pub(super) fn scan(
         roots: Vec::new(),
         heaps: Vec::new(),
         votes: LayoutVotes::default(),
+        sample: AddressSample::default(),
         distances: Distances::default(),
         damage: DamageLog::default(),
         unreachable_marks: 0,
@@ -172,6 +175,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
         roots: Vec::new(),
         heaps: Vec::new(),
         votes: LayoutVotes::default(),
+        sample: AddressSample::default(),
         distances: Distances::default(),
         damage: DamageLog::default(),
         unreachable_marks: 0,
@@ -190,6 +194,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
             }
         }
         scan.votes.merge(&part.votes);
+        scan.sample.merge(&part.sample);
         scan.distances.merge(&part.distances);
         scan.damage.merge(part.damage);
         scan.unreachable_marks += part.unreachable_marks;
@@ -214,6 +219,7 @@ impl Part {
             roots: Vec::new(),
             heaps: Vec::new(),
             votes: LayoutVotes::default(),
+            sample: AddressSample::default(),
             distances: Distances::default(),
             damage: DamageLog::default(),
             unreachable_marks: 0,
@@ -245,13 +251,12 @@ impl Part {
                 }
                 Some(Ok(sub_record)) => sub_record,
             };
-            let votes = sees_addresses && self.votes.wants();
             match sub_record {
                 SubRecord::Instance { object, class, .. } => {
                     self.object(&mut block, object);
                     self.class(class);
-                    if votes {
-                        self.votes.see(object, None);
+                    if sees_addresses {
+                        self.address(object, None);
                     }
                     if sees_addresses && self.distances.seen(class) < LOOKED_AT {
                         self.distances.is_instance(object, class);
@@ -265,8 +270,8 @@ impl Part {
                 } => {
                     self.object(&mut block, array);
                     self.class(class);
-                    if votes {
-                        self.votes.see(array, Some((elements.len() as u64, true)));
+                    if sees_addresses {
+                        self.address(array, Some((elements.len() as u64, true)));
                     }
                 }
                 SubRecord::PrimitiveArray {
@@ -276,14 +281,14 @@ impl Part {
                     ..
                 } => {
                     self.object(&mut block, array);
-                    if votes && element != BasicType::Object {
-                        self.votes.see(array, Some((values.len() as u64, false)));
+                    if sees_addresses && element != BasicType::Object {
+                        self.address(array, Some((values.len() as u64, false)));
                     }
                 }
                 SubRecord::PrimitiveArrayNoData { array, .. } => {
                     self.object(&mut block, array);
-                    if votes {
-                        self.votes.see(array, None);
+                    if sees_addresses {
+                        self.address(array, None);
                     }
                 }
                 SubRecord::Class(dump) => {
@@ -316,6 +321,15 @@ impl Part {
         self.distances.see(object);
         block.see(object);
         block.objects += 1;
+    }
+
+    /// Sees an address; of an array also its length, and whether it is of references.
+    #[inline]
+    fn address(&mut self, object: ObjectId, array: Option<(u64, bool)>) {
+        self.sample.see(object, array);
+        if self.votes.wants() {
+            self.votes.see(object, array);
+        }
     }
 
     #[inline]

@@ -1,18 +1,24 @@
 //! Counts the objects of a heap dump.
 
-use hprof_format::binary::{BasicType, SubRecord};
+use hprof_format::binary::{BasicType, IdSize, SubRecord};
 use hprof_format::ids::{ObjectId, StringId, ThreadSerial, TraceSerial};
 use hprof_format::model::{Root, RootKind};
 use rustc_hash::FxHashMap;
 
+use super::address_sample::AddressSample;
 use super::class_shape::ClassShape;
 use super::distances::{Distances, LOOKED_AT};
+use super::hotspot::stack_words;
 use super::largest::{Large, LargeKind, Largest, PREVIEW};
-use super::layout::Layout;
+use super::layout::{Layout, MOST_ALIGNMENT};
 use super::layout_votes::LayoutVotes;
+use crate::names::Names;
+
+/// References of 4 bytes in the widest multiple that objects fill.
+const REMAINDERS: u64 = MOST_ALIGNMENT / 4;
 
 /// The objects of one class. Bytes are those of the values as the file has them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClassCount {
     /// Instances that are no arrays.
     pub instances: u64,
@@ -22,18 +28,31 @@ pub struct ClassCount {
     pub arrays: u64,
     /// Their elements.
     pub elements: u64,
-    /// Arrays with an odd number of elements, which settles how they are rounded up.
-    pub odd_arrays: u64,
+    /// Arrays by the number of elements modulo [`REMAINDERS`], which settles how they are rounded
+    /// up; empty without arrays.
+    pub by_remainder: Vec<u64>,
 }
 
 impl ClassCount {
     /// The room that the arrays take.
     pub fn array_bytes(&self, layout: &Layout) -> u64 {
-        let empty = layout.object_array(0) * self.arrays;
-        let reference = layout.reference * self.elements;
-        // Elements come in pairs of 8 or 16 bytes, which need no rounding; the odd one does.
-        let odd = layout.object_array(1) - layout.object_array(0);
-        empty + (reference - layout.reference * self.odd_arrays) + odd * self.odd_arrays
+        let reference = layout.reference;
+        let rounding = self
+            .by_remainder
+            .iter()
+            .zip(0u64..)
+            .map(|(&arrays, left)| arrays * (layout.object_array(left) - reference * left));
+        reference * self.elements + rounding.sum::<u64>()
+    }
+
+    #[inline]
+    fn add_array(&mut self, length: u64) {
+        if self.by_remainder.is_empty() {
+            self.by_remainder.resize(REMAINDERS as usize, 0);
+        }
+        self.arrays += 1;
+        self.elements += length;
+        self.by_remainder[(length % REMAINDERS) as usize] += 1;
     }
 
     fn merge(&mut self, other: &Self) {
@@ -41,12 +60,17 @@ impl ClassCount {
         self.value_bytes += other.value_bytes;
         self.arrays += other.arrays;
         self.elements += other.elements;
-        self.odd_arrays += other.odd_arrays;
+        if self.by_remainder.len() < other.by_remainder.len() {
+            self.by_remainder.resize(other.by_remainder.len(), 0);
+        }
+        for (sum, more) in self.by_remainder.iter_mut().zip(&other.by_remainder) {
+            *sum += more;
+        }
     }
 }
 
 /// The arrays of one primitive type.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayCount {
     /// Arrays.
     pub arrays: u64,
@@ -54,8 +78,20 @@ pub struct ArrayCount {
     pub elements: u64,
     /// The bytes of their elements.
     pub data_bytes: u64,
-    /// Arrays by the bytes of their elements modulo 8, which settles how they are rounded up.
-    pub by_remainder: [u64; 8],
+    /// Arrays by the bytes of their elements modulo [`MOST_ALIGNMENT`], which settles how they are
+    /// rounded up.
+    pub by_remainder: [u64; MOST_ALIGNMENT as usize],
+}
+
+impl Default for ArrayCount {
+    fn default() -> Self {
+        Self {
+            arrays: 0,
+            elements: 0,
+            data_bytes: 0,
+            by_remainder: [0; MOST_ALIGNMENT as usize],
+        }
+    }
 }
 
 impl ArrayCount {
@@ -67,6 +103,14 @@ impl ArrayCount {
             .zip(0u64..)
             .map(|(&arrays, remainder)| arrays * (layout.primitive_array(remainder) - remainder));
         self.data_bytes + rounding.sum::<u64>()
+    }
+
+    #[inline]
+    fn add(&mut self, length: u64, data_bytes: u64) {
+        self.arrays += 1;
+        self.elements += length;
+        self.data_bytes += data_bytes;
+        self.by_remainder[(data_bytes % MOST_ALIGNMENT) as usize] += 1;
     }
 
     fn merge(&mut self, other: &Self) {
@@ -99,7 +143,7 @@ pub struct Census {
     classes: Vec<(ObjectId, ClassCount)>,
     class_index: FxHashMap<ObjectId, u32>,
     last_class: (ObjectId, u32),
-    primitives: [ArrayCount; 16],
+    primitives: Vec<ArrayCount>,
     /// The classes by their objects.
     pub shapes: FxHashMap<ObjectId, ClassShape>,
     /// Class dumps, repeated ones included.
@@ -119,7 +163,12 @@ pub struct Census {
     pub largest: Largest,
     votes: LayoutVotes,
     distances: Distances,
+    sample: AddressSample,
     sees_addresses: bool,
+    /// The class of the stacks of virtual threads.
+    stack_chunk: Option<ObjectId>,
+    /// Those stacks by the words that they hold.
+    stacks: FxHashMap<u32, u64>,
 }
 
 impl Census {
@@ -130,7 +179,7 @@ impl Census {
             classes: Vec::new(),
             class_index: FxHashMap::default(),
             last_class: (ObjectId::NULL, u32::MAX),
-            primitives: [ArrayCount::default(); 16],
+            primitives: vec![ArrayCount::default(); 16],
             shapes: FxHashMap::default(),
             class_dumps: 0,
             roots: RootCounts::new(),
@@ -146,7 +195,17 @@ impl Census {
             largest: Largest::new(largest),
             votes: LayoutVotes::default(),
             distances: Distances::default(),
+            sample: AddressSample::default(),
             sees_addresses,
+            stack_chunk: None,
+            stacks: FxHashMap::default(),
+        }
+    }
+
+    /// Tells which class has the stacks of virtual threads, whose sizes are looked at.
+    pub fn look_at_stacks(&mut self, class: Option<ObjectId>) {
+        if self.sees_addresses {
+            self.stack_chunk = class;
         }
     }
 
@@ -167,6 +226,9 @@ impl Census {
                 ..
             } => {
                 self.seen(object, None);
+                if self.stack_chunk == Some(class) {
+                    self.add_stack(values);
+                }
                 let sees_addresses = self.sees_addresses;
                 let count = self.class(class);
                 count.instances += 1;
@@ -202,7 +264,7 @@ impl Census {
             } => {
                 self.without_data += 1;
                 self.seen(array, None);
-                let width = element.width(hprof_format::binary::IdSize::Four) as u64;
+                let width = element.width(IdSize::Four) as u64;
                 self.primitive(array, element, u64::from(length) * width, &[]);
             }
             _ => self.add_other(sub_record),
@@ -213,8 +275,18 @@ impl Census {
     fn seen(&mut self, object: ObjectId, array: Option<(u64, bool)>) {
         self.heaps[self.heap].objects += 1;
         self.distances.see(object);
-        if self.sees_addresses && self.votes.wants() {
-            self.votes.see(object, array);
+        if self.sees_addresses {
+            self.sample.see(object, array);
+            if self.votes.wants() {
+                self.votes.see(object, array);
+            }
+        }
+    }
+
+    #[cold]
+    fn add_stack(&mut self, values: &[u8]) {
+        if let Some(words) = stack_words(values, IdSize::Eight.bytes()) {
+            *self.stacks.entry(words).or_default() += 1;
         }
     }
 
@@ -254,9 +326,7 @@ impl Census {
     fn object_array(&mut self, array: ObjectId, class: ObjectId, length: u64, data_bytes: u64) {
         self.seen(array, Some((length, true)));
         let count = self.class(class);
-        count.arrays += 1;
-        count.elements += length;
-        count.odd_arrays += length & 1;
+        count.add_array(length);
         if self.largest.wants(data_bytes) {
             self.largest.add(Large {
                 data_bytes,
@@ -269,14 +339,11 @@ impl Census {
 
     #[inline]
     fn primitive(&mut self, array: ObjectId, element: BasicType, data_bytes: u64, values: &[u8]) {
-        let width = element.width(hprof_format::binary::IdSize::Four) as u64;
+        let width = element.width(IdSize::Four) as u64;
         let length = data_bytes / width;
         // Type codes are below 16.
         let count = &mut self.primitives[usize::from(element.code() & 15)];
-        count.arrays += 1;
-        count.elements += length;
-        count.data_bytes += data_bytes;
-        count.by_remainder[(data_bytes & 7) as usize] += 1;
+        count.add(length, data_bytes);
         if self.largest.wants(data_bytes) {
             let preview = &values[..values.len().min(PREVIEW)];
             self.largest.add(Large {
@@ -367,6 +434,26 @@ impl Census {
         self.largest.merge(other.largest);
         self.votes.merge(&other.votes);
         self.distances.merge(&other.distances);
+        self.sample.merge(&other.sample);
+        for (words, count) in other.stacks {
+            *self.stacks.entry(words).or_default() += count;
+        }
+    }
+
+    /// The room of all stacks of virtual threads, and their number; `fields` is what the fields of
+    /// each take.
+    pub(super) fn stacks(&self, layout: &Layout, fields: u64) -> (u64, u64) {
+        let mut sum = (0, 0);
+        for (&words, &count) in &self.stacks {
+            sum.0 += count * layout.stack_chunk(fields, words);
+            sum.1 += count;
+        }
+        sum
+    }
+
+    /// The class of the stacks of virtual threads.
+    pub(super) fn stack_chunk(&self) -> Option<ObjectId> {
+        self.stack_chunk
     }
 
     /// All classes that have instances or arrays, in no order.
@@ -399,16 +486,19 @@ impl Census {
 
     /// The sizes of instances that the distances between objects tell, by class; none if objects
     /// do not come in the order of their addresses.
-    pub fn measured_sizes(&self) -> FxHashMap<ObjectId, u64> {
+    pub fn measured_sizes(&self, names: &Names) -> FxHashMap<ObjectId, u64> {
         match self.votes.is_in_order() {
-            true => self.distances.sizes(&self.shapes),
+            true => {
+                let classes = names.all_classes(self.shapes.keys().copied());
+                self.distances.sizes(&classes)
+            }
             false => FxHashMap::default(),
         }
     }
 
     /// The layout that the distances between objects tell.
     pub fn measured_layout(&self) -> Option<Layout> {
-        self.votes.winner()
+        self.sample.layout().or_else(|| self.votes.winner())
     }
 }
 
@@ -441,21 +531,19 @@ mod tests {
     proptest! {
         #[test]
         fn sums_are_those_of_the_single_arrays(
-            lengths in prop::collection::vec(0u64..40, 0..50),
+            lengths in prop::collection::vec(0u64..400, 0..50),
             (reference, header) in prop_oneof![
                 Just((4u64, 16u64)), Just((8, 16)), Just((4, 12)), Just((8, 12)), Just((8, 24)),
             ],
+            alignment in prop::sample::select(vec![8u64, 16, 32, 64, 128, 256]),
         ) {
-            let layout = Layout { reference, object_header: 8, array_header: header };
+            let array_header = header;
+            let layout = Layout { reference, object_header: 8, array_header, alignment };
             let mut objects = ClassCount::default();
             let mut bytes = ArrayCount::default();
             for &length in &lengths {
-                objects.arrays += 1;
-                objects.elements += length;
-                objects.odd_arrays += length & 1;
-                bytes.arrays += 1;
-                bytes.data_bytes += length;
-                bytes.by_remainder[(length & 7) as usize] += 1;
+                objects.add_array(length);
+                bytes.add(length, length);
             }
             let expected: u64 = lengths.iter().map(|&n| layout.object_array(n)).sum();
             prop_assert_eq!(objects.array_bytes(&layout), expected);

@@ -8,10 +8,12 @@
 use hprof_format::ids::ObjectId;
 use rustc_hash::FxHashMap;
 
-use super::class_shape::ClassShape;
-
 /// The instances of each class that are looked at.
 pub const LOOKED_AT: u32 = 64;
+
+/// So many must agree. Classes that the VM has made for lambdas and does not dump may lie behind a
+/// few objects of a kind.
+const AGREEING: u32 = 8;
 
 /// The distances from the instances of one class to the next objects.
 #[derive(Debug, Clone, Copy)]
@@ -92,12 +94,10 @@ impl Distances {
         self.classes.get(&class).map_or(0, |distance| distance.seen)
     }
 
-    /// The sizes that at least two instances of a class, and most of those seen, agree on. Classes
-    /// lie among the objects without being dumped as such, so what seems to reach over one is left
-    /// out.
-    pub fn sizes(&self, shapes: &FxHashMap<ObjectId, ClassShape>) -> FxHashMap<ObjectId, u64> {
-        let mut classes: Vec<u64> = shapes.keys().map(|class| class.get()).collect();
-        classes.sort_unstable();
+    /// The sizes that several instances of a class, and most of those seen, agree on. Classes
+    /// lie among the objects without being dumped as such, so what seems to reach over one of
+    /// `classes`, which are in order, is left out.
+    pub fn sizes(&self, classes: &[u64]) -> FxHashMap<ObjectId, u64> {
         let reaches_over_a_class = |distance: &Distance| {
             let next = classes.partition_point(|&class| class <= distance.at);
             classes
@@ -107,7 +107,7 @@ impl Distances {
         self.classes
             .iter()
             .filter(|(_, distance)| {
-                distance.agreeing >= 2
+                distance.agreeing >= AGREEING
                     && distance.agreeing >= distance.seen / 2
                     && distance.least.is_multiple_of(8)
                     && !reaches_over_a_class(distance)
@@ -131,44 +131,41 @@ mod tests {
     }
 
     fn size(distances: &Distances, classes: &[u64]) -> Option<u64> {
-        let shape = |&class: &u64| {
-            let shape = ClassShape {
-                super_class: ObjectId::NULL,
-                loader: ObjectId::NULL,
-                instance_size: 0,
-                fields: Box::default(),
-            };
-            (ObjectId::new(class), shape)
-        };
-        let shapes = classes.iter().map(shape).collect();
-        distances.sizes(&shapes).get(&ObjectId::new(1)).copied()
+        distances.sizes(classes).get(&ObjectId::new(1)).copied()
+    }
+
+    /// So many instances of class 1 in a row, each of 40 bytes, and an object of class 2.
+    fn row(start: u64, count: u64) -> Vec<(u64, u64)> {
+        let instances = (0..count).map(|number| (start + 40 * number, 1));
+        instances.chain([(start + 40 * count, 2)]).collect()
     }
 
     #[test]
-    fn two_that_agree_tell_a_size_and_one_does_not() {
-        let two = distances(&[(800, 1), (840, 1), (880, 2)]);
-        assert_eq!(size(&two, &[]), Some(40));
-        assert_eq!(size(&distances(&[(800, 1), (840, 2)]), &[]), None);
-        let gap = distances(&[(800, 1), (840, 1), (904, 1), (944, 2)]);
-        assert_eq!(size(&gap, &[]), Some(40));
-        let scattered = distances(&[(8000, 1), (8064, 1), (9000, 1), (9008, 1), (20000, 2)]);
-        assert_eq!(size(&scattered, &[]), None);
-        let backwards = distances(&[(8000, 1), (7000, 1), (6000, 2)]);
-        assert_eq!(size(&backwards, &[]), None);
+    fn several_that_agree_tell_a_size_and_few_do_not() {
+        assert_eq!(size(&distances(&row(800, 8)), &[]), Some(40));
+        assert_eq!(size(&distances(&row(800, 7)), &[]), None);
+        let mut gap = row(800, 8);
+        gap.last_mut().unwrap().0 += 24;
+        gap.extend(row(8000, 8));
+        assert_eq!(size(&distances(&gap), &[]), Some(40));
+        let scattered: Vec<(u64, u64)> = (0..30).map(|n| (8000 + 64 * n + n * n * 8, 1)).collect();
+        assert_eq!(size(&distances(&scattered), &[]), None);
+        let backwards: Vec<(u64, u64)> = (0..30).map(|n| (8000 - 40 * n, 1)).collect();
+        assert_eq!(size(&distances(&backwards), &[]), None);
     }
 
     #[test]
     fn classes_between_objects_count() {
-        let two = distances(&[(800, 1), (840, 1), (880, 2)]);
-        assert_eq!(size(&two, &[816]), None);
-        assert_eq!(size(&two, &[800, 840, 880]), Some(40));
+        let row = distances(&row(800, 8));
+        assert_eq!(size(&row, &[816]), None);
+        assert_eq!(size(&row, &[800, 840, 880]), Some(40));
     }
 
     #[test]
     fn parts_add_up() {
-        let mut first = distances(&[(800, 1), (840, 2)]);
-        first.merge(&distances(&[(1600, 1), (1640, 2)]));
+        let mut first = distances(&row(800, 5));
+        first.merge(&distances(&row(8000, 3)));
         assert_eq!(size(&first, &[]), Some(40));
-        assert_eq!(first.seen(ObjectId::new(1)), 2);
+        assert_eq!(first.seen(ObjectId::new(1)), 8);
     }
 }

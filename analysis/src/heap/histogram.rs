@@ -102,14 +102,19 @@ pub fn histogram(contents: &Contents, dump: &Dump, group: Group) -> Histogram {
     };
     let mut sizes = Sizes::new(layout, contents.format.is_android(), &census.shapes)
         .of_vm(&contents.names)
-        .measured(census.measured_sizes());
+        .measured(census.measured_sizes(&contents.names));
     let mut without_class = 0;
     for (class, count) in census.classes() {
         let instances = match sizes.instance(class) {
+            Some(size) if census.stack_chunk() == Some(class) => {
+                let (bytes, stacks) = census.stacks(&layout, size);
+                bytes + size * count.instances.saturating_sub(stacks)
+            }
             Some(size) => size * count.instances,
             None => {
                 without_class += count.instances;
-                count.value_bytes + layout.object_header * count.instances
+                let values = count.value_bytes / count.instances.max(1);
+                layout.without_class(values) * count.instances
             }
         };
         let row = Totals {

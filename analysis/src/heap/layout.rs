@@ -6,18 +6,25 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::class_shape::ClassShape;
+use super::hotspot;
 use crate::names::Names;
 
-/// The room that a VM gives to headers and references, in bytes. Objects fill multiples of 8.
+/// The room that a VM gives to headers and references, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// A reference.
     pub reference: u64,
     /// The header of an object.
     pub object_header: u64,
-    /// The header of an array, its length included, up to the first reference or `long`.
+    /// The header of an array, its length included, up to the first byte.
     pub array_header: u64,
+    /// Objects fill multiples of this: 8, or a greater power of two up to [`MOST_ALIGNMENT`] with
+    /// `-XX:ObjectAlignmentInBytes`, which heaps above 32 GB use to keep references compressed.
+    pub alignment: u64,
 }
+
+/// The widest alignment of objects that HotSpot knows.
+pub const MOST_ALIGNMENT: u64 = 256;
 
 /// Where a layout is taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,9 +42,9 @@ const COMPRESSED: Layout = Layout::new(4, 12, 16);
 /// 32-bit VMs and Android.
 const NARROW: Layout = Layout::new(4, 8, 12);
 
-/// The layouts of HotSpot, by how common they are, with words for them. Where two explain
-/// the same arrays, the first is taken.
-pub(super) const CANDIDATES: [(Layout, &str); 5] = [
+/// The layouts of HotSpot with objects aligned to 8 bytes, by how common they are, with words for
+/// them. Where two explain the same arrays, the first is taken.
+pub(super) const CANDIDATES: [(Layout, &str); 8] = [
     (COMPRESSED, "compressed references (4 bytes)"),
     (
         Layout::new(8, 12, 16),
@@ -55,10 +62,24 @@ pub(super) const CANDIDATES: [(Layout, &str); 5] = [
         Layout::new(8, 16, 24),
         "references and class pointers of 8 bytes",
     ),
+    // Since JDK 23 elements follow the length at once (JDK-8139457).
+    (
+        Layout::new(8, 16, 20),
+        "references and class pointers of 8 bytes",
+    ),
+    (
+        Layout::new(4, 16, 24),
+        "references of 4 bytes, class pointers of 8 bytes",
+    ),
+    (
+        Layout::new(4, 16, 20),
+        "references of 4 bytes, class pointers of 8 bytes",
+    ),
 ];
 
-const fn align8(bytes: u64) -> u64 {
-    bytes.saturating_add(7) & !7
+/// The next multiple of `alignment`, a power of two; the last one rather than 0.
+const fn align(bytes: u64, alignment: u64) -> u64 {
+    bytes.saturating_add(alignment - 1) & !(alignment - 1)
 }
 
 impl Layout {
@@ -67,7 +88,14 @@ impl Layout {
             reference,
             object_header,
             array_header,
+            alignment: 8,
         }
+    }
+
+    /// The same with objects that fill multiples of `alignment`, a power of two.
+    #[must_use]
+    pub const fn aligned(self, alignment: u64) -> Self {
+        Self { alignment, ..self }
     }
 
     /// The layout to assume when nothing tells more. In files of the JDK's agent identifiers of
@@ -80,26 +108,43 @@ impl Layout {
     }
 
     /// The layout in words.
-    pub fn describe(&self) -> &'static str {
-        if *self == NARROW {
-            return "references of 4 bytes, headers of 8 bytes";
+    pub fn describe(&self) -> String {
+        let known = (CANDIDATES.iter()).find(|(layout, _)| *layout == self.aligned(8));
+        let words = known.map_or("references of 4 bytes", |(_, words)| words);
+        match self.alignment {
+            8 => words.to_owned(),
+            bytes => format!("{words}, objects aligned to {bytes} bytes"),
         }
-        CANDIDATES
-            .iter()
-            .find(|(layout, _)| layout == self)
-            .map_or("references of 4 bytes", |(_, words)| words)
     }
 
     /// The size of an array of `length` references.
     pub const fn object_array(&self, length: u64) -> u64 {
+        align(self.object_array_end(length), self.alignment)
+    }
+
+    /// The size of an instance whose class is not known, from the bytes of its values in the file.
+    pub const fn without_class(&self, values: u64) -> u64 {
+        align(self.object_header.saturating_add(values), self.alignment)
+    }
+
+    /// The size of a virtual thread's stack of so many words, in an object whose fields take
+    /// `fields` bytes.
+    pub const fn stack_chunk(&self, fields: u64, words: u32) -> u64 {
+        let stack = hotspot::stack_bytes(words, self.reference);
+        align(fields.saturating_add(stack), self.alignment)
+    }
+
+    /// Where the last element of an array of `length` references ends.
+    pub(super) const fn object_array_end(&self, length: u64) -> u64 {
         // The first reference is aligned to its own width.
         let header = self.array_header.next_multiple_of(self.reference);
-        align8(header.saturating_add(self.reference.saturating_mul(length)))
+        header.saturating_add(self.reference.saturating_mul(length))
     }
 
     /// The size of a primitive array whose elements take `bytes`.
     pub const fn primitive_array(&self, bytes: u64) -> u64 {
-        align8(self.array_header.saturating_add(bytes))
+        // Up to 4 bytes before the first `long` make no difference to what is rounded up to 8.
+        align(self.array_header.saturating_add(bytes), self.alignment)
     }
 
     const fn width(&self, basic_type: BasicType) -> u64 {
@@ -119,10 +164,8 @@ pub struct Sizes<'a> {
     known: FxHashMap<ObjectId, Option<u64>>,
     /// Since JDK 15 HotSpot fills the gaps that super classes have left (JDK-8237767).
     fills_gaps: bool,
-    /// Fields that HotSpot adds to classes without dumping them (`javaClasses.hpp`).
-    hidden: FxHashMap<ObjectId, &'static [BasicType]>,
-    /// `java.lang.ClassLoader`.
-    loader: Option<ObjectId>,
+    /// What the dump does not tell of some classes.
+    of_jdk: hotspot::Classes,
     measured: FxHashMap<ObjectId, u64>,
 }
 
@@ -145,8 +188,7 @@ impl<'a> Sizes<'a> {
             shapes,
             known: FxHashMap::default(),
             fills_gaps: true,
-            hidden: FxHashMap::default(),
-            loader: None,
+            of_jdk: hotspot::Classes::default(),
             measured: FxHashMap::default(),
         }
     }
@@ -155,33 +197,16 @@ impl<'a> Sizes<'a> {
     /// since JDK 15 (JEP 371), in which the order of fields changed.
     #[must_use]
     pub fn of_vm(mut self, names: &Names) -> Self {
-        const POINTER: BasicType = BasicType::Long;
-        let mut internal_error = None;
-        let all = self.shapes.iter();
-        for (&class, shape) in all.filter(|(_, shape)| shape.loader.is_null()) {
-            let is_named = |wanted| names.class_is(class, wanted);
-            let has = |wanted| {
-                let mut fields = shape.fields.iter();
-                fields.any(|&(field, _)| names.string_is(field, wanted))
-            };
-            if is_named("java/lang/Class") {
+        for (&class, shape) in self.shapes.iter().filter(|it| it.1.loader.is_null()) {
+            if names.class_is(class, "java/lang/Class") {
+                let has = |wanted| {
+                    let mut fields = shape.fields.iter();
+                    fields.any(|&(field, _)| names.string_is(field, wanted))
+                };
                 self.fills_gaps = has("classData") || !has("cachedConstructor");
-            } else if is_named("java/lang/ClassLoader") {
-                self.loader = Some(class);
-                self.hidden.insert(class, &[POINTER]);
-            } else if is_named("java/lang/InternalError") {
-                internal_error = Some(class);
-            } else if is_named("java/lang/Thread") && has("holder") {
-                // Since there are virtual threads (JEP 425); that of InternalError came with them.
-                use BasicType::{Boolean, Int, Short};
-                self.hidden.insert(class, &[POINTER, Int, Boolean, Short]);
             }
         }
-        if let Some(class) = internal_error
-            && self.hidden.values().any(|types| types.len() > 1)
-        {
-            self.hidden.insert(class, &[BasicType::Boolean]);
-        }
+        self.of_jdk = hotspot::classes(self.shapes, names, self.fills_gaps);
         self
     }
 
@@ -206,7 +231,7 @@ impl<'a> Sizes<'a> {
     fn work_out(&self, class: ObjectId) -> Option<u64> {
         if self.is_android {
             let stated = u64::from(self.shapes.get(&class)?.instance_size);
-            return (stated > 0).then_some(align8(stated));
+            return (stated > 0).then_some(align(stated, 8));
         }
         let mut hierarchy = Vec::new();
         let mut next = class;
@@ -220,21 +245,8 @@ impl<'a> Sizes<'a> {
         }
         let mut room = Room::new(self.layout.object_header);
         for &(class, shape) in hierarchy.iter().rev() {
-            let mut types: Vec<BasicType> = shape.fields.iter().map(|&(_, it)| it).collect();
-            let hidden = self.hidden.get(&class).copied().unwrap_or_default();
-            types.extend(hidden);
-            if self.fills_gaps {
-                let mut widths: Vec<u64> = types.iter().map(|&it| self.layout.width(it)).collect();
-                widths.sort_unstable_by(|a, b| b.cmp(a));
-                widths.iter().for_each(|&width| room.place(width));
-            } else {
-                room.place_as_before_jdk_15(
-                    &types,
-                    self.layout.reference,
-                    self.loader == Some(class),
-                );
-            }
-            let size = align8(room.end);
+            self.place(&mut room, class, shape);
+            let size = align(room.end, self.layout.alignment);
             if let Some(&measured) = self.measured.get(&class)
                 && measured > size
                 && measured - size <= MOST_HIDDEN
@@ -242,7 +254,62 @@ impl<'a> Sizes<'a> {
                 room = Room::new(measured);
             }
         }
-        Some(align8(room.end))
+        Some(align(room.end, self.layout.alignment))
+    }
+}
+
+impl Sizes<'_> {
+    /// Places the fields that one class declares.
+    fn place(&self, room: &mut Room, class: ObjectId, shape: &ClassShape) {
+        let nothing = hotspot::NotTold::default();
+        let not_told = self.of_jdk.not_told.get(&class).unwrap_or(&nothing);
+        let mut types = not_told.fields.to_vec();
+        let mut group = Vec::new();
+        for (index, &(_, basic_type)) in shape.fields.iter().enumerate() {
+            match not_told.is_in_group.get(index) {
+                Some(true) => group.push(basic_type),
+                _ => types.push(basic_type),
+            }
+        }
+        if not_told.is_contended {
+            room.pad();
+        }
+        self.place_together(room, types, class);
+        if !group.is_empty() {
+            room.pad();
+            // No gap is filled that the first field leaves.
+            group.sort_unstable_by_key(|&it| std::cmp::Reverse(self.layout.width(it)));
+            for basic_type in group {
+                room.end = room.end.next_multiple_of(self.layout.width(basic_type));
+                room.end += self.layout.width(basic_type);
+            }
+            if not_told.is_contended && !self.fills_gaps {
+                room.pad();
+            }
+            room.pad_end();
+        } else if not_told.is_contended {
+            room.pad_end();
+        }
+    }
+
+    fn place_together(&self, room: &mut Room, types: Vec<BasicType>, class: ObjectId) {
+        if self.fills_gaps {
+            // As `FieldLayout::add` does: wide fields, then those narrower than a reference, then
+            // references.
+            let rank = |basic_type: BasicType| match self.layout.width(basic_type) {
+                _ if basic_type == BasicType::Object => 2,
+                width if width < self.layout.reference => 1,
+                _ => 0,
+            };
+            let mut types = types;
+            types.sort_by_key(|&it| (rank(it), std::cmp::Reverse(self.layout.width(it))));
+            types
+                .iter()
+                .for_each(|&it| room.place(self.layout.width(it)));
+        } else {
+            let references_first = self.of_jdk.loader == Some(class);
+            room.place_as_before_jdk_15(&types, self.layout.reference, references_first);
+        }
     }
 }
 
@@ -261,17 +328,28 @@ impl Room {
         }
     }
 
-    /// Takes an aligned place of this width, in a gap if one will do.
+    /// Leaves the room that keeps contended fields apart from others.
+    fn pad(&mut self) {
+        self.end += hotspot::PADDING;
+        self.gaps.clear();
+    }
+
+    /// Leaves the room behind contended fields; sub-classes begin at the next word.
+    fn pad_end(&mut self) {
+        self.pad();
+        self.end = align(self.end, 8);
+    }
+
+    /// Takes an aligned place of this width, in the smallest gap that will do, if any.
     fn place(&mut self, width: u64) {
-        for index in 0..self.gaps.len() {
-            let (from, to) = self.gaps[index];
+        let fits = |&(from, to): &(u64, u64)| from.next_multiple_of(width) + width <= to;
+        let fitting = (self.gaps.iter().enumerate()).filter(|(_, gap)| fits(gap));
+        if let Some((index, _)) = fitting.min_by_key(|&(_, &(from, to))| to - from) {
+            let (from, to) = self.gaps.swap_remove(index);
             let start = from.next_multiple_of(width);
-            if start + width <= to {
-                self.gaps.swap_remove(index);
-                self.leave(from, start);
-                self.leave(start + width, to);
-                return;
-            }
+            self.leave(from, start);
+            self.leave(start + width, to);
+            return;
         }
         let start = self.end.next_multiple_of(width);
         self.leave(self.end, start);
@@ -409,6 +487,9 @@ mod tests {
         assert_eq!(COMPRESSED.primitive_array(1), 24);
         assert_eq!(Layout::new(8, 8, 12).object_array(1), 24);
         assert_eq!(COMPRESSED.object_array(u64::MAX), !7);
+        let wide = COMPRESSED.aligned(32);
+        assert_eq!((wide.object_array(4), wide.object_array(5)), (32, 64));
+        assert!(wide.describe().ends_with("objects aligned to 32 bytes"));
     }
 
     #[test]

@@ -7,7 +7,10 @@
 
 use hprof_format::ids::ObjectId;
 
-use super::layout::{CANDIDATES, Layout};
+use super::layout::{CANDIDATES, Layout, MOST_ALIGNMENT};
+
+/// 8, 16, 32, and so on up to [`MOST_ALIGNMENT`].
+const ALIGNMENTS: usize = 6;
 
 /// Votes enough; after these, looking costs time only.
 const ENOUGH: u32 = 20_000;
@@ -18,7 +21,8 @@ const TOO_FEW: u32 = 16;
 #[derive(Debug, Clone, Default)]
 pub struct LayoutVotes {
     last: Option<(u64, u64, bool)>,
-    votes: [u32; CANDIDATES.len()],
+    /// By alignment, by layout.
+    votes: [[u32; CANDIDATES.len()]; ALIGNMENTS],
     seen: u32,
     /// Arrays with an object behind them, explained or not.
     tried: u32,
@@ -38,15 +42,25 @@ impl LayoutVotes {
             && let Some(distance) = object.get().checked_sub(start)
         {
             let mut fits = false;
-            for (vote, (layout, _)) in self.votes.iter_mut().zip(CANDIDATES) {
-                let size = if is_references {
-                    layout.object_array(length)
+            for (candidate, (layout, _)) in CANDIDATES.iter().enumerate() {
+                let end = if is_references {
+                    layout.object_array_end(length)
                 } else {
-                    layout.primitive_array(length)
+                    layout.array_header.saturating_add(length)
                 };
-                if size == distance {
-                    *vote += 1;
-                    fits = true;
+                let Some(padding) = distance.checked_sub(end) else {
+                    continue;
+                };
+                let mut alignment = 8;
+                for votes in &mut self.votes {
+                    if padding >= MOST_ALIGNMENT {
+                        break;
+                    }
+                    if padding < alignment && distance.is_multiple_of(alignment) {
+                        votes[candidate] += 1;
+                        fits = true;
+                    }
+                    alignment *= 2;
                 }
             }
             self.seen += u32::from(fits);
@@ -55,9 +69,15 @@ impl LayoutVotes {
         self.last = array.map(|(length, is_references)| (object.get(), length, is_references));
     }
 
+    /// Tells that the next object does not follow on the last one.
+    pub fn interrupt(&mut self) {
+        self.last = None;
+    }
+
     /// Adds the votes of another part of the dump.
     pub fn merge(&mut self, other: &Self) {
-        for (vote, more) in self.votes.iter_mut().zip(other.votes) {
+        let others = other.votes.as_flattened();
+        for (vote, more) in self.votes.as_flattened_mut().iter_mut().zip(others) {
             *vote += more;
         }
         self.seen += other.seen;
@@ -72,9 +92,11 @@ impl LayoutVotes {
 
     /// The layout that most distances agree with, if there are enough.
     pub fn winner(&self) -> Option<Layout> {
-        let best = *self.votes.iter().max()?;
-        let index = self.votes.iter().position(|&votes| votes == best)?;
-        (best >= TOO_FEW).then(|| CANDIDATES[index].0)
+        let votes = self.votes.as_flattened();
+        let best = *votes.iter().max()?;
+        let index = votes.iter().position(|&votes| votes == best)?;
+        let (layout, _) = CANDIDATES[index % CANDIDATES.len()];
+        (best >= TOO_FEW).then(|| layout.aligned(8 << (index / CANDIDATES.len())))
     }
 }
 
@@ -85,21 +107,24 @@ mod tests {
     #[test]
     fn arrays_in_a_row_tell_each_layout() {
         for (layout, name) in CANDIDATES {
-            let mut votes = LayoutVotes::default();
-            let mut address = 0x7000_0000;
-            for length in 0..200 {
-                votes.see(ObjectId::new(address), Some((length, true)));
-                address += layout.object_array(length);
-                votes.see(ObjectId::new(address), Some((length, false)));
-                address += layout.primitive_array(length);
-            }
-            let winner = votes.winner().unwrap();
-            for length in 0..100 {
-                assert_eq!(
-                    (winner.object_array(length), winner.primitive_array(length)),
-                    (layout.object_array(length), layout.primitive_array(length)),
-                    "{name}"
-                );
+            for alignment in [8, 16, 32, 64, 128, 256] {
+                let layout = layout.aligned(alignment);
+                let mut votes = LayoutVotes::default();
+                let mut address = 0x7000_0000;
+                for length in 0..200 {
+                    votes.see(ObjectId::new(address), Some((length, true)));
+                    address += layout.object_array(length);
+                    votes.see(ObjectId::new(address), Some((length, false)));
+                    address += layout.primitive_array(length);
+                }
+                let winner = votes.winner().unwrap();
+                for length in 0..100 {
+                    assert_eq!(
+                        (winner.object_array(length), winner.primitive_array(length)),
+                        (layout.object_array(length), layout.primitive_array(length)),
+                        "{name}, {alignment}"
+                    );
+                }
             }
         }
     }

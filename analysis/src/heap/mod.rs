@@ -4,10 +4,12 @@
 //! of another part of the same dump. Sizes are worked out at the end, by [`Layout`], since a
 //! binary dump holds values only and not the room that a VM gives them.
 
+mod address_sample;
 mod census;
 mod class_shape;
 mod distances;
 mod histogram;
+mod hotspot;
 mod largest;
 mod layout;
 mod layout_votes;
@@ -15,10 +17,12 @@ mod objects;
 mod strings;
 mod thread_facts;
 
+pub(crate) use address_sample::AddressSample;
 pub use census::{ArrayCount, Census, ClassCount, HeapCount, RootCounts};
 pub use class_shape::ClassShape;
 pub(crate) use distances::{Distances, LOOKED_AT};
 pub use histogram::{Group, Histogram, Row, Totals, histogram, layout, text_histogram};
+pub(crate) use hotspot::{is_stack_chunk, stack_words};
 pub use largest::{Large, LargeKind, Largest, PREVIEW};
 pub use layout::{Layout, LayoutSource, Sizes};
 pub(crate) use layout_votes::LayoutVotes;

@@ -72,6 +72,33 @@ pub fn children_by_class(snapshot: &Snapshot, place: Option<usize>) -> Vec<Class
     sorted(snapshot, sums.into_iter())
 }
 
+/// The nodes of a list that starts at a place, with the bytes that they take themselves, and what
+/// they keep alive directly, by class; `None` if there are not so many nodes in a row.
+pub fn list_by_class(snapshot: &Snapshot, start: usize, least: usize) -> Option<Vec<ClassShare>> {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    let class_of = |place| graph.class_of(dominators.object(place));
+    let class = class_of(start);
+    let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    let mut nodes = (0, 0);
+    let mut next = Some(start);
+    while let Some(node) = next.take() {
+        nodes.0 += 1;
+        nodes.1 += graph.size(dominators.object(node));
+        for child in dominators.children(Some(node)) {
+            if class_of(child) == class && next.is_none() {
+                next = Some(child);
+                continue;
+            }
+            let sum = sums.entry(class_of(child)).or_default();
+            sum.0 += 1;
+            sum.1 += dominators.retained(child);
+        }
+    }
+    let sum = sums.entry(class).or_default();
+    *sum = (sum.0 + nodes.0, sum.1 + nodes.1);
+    (nodes.0 >= least as u64).then(|| sorted(snapshot, sums.into_iter()))
+}
+
 /// The objects directly under a place that keep most alive.
 pub fn largest_in(snapshot: &Snapshot, place: Option<usize>, most: usize) -> Vec<ObjectShare> {
     let largest = snapshot.dominators().largest_children(place, most);

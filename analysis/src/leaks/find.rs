@@ -4,7 +4,7 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 
-use super::fill::{children_by_class, classes_in, largest_in};
+use super::fill::{children_by_class, classes_in, largest_in, list_by_class};
 use super::sites::sites_of;
 use super::words::{self, Held};
 use super::{Leaks, Suspect};
@@ -45,6 +45,8 @@ struct Candidate {
     /// How many there are in all.
     count: u64,
     bytes: u64,
+    /// True if other candidates are below it, of which nothing is in `bytes`.
+    is_rest: bool,
     /// The class, if the members are suspected for their number.
     group: Option<String>,
 }
@@ -70,6 +72,7 @@ pub fn leaks_with(snapshot: &Snapshot, paths: &ShortestPaths, options: LeakOptio
             members: vec![place],
             count: 1,
             bytes: snapshot.dominators().retained(place),
+            is_rest: false,
             group: None,
         }));
     }
@@ -102,12 +105,18 @@ pub fn leaks_with(snapshot: &Snapshot, paths: &ShortestPaths, options: LeakOptio
 
 /// Adds a suspect to one that is held in the same way.
 fn join(first: &mut Suspect, other: Suspect) {
-    first.count += other.count;
+    let is_same = first.accumulation_point == other.accumulation_point;
+    if !is_same {
+        first.count += other.count;
+    }
     first.retained_bytes += other.retained_bytes;
     first.share += other.share;
     add(&mut first.children, other.children);
     add(&mut first.contents, other.contents);
-    words::join(first);
+    match is_same {
+        true => words::join_same(first),
+        false => words::join(first),
+    }
 }
 
 /// Adds rows to a table, by name.
@@ -138,14 +147,21 @@ fn candidates(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
         }
         match place {
             None => found.extend(groups(snapshot, threshold)),
-            Some(place) if big.is_empty() || rest >= threshold => found.push(Candidate {
+            Some(place) if big.is_empty() => {
+                let place = list_start(snapshot, place);
+                found.push(Candidate {
+                    members: vec![place],
+                    count: 1,
+                    bytes: dominators.retained(place),
+                    is_rest: false,
+                    group: None,
+                });
+            }
+            Some(place) if rest >= threshold => found.push(Candidate {
                 members: vec![place],
                 count: 1,
-                bytes: if big.is_empty() {
-                    dominators.retained(place)
-                } else {
-                    rest
-                },
+                bytes: rest,
+                is_rest: true,
                 group: None,
             }),
             Some(_) => {}
@@ -153,6 +169,25 @@ fn candidates(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
         todo.extend(big.into_iter().map(Some));
     }
     found
+}
+
+/// The first node of the list that a place is a node of, or the place itself. Each node of a list
+/// dominates the next one, so the last one that keeps enough alive lies anywhere.
+fn list_start(snapshot: &Snapshot, place: usize) -> usize {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    let class = graph.class_of(dominators.object(place));
+    let above = |&place: &usize| {
+        let above = dominators.above(place)?;
+        // In a tree of nodes others keep alive as much.
+        let is_main = dominators.retained(place) >= dominators.retained(above) / 10 * 9;
+        let is_node = graph.class_of(dominators.object(above)) == class;
+        (is_node && is_main).then_some(above)
+    };
+    let (mut start, mut length) = (place, 0);
+    for node in std::iter::successors(Some(place), above) {
+        (start, length) = (node, length + 1);
+    }
+    if length >= LIST { start } else { place }
 }
 
 /// Objects under the roots that keep little alive each, but much as a class.
@@ -184,6 +219,7 @@ fn groups(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
             members,
             count,
             bytes,
+            is_rest: false,
             group: Some(graph.classes().get(class).name.clone()),
         }
     };
@@ -254,6 +290,7 @@ fn suspect(
     // A part of a collection that keeps less alive than the collection says less.
     while let [.., above, last] = objects[..]
         && candidate.group.is_none()
+        && snapshot.graph().class_of_object(above).is_none()
         && snapshot.retained(last) < snapshot.retained(above) / 2
     {
         objects.pop();
@@ -274,7 +311,8 @@ fn suspect(
         (_, inner) => {
             let place = inner.unwrap_or(place);
             (
-                children_by_class(snapshot, Some(place)),
+                list_by_class(snapshot, place, LIST)
+                    .unwrap_or_else(|| children_by_class(snapshot, Some(place))),
                 largest_in(snapshot, Some(place), 10),
             )
         }
@@ -318,6 +356,7 @@ fn suspect(
         path: &path,
         objects: &objects,
         bytes: candidate.bytes,
+        is_rest: candidate.is_rest,
         live_bytes,
         children: &children,
         contents: &contents,

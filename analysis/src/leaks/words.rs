@@ -16,6 +16,8 @@ pub(super) struct Held<'a> {
     pub path: &'a Path,
     pub objects: &'a [usize],
     pub bytes: u64,
+    /// True if other suspects keep alive what is not in `bytes`.
+    pub is_rest: bool,
     pub live_bytes: u64,
     pub children: &'a [ClassShare],
     pub contents: &'a [ClassShare],
@@ -37,10 +39,15 @@ pub(super) fn explain(snapshot: &Snapshot, held: &Held<'_>) -> (String, Vec<Stri
         "keeps"
     };
     let headline = format!(
-        "{} {keeps} {} alive, {} of the heap",
+        "{} {keeps} {} alive, {} of the heap{}",
         capital(&what),
         bytes(held.bytes),
         percent(held.bytes, held.live_bytes),
+        if held.is_rest {
+            ", besides what other suspects keep"
+        } else {
+            ""
+        }
     );
     let mut sentences = vec![holder(snapshot, held, owner)];
     if let Some(sentence) = filling(snapshot, held) {
@@ -114,6 +121,17 @@ pub(super) fn join(suspect: &mut Suspect) {
             ),
             None => format!("One of them: {}", lower(first)),
         };
+    }
+}
+
+/// The headline of two suspects that are one.
+pub(super) fn join_same(suspect: &mut Suspect) {
+    if let Some((what, _)) = suspect.headline.split_once(" keeps ") {
+        suspect.headline = format!(
+            "{what} keeps {} alive, {:.1}% of the heap",
+            bytes(suspect.retained_bytes),
+            100.0 * suspect.share,
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use hprof_format::binary::SubRecord;
 
 use super::Snapshot;
-use super::values::Value;
+use super::values::{Value, decimal};
 use crate::graph::{ClassKind, GraphRoot, NOTHING};
 
 /// How one object keeps another one alive.
@@ -74,7 +74,10 @@ impl Snapshot {
         let name = classes.get(class).name.as_str();
         if name.ends_with("[]") || matches!(classes.get(class).kind, ClassKind::Primitives(_)) {
             let length = self.array_length(object)?;
-            return Some(format!("of {} elements", grouped(length)));
+            return Some(match length {
+                1 => "of 1 element".to_owned(),
+                length => format!("of {} elements", grouped(length)),
+            });
         }
         if name == "java.lang.String" {
             let text = self.string(object, PREVIEW + 1)?;
@@ -136,7 +139,7 @@ impl Snapshot {
             Value::Boolean(value) => Some(value.to_string()),
             Value::Char(value) => Some(format!("'{}'", value.escape_debug())),
             Value::Integer(value) => Some(value.to_string()),
-            Value::Float(value) => Some(value.to_string()),
+            Value::Float(value) => Some(decimal(value)),
             _ => None,
         }
     }

@@ -36,7 +36,7 @@ use crate::heap::{Layout, LayoutSource};
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
 /// Raised with every change of the layout, so that older indexes are made anew.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const PRELUDE: u64 = 64;
 
 /// What an index is made of. Another dump, or another way to look at it, has another index.

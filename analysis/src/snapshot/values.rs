@@ -55,6 +55,14 @@ impl Value {
     }
 }
 
+/// A decimal number in few characters: those that are very large or small have an exponent.
+pub fn decimal(value: f64) -> String {
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    format!("{value:?}")
+}
+
 impl Snapshot {
     /// The value in the bytes of a field.
     pub(crate) fn value(&self, basic_type: BasicType, bytes: &[u8]) -> Option<Value> {
@@ -80,7 +88,11 @@ impl Snapshot {
                 let unit = char::from_u32(bits as u16 as u32);
                 Value::Char(unit.unwrap_or(char::REPLACEMENT_CHARACTER))
             }
-            BasicType::Float => Value::Float(f64::from(f32::from_bits(bits as u32))),
+            // With the digits that are meant: 0.1 rather than 0.10000000149011612.
+            BasicType::Float => {
+                let value = f32::from_bits(bits as u32);
+                Value::Float(value.to_string().parse().unwrap_or(f64::from(value)))
+            }
             BasicType::Double => Value::Float(f64::from_bits(bits)),
             BasicType::Byte => Value::Integer(i64::from(bits as i8)),
             BasicType::Short => Value::Integer(i64::from(bits as i16)),
@@ -235,4 +247,24 @@ pub(crate) fn text(
             .collect(),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_numbers_are_short() {
+        for (value, text) in [
+            (0.75, "0.75"),
+            (2.0, "2.0"),
+            (-0.0, "-0.0"),
+            (f64::from_bits(1), "5e-324"),
+            (1e300, "1e300"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ] {
+            assert_eq!(decimal(value), text);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use hprof_format::binary::{BasicType, tags};
+use hprof_format::binary::{BasicType, fixed_length, tags};
 use hprof_format::ids::{ObjectId, StringId};
 use hprof_format::reader::FileHeader;
 use rustc_hash::FxHashMap;
@@ -184,43 +184,21 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
         let offset = self.at;
         let mut kind = [0];
         self.input.read_exact(&mut kind)?;
-        let rest = match kind[0] {
-            tag::ROOT_UNKNOWN
-            | tag::ROOT_STICKY_CLASS
-            | tag::ROOT_MONITOR_USED
-            | tag::ROOT_INTERNED_STRING
-            | tag::ROOT_FINALIZING
-            | tag::ROOT_DEBUGGER
-            | tag::ROOT_REFERENCE_CLEANUP
-            | tag::ROOT_VM_INTERNAL
-            | tag::UNREACHABLE => id,
-            tag::ROOT_JNI_GLOBAL => 2 * id,
-            tag::ROOT_JNI_LOCAL
-            | tag::ROOT_JAVA_FRAME
-            | tag::ROOT_THREAD_OBJECT
-            | tag::ROOT_JNI_MONITOR => id + 8,
-            tag::ROOT_NATIVE_STACK | tag::ROOT_THREAD_BLOCK | tag::HEAP_DUMP_INFO => id + 4,
-            tag::PRIMITIVE_ARRAY_NO_DATA => id + 9,
-            tag::INSTANCE_DUMP
-            | tag::OBJECT_ARRAY_DUMP
-            | tag::PRIMITIVE_ARRAY_DUMP
-            | tag::CLASS_DUMP => 0,
-            _ => return Err(Stop::Damage),
-        };
+        let rest = fixed_length(kind[0], self.plan.id_size()).ok_or(Stop::Damage)?;
         self.write(&kind)?;
         match kind[0] {
             tag::INSTANCE_DUMP => {
-                let head = self.head::<24>(8 + 2 * id)?;
+                let head = self.head::<24>(rest)?;
                 let class = ObjectId::new(number(&head[id + 4..][..id]));
                 let length = number(&head[2 * id + 4..][..4]);
                 self.instance(offset, class, length)
             }
             tag::OBJECT_ARRAY_DUMP => {
-                let head = self.head::<24>(8 + 2 * id)?;
+                let head = self.head::<24>(rest)?;
                 self.copy(number(&head[id + 4..][..4]) * id as u64)
             }
             tag::PRIMITIVE_ARRAY_DUMP => {
-                let head = self.head::<24>(9 + id)?;
+                let head = self.head::<24>(rest)?;
                 let element = BasicType::from_code(head[id + 8]).ok_or(Stop::Damage)?;
                 let width = element.width(self.plan.id_size()) as u64;
                 self.empty(number(&head[id + 4..][..4]) * width)

@@ -1,7 +1,7 @@
 //! Finds the ends of sub-records in a heap dump that comes in pieces.
 
 use crate::binary::tags::heap as tag;
-use crate::binary::{IdSize, Stop, decode_sub_record, width_of_type};
+use crate::binary::{IdSize, Stop, decode_sub_record, fixed_length, width_of_type};
 
 /// The longest fixed part: that of a class dump, up to the number of its constants.
 const LONGEST: usize = 1 + 7 * 8 + 10;
@@ -136,7 +136,7 @@ impl SubRecords {
     fn needed(&self) -> usize {
         match self.step {
             Step::Start => 1,
-            Step::Fixed => 1 + fixed_length(self.small[0], self.id).unwrap_or(0),
+            Step::Fixed => 1 + fixed_length(self.small[0], self.id_size).unwrap_or(0),
             // The number of elements of the next list.
             Step::Constants(0) | Step::Statics(0) => 2,
             Step::Constants(_) => 3,
@@ -158,7 +158,10 @@ impl SubRecords {
         };
         let width = |code: u8| width_of_type(code, self.id_size).map(|width| width as u64);
         let (next, skip) = match self.step {
-            Step::Start => (fixed_length(small[0], id).map(|_| Step::Fixed)?, 0),
+            Step::Start => (
+                fixed_length(small[0], self.id_size).map(|_| Step::Fixed)?,
+                0,
+            ),
             Step::Fixed => match small[0] {
                 tag::CLASS_DUMP => (Step::Constants(u2(1 + 7 * id + 8)), 0),
                 tag::INSTANCE_DUMP => (Step::Start, u4(1 + 2 * id + 4)),
@@ -191,29 +194,4 @@ fn fields_left(count: u16) -> Step {
         0 => Step::Start,
         left => Step::Fields(left),
     }
-}
-
-/// The bytes behind a tag that say how long the sub-record is; `None` for unknown tags.
-fn fixed_length(tag: u8, id: usize) -> Option<usize> {
-    Some(match tag {
-        tag::ROOT_UNKNOWN
-        | tag::ROOT_STICKY_CLASS
-        | tag::ROOT_MONITOR_USED
-        | tag::ROOT_INTERNED_STRING
-        | tag::ROOT_FINALIZING
-        | tag::ROOT_DEBUGGER
-        | tag::ROOT_REFERENCE_CLEANUP
-        | tag::ROOT_VM_INTERNAL
-        | tag::UNREACHABLE => id,
-        tag::ROOT_JNI_GLOBAL => 2 * id,
-        tag::ROOT_NATIVE_STACK | tag::ROOT_THREAD_BLOCK | tag::HEAP_DUMP_INFO => id + 4,
-        tag::ROOT_JNI_LOCAL
-        | tag::ROOT_JAVA_FRAME
-        | tag::ROOT_THREAD_OBJECT
-        | tag::ROOT_JNI_MONITOR => id + 8,
-        tag::CLASS_DUMP => 7 * id + 10,
-        tag::INSTANCE_DUMP | tag::OBJECT_ARRAY_DUMP => 2 * id + 8,
-        tag::PRIMITIVE_ARRAY_DUMP | tag::PRIMITIVE_ARRAY_NO_DATA => id + 9,
-        _ => return None,
-    })
 }

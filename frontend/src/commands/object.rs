@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hprof_analysis::graph::ClassKind;
 use hprof_analysis::leaks::ObjectShare;
-use hprof_analysis::snapshot::{Snapshot, Value};
+use hprof_analysis::snapshot::{Snapshot, Value, decimal};
 use serde_json::json;
 
 use crate::render::screen::{
@@ -221,7 +221,7 @@ pub(super) fn in_words(snapshot: &Snapshot, value: &Value) -> String {
         Value::Boolean(value) => value.to_string(),
         Value::Char(value) => format!("'{}'", value.escape_debug()),
         Value::Integer(value) => value.to_string(),
-        Value::Float(value) => value.to_string(),
+        Value::Float(value) => decimal(*value),
     }
 }
 
@@ -236,6 +236,8 @@ fn in_json(snapshot: &Snapshot, value: &Value) -> serde_json::Value {
         Value::Boolean(value) => json!(value),
         Value::Char(value) => json!(value.to_string()),
         Value::Integer(value) => json!(value),
+        // JSON has no such numbers.
+        Value::Float(value) if !value.is_finite() => json!(decimal(*value)),
         Value::Float(value) => json!(value),
     }
 }

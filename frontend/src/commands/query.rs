@@ -20,7 +20,8 @@ use crate::snapshot::{self, Look};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Query {
-    /// A heap dump in binary format, plain or compressed with gzip or zip; `-` for standard input.
+    /// A heap dump in binary format, plain or compressed with gzip, zip, zstd, xz or
+    /// bzip2; `-` for standard input.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 

@@ -11,7 +11,7 @@ use super::figures::{Figure, Figures, Wanted, median};
 const CASES: [(&str, [&str; 5], f64); 4] = [
     ("monitor", ["monitor", "4", "4000000", "20", "20"], 1.15),
     ("ReentrantLock", ["lock", "4", "4000000", "20", "20"], 1.15),
-    ("fair lock", ["fair", "3", "2000000", "100", "100"], 1.15),
+    ("fair lock", ["fair", "8", "600000", "100", "100"], 1.15),
     (
         "no contention",
         ["none", "2", "40000000", "100", "100"],

@@ -3,7 +3,7 @@
 /// Mixes one word into a hash: the folded 128-bit product, as in wyhash
 /// (<https://github.com/wangyi-fudan/wyhash>).
 #[inline]
-pub(crate) fn mix(hash: u64, word: u64) -> u64 {
+pub fn mix(hash: u64, word: u64) -> u64 {
     let product =
         u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(word ^ 0xa076_1d64_78bd_642f);
     (product as u64) ^ ((product >> 64) as u64)

@@ -1,0 +1,239 @@
+//! A wait's begin and end, on the thread that waits, and the row it is counted in.
+
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use jni_sys::jobject;
+
+use super::classes::LockClass;
+use super::rows::{Row, RowKey, Source};
+use super::slots::{Slot, Wait};
+use super::{INNER_FRAMES, Monitors};
+use crate::hash::mix;
+use crate::vm::{Jni, StackFrame};
+
+/// A wait that is no contention gets a stack if it lasts this long.
+const LONG_WAIT: Duration = Duration::from_micros(100);
+
+thread_local! {
+    /// Where stacks are written to. No state: it is used within one call only.
+    static FRAMES: RefCell<Vec<StackFrame>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The current thread may wait.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    /// An empty slot that it has.
+    pub(super) slot: Option<&'static Slot>,
+}
+
+impl Monitors {
+    /// The slot of the current thread, if it has one.
+    #[inline]
+    pub(super) fn current(&self) -> Option<&'static Slot> {
+        let address = self.jvmti.thread_local(std::ptr::null_mut()).ok()?;
+        // SAFETY: 0, or the address of a slot; slots are never freed.
+        unsafe { (address as *const Slot).as_ref() }
+    }
+
+    /// The current thread, `thread`, begins to wait.
+    pub(super) fn begin(&self, jni: &Jni, thread: jobject, room: Room, wait: Wait) {
+        let Some(slot) = room.slot.or_else(|| self.slots.take()) else {
+            self.lost.waits.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        // Dumps have to find virtual threads, which no list has.
+        let virtual_thread = self
+            .is_virtual(jni, thread)
+            .then(|| jni.new_weak(thread).ok())
+            .flatten();
+        let wait = Wait {
+            is_virtual: virtual_thread.is_some(),
+            virtual_thread,
+            ..wait
+        };
+        if wait.is_virtual && !self.virtual_threads.load(Ordering::Relaxed) {
+            self.virtual_threads.store(true, Ordering::Relaxed);
+        }
+        *slot.wait.lock() = Some(wait);
+        if room.slot.is_some() {
+            return;
+        }
+        let address = std::ptr::from_ref(slot) as usize;
+        if self
+            .jvmti
+            .set_thread_local(std::ptr::null_mut(), address)
+            .is_err()
+        {
+            self.take_out(jni, slot);
+            self.slots.give_back(slot);
+            self.lost.waits.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The current thread goes on, and its slot is empty.
+    pub(super) fn release(&self, jni: &Jni, slot: &'static Slot) -> Option<Wait> {
+        let wait = self.take_out(jni, slot);
+        // A carrier that runs its own code may have a slot that belongs to its virtual thread,
+        // whose end nobody tells.
+        if self.virtual_threads.load(Ordering::Relaxed) {
+            self.leave(slot);
+        }
+        wait
+    }
+
+    fn take_out(&self, jni: &Jni, slot: &Slot) -> Option<Wait> {
+        let wait = slot.wait.lock().take()?;
+        if let Some(weak) = wait.virtual_thread {
+            jni.delete_weak(weak);
+        }
+        Some(wait)
+    }
+
+    /// The current thread gives its slot, which is empty, to others.
+    pub(super) fn leave(&self, slot: &'static Slot) {
+        let _ = self.jvmti.set_thread_local(std::ptr::null_mut(), 0);
+        self.slots.give_back(slot);
+    }
+
+    /// Books a wait that has ended, of the current thread, whose `skipped`
+    /// innermost frames are the agent's.
+    #[inline]
+    pub(super) fn book(&self, jni: &Jni, thread: jobject, wait: &Wait, end: Instant, skipped: i32) {
+        let time = end.saturating_duration_since(wait.start);
+        let row = match wait.row {
+            Some(row) => row,
+            None if wait.source.may_be_contention() && time < self.threshold => return,
+            None => {
+                let with_stack = wait.source.may_be_contention() || time >= LONG_WAIT;
+                let depth = if with_stack { Some(skipped) } else { None };
+                self.row(jni, thread, wait.source, wait.class, depth)
+            }
+        };
+        row.add(u64::from(!wait.counted), nanos(time));
+    }
+
+    /// The row for the current thread and its stack, but for the innermost
+    /// `skipped` frames.
+    pub(super) fn row(
+        &self,
+        jni: &Jni,
+        thread: jobject,
+        source: Source,
+        class: &'static LockClass,
+        skipped: Option<i32>,
+    ) -> &'static Row {
+        let serial = match skipped {
+            Some(_) if self.per_thread => (self.host.serial)(jni, thread),
+            _ => 0,
+        };
+        let key = skipped.and_then(|skipped| {
+            let frames = self.frames(source) + usize::try_from(skipped).ok()?;
+            let start = mix(u64::from(serial) << 2 | source as u64, u64::from(class.id));
+            self.stack_keys.get()?.key(jni, frames, start)
+        });
+        let take = || self.row_by_stack(source, class, skipped, serial);
+        match key {
+            Some(key) => self.recent.row(key, take),
+            None => {
+                if skipped.is_some() {
+                    self.recent.count_taken();
+                }
+                take()
+            }
+        }
+    }
+
+    /// The same from the stack itself.
+    #[cold]
+    fn row_by_stack(
+        &self,
+        source: Source,
+        class: &'static LockClass,
+        skipped: Option<i32>,
+        serial: u32,
+    ) -> &'static Row {
+        FRAMES.with(|buffer| {
+            // Nothing in here comes back to this place, so it is free.
+            let mut buffer = buffer.try_borrow_mut().ok();
+            let mut none = Vec::new();
+            let buffer = buffer.as_deref_mut().unwrap_or(&mut none);
+            let frames = match skipped {
+                Some(skipped) => self.stack(source, skipped, buffer),
+                None => &[],
+            };
+            self.rows.intern(RowKey {
+                source,
+                thread: serial,
+                class,
+                frames,
+            })
+        })
+    }
+
+    fn stack<'a>(
+        &self,
+        source: Source,
+        skipped: i32,
+        buffer: &'a mut Vec<StackFrame>,
+    ) -> &'a [StackFrame] {
+        let frames = self.frames(source);
+        if frames == 0 {
+            return &[];
+        }
+        buffer.resize(frames, StackFrame::NONE);
+        match self.jvmti.current_stack_below(skipped, buffer) {
+            Ok(count) => buffer.get(..count).unwrap_or_default(),
+            Err(_) => {
+                self.lost.stacks.fetch_add(1, Ordering::Relaxed);
+                &[]
+            }
+        }
+    }
+
+    /// How many frames are taken.
+    fn frames(&self, source: Source) -> usize {
+        self.depth
+            + match source {
+                Source::Monitor | Source::ObjectWait => 0,
+                Source::Synchronizer | Source::Park => INNER_FRAMES,
+            }
+    }
+
+    pub(super) fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
+        // SAFETY: asked for the release first.
+        self.release >= 21 && unsafe { jni.is_virtual_thread(thread) }
+    }
+
+    /// The current thread is about to wait. `None` if it waits already: it takes its
+    /// monitor again in `Object.wait`, say, or runs code of its carrier.
+    pub(super) fn make_room(&self, jni: &Jni, thread: jobject) -> Option<Room> {
+        let Some(slot) = self.current() else {
+            return Some(Room { slot: None });
+        };
+        let state = slot.wait.lock().as_ref().map(|wait| wait.ran.is_some());
+        match state {
+            Some(false) => None,
+            Some(true) => Some(self.interrupt(jni, thread, slot)),
+            None => Some(Room { slot: Some(slot) }),
+        }
+    }
+
+    /// Books what the current thread has waited for in vain, as its exception or its
+    /// end shows.
+    pub(super) fn interrupt(&self, jni: &Jni, thread: jobject, slot: &'static Slot) -> Room {
+        if let Some(wait) = self.release(jni, slot)
+            && let Some(end) = wait.ran
+        {
+            self.book(jni, thread, &wait, end, 0);
+        }
+        Room {
+            slot: self.current(),
+        }
+    }
+}
+
+pub(super) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

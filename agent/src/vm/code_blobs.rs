@@ -1,0 +1,324 @@
+//! What the VM knows of the code it has made: the blobs of its code cache.
+//!
+//! The VM finds the blob of an address by a map of the segments that a heap of code
+//! is made of (`heap.cpp`, `CodeHeap::find_start`). The same is done here, without a
+//! call, from the thread that has the blob's code on its stack: the VM frees no code
+//! that is in use, and everything else that is read lies in memory which the VM has
+//! committed for ever.
+
+use std::ffi::{CStr, c_char};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::VmStructs;
+
+/// A piece of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blob {
+    /// A compiled method.
+    Method {
+        /// No other code of this VM's life has the same.
+        compile_id: u32,
+        /// Bytes of its frame, the return address included.
+        frame_bytes: usize,
+        /// The VM wants to be rid of the code, whose frames may be due for deoptimization: the return
+        /// address then says nothing. The one before is so many bytes above the stack pointer.
+        original_pc: Option<usize>,
+    },
+    /// Something that the VM has made once, for instance the way from compiled code
+    /// to one of its own functions.
+    Stub { frame_bytes: usize },
+}
+
+/// The heaps of the code cache.
+pub(super) struct CodeBlobs {
+    heaps: Box<[Heap]>,
+    layout: Layout,
+    /// Where the VM has the name that blobs of methods had last: it seldom has more than one place.
+    method_name: AtomicUsize,
+}
+
+/// Addresses of words of the VM that describe a heap.
+#[derive(Clone, Copy)]
+struct Heap {
+    low: usize,
+    high: usize,
+    segment_map: usize,
+    segment_shift: u32,
+}
+
+/// Offsets in a blob, and in the block of a heap that it lies in.
+#[derive(Clone, Copy)]
+struct Layout {
+    block_header: usize,
+    block_used: usize,
+    name: usize,
+    frame_size: usize,
+    compile_id: usize,
+    state: usize,
+    original_pc: usize,
+}
+
+impl Layout {
+    /// An offset behind all that is read of a method's blob.
+    fn end(&self) -> usize {
+        self.state.max(self.compile_id).max(self.original_pc) + size_of::<usize>()
+    }
+}
+
+/// Marks a segment that is free.
+const FREE: u8 = 0xff;
+/// More heaps than any VM has.
+const MOST_HEAPS: usize = 8;
+/// Segments are of 64 bytes at least, and a page at most.
+const SEGMENT_SHIFTS: Range<u32> = 6..13;
+/// What the VM calls blobs of methods, and of methods that are native.
+const METHODS: [&CStr; 2] = [c"nmethod", c"native nmethod"];
+/// A method's code may be entered (`nmethod::in_use`).
+const IN_USE: u8 = 0;
+
+/// Reads a word of the VM.
+///
+/// # Safety
+/// `address` is that of a word of the VM that stays mapped.
+unsafe fn word(address: usize) -> usize {
+    // SAFETY: by the caller's promise. The VM may change it meanwhile.
+    unsafe { (address as *const usize).read_volatile() }
+}
+
+impl CodeBlobs {
+    /// Learns where the heaps are, which are all there once the VM runs. `None` when this VM does not
+    /// tell, or has code of other makers too.
+    pub(super) fn learn(structs: VmStructs) -> Option<Self> {
+        // Code of `jaotc` (JDK 11, JEP 295) lies elsewhere and is found in another way.
+        if structs.has_flag(c"AOTLibrary") && structs.default_flag(c"AOTLibrary").is_none() {
+            return None;
+        }
+        let layout = Layout {
+            block_header: structs.type_size(c"HeapBlock")?,
+            block_used: structs.offset(&[(c"HeapBlock", c"_header")])?
+                + structs.offset(&[(c"HeapBlock::Header", c"_used")])?,
+            name: structs.offset(&[(c"CodeBlob", c"_name")])?,
+            frame_size: structs.offset(&[(c"CodeBlob", c"_frame_size")])?,
+            compile_id: structs.offset(&[(c"nmethod", c"_compile_id")])?,
+            state: structs.offset(&[(c"nmethod", c"_state")])?,
+            original_pc: structs.offset(&[(c"nmethod", c"_orig_pc_offset")])?,
+        };
+        let memory = structs.offset(&[(c"CodeHeap", c"_memory")])?;
+        let map = structs.offset(&[(c"CodeHeap", c"_segmap")])?;
+        let shift = structs.offset(&[(c"CodeHeap", c"_log2_segment_size")])?;
+        let low = structs.offset(&[(c"VirtualSpace", c"_low")])?;
+        let high = structs.offset(&[(c"VirtualSpace", c"_high")])?;
+        let length = structs.offset(&[
+            (c"GrowableArrayBase", c"_len"),
+            (c"GenericGrowableArray", c"_len"),
+        ])?;
+        let data = structs.offset(&[(c"GrowableArray<int>", c"_data")])?;
+        // SAFETY: the offsets are the VM's own: `_heaps` points to a GrowableArray, whose elements point
+        // to heaps, which are never freed.
+        let heaps: Option<Box<[Heap]>> = unsafe {
+            let heaps = word(structs.address(c"CodeCache", c"_heaps")?);
+            if heaps == 0 {
+                return None;
+            }
+            let count = usize::try_from(*((heaps + length) as *const i32)).ok()?;
+            let first = word(heaps + data);
+            if first == 0 || count == 0 || count > MOST_HEAPS {
+                return None;
+            }
+            (0..count)
+                .map(|index| {
+                    let heap = word(first + index * size_of::<usize>());
+                    if heap == 0 {
+                        return None;
+                    }
+                    let segment_shift = u32::try_from(*((heap + shift) as *const i32)).ok()?;
+                    SEGMENT_SHIFTS.contains(&segment_shift).then_some(Heap {
+                        low: heap + memory + low,
+                        high: heap + memory + high,
+                        segment_map: heap + map + low,
+                        segment_shift,
+                    })
+                })
+                .collect()
+        };
+        Some(Self {
+            heaps: heaps?,
+            layout,
+            method_name: AtomicUsize::new(0),
+        })
+    }
+
+    /// The blob that a return address on the current thread's stack lies in. `None` when it is no such
+    /// address after all.
+    #[inline]
+    pub(super) fn find(&self, address: usize) -> Option<Blob> {
+        for heap in &self.heaps {
+            // SAFETY: `learn` found these words in a heap.
+            let (low, high) = unsafe { (word(heap.low), word(heap.high)) };
+            if (low..high).contains(&address) {
+                return self.find_in(*heap, low..high, address);
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn find_in(&self, heap: Heap, bounds: Range<usize>, address: usize) -> Option<Blob> {
+        // SAFETY: as in `find`.
+        let map = unsafe { word(heap.segment_map) };
+        let mut segment = (address - bounds.start) >> heap.segment_shift;
+        loop {
+            // SAFETY: the map has a byte for each segment below `high`, committed before the segment is.
+            match unsafe { ((map + segment) as *const u8).read_volatile() } {
+                0 => break,
+                FREE => return None,
+                // So many segments before this one is the first of the block, or another one nearer to it.
+                back => segment = segment.checked_sub(usize::from(back))?,
+            }
+        }
+        let block = bounds.start + (segment << heap.segment_shift);
+        let blob = block + self.layout.block_header;
+        if blob + self.layout.end() > bounds.end {
+            return None;
+        }
+        // SAFETY: the block is committed, as far as what is read here. If it is in use, a blob lies
+        // behind its header.
+        unsafe {
+            if *((block + self.layout.block_used) as *const u8) == 0 {
+                return None;
+            }
+            let frame_size = *((blob + self.layout.frame_size) as *const i32);
+            let frame_bytes = usize::try_from(frame_size).ok()? * size_of::<usize>();
+            if frame_bytes == 0 {
+                return None;
+            }
+            if !self.is_method(word(blob + self.layout.name)) {
+                return Some(Blob::Stub { frame_bytes });
+            }
+            let state = ((blob + self.layout.state) as *const u8).read_volatile();
+            let original_pc = match state {
+                IN_USE => None,
+                _ => {
+                    let offset = *((blob + self.layout.original_pc) as *const i32);
+                    Some(usize::try_from(offset).ok()?)
+                }
+            };
+            Some(Blob::Method {
+                compile_id: *((blob + self.layout.compile_id) as *const u32),
+                frame_bytes,
+                original_pc,
+            })
+        }
+    }
+
+    /// Whether blobs with this name, a C string of the VM, are methods.
+    ///
+    /// # Safety
+    /// `name` is 0 or such a string's address.
+    #[inline]
+    unsafe fn is_method(&self, name: usize) -> bool {
+        if name == 0 || name == self.method_name.load(Ordering::Relaxed) {
+            return name != 0;
+        }
+        // SAFETY: by the caller's promise; the VM's names are never freed.
+        let is_method = METHODS.contains(&unsafe { CStr::from_ptr(name as *const c_char) });
+        if is_method {
+            self.method_name.store(name, Ordering::Relaxed);
+        }
+        is_method
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: usize = 64;
+    const LAYOUT: Layout = Layout {
+        block_header: 16,
+        block_used: 8,
+        name: 0,
+        frame_size: 8,
+        compile_id: 12,
+        state: 16,
+        original_pc: 20,
+    };
+
+    /// A heap of 16 segments: a method in the first three, a stub in the next two, a method that must
+    /// not be entered any more in the next, and nothing behind.
+    struct MadeHeap {
+        /// `low`, `high` and the start of the segment map, as the VM has them.
+        words: Box<[usize; 3]>,
+        _memory: Box<[u64]>,
+        _map: Box<[u8]>,
+    }
+
+    fn made() -> (MadeHeap, CodeBlobs) {
+        let mut memory = vec![0u64; 16 * SEGMENT / 8].into_boxed_slice();
+        let mut block = |segment: usize, name: &'static CStr, frame: u64, id: u64, state: u64| {
+            let at = segment * SEGMENT / 8;
+            memory[at + 1] = 1;
+            memory[at + 2] = name.as_ptr() as u64;
+            memory[at + 3] = frame | id << 32;
+            memory[at + 4] = state;
+        };
+        block(0, c"nmethod", 6, 77, 0);
+        block(3, c"RuntimeStub", 10, 0, 0);
+        block(5, c"native nmethod", 6, 78, 1 | 24 << 32);
+        let mut map = vec![FREE; 16].into_boxed_slice();
+        map[..6].copy_from_slice(&[0, 1, 2, 0, 1, 0]);
+        let low = memory.as_ptr() as usize;
+        let words = Box::new([low, low + 16 * SEGMENT, map.as_ptr() as usize]);
+        let at = |index: usize| &raw const words[index] as usize;
+        let blobs = CodeBlobs {
+            heaps: Box::new([Heap {
+                low: at(0),
+                high: at(1),
+                segment_map: at(2),
+                segment_shift: SEGMENT.ilog2(),
+            }]),
+            layout: LAYOUT,
+            method_name: AtomicUsize::new(0),
+        };
+        let heap = MadeHeap {
+            words,
+            _memory: memory,
+            _map: map,
+        };
+        (heap, blobs)
+    }
+
+    #[test]
+    fn blobs_are_found_by_every_address_in_them() {
+        let (heap, blobs) = made();
+        let low = heap.words[0];
+        for offset in [0, 40, SEGMENT, 3 * SEGMENT - 1] {
+            let expected = Blob::Method {
+                compile_id: 77,
+                frame_bytes: 6 * size_of::<usize>(),
+                original_pc: None,
+            };
+            assert_eq!(blobs.find(low + offset), Some(expected), "{offset}");
+        }
+        let outdated = Blob::Method {
+            compile_id: 78,
+            frame_bytes: 6 * size_of::<usize>(),
+            original_pc: Some(24),
+        };
+        assert_eq!(blobs.find(low + 5 * SEGMENT + 30), Some(outdated));
+        let stub = Blob::Stub {
+            frame_bytes: 10 * size_of::<usize>(),
+        };
+        assert_eq!(blobs.find(low + 5 * SEGMENT - 1), Some(stub));
+    }
+
+    #[test]
+    fn what_is_no_code_is_not_found() {
+        let (heap, blobs) = made();
+        let [low, high, _] = *heap.words;
+        for address in [low - 1, low + 6 * SEGMENT, high - 1, high] {
+            assert_eq!(blobs.find(address), None, "{}", address.wrapping_sub(low));
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A number for the current thread's stack, much cheaper than the stack.
+//!
+//! Who records the same stacks again and again need not ask the VM for them each
+//! time: it is enough to know that a stack is one it has seen. The frames of compiled
+//! code have fixed sizes, so the return addresses are easily found, and they tell
+//! method, bytecode and what is inlined. Interpreted frames hold their method and
+//! bytecode. This is what the VM's own walk does (`frame_x86.inline.hpp`), without
+//! making names of it.
+//!
+//! Wherever a frame is not of the kinds known here (for instance of a virtual thread
+//! whose callers are still in the heap) there is no number, and the caller takes the
+//! stack.
+
+use std::ops::Range;
+
+use super::code_blobs::{Blob, CodeBlobs};
+use super::{JavaThreads, Jni, Jvmti, VmLibrary, VmStructs};
+use crate::hash::mix;
+
+/// Makes keys of stacks.
+pub struct StackKeys {
+    threads: JavaThreads,
+    blobs: CodeBlobs,
+    interpreter: Range<usize>,
+    /// Where native code returns to that has called a Java method.
+    call_stub_return: usize,
+    /// From the frame pointer of such a call to the address of the VM's description of it, in words.
+    call_wrapper: isize,
+    /// From there to the last Java frame before the call.
+    caller_anchor: usize,
+    /// From the VM's thread to its last Java frame.
+    thread_anchor: usize,
+    anchor: Anchor,
+}
+
+/// Offsets in a `JavaFrameAnchor`.
+#[derive(Clone, Copy)]
+struct Anchor {
+    sp: usize,
+    pc: usize,
+    fp: usize,
+}
+
+/// Where a frame is, and where its code goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Frame {
+    sp: usize,
+    fp: usize,
+    pc: usize,
+}
+
+/// Words from the frame pointer of an interpreted frame (`frame_x86.hpp`, the same since JDK 9).
+mod interpreted {
+    pub(super) const CALLER_PC: isize = 1;
+    pub(super) const CALLER_FP: isize = 0;
+    pub(super) const CALLER_SP: isize = -1;
+    pub(super) const METHOD: isize = -3;
+    pub(super) const BYTECODE: isize = -8;
+}
+
+const WORD: usize = size_of::<usize>();
+
+/// The part of the current thread's stack that may be read.
+#[derive(Clone, Copy)]
+struct Stack {
+    low: usize,
+    end: usize,
+}
+
+impl Stack {
+    /// The word `index` words above an address.
+    #[inline]
+    fn read(self, base: usize, index: isize) -> Option<usize> {
+        let address = base.checked_add_signed(index * WORD as isize)?;
+        if address < self.low || address > self.end - WORD || !address.is_multiple_of(WORD) {
+            return None;
+        }
+        // SAFETY: the word lies between the innermost frame and the end of the current thread's
+        // stack. The VM may change a return address meanwhile.
+        Some(unsafe { (address as *const usize).read_volatile() })
+    }
+}
+
+impl StackKeys {
+    /// Learns the layout of this VM, which runs. `None` when it does not tell, or on processors whose frames
+    /// are not known here.
+    pub fn learn(jvmti: Jvmti, jni: &Jni) -> Option<Self> {
+        if !cfg!(target_arch = "x86_64") {
+            return None;
+        }
+        let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
+        let current = jvmti.current_thread(jni).ok()?;
+        let offset = |type_name, field| structs.offset(&[(type_name, field)]);
+        let anchor = c"JavaFrameAnchor";
+        let call_wrapper = structs.int_constant(c"frame::entry_frame_call_wrapper_offset")?;
+        Some(Self {
+            threads: JavaThreads::learn(structs, jni, current.as_raw())?,
+            blobs: CodeBlobs::learn(structs)?,
+            interpreter: interpreter(structs)?,
+            call_stub_return: {
+                let stub = structs.address(c"StubRoutines", c"_call_stub_return_address")?;
+                // SAFETY: the static field holds what vmStructs.cpp says, an address.
+                unsafe { *(stub as *const usize) }
+            },
+            call_wrapper: isize::try_from(call_wrapper).ok()?,
+            caller_anchor: offset(c"JavaCallWrapper", c"_anchor")?,
+            thread_anchor: offset(c"JavaThread", c"_anchor")?,
+            anchor: Anchor {
+                sp: offset(anchor, c"_last_Java_sp")?,
+                pc: offset(anchor, c"_last_Java_pc")?,
+                fp: offset(anchor, c"_last_Java_fp")?,
+            },
+        })
+    }
+
+    /// A hash of what the `frames` innermost frames of the current thread are, and possibly of
+    /// more: stacks with the same number have the same so many frames. Begins with the hash `start`.
+    #[inline]
+    pub fn key(&self, jni: &Jni, frames: usize, start: u64) -> Option<u64> {
+        let (thread, end) = self.threads.own_stack(jni)?;
+        // SAFETY: the anchor of the current thread, in the VM's thread.
+        let mut frame = unsafe { self.last_frame(thread + self.thread_anchor) };
+        // The word below holds the return address to the innermost frame.
+        let stack = Stack {
+            low: frame.sp.checked_sub(WORD)?,
+            end,
+        };
+        if frame.pc == 0 {
+            frame.pc = stack.read(frame.sp, -1)?;
+        }
+        // A stack that is shorter than both of two numbers of frames must not have one key for both: it
+        // may have more frames when those that are inlined count.
+        let mut hash = mix(start, frames as u64);
+        let mut seen = 0;
+        while seen < frames {
+            let caller = if self.interpreter.contains(&frame.pc) {
+                let word = |index| stack.read(frame.fp, index);
+                hash = mix(hash, word(interpreted::METHOD)? as u64);
+                hash = mix(hash, word(interpreted::BYTECODE)? as u64);
+                seen += 1;
+                Frame {
+                    sp: word(interpreted::CALLER_SP)?,
+                    fp: word(interpreted::CALLER_FP)?,
+                    pc: word(interpreted::CALLER_PC)?,
+                }
+            } else if frame.pc == self.call_stub_return {
+                let wrapper = stack.read(frame.fp, self.call_wrapper)?;
+                let anchor = wrapper.checked_add(self.caller_anchor)?;
+                match self.caller(stack, anchor)? {
+                    Some(caller) => caller,
+                    None => return Some(mix(hash, 0)),
+                }
+            } else {
+                let (bytes, id) = match self.blobs.find(frame.pc)? {
+                    Blob::Method {
+                        compile_id,
+                        frame_bytes,
+                        original_pc,
+                    } => {
+                        if let Some(offset) = original_pc {
+                            let at = frame.sp.checked_add(offset)?;
+                            hash = mix(hash, stack.read(at, 0)? as u64);
+                        }
+                        seen += 1;
+                        (frame_bytes, compile_id)
+                    }
+                    Blob::Stub { frame_bytes } => (frame_bytes, 0),
+                };
+                hash = mix(mix(hash, u64::from(id)), frame.pc as u64);
+                let sp = frame.sp.checked_add(bytes)?;
+                Frame {
+                    sp,
+                    fp: stack.read(sp, -2)?,
+                    pc: stack.read(sp, -1)?,
+                }
+            };
+            // Frames only ever lie further up.
+            if caller.sp <= frame.sp {
+                return None;
+            }
+            frame = caller;
+        }
+        Some(hash)
+    }
+
+    /// # Safety
+    /// `anchor` is the address of one of the current thread's anchors.
+    unsafe fn last_frame(&self, anchor: usize) -> Frame {
+        // SAFETY: by the caller's promise, and the offsets are those of this VM.
+        let word = |offset| unsafe { *((anchor + offset) as *const usize) };
+        Frame {
+            sp: word(self.anchor.sp),
+            fp: word(self.anchor.fp),
+            pc: word(self.anchor.pc),
+        }
+    }
+
+    /// The Java frame that an anchor on the stack tells of. `Some(None)` when there is none.
+    fn caller(&self, stack: Stack, anchor: usize) -> Option<Option<Frame>> {
+        let word = |offset: usize| stack.read(anchor.checked_add(offset)?, 0);
+        let frame = Frame {
+            sp: word(self.anchor.sp)?,
+            fp: word(self.anchor.fp)?,
+            pc: word(self.anchor.pc)?,
+        };
+        Some(match (frame.sp, frame.pc) {
+            (0, _) => None,
+            (sp, 0) => Some(Frame {
+                pc: stack.read(sp, -1)?,
+                ..frame
+            }),
+            _ => Some(frame),
+        })
+    }
+}
+
+/// Where the interpreter's code lies: it never moves.
+fn interpreter(structs: VmStructs) -> Option<Range<usize>> {
+    let queue = structs.address(c"AbstractInterpreter", c"_code")?;
+    let start = structs.offset(&[(c"StubQueue", c"_stub_buffer")])?;
+    let length = structs.offset(&[(c"StubQueue", c"_buffer_limit")])?;
+    // SAFETY: the static field holds what vmStructs.cpp says, a pointer to a StubQueue, with an address
+    // and an int at these offsets.
+    unsafe {
+        let queue = *(queue as *const usize);
+        if queue == 0 {
+            return None;
+        }
+        let start = *((queue + start) as *const usize);
+        let length = usize::try_from(*((queue + length) as *const i32)).ok()?;
+        Some(start..start.checked_add(length)?)
+    }
+}
