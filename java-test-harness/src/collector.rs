@@ -1,6 +1,7 @@
 //! Garbage collectors and which JDK has which.
 
 use std::collections::HashMap;
+use std::env;
 use std::fmt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -32,6 +33,18 @@ impl Collector {
         Collector::Z,
         Collector::Shenandoah,
     ];
+
+    /// The collectors that tests run with: all, or those named in `HPROF_RS_COLLECTORS`.
+    ///
+    /// # Panics
+    ///
+    /// When a name in it is no collector's.
+    pub fn tested() -> Vec<Collector> {
+        match env::var("HPROF_RS_COLLECTORS") {
+            Ok(list) => parse_collectors(&list),
+            Err(_) => Self::ALL.to_vec(),
+        }
+    }
 
     /// The JVM arguments that select it.
     pub fn arguments(self) -> &'static [&'static str] {
@@ -65,5 +78,28 @@ impl Collector {
 impl fmt::Display for Collector {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{self:?}")
+    }
+}
+
+fn parse_collectors(list: &str) -> Vec<Collector> {
+    let parse = |item: &str| {
+        Collector::ALL
+            .into_iter()
+            .find(|collector| collector.to_string().eq_ignore_ascii_case(item.trim()))
+            .unwrap_or_else(|| panic!("HPROF_RS_COLLECTORS: \"{item}\" is no collector"))
+    };
+    list.split(',').map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collectors_are_found_by_name() {
+        assert_eq!(
+            parse_collectors("parallel, Z"),
+            [Collector::Parallel, Collector::Z]
+        );
     }
 }

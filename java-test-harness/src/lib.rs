@@ -25,6 +25,8 @@
 //!   target folder.
 //! * `HPROF_RS_JDKS`: the feature releases to test (`17,21`); otherwise 11, 17, 21 and 25, all of
 //!   which must then be there (`scripts/setup jdks` fetches them).
+//! * `HPROF_RS_COLLECTORS`: the collectors of tests that run with each (`Parallel,G1`); otherwise
+//!   all that a JDK has.
 //! * `HPROF_RS_CACHE`: where `scripts/setup` keeps the JDKs.
 
 mod agent;

@@ -33,7 +33,7 @@ pub fn each_jdk_since(feature: u32, test: impl Fn(&'static Jdk)) {
 /// When the test panicked in any of these cells.
 pub fn each_collector(test: impl Fn(&'static Jdk, Collector)) {
     let cells = Jdk::tested().into_iter().flat_map(|jdk| {
-        let supported = Collector::ALL
+        let supported = Collector::tested()
             .into_iter()
             .filter(move |it| it.supported_by(jdk));
         supported.map(move |collector| (format!("{jdk} with {collector}"), (jdk, collector)))

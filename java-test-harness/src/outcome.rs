@@ -131,21 +131,20 @@ impl Outcome {
         self
     }
 
-    /// Values the program printed as `name=value` lines, by name; the last one counts.
+    /// The number that the program printed as a word `name=number`; the last one counts.
     ///
     /// # Panics
     ///
-    /// When there is no such line or the value is no number.
+    /// When there is no such word, or what stands behind the name is no number.
     pub fn printed(&self, name: &str) -> f64 {
         let mut values = self
             .stdout
-            .lines()
+            .split_whitespace()
             .rev()
-            .filter_map(|line| line.split_once('='));
+            .filter_map(|word| word.split_once('='));
         let found = values.find(|(found, _)| *found == name);
         let (_, value) = found.unwrap_or_else(|| panic!("the program printed no {name}="));
         value
-            .trim()
             .parse()
             .unwrap_or_else(|error| panic!("{name}={value}: {error}"))
     }

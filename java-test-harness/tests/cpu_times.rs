@@ -67,9 +67,9 @@ fn calls_from_native_code_are_counted() {
         let run = run.agent("cpu=times,cutoff=0,depth=2");
         let outcome = run.class("NativeCallers").run().expect_status(0);
         let profile = outcome.profile();
-        let asked = number_after(&outcome.stdout, "asked");
+        let asked = outcome.printed("asked") as u64;
         assert!(asked >= 4, "{asked}");
-        let stops = number_after(&outcome.stdout, "stops") * 10;
+        let stops = outcome.printed("stops") as u64 * 10;
         // JDK 20 and later stop no threads.
         assert_eq!(stops > 0, jdk.feature() < 20);
         for (method, caller, calls) in [
@@ -222,7 +222,7 @@ fn time_goes_where_it_is_spent() {
             let outcome = run.class("CallShares").args([calls]).run();
             let outcome = outcome.expect_status(0);
             let profile = outcome.profile();
-            let truth = METHODS.map(|name| number_after(&outcome.stdout, name) as f64);
+            let truth = METHODS.map(|name| outcome.printed(name));
             let time = METHODS.map(|name| profile.time_percent(&format!("CallShares.{name}")));
             let (all_truth, all_time): (f64, f64) = (truth.iter().sum(), time.iter().sum());
             for ((name, truth), time) in METHODS.iter().zip(truth).zip(time) {
@@ -241,19 +241,10 @@ fn time_goes_where_it_is_spent() {
                 .map(|row| row.self_percent)
                 .sum();
             let millis = percent / 100.0 * times.total as f64;
-            let ratio = millis * 1e6 / number_after(&outcome.stdout, "main") as f64;
+            let ratio = millis * 1e6 / outcome.printed("main");
             assert!((0.97..1.03).contains(&ratio), "{jdk}, {calls}: {ratio}");
         }
     });
-}
-
-/// The number in `name=NUMBER`.
-fn number_after(text: &str, name: &str) -> u64 {
-    let word = text
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-    word.and_then(|number| number.parse().ok())
-        .unwrap_or_else(|| panic!("no {name}= in:\n{text}"))
 }
 
 #[test]
@@ -332,7 +323,7 @@ fn old_times_include_what_is_called() {
         let run = Run::new(jdk).agent("cpu=old").class("OldTimes");
         let outcome = run.run().expect_status(0);
         let rows = old_rows(&String::from_utf8(outcome.bytes("java.hprof.txt")).unwrap());
-        let all = number_after(&outcome.stdout, "millis");
+        let all = outcome.printed("millis") as u64;
         let row = |callee: &str, caller: &str| {
             let name = |method: &str| match method {
                 "" => "<unknown caller>".to_owned(),
@@ -381,7 +372,7 @@ fn exact_times_are_without_what_is_called() {
         .iter()
         .sum();
     assert!(asleep >= 395.0, "{asleep}");
-    let all = number_after(&outcome.stdout, "millis") as f64;
+    let all = outcome.printed("millis");
     for method in ["OldTimes.middle", "OldTimes.catches", "OldTimes.recursive"] {
         let awake = millis(method);
         assert!(awake + asleep <= all + 10.0, "{method}: {awake} of {all}");

@@ -177,7 +177,7 @@ fn time_goes_where_it_is_spent() {
         std::fs::write(running.path("end"), "").unwrap();
         let outcome = running.finish().expect_status(0);
         let profile = outcome.text_profile("times.txt");
-        let truth = METHODS.map(|name| number_after(&outcome.stdout, name));
+        let truth = METHODS.map(|name| outcome.printed(name));
         let time = METHODS.map(|name| profile.time_percent(&format!("CallShares.{name}")));
         let (all_truth, all_time): (f64, f64) = (truth.iter().sum(), time.iter().sum());
         for ((name, truth), time) in METHODS.iter().zip(truth).zip(time) {
@@ -188,15 +188,6 @@ fn time_goes_where_it_is_spent() {
             );
         }
     });
-}
-
-/// The number in `name=NUMBER`.
-fn number_after(text: &str, name: &str) -> f64 {
-    let word = text
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-    word.and_then(|number| number.parse().ok())
-        .unwrap_or_else(|| panic!("no {name}= in:\n{text}"))
 }
 
 /// The other ways to know the time: their hooks differ, with virtual threads above all.

@@ -31,8 +31,12 @@ const FOLLOWED_ALL: u64 = 1024;
 const ESTIMATE_SHIFT: u8 = 4;
 
 /// Where a stack is known by its key, it is taken nevertheless once in so many objects of a site, and
-/// compared: each time in tests.
-const CHECKED: u64 = if cfg!(debug_assertions) { 1 } else { 1 << 12 };
+/// compared: far more often in tests.
+const CHECKED: u64 = if cfg!(debug_assertions) {
+    1 << 4
+} else {
+    1 << 12
+};
 
 unsafe extern "C" fn sampled_object_alloc(
     _env: *mut raw::jvmtiEnv,

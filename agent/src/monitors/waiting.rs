@@ -131,7 +131,6 @@ impl Monitors {
         let key = skipped.and_then(|skipped| {
             let frames = self.frames(source) + usize::try_from(skipped).ok()?;
             let start = mix(u64::from(serial) << 2 | source as u64, u64::from(class.id));
-            let start = mix(start, frames as u64);
             self.stack_keys.get()?.key(jni, frames, start)
         });
         let take = || self.row_by_stack(source, class, skipped, serial);

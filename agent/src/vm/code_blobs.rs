@@ -21,6 +21,9 @@ pub(super) enum Blob {
         compile_id: u32,
         /// Bytes of its frame, the return address included.
         frame_bytes: usize,
+        /// The VM wants to be rid of the code, whose frames may be due for deoptimization: the return
+        /// address then says nothing. The one before is so many bytes above the stack pointer.
+        original_pc: Option<usize>,
     },
     /// Something that the VM has made once, for instance the way from compiled code
     /// to one of its own functions.
@@ -53,6 +56,14 @@ struct Layout {
     frame_size: usize,
     compile_id: usize,
     state: usize,
+    original_pc: usize,
+}
+
+impl Layout {
+    /// An offset behind all that is read of a method's blob.
+    fn end(&self) -> usize {
+        self.state.max(self.compile_id).max(self.original_pc) + size_of::<usize>()
+    }
 }
 
 /// Marks a segment that is free.
@@ -63,8 +74,7 @@ const MOST_HEAPS: usize = 8;
 const SEGMENT_SHIFTS: Range<u32> = 6..13;
 /// What the VM calls blobs of methods, and of methods that are native.
 const METHODS: [&CStr; 2] = [c"nmethod", c"native nmethod"];
-/// A method's code may be entered (`nmethod::in_use`). Frames of other code may be due for
-/// deoptimization, when their return addresses say nothing.
+/// A method's code may be entered (`nmethod::in_use`).
 const IN_USE: u8 = 0;
 
 /// Reads a word of the VM.
@@ -92,6 +102,7 @@ impl CodeBlobs {
             frame_size: structs.offset(&[(c"CodeBlob", c"_frame_size")])?,
             compile_id: structs.offset(&[(c"nmethod", c"_compile_id")])?,
             state: structs.offset(&[(c"nmethod", c"_state")])?,
+            original_pc: structs.offset(&[(c"nmethod", c"_orig_pc_offset")])?,
         };
         let memory = structs.offset(&[(c"CodeHeap", c"_memory")])?;
         let map = structs.offset(&[(c"CodeHeap", c"_segmap")])?;
@@ -139,7 +150,7 @@ impl CodeBlobs {
     }
 
     /// The blob that a return address on the current thread's stack lies in. `None` when it is no such
-    /// address after all, or the VM is about to do away with the code.
+    /// address after all.
     #[inline]
     pub(super) fn find(&self, address: usize) -> Option<Blob> {
         for heap in &self.heaps {
@@ -168,8 +179,7 @@ impl CodeBlobs {
         }
         let block = bounds.start + (segment << heap.segment_shift);
         let blob = block + self.layout.block_header;
-        let last = self.layout.state.max(self.layout.compile_id) + size_of::<usize>();
-        if blob + last > bounds.end {
+        if blob + self.layout.end() > bounds.end {
             return None;
         }
         // SAFETY: the block is committed, as far as what is read here. If it is in use, a blob lies
@@ -187,9 +197,17 @@ impl CodeBlobs {
                 return Some(Blob::Stub { frame_bytes });
             }
             let state = ((blob + self.layout.state) as *const u8).read_volatile();
-            (state == IN_USE).then_some(Blob::Method {
+            let original_pc = match state {
+                IN_USE => None,
+                _ => {
+                    let offset = *((blob + self.layout.original_pc) as *const i32);
+                    Some(usize::try_from(offset).ok()?)
+                }
+            };
+            Some(Blob::Method {
                 compile_id: *((blob + self.layout.compile_id) as *const u32),
                 frame_bytes,
+                original_pc,
             })
         }
     }
@@ -224,10 +242,11 @@ mod tests {
         frame_size: 8,
         compile_id: 12,
         state: 16,
+        original_pc: 20,
     };
 
     /// A heap of 16 segments: a method in the first three, a stub in the next two, a method that must
-    /// not be entered any more in one, and nothing behind.
+    /// not be entered any more in the next, and nothing behind.
     struct MadeHeap {
         /// `low`, `high` and the start of the segment map, as the VM has them.
         words: Box<[usize; 3]>,
@@ -246,7 +265,7 @@ mod tests {
         };
         block(0, c"nmethod", 6, 77, 0);
         block(3, c"RuntimeStub", 10, 0, 0);
-        block(5, c"native nmethod", 6, 78, 1);
+        block(5, c"native nmethod", 6, 78, 1 | 24 << 32);
         let mut map = vec![FREE; 16].into_boxed_slice();
         map[..6].copy_from_slice(&[0, 1, 2, 0, 1, 0]);
         let low = memory.as_ptr() as usize;
@@ -278,9 +297,16 @@ mod tests {
             let expected = Blob::Method {
                 compile_id: 77,
                 frame_bytes: 6 * size_of::<usize>(),
+                original_pc: None,
             };
             assert_eq!(blobs.find(low + offset), Some(expected), "{offset}");
         }
+        let outdated = Blob::Method {
+            compile_id: 78,
+            frame_bytes: 6 * size_of::<usize>(),
+            original_pc: Some(24),
+        };
+        assert_eq!(blobs.find(low + 5 * SEGMENT + 30), Some(outdated));
         let stub = Blob::Stub {
             frame_bytes: 10 * size_of::<usize>(),
         };
@@ -288,16 +314,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_in_use_is_not_found() {
+    fn what_is_no_code_is_not_found() {
         let (heap, blobs) = made();
         let [low, high, _] = *heap.words;
-        for address in [
-            low - 1,
-            low + 5 * SEGMENT,
-            low + 6 * SEGMENT,
-            high - 1,
-            high,
-        ] {
+        for address in [low - 1, low + 6 * SEGMENT, high - 1, high] {
             assert_eq!(blobs.find(address), None, "{}", address.wrapping_sub(low));
         }
     }

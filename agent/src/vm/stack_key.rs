@@ -7,9 +7,9 @@
 //! bytecode. This is what the VM's own walk does (`frame_x86.inline.hpp`), without
 //! making names of it.
 //!
-//! Wherever a frame is not of the kinds known here (a virtual thread whose callers
-//! are still in the heap, code about to be thrown away) there is no number, and the
-//! caller takes the stack.
+//! Wherever a frame is not of the kinds known here (for instance of a virtual thread
+//! whose callers are still in the heap) there is no number, and the caller takes the
+//! stack.
 
 use std::ops::Range;
 
@@ -114,7 +114,7 @@ impl StackKeys {
     }
 
     /// A hash of what the `frames` innermost frames of the current thread are, and possibly of
-    /// more: stacks with the same number have the same frames. Begins with the hash `start`.
+    /// more: stacks with the same number have the same so many frames. Begins with the hash `start`.
     #[inline]
     pub fn key(&self, jni: &Jni, frames: usize, start: u64) -> Option<u64> {
         let (thread, end) = self.threads.own_stack(jni)?;
@@ -128,7 +128,9 @@ impl StackKeys {
         if frame.pc == 0 {
             frame.pc = stack.read(frame.sp, -1)?;
         }
-        let mut hash = start;
+        // A stack that is shorter than both of two numbers of frames must not have one key for both: it
+        // may have more frames when those that are inlined count.
+        let mut hash = mix(start, frames as u64);
         let mut seen = 0;
         while seen < frames {
             let caller = if self.interpreter.contains(&frame.pc) {
@@ -153,7 +155,12 @@ impl StackKeys {
                     Blob::Method {
                         compile_id,
                         frame_bytes,
+                        original_pc,
                     } => {
+                        if let Some(offset) = original_pc {
+                            let at = frame.sp.checked_add(offset)?;
+                            hash = mix(hash, stack.read(at, 0)? as u64);
+                        }
                         seen += 1;
                         (frame_bytes, compile_id)
                     }
