@@ -33,11 +33,21 @@ fn main() -> ExitCode {
         Ok(status) => status,
         // The reader of a pipe has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_bare(&error) => {
+            eprintln!("hprof-rs: cannot write to standard output: {error}");
+            ExitCode::FAILURE
+        }
         Err(error) => {
             eprintln!("hprof-rs: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// True for an error of a disk that is full and not said to be that of a file.
+fn is_bare(error: &anyhow::Error) -> bool {
+    let is_full = |error: &io::Error| error.kind() == io::ErrorKind::StorageFull;
+    error.chain().count() == 1 && error.downcast_ref::<io::Error>().is_some_and(is_full)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

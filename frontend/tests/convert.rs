@@ -101,6 +101,35 @@ fn pictures_and_pages_need_nothing_else() {
 }
 
 #[test]
+fn a_dash_is_standard_output_and_no_file() {
+    let scene = Scene::new();
+    let to_file = data("cpu-samples.txt");
+    let named = run(
+        &mut scene.hprof_rs(&["convert", "--to", "json", "-o", "-", &to_file]),
+        "",
+    );
+    assert!(named.status.success(), "{}", stderr(&named));
+    let unnamed = run(
+        &mut scene.hprof_rs(&["convert", "--to", "json", &to_file]),
+        "",
+    );
+    assert_eq!(stdout(&named), stdout(&unnamed));
+    assert!(!scene.path("-").exists());
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut command = scene.hprof_rs(&["summary", &to_file]);
+    let full = command.stdout(full).output().unwrap();
+    assert_eq!(full.status.code(), Some(1));
+    assert!(
+        stderr(&full).contains("cannot write to standard output"),
+        "{}",
+        stderr(&full)
+    );
+}
+
+#[test]
 fn heap_dumps_become_pictures_and_tables() {
     let page = text("hprof-32.bin", "heap.html", &[]);
     assert!(page.contains("Heap by package and class") && page.contains("java.lang.String"));

@@ -288,6 +288,21 @@ fn collections_duplicates_finalizers_and_loaders_tell_what_is_there() {
 }
 
 #[test]
+fn tables_say_how_many_rows_they_leave_out() {
+    for (command, key) in [
+        ("collections", "collections"),
+        ("finalizers", "finalizers"),
+        ("classloaders", "loaders"),
+    ] {
+        let all = json_of(&[command, "--json", "--top", "0", &dump()]);
+        let rows = all[key].as_array().unwrap().len();
+        let text = text(&[command, "--top", "1", &dump()]);
+        let note = format!("... {} more (--top 0 for all)", rows - 1);
+        assert_eq!(text.contains(&note), rows > 1, "{command}: {text}");
+    }
+}
+
+#[test]
 fn growth_tells_nothing_of_equal_dumps() {
     let same = json_of(&["growth", "--json", &dump(), &dump()]);
     assert_eq!(same["classes"], json!([]));

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -278,11 +279,15 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written.map_err(|error| error.downcast().unwrap_or_else(io::Error::other))
 }
 
-/// As [`write_whole`], for what is written piece by piece.
+/// As [`write_whole`], for what is written piece by piece; `-` is standard output.
 pub(super) fn write_whole_with<T>(
     path: &Path,
     write: impl FnOnce(&mut File) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
+    if path == Path::new("-") {
+        let stdout = io::stdout().as_fd().try_clone_to_owned()?;
+        return write(&mut File::from(stdout));
+    }
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return write(&mut File::options().write(true).open(path)?);
     }

@@ -8,7 +8,7 @@ use hprof_analysis::retained::{RetainedBy, RetainedRow, freed_without, retained_
 use serde_json::json;
 
 use crate::render::screen::{
-    Align, Style, bytes, columns, count, percent, plural, print, print_json, printable,
+    Align, Style, bytes, columns, count, more, percent, plural, print, print_json, printable,
 };
 use crate::snapshot::{self, HeapArguments, Target};
 
@@ -88,12 +88,7 @@ impl Retained {
                 }));
             }
             let mut text = table(&rows, by, live, style);
-            if left_out > 0 {
-                text.push_str(&format!(
-                    "... {} more (--top 0 for all)\n",
-                    count(left_out as u64)
-                ));
-            }
+            text.push_str(&more(left_out));
             text.push_str(&style.dim(&snapshot::model(&snapshot)));
             text.push('\n');
             return print(&text);

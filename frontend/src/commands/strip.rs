@@ -30,7 +30,7 @@ pub struct Strip {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The copy; a name that ends in `.gz` has it compressed.
+    /// The copy; a name that ends in `.gz` has it compressed, `-` is standard output.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
@@ -93,9 +93,12 @@ fn read(path: &Path) -> anyhow::Result<impl Read + use<>> {
 }
 
 fn tell(name: &str, output: &Path, stripped: &Stripped) {
+    let output = match output == Path::new("-") {
+        true => "standard output".into(),
+        false => output.display().to_string(),
+    };
     eprintln!(
-        "{}: {}, of which {} were emptied; {} outside of the heap blotted out",
-        output.display(),
+        "{output}: {}, of which {} were emptied; {} outside of the heap blotted out",
         bytes(stripped.bytes),
         bytes(stripped.emptied),
         plural(stripped.texts, "text", "texts"),

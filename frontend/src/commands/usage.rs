@@ -13,7 +13,7 @@ use hprof_analysis::usage::{collections, finalizers, loaders};
 use serde_json::json;
 
 use crate::render::screen::{
-    Align, Style, bytes, columns, count, plural, print, print_json, printable, signed,
+    Align, Style, bytes, columns, count, more, plural, print, print_json, printable, signed,
 };
 use crate::snapshot::{self, HeapArguments, Look};
 
@@ -36,6 +36,13 @@ impl Listing {
     fn most(&self) -> usize {
         if self.top == 0 { usize::MAX } else { self.top }
     }
+
+    /// Leaves out the rows behind those that are wanted; gives how many those were.
+    fn cut<T>(&self, rows: &mut Vec<T>) -> usize {
+        let all = rows.len();
+        rows.truncate(self.most());
+        all - rows.len()
+    }
 }
 
 /// Show how collections are used, by class: how many are empty, how full their arrays are, how many
@@ -51,9 +58,13 @@ impl Collections {
         let Listing { heap, json, .. } = &self.listing;
         let snapshot = snapshot::open(&heap.file, &heap.look)?;
         let mut rows = collections(&snapshot);
-        rows.truncate(self.listing.most());
+        let left_out = self.listing.cut(&mut rows);
         if *json {
-            return print_json(&json!({"file": snapshot.name, "collections": rows}));
+            return print_json(&json!({
+                "file": snapshot.name,
+                "collections": rows,
+                "rows_left_out": left_out,
+            }));
         }
         let head = [
             ("wasted", Align::Right),
@@ -81,7 +92,7 @@ impl Collections {
                 ]
             })
             .collect();
-        print(&columns(Style::of_stdout(), head, &rows))
+        print(&(columns(Style::of_stdout(), head, &rows) + &more(left_out)))
     }
 }
 
@@ -146,9 +157,16 @@ impl Finalizers {
         let Listing { heap, json, .. } = &self.listing;
         let snapshot = snapshot::open(&heap.file, &heap.look)?;
         let mut rows = finalizers(&snapshot);
-        rows.truncate(self.listing.most());
+        let left_out = self.listing.cut(&mut rows);
         if *json {
-            return print_json(&json!({"file": snapshot.name, "finalizers": rows}));
+            return print_json(&json!({
+                "file": snapshot.name,
+                "finalizers": rows,
+                "rows_left_out": left_out,
+            }));
+        }
+        if rows.is_empty() {
+            return print("no object has a finalize method that is still to run\n");
         }
         let head = [
             ("waiting", Align::Right),
@@ -167,7 +185,7 @@ impl Finalizers {
                 ]
             })
             .collect();
-        print(&columns(Style::of_stdout(), head, &rows))
+        print(&(columns(Style::of_stdout(), head, &rows) + &more(left_out)))
     }
 }
 
@@ -183,13 +201,15 @@ impl ClassLoaders {
         let Listing { heap, json, .. } = &self.listing;
         let snapshot = snapshot::open(&heap.file, &heap.look)?;
         let (mut rows, mut twice) = loaders(&snapshot);
-        rows.truncate(self.listing.most());
-        twice.truncate(self.listing.most());
+        let left_out = self.listing.cut(&mut rows);
+        let twice_left_out = self.listing.cut(&mut twice);
         if *json {
             return print_json(&json!({
                 "file": snapshot.name,
                 "loaders": rows,
+                "loaders_left_out": left_out,
                 "duplicate_classes": twice,
+                "duplicate_classes_left_out": twice_left_out,
             }));
         }
         let head = [
@@ -209,7 +229,7 @@ impl ClassLoaders {
                 ]
             })
             .collect();
-        let mut text = columns(Style::of_stdout(), head, &rows);
+        let mut text = columns(Style::of_stdout(), head, &rows) + &more(left_out);
         if !twice.is_empty() {
             let head = [("loaded", Align::Right), ("class", Align::Left)];
             let rows: Vec<_> = (twice.iter())
@@ -217,6 +237,7 @@ impl ClassLoaders {
                 .collect();
             text.push('\n');
             text.push_str(&columns(Style::of_stdout(), head, &rows));
+            text.push_str(&more(twice_left_out));
         }
         print(&text)
     }
@@ -349,7 +370,9 @@ impl Growth {
             .filter(is_too_much)
             .map(|row| row.name.clone())
             .collect();
+        let all = rows.len();
         rows.truncate(if self.top == 0 { usize::MAX } else { self.top });
+        let left_out = all - rows.len();
         let mut held: Vec<Held> = held.into_values().filter(Held::grows).collect();
         held.sort_by(|a, b| b.by().cmp(&a.by()).then_with(|| a.path.cmp(&b.path)));
         held.truncate(if self.top == 0 {
@@ -363,6 +386,7 @@ impl Growth {
                 "files": self.files,
                 "live_bytes": live,
                 "classes": rows,
+                "rows_left_out": left_out,
                 "paths": held,
                 "failed": failed,
             }))?;
@@ -389,7 +413,7 @@ impl Growth {
                 ]
             })
             .collect();
-        let mut text = columns(Style::of_stdout(), head, &lines);
+        let mut text = columns(Style::of_stdout(), head, &lines) + &more(left_out);
         let live: Vec<String> = live.iter().map(|&live| bytes(live)).collect();
         text.push_str(&format!("Live: {}\n", live.join(" \u{2192} ")));
         if !held.is_empty() {

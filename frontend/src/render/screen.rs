@@ -107,6 +107,15 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
+/// A line on rows that are not shown; nothing if all are.
+pub fn more(left_out: usize) -> String {
+    if left_out == 0 {
+        return String::new();
+    }
+    let line = format!("... {} more (--top 0 for all)", count(left_out as u64));
+    format!("{}\n", Style::of_stdout().dim(&line))
+}
+
 /// Text without control characters, which a terminal might obey.
 pub fn printable(text: &str) -> String {
     let replace = |c: char| if c.is_control() { '\u{b7}' } else { c };
