@@ -105,7 +105,7 @@ static INSTANCE: OnceLock<HeapSites> = OnceLock::new();
 
 /// Bytes that stacks may take.
 const STACK_MEMORY: usize = 64 << 20;
-/// How many objects are followed at full exactness. Each takes about 14 bytes, 8 of
+/// How many objects are followed at full exactness. Each takes about 11 bytes, 8 of
 /// them in the VM.
 const MOST_FOLLOWED: usize = 32 << 20;
 
