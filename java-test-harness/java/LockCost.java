@@ -11,6 +11,8 @@ public class LockCost {
     static final Object MONITOR = new Object();
     static final ReentrantLock LOCK = new ReentrantLock(), FAIR = new ReentrantLock(true);
 
+    static final int PIECE = 1000;
+
     static int step(int value, int count) {
         for (int i = 0; i < count; i++) value = value * 1_103_515_245 + 12_345;
         return value;
@@ -43,9 +45,7 @@ public class LockCost {
         return value;
     }
 
-    static int none(int times, int inside, int outside) {
-        Object monitor = new Object();
-        ReentrantLock lock = new ReentrantLock();
+    static int none(Object monitor, ReentrantLock lock, int times, int inside, int outside) {
         int value = 1;
         for (int i = 0; i < times; i++) {
             synchronized (monitor) {
@@ -65,18 +65,24 @@ public class LockCost {
         for (int i = 0; i < threads.length; i++) {
             int number = i, each = times / threads.length;
             threads[i] = new Thread(() -> {
-                switch (args[0]) {
-                    case "monitor":
-                        results[number] = monitor(each, inside, outside);
-                        break;
-                    case "lock":
-                        results[number] = lock(LOCK, each, inside, outside);
-                        break;
-                    case "fair":
-                        results[number] = lock(FAIR, each, inside, outside);
-                        break;
-                    default:
-                        results[number] = none(each, inside, outside);
+                Object monitor = new Object();
+                ReentrantLock lock = new ReentrantLock();
+                // In pieces: how a loop is compiled while it runs differs from run to run.
+                for (int done = 0; done < each; done += PIECE) {
+                    int piece = Math.min(PIECE, each - done);
+                    switch (args[0]) {
+                        case "monitor":
+                            results[number] += monitor(piece, inside, outside);
+                            break;
+                        case "lock":
+                            results[number] += lock(LOCK, piece, inside, outside);
+                            break;
+                        case "fair":
+                            results[number] += lock(FAIR, piece, inside, outside);
+                            break;
+                        default:
+                            results[number] += none(monitor, lock, piece, inside, outside);
+                    }
                 }
             });
             threads[i].start();
