@@ -28,7 +28,7 @@ pub struct ClassCount {
     pub arrays: u64,
     /// Their elements.
     pub elements: u64,
-    /// Arrays by the number of elements modulo [`REMAINDERS`], which settles how they are rounded
+    /// Arrays by the number of elements modulo `REMAINDERS`, which settles how they are rounded
     /// up; empty without arrays.
     pub by_remainder: Vec<u64>,
 }
@@ -78,7 +78,7 @@ pub struct ArrayCount {
     pub elements: u64,
     /// The bytes of their elements.
     pub data_bytes: u64,
-    /// Arrays by the bytes of their elements modulo [`MOST_ALIGNMENT`], which settles how they are
+    /// Arrays by the bytes of their elements modulo `MOST_ALIGNMENT`, which settles how they are
     /// rounded up.
     pub by_remainder: [u64; MOST_ALIGNMENT as usize],
 }

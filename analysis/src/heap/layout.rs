@@ -18,7 +18,7 @@ pub struct Layout {
     pub object_header: u64,
     /// The header of an array, its length included, up to the first byte.
     pub array_header: u64,
-    /// Objects fill multiples of this: 8, or a greater power of two up to [`MOST_ALIGNMENT`] with
+    /// Objects fill multiples of this: 8, or a greater power of two up to `MOST_ALIGNMENT` with
     /// `-XX:ObjectAlignmentInBytes`, which heaps above 32 GB use to keep references compressed.
     pub alignment: u64,
 }
