@@ -91,7 +91,7 @@ impl CodeBlobs {
     /// tell, or has code of other makers too.
     pub(super) fn learn(structs: VmStructs) -> Option<Self> {
         // Code of `jaotc` (JDK 11, JEP 295) lies elsewhere and is found in another way.
-        if structs.has_flag(c"AOTLibrary") && structs.default_flag(c"AOTLibrary").is_none() {
+        if structs.is_flag_set(c"AOTLibrary") {
             return None;
         }
         let layout = Layout {

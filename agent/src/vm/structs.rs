@@ -81,34 +81,45 @@ impl VmStructs {
 
     /// The size of a VM type in bytes.
     pub fn type_size(self, name: &CStr) -> Option<usize> {
-        let stride = self.word(c"gHotSpotVMTypeEntryArrayStride")?;
-        let name_at = self.word(c"gHotSpotVMTypeEntryTypeNameOffset")?;
         let size_at = self.word(c"gHotSpotVMTypeEntrySizeOffset")?;
-        let mut entry = self.word(c"gHotSpotVMTypes")?;
-        loop {
-            // SAFETY: the table is an array with this stride, ended by an entry
-            // whose name is null.
-            let type_name = unsafe { read_name(entry + name_at) }?;
-            if type_name == name {
-                // SAFETY: the size member lies where the VM says.
-                return Some(unsafe { *((entry + size_at) as *const u64) } as usize);
-            }
-            entry += stride;
-        }
+        let entry = self.named_entry(
+            c"gHotSpotVMTypes",
+            c"gHotSpotVMTypeEntryArrayStride",
+            c"gHotSpotVMTypeEntryTypeNameOffset",
+            name,
+        )?;
+        // SAFETY: the size member lies where the VM says.
+        Some(unsafe { *((entry + size_at) as *const u64) } as usize)
     }
 
     /// The value of a constant of the VM.
     pub fn int_constant(self, name: &CStr) -> Option<i32> {
-        let stride = self.word(c"gHotSpotVMIntConstantEntryArrayStride")?;
-        let name_at = self.word(c"gHotSpotVMIntConstantEntryNameOffset")?;
         let value_at = self.word(c"gHotSpotVMIntConstantEntryValueOffset")?;
-        let mut entry = self.word(c"gHotSpotVMIntConstants")?;
+        let entry = self.named_entry(
+            c"gHotSpotVMIntConstants",
+            c"gHotSpotVMIntConstantEntryArrayStride",
+            c"gHotSpotVMIntConstantEntryNameOffset",
+            name,
+        )?;
+        // SAFETY: the value lies where the VM says.
+        Some(unsafe { *((entry + value_at) as *const i32) })
+    }
+
+    /// The address of the entry `name` in one of the VM's tables, which the symbols `table`, `stride` and
+    /// `name_at` describe.
+    fn named_entry(
+        self,
+        table: &CStr,
+        stride: &CStr,
+        name_at: &CStr,
+        name: &CStr,
+    ) -> Option<usize> {
+        let (stride, name_at) = (self.word(stride)?, self.word(name_at)?);
+        let mut entry = self.word(table)?;
         loop {
-            // SAFETY: the table is an array with this stride, ended by an entry
-            // whose name is null.
+            // SAFETY: the tables are arrays with their strides, ended by an entry whose name is null.
             if unsafe { read_name(entry + name_at) }? == name {
-                // SAFETY: the value lies where the VM says.
-                return Some(unsafe { *((entry + value_at) as *const i32) });
+                return Some(entry);
             }
             entry += stride;
         }
@@ -121,9 +132,9 @@ impl VmStructs {
         (origin == 0).then_some(address)
     }
 
-    /// Whether the VM has a flag of this name.
-    pub fn has_flag(self, name: &CStr) -> bool {
-        self.flag(name).is_some()
+    /// Whether the VM has a flag `name`, and not with its default value.
+    pub fn is_flag_set(self, name: &CStr) -> bool {
+        self.flag(name).is_some_and(|(_, origin)| origin != 0)
     }
 
     /// The value of the VM flag `name` (a `bool`).
