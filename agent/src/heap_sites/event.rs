@@ -124,18 +124,18 @@ impl HeapSites {
         let entry = match key.and_then(find) {
             Some(entry) if !entry.seen().is_multiple_of(CHECKED) => Some(entry),
             known => {
-                if known.is_none() {
-                    self.lost.unknown.fetch_add(1, Ordering::Relaxed);
-                }
                 let mut buffer = thread.buffer.take();
                 buffer.resize(depth, StackFrame::NONE);
                 let frames = self.stack(&mut buffer);
-                let known = match (key, known) {
-                    (Some(_), Some(entry)) => self.check(jni, allocation, serial, frames, entry),
-                    (None, _) => find(key_of(serial, frames)),
-                    _ => None,
-                };
+                let has_key = key.is_some();
                 let key = key.unwrap_or_else(|| key_of(serial, frames));
+                let known = match known {
+                    Some(entry) => self.check(jni, allocation, serial, frames, entry),
+                    None => {
+                        thread.count_taken();
+                        if has_key { None } else { find(key) }
+                    }
+                };
                 let entry = known
                     .or_else(|| self.miss(jni, thread, allocation, count, key, serial, frames));
                 thread.buffer.set(buffer);

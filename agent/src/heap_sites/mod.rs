@@ -94,8 +94,6 @@ struct Lost {
     stacks: AtomicU64,
     classes: AtomicU64,
     references: AtomicU64,
-    /// Stacks whose keys were not known.
-    unknown: AtomicU64,
     /// Stacks that were not what their keys said.
     mistaken: AtomicU64,
     unprimed_threads: AtomicU64,
@@ -105,9 +103,10 @@ static INSTANCE: OnceLock<HeapSites> = OnceLock::new();
 
 /// Bytes that stacks may take.
 const STACK_MEMORY: usize = 64 << 20;
-/// How many objects are followed at full exactness. Each takes about 11 bytes, 8 of
-/// them in the VM.
+/// How many objects are followed at full exactness.
 const MOST_FOLLOWED: usize = 32 << 20;
+/// About what each of them takes, 8 of them in the VM.
+const FOLLOWED_BYTES: usize = 11;
 
 impl HeapSites {
     /// Sets the mode up in `jvmti`, an environment that nothing else uses.

@@ -15,7 +15,7 @@ use super::sites::{Count, SiteId};
 use super::stacks::{Stack, StackId};
 use super::sweep::Sweeper;
 use super::walk::Found;
-use super::{HeapSites, MOST_FOLLOWED};
+use super::{FOLLOWED_BYTES, HeapSites, MOST_FOLLOWED};
 use crate::options::Live;
 use crate::report;
 use crate::vm::{Jni, StackFrame};
@@ -323,7 +323,7 @@ impl SitesProfile {
         let lost = &sites.lost;
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let following = sites.following.load(Ordering::Relaxed);
-        let bytes = totals.cache_bytes + sites.stacks.bytes() + 14 * following;
+        let bytes = totals.cache_bytes + sites.stacks.bytes() + FOLLOWED_BYTES * following;
         vec![
             format!(
                 "hprof-rs: heapinterval={} allocation_events={} sites={} stacks={} stacks_taken={} \
@@ -333,7 +333,7 @@ impl SitesProfile {
                 totals.events,
                 sites.sites.len(),
                 sites.stacks.count(),
-                load(&lost.unknown),
+                totals.taken,
                 sites.stacks.cut(),
                 self.deleted,
             ),

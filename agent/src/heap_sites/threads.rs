@@ -45,6 +45,8 @@ pub(super) struct ThreadState {
     pub(super) buffer: Cell<Vec<StackFrame>>,
     random: Cell<u64>,
     events: AtomicU64,
+    /// Stacks that were not known by their keys.
+    taken: AtomicU64,
 }
 
 // SAFETY: `cache` is changed by its thread alone, and only while `Threads` lets
@@ -72,6 +74,7 @@ impl ThreadState {
             buffer: Cell::new(Vec::new()),
             random: Cell::new(0),
             events: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
         });
         // Any seed will do, if it is not 0 and another one in each thread.
         state.random.set(Arc::as_ptr(&state) as u64 | 1);
@@ -110,6 +113,13 @@ impl ThreadState {
         self.events.store(events + 1, Ordering::Relaxed);
     }
 
+    /// Counts a stack that was not known by its key.
+    #[inline]
+    pub(super) fn count_taken(&self) {
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.taken.store(taken + 1, Ordering::Relaxed);
+    }
+
     /// True once in 2^shift calls, at random (xorshift, Marsaglia 2003).
     #[inline]
     pub(super) fn one_in(&self, shift: u8) -> bool {
@@ -137,6 +147,7 @@ pub(super) struct Threads {
     /// Caches may only be counted in.
     frozen: AtomicBool,
     ended_events: AtomicU64,
+    ended_taken: AtomicU64,
 }
 
 /// How long a dump waits for a thread that is changing its cache. That takes less than a
@@ -185,6 +196,8 @@ impl Threads {
         }
         let events = state.events.load(Ordering::Relaxed);
         self.ended_events.fetch_add(events, Ordering::Relaxed);
+        let taken = state.taken.load(Ordering::Relaxed);
+        self.ended_taken.fetch_add(taken, Ordering::Relaxed);
         hand_over(Arc::clone(&state.segment.lock()));
     }
 
@@ -244,13 +257,14 @@ impl Threads {
         }
         let unread = states.len() - readable.len();
         self.frozen.store(false, Ordering::SeqCst);
-        let live: u64 = states
-            .values()
-            .map(|state| state.events.load(Ordering::Relaxed))
-            .sum();
+        let sum = |counter: fn(&ThreadState) -> &AtomicU64| -> u64 {
+            let counters = states.values().map(|state| counter(state));
+            counters.map(|it| it.load(Ordering::Relaxed)).sum()
+        };
         Totals {
             rows,
-            events: live + self.ended_events.load(Ordering::Relaxed),
+            events: sum(|state| &state.events) + self.ended_events.load(Ordering::Relaxed),
+            taken: sum(|state| &state.taken) + self.ended_taken.load(Ordering::Relaxed),
             unread,
             cache_bytes,
         }
@@ -272,6 +286,8 @@ pub(super) struct Totals {
     pub(super) rows: Vec<Count>,
     /// Events handled.
     pub(super) events: u64,
+    /// Stacks that were not known by their keys.
+    pub(super) taken: u64,
     /// Caches that could not be read.
     pub(super) unread: usize,
     /// Bytes that the caches take.
