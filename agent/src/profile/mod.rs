@@ -97,6 +97,8 @@ struct Profile {
     control: OnceLock<VmHandle>,
     /// The profile thread writes a heap dump.
     dumping_heap: AtomicBool,
+    /// A run that came late has written its heap dump when it began; its end writes no second one.
+    heap_was_dumped: AtomicBool,
 }
 
 /// How stacks are taken.
