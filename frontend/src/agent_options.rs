@@ -1,6 +1,6 @@
 //! The agent's options, checked before a JVM is started in vain.
 
-use std::io::{self, Write};
+use crate::render::out::{print, tell};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -32,10 +32,7 @@ pub fn check(text: &str, environment: Option<&str>) -> Checked {
         Ok(Start::Profile(settings)) => Checked::Good {
             names_by_process: settings.text.contains("%p"),
         },
-        Ok(Start::Help(text)) => Checked::Finished(Box::new(move || {
-            io::stdout().write_all(text.as_bytes())?;
-            Ok(ExitCode::SUCCESS)
-        })),
+        Ok(Start::Help(text)) => Checked::Finished(Box::new(move || print(&text))),
         Err(failure) => Checked::Finished(Box::new(move || Ok(report(&failure)))),
     }
 }
@@ -43,7 +40,7 @@ pub fn check(text: &str, environment: Option<&str>) -> Checked {
 /// Prints a refusal as the agent would.
 fn report(failure: &Failure) -> ExitCode {
     for line in &failure.lines {
-        eprintln!("{line}");
+        tell!("{line}");
     }
     match failure.exit {
         ExitKind::Status(status) => u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from),

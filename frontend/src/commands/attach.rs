@@ -10,6 +10,7 @@ use crate::agent_options::{self, Checked};
 use crate::attach::{self, MAX_ARGUMENT, Request, Target};
 use crate::jvm::Jvm;
 use crate::jvm::process::Pid;
+use crate::render::out::tell;
 use crate::render::screen::print;
 
 /// Load the agent into a JVM that runs.
@@ -87,12 +88,12 @@ impl Attach {
             true => "has new orders",
             false => "is at work",
         };
-        eprintln!(
+        tell!(
             "hprof-rs: the agent {done} in process {} ({name})",
             self.pid
         );
         if !loaded.was_there && warns(jvm) {
-            eprintln!(
+            tell!(
                 "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
                  started with -XX:+EnableDynamicAgentLoading are spared it"
             );

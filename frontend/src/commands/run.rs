@@ -15,6 +15,7 @@ use crate::agent_options::{self, Checked};
 use crate::cli::Cli;
 use crate::launch::{Launch, Method, TOOL_OPTIONS};
 use crate::listen::{self, Address, Settings};
+use crate::render::out::tell;
 
 /// Start a Java program under the agent.
 ///
@@ -111,12 +112,12 @@ impl Run {
         );
         if launch.method == Method::ToolOptions {
             let program = program.to_string_lossy();
-            eprintln!(
+            tell!(
                 "hprof-rs: {program} is not java, so the agent is passed in {TOOL_OPTIONS}: \
                  every JVM it starts is profiled and says \"Picked up {TOOL_OPTIONS}\""
             );
             if !keeps_processes_apart && !self.listen {
-                eprintln!(
+                tell!(
                     "hprof-rs: if it starts several JVMs, give each its own file: \
                      add file=java.hprof.%p.txt to the options"
                 );
@@ -144,10 +145,10 @@ impl Run {
             } else {
                 "give its full path, or add its folder to PATH"
             };
-            eprintln!("hprof-rs: there is no program {shown}: {advice}");
+            tell!("hprof-rs: there is no program {shown}: {advice}");
             return Ok(ExitCode::from(127));
         }
-        eprintln!("hprof-rs: cannot run {shown}: {error}");
+        tell!("hprof-rs: cannot run {shown}: {error}");
         Ok(ExitCode::from(126))
     }
 }

@@ -1,6 +1,5 @@
 //! What the listener says: lines for people, or JSON, an object a line.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -14,6 +13,7 @@ use super::hub::{Agent, Answer, End};
 use super::reply::Table;
 use super::script::Order;
 use crate::render::screen::{bytes, count, plural, printable};
+use crate::render::{foreign, out};
 
 /// Something that has happened.
 #[derive(Debug)]
@@ -130,12 +130,15 @@ impl Report {
         if !text.ends_with('\n') {
             text.push('\n');
         }
+        text = match self.json {
+            true => foreign::json(&text),
+            false => foreign::page(&text),
+        };
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *output {
             Output::Nothing => {}
             Output::Stdout => {
-                let mut out = io::stdout().lock();
-                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                out::to_terminal(&text);
             }
             Output::Prompt(printer) => {
                 let _ = printer.print(text);
