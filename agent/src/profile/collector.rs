@@ -157,14 +157,14 @@ impl Collector {
                 None => self.receiver.recv_timeout(wait),
             };
             match message {
-                Ok(Message::Commands { commands, done }) => {
+                Ok(Message::Commands { orders, done }) => {
                     let vm = Vm {
                         profile,
                         jvmti,
                         jni,
                     };
-                    for command in commands {
-                        self.command(vm, command);
+                    for order in orders {
+                        self.command(vm, order);
                     }
                     let _ = done.send(());
                 }

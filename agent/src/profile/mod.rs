@@ -19,6 +19,7 @@ mod load;
 mod messages;
 mod monitors;
 mod numbers;
+mod orders;
 mod output;
 mod peer;
 mod registry;
