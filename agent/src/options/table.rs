@@ -348,7 +348,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<value>",
         default: "0.0001",
         summary: "leave out rows below this",
-        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %); pictures keep all by default",
+        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %). New: \
+                  unless it is given, rows stay until 99 % of the total is shown, and pictures \
+                  keep all. A comment line after each table says what was left out.",
         section: Section::Standard,
         kind: Kind::Fraction(|raw| &mut raw.cutoff),
     },

@@ -7,12 +7,13 @@ use hprof_format::model::{
     MethodName, Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread, ThreadState,
     ThreadStatus,
 };
-use hprof_format::rank::RankedMonitorTable;
+use hprof_format::rank::{Cutoff, RankedMonitorTable};
 use hprof_native_headers as raw;
 use jni_sys::jobject;
 
 use super::Profile;
 use super::collector::Collector;
+use super::left_out;
 use super::messages::Message;
 use super::sites::stack_location;
 use super::tables::Tables;
@@ -288,11 +289,11 @@ impl Collector {
 
     /// The traces stand before MONITOR DUMP.
     fn write_waits(&mut self, tables: &WaitRanks<'_>, remark: String) {
-        let mut remarks = vec![remark];
+        let contention = &tables.contention;
+        let mut remarks = vec![left_out::of_waits("monitor_time", contention), remark];
         for (title, table) in &tables.others {
             remarks.extend(wait_lines(title, table));
         }
-        let contention = &tables.contention;
         let ctime = LocalTime::now().ctime();
         self.output.write(|writer| {
             if !contention.rows().is_empty() {
@@ -318,7 +319,7 @@ impl WaitRanks<'_> {
     }
 }
 
-fn ranked<'a>(rows: &'a [MonitorRow<'a>], cutoff: f64) -> RankedMonitorTable<'a> {
+fn ranked<'a>(rows: &'a [MonitorRow<'a>], cutoff: Cutoff) -> RankedMonitorTable<'a> {
     let total_nanos = rows.iter().map(|row| row.nanos).sum();
     RankedMonitorTable::new(&MonitorTable { total_nanos, rows }, cutoff)
 }
@@ -345,6 +346,7 @@ fn wait_lines(title: &str, table: &RankedMonitorTable<'_>) -> Vec<String> {
             ranked.row.class_name,
         ));
     }
+    lines.push(left_out::of_waits(title, table));
     lines
 }
 
