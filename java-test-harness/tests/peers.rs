@@ -126,7 +126,7 @@ fn read_slowly(peer: &Peer, rate: usize, over: &Arc<AtomicBool>) -> std::thread:
 #[test]
 fn a_front_end_that_reads_slowly_does_not_hold_the_end_of_the_program() {
     // A heap of about 800 kB and one of 40 MB, for a reader that takes 23 kB a second.
-    for rounds in ["1", "60"] {
+    for rounds in ["1", "700"] {
         let front_end = FrontEnd::with_small_buffers();
         let options = format!("heap=dump,format=b,{}", front_end.option());
         let run = Run::new(Jdk::feature_release(17)).agent(&options);

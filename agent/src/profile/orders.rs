@@ -42,16 +42,14 @@ impl Orders {
             Incoming::Bad { serial, error } => (serial, Err(error)),
         };
         self.commands += 1;
+        let reports = only_reports(&command);
         let equal = self
             .waiting
             .iter_mut()
             .rev()
-            .take(LOOK_BACK)
-            .enumerate()
-            .take_while(|(distance, order)| {
-                *distance == 0 || (only_reports(&order.command) && only_reports(&command))
-            })
-            .find_map(|(_, order)| (order.command == command).then_some(order));
+            .take(if reports { LOOK_BACK } else { 1 })
+            .take_while(|order| !reports || only_reports(&order.command))
+            .find(|order| order.command == command);
         match equal {
             Some(order) => order.serials.push(serial),
             None => self.waiting.push(Order {

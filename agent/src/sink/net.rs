@@ -17,6 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use hprof_wire::local::{Node, Users};
+
+use super::poll;
+
 /// Where a front-end listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
@@ -99,7 +103,11 @@ impl Endpoint {
 
     fn try_connect(&self) -> io::Result<Stream> {
         let (host, port) = match self {
-            Self::Unix(path) => return UnixStream::connect(path).map(Stream::Unix),
+            Self::Unix(path) => {
+                let node = Node::open_through_links(path)?;
+                let stream = node.connect(Users::own(), Instant::now() + CONNECT)?;
+                return Ok(Stream::Unix(stream));
+            }
             Self::Tcp(host, port) => (host.as_str(), *port),
         };
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
@@ -358,21 +366,6 @@ fn stalled() -> io::Error {
     )
 }
 
-/// Waits until one of the events happens, or an error.
-fn poll(socket: BorrowedFd<'_>, events: libc::c_short, limit: Duration) -> io::Result<i32> {
-    let mut entry = libc::pollfd {
-        fd: socket.as_raw_fd(),
-        events,
-        revents: 0,
-    };
-    let limit = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one entry, a local.
-    match unsafe { libc::poll(&raw mut entry, 1, limit) } {
-        -1 => Err(io::Error::last_os_error()),
-        ready => Ok(ready),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
@@ -420,6 +413,28 @@ mod tests {
         listener.accept().unwrap().0.read_exact(&mut byte).unwrap();
         assert_eq!(&byte, b"x");
         sink.confirm().unwrap();
+    }
+
+    #[test]
+    fn what_is_no_socket_or_takes_no_connection_costs_no_more_than_the_deadline() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        std::fs::write(&path, "").unwrap();
+        let file = Endpoint::Unix(path).connect(Duration::ZERO, &Hurry::default());
+        assert!(file.err().unwrap().to_string().contains("it is no socket"));
+        let path = dir.path().join("full");
+        let listener = UnixListener::bind(&path).unwrap();
+        // SAFETY: a valid descriptor; only the queue becomes shorter.
+        unsafe { libc::listen(listener.as_raw_fd(), 0) };
+        let node = Node::open(&path).unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = node.connect(Users::own(), Instant::now()) {
+            waiting.push(stream);
+        }
+        let started = Instant::now();
+        let full = Endpoint::Unix(path).connect(Duration::ZERO, &Hurry::default());
+        assert_eq!(full.err().unwrap().kind(), io::ErrorKind::TimedOut);
+        assert!(started.elapsed() < CONNECT * 3);
     }
 
     #[test]
