@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_rs::options::table::{OptionSpec, Section, TABLE};
+use hprof_options::table::{OptionSpec, Section, TABLE};
 
 use crate::render::out::print;
 use crate::render::table;
@@ -43,5 +43,5 @@ fn meaning(spec: &OptionSpec) -> String {
         Section::Standard | Section::Obsolete | Section::Removed => "",
     };
     // The texts are Markdown for the README; a terminal shows them plain.
-    format!("{remark}{}", spec.details().replace('`', ""))
+    format!("{remark}{}", spec.details.replace('`', ""))
 }

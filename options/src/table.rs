@@ -6,7 +6,6 @@
 
 use std::fmt::Write as _;
 
-use super::availability::{Availability, availability};
 use super::raw::{Raw, Timing};
 use super::resolve::{Clock, Engine, Format, Live, Locks};
 
@@ -118,24 +117,6 @@ impl OptionSpec {
     pub fn is_debug(&self) -> bool {
         self.section == Section::Debug
     }
-
-    /// The description in the help text, with a remark about what is not built.
-    pub fn summary(&self) -> String {
-        self.remark(self.summary, availability(self))
-    }
-
-    /// The description in the README, with a remark about what is not built.
-    pub fn details(&self) -> String {
-        self.remark(self.details, availability(self))
-    }
-
-    fn remark(&self, text: &str, availability: Availability) -> String {
-        match availability {
-            Availability::Full => text.to_owned(),
-            Availability::None => format!("{text} (not yet built)"),
-            Availability::Without(words) => format!("{text} (not yet: {})", words.join(", ")),
-        }
-    }
 }
 
 /// Looks an option up by its exact name.
@@ -167,7 +148,7 @@ pub fn markdown_table() -> String {
         let debugging = if spec.is_debug() { "Debugging: " } else { "" };
         // A bar ends a cell even inside a code span.
         let value = spec.value.replace('|', "\\|");
-        let details = spec.details().replace('|', "\\|");
+        let details = spec.details.replace('|', "\\|");
         let name = spec.name;
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -302,7 +283,9 @@ pub static TABLE: &[OptionSpec] = &[
                   process id, `%t` for the start time (`YYYYMMDD-HHMMSS`), `%%` for a percent \
                   sign. The default is `java.hprof.txt`, with `format=b` `java.hprof`. A name that \
                   ends in `.html` (flame graphs and tables), `.svg`, `.collapsed`, `.pb.gz` (pprof) \
-                  or `.speedscope.json` makes the file that, unless `format` is given.",
+                  or `.speedscope.json` makes the file that, unless `format` is given; ends that stand \
+                  for formats of other tools (`.json`, `.jfr`, `.csv`, `.gz` ...) are refused then. `-` \
+                  and `/dev/stdout` mean standard output. A symbolic link is replaced, not followed.",
         section: Section::Standard,
         kind: Kind::File,
     },
@@ -349,8 +332,8 @@ pub static TABLE: &[OptionSpec] = &[
         default: "0.0001",
         summary: "leave out rows below this",
         details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %). New: \
-                  unless it is given, rows stay until 99 % of the total is shown, and pictures \
-                  keep all. A comment line after each table says what was left out.",
+                  unless it is given, smaller rows stay until 99 % of the total or 10,000 rows are \
+                  shown, and pictures keep all. A comment line after each table says what was left out.",
         section: Section::Standard,
         kind: Kind::Fraction(|raw| &mut raw.cutoff),
     },
@@ -396,7 +379,8 @@ pub static TABLE: &[OptionSpec] = &[
         default: "y",
         summary: "overwrite an existing file",
         details: "overwrite an existing output file; with `n` the process id is worked into the \
-                  new file's name instead",
+                  new file's name instead. New: `force=y`, written out, also writes to a FIFO or \
+                  character device of the name in `file`",
         section: Section::Standard,
         kind: Kind::Switch(|raw| &mut raw.force),
     },
@@ -696,7 +680,7 @@ mod tests {
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b == b'_')
             );
-            let width = spec.summary().chars().count();
+            let width = spec.summary.chars().count();
             assert!(width <= 30, "{}: {width} columns", spec.name);
             assert!(
                 !TABLE[..index].iter().any(|other| other.name == spec.name),
@@ -722,7 +706,7 @@ mod tests {
                 panic!("{text}")
             };
             let (has_format, has_depth) = (spec.name == "format", spec.name == "depth");
-            let has_cutoff = spec.name == "cutoff";
+            let (has_cutoff, has_force) = (spec.name == "cutoff", spec.name == "force");
             assert_eq!(
                 *raw,
                 Raw {
@@ -730,6 +714,7 @@ mod tests {
                     has_format,
                     has_depth,
                     has_cutoff,
+                    has_force,
                     ..Raw::default()
                 }
             );
@@ -738,7 +723,7 @@ mod tests {
 
     #[test]
     fn the_depth_limit_in_the_details_is_the_one_in_force() {
-        let depth = find("depth").map(OptionSpec::details).unwrap_or_default();
+        let depth = find("depth").map(|spec| spec.details).unwrap_or_default();
         assert!(depth.ends_with(&format!("0 to {MAX_DEPTH}")), "{depth}");
     }
 
