@@ -8,7 +8,7 @@ use std::sync::Arc;
 use memmap2::Mmap;
 use thiserror::Error;
 
-use super::{IndexState, Snapshot, index};
+use super::{CollectionNotes, IndexState, Snapshot, index};
 use crate::contents::{Contents, ReadError, read_outline};
 use crate::dominators::Dominators;
 use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
@@ -164,6 +164,7 @@ impl Snapshot {
                 graph,
                 dominators,
                 index: IndexState::Used,
+                collections: CollectionNotes::default(),
             });
         }
         let mut snapshot = Self::build(name, file, contents, dump, options, store)?;
@@ -224,6 +225,7 @@ impl Snapshot {
             dominators,
             store,
             index: IndexState::None,
+            collections: CollectionNotes::default(),
         })
     }
 }
