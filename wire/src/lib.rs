@@ -10,8 +10,8 @@
 //! agent write comes in the stream, among the other records; [`marks`] says how a front-end finds
 //! out who is at the other end, and which command was done when.
 //!
-//! **The control socket**, for JVMs without `net=`: a Unix socket in the `/tmp` of the JVM
-//! ([`socket`]), which only the JVM's user and root may open. One request of one line, one reply in
+//! **The control socket**, for JVMs without `net=`: a Unix socket in a private folder in the `/tmp` of
+//! the JVM ([`socket`]), which only the JVM's user and root may open. One request of one line, one reply in
 //! lines of text, and the connection ends ([`control`]).
 //!
 //! # What the agent does with commands
