@@ -202,7 +202,7 @@ impl Browser {
         let log = self.post("/se/log", &json!({"type": "browser"}));
         let entries = log.as_array().expect("a log").iter();
         entries
-            .filter(|entry| entry["level"] == "SEVERE" || entry["level"] == "WARNING")
+            .filter(|entry| entry["level"] == "SEVERE")
             .map(|entry| entry["message"].to_string())
             .collect()
     }

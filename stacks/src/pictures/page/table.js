@@ -7,7 +7,7 @@ function threads() {
   for (let node = 0; node < tree.size; node = tree.end[node]) found.push(node);
   found.sort((a, b) => tree.total[view.side][b] - tree.total[view.side][a]);
   box.replaceChildren(make("option", {value: ""}, "all together"), make("option", {value: "apart"}, "each apart"),
-    found.map(node => make("option", {value: String(node)}, shown[tree.name[node]] + " \u2014 " + amount(tree.total[view.side][node], view.unit))));
+    ...found.map(node => make("option", {value: String(node)}, shown[tree.name[node]] + " \u2014 " + amount(tree.total[view.side][node], view.unit))));
   box.value = state.thread;
 }
 
