@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use hprof_options::{ExitKind, Failure, Process, Start, StartTime};
 
-pub use hprof_options::parse::ENVIRONMENT_VARIABLE;
+pub use hprof_options::parse::{ENVIRONMENT_VARIABLE, RUN_FROM};
 
 /// What the options amount to.
 pub enum Checked {

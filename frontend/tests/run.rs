@@ -26,8 +26,30 @@ fn the_program_keeps_its_input_output_arguments_and_status() {
     let output = run(&mut command, "hello");
     assert_eq!(output.status.code(), Some(42), "{}", stderr(&output));
     assert_eq!(stdout(&output), "got hello and 300|42|--agent|-a b\n");
-    assert!(!stderr(&output).contains("hprof-rs"), "{}", stderr(&output));
+    let said = stderr(&output);
+    let said: Vec<&str> = said.lines().filter(|it| it.contains("hprof-rs")).collect();
+    let next = "hprof-rs: look at it with: hprof-rs samples java.hprof.txt";
+    assert_eq!(said, ["hprof-rs: the profile is in java.hprof.txt", next]);
     assert_samples_of_burn(&scene.profile("java.hprof.txt"));
+}
+
+#[test]
+fn the_file_is_told_unless_messages_are_not_wanted() {
+    let scene = Scene::new();
+    let (java, burn) = (java(), burn());
+    for (options, said) in [
+        ("cpu=samples,verbose=n", false),
+        ("cpu=samples,file=cpu.svg", true),
+    ] {
+        let arguments = ["run", "--agent", options, "--", &java, &burn, "300", "0"];
+        let output = run(&mut scene.hprof_rs(&arguments), "hello");
+        let text = stderr(&output);
+        assert_eq!(
+            text.contains("the profile is in "),
+            said,
+            "{options}: {text}"
+        );
+    }
 }
 
 #[test]

@@ -283,7 +283,9 @@ pub static TABLE: &[OptionSpec] = &[
                   process id, `%t` for the start time (`YYYYMMDD-HHMMSS`), `%%` for a percent \
                   sign. The default is `java.hprof.txt`, with `format=b` `java.hprof`. A name that \
                   ends in `.html` (flame graphs and tables), `.svg`, `.collapsed`, `.pb.gz` (pprof) \
-                  or `.speedscope.json` makes the file that, unless `format` is given.",
+                  or `.speedscope.json` makes the file that, unless `format` is given; ends that stand \
+                  for formats of other tools (`.json`, `.jfr`, `.csv`, `.gz` ...) are refused then. `-` \
+                  and `/dev/stdout` mean standard output. A symbolic link is replaced, not followed.",
         section: Section::Standard,
         kind: Kind::File,
     },
@@ -377,7 +379,8 @@ pub static TABLE: &[OptionSpec] = &[
         default: "y",
         summary: "overwrite an existing file",
         details: "overwrite an existing output file; with `n` the process id is worked into the \
-                  new file's name instead",
+                  new file's name instead. New: `force=y`, written out, also writes to a FIFO or \
+                  character device of the name in `file`",
         section: Section::Standard,
         kind: Kind::Switch(|raw| &mut raw.force),
     },
@@ -703,7 +706,7 @@ mod tests {
                 panic!("{text}")
             };
             let (has_format, has_depth) = (spec.name == "format", spec.name == "depth");
-            let has_cutoff = spec.name == "cutoff";
+            let (has_cutoff, has_force) = (spec.name == "cutoff", spec.name == "force");
             assert_eq!(
                 *raw,
                 Raw {
@@ -711,6 +714,7 @@ mod tests {
                     has_format,
                     has_depth,
                     has_cutoff,
+                    has_force,
                     ..Raw::default()
                 }
             );

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use std::{env, io};
 
 use clap::error::ErrorKind;
@@ -14,7 +15,7 @@ use crate::agent_library;
 use crate::agent_options::{self, Checked};
 use crate::cli::Cli;
 use crate::launch::{Launch, Method, TOOL_OPTIONS};
-use crate::listen::{self, Address, Settings};
+use crate::listen::{self, Address, Limits, Settings};
 
 /// Start a Java program under the agent.
 ///
@@ -49,7 +50,8 @@ pub struct Run {
 const LONG_HELP: &str = "\
 Examples:
   hprof-rs run -- java -cp classes App one two
-      samples the CPU time of App and writes java.hprof.txt when it ends
+      samples the CPU time of App and writes java.hprof.txt when it ends; the
+      agent then says where the file is and which command shows it
 
   hprof-rs run --agent cpu=samples,depth=16,file=app-%p.txt -- java -jar app.jar
       keeps 16 frames per stack trace, and names the file after the process id
@@ -123,13 +125,25 @@ impl Run {
             }
         }
         let error = match socket {
-            None => launch.command().exec(),
+            // The agent tells in the end what this command no longer can.
+            None => {
+                let mut command = launch.command();
+                if let Ok(folder) = env::current_dir() {
+                    command.env(agent_options::RUN_FROM, folder);
+                }
+                command.exec()
+            }
             Some((_folder, path)) => {
                 let settings = Settings {
                     address: Address::Unix(path),
                     folder: self.save,
                     script: None,
                     json: false,
+                    // A private socket, and a debugger may hold the JVM before it says anything.
+                    limits: Limits {
+                        silence: Duration::MAX,
+                        ..Limits::default()
+                    },
                 };
                 match listen::run_program(&settings, &mut launch.command()) {
                     Ok(status) => return Ok(status),
