@@ -83,7 +83,7 @@ fn stacks_are_deeper_than_four_frames_unless_that_is_asked_for() {
             .map(|trace| trace.lines().filter(|line| line.starts_with('\t')).count());
         let most = frames.max().unwrap_or(0);
         assert_eq!(most > 4, deep, "{options}: {most} frames");
-        assert!(most <= 16, "{options}: {most} frames");
+        assert!(most <= 8, "{options}: {most} frames");
     }
 }
 

@@ -4,9 +4,12 @@ use super::{Modes, Process, Start, load};
 
 /// `cpu=samples`, `monitor=y`: a stack is taken now and then, and costs little more when it is deep.
 const SEEN_DEPTH: u32 = 64;
-/// `heap=sites`: every allocation has a stack, and the table grows with the different ones.
-const SITES_DEPTH: u32 = 16;
-/// `cpu=times`: every call has its place among the paths, which grow in number with the depth.
+/// `heap=sites`: every allocation has a stack, and the table grows with the different ones. javac
+/// took 8 % more CPU time than with four frames; with 16 it took 75 % more.
+const SITES_DEPTH: u32 = 8;
+/// `cpu=times`: every call has its place among the paths, which grow in number with the depth. javac
+/// took 25 % more CPU time and a quarter more memory than with four frames; with 16 more than twice
+/// the memory.
 const CALLS_DEPTH: u32 = 8;
 
 /// The options with a depth, if they name none.
@@ -54,9 +57,9 @@ mod tests {
             )
         };
         for (options, added) in [
-            ("", "depth=16"),
+            ("", "depth=8"),
             ("cpu=samples", ",depth=64"),
-            ("cpu=samples,heap=sites", ",depth=16"),
+            ("cpu=samples,heap=sites", ",depth=8"),
             ("monitor=y", ",depth=64"),
             ("heap=dump", ",depth=64"),
             ("cpu=times", ",depth=8"),

@@ -306,7 +306,7 @@ pub static TABLE: &[OptionSpec] = &[
         default: "4",
         summary: "frames per stack trace",
         details: "frames kept per stack trace, 0 to 2048. New: pictures have 64 by default. \
-                  `hprof-rs run` asks for 64, with `heap=sites` for 16 and with `cpu=times` for 8.",
+                  `hprof-rs run` asks for 64, with `heap=sites` or `cpu=times` for 8.",
         section: Section::Standard,
         kind: Kind::Decimal {
             min: 0,

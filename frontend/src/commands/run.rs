@@ -66,8 +66,8 @@ Examples:
       writes a profile of a program that is running, and lets it run on
 
 Depth of stacks:
-  Options without depth= get depth=64, with heap=sites depth=16 and with cpu=times
-  depth=8. The agent itself would keep four frames, as the JDK's agent did.
+  Options without depth= get depth=64, with heap=sites or cpu=times depth=8. The
+  agent itself would keep four frames, as the JDK's agent did.
 
 How the agent gets in:
   If COMMAND is java, -agentpath:LIBRARY=OPTIONS becomes its first argument. Any
