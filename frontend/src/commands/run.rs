@@ -54,8 +54,8 @@ Examples:
       samples the CPU time of App and writes java.hprof.txt when it ends; the
       agent then says where the file is and which command shows it
 
-  hprof-rs run --agent cpu=samples,depth=16,file=app-%p.txt -- java -jar app.jar
-      keeps 16 frames per stack trace, and names the file after the process id
+  hprof-rs run --agent cpu=samples,depth=200,file=app-%p.txt -- java -jar app.jar
+      keeps 200 frames per stack trace, and names the file after the process id
 
   hprof-rs run --agent cpu=samples,file=/tmp/build-%p.txt -- mvn package
       profiles every JVM that the build starts
@@ -65,6 +65,10 @@ Examples:
 
   kill -QUIT PID
       writes a profile of a program that is running, and lets it run on
+
+Depth of stacks:
+  Options without depth= get depth=64, with heap=sites or cpu=times depth=8. The
+  agent itself would keep four frames, as the JDK's agent did.
 
 How the agent gets in:
   If COMMAND is java, -agentpath:LIBRARY=OPTIONS becomes its first argument. Any
@@ -105,11 +109,12 @@ impl Run {
             no_command()
         };
         let library = agent_library::unpack()?;
+        let options = agent_options::with_depth(&self.agent, environment.as_deref());
         let launch = Launch::new(
             program,
             arguments,
             &library,
-            &self.agent,
+            &options,
             env::var_os(TOOL_OPTIONS).as_deref(),
         );
         if launch.method == Method::ToolOptions {

@@ -11,4 +11,4 @@ pub use csv::csv;
 pub use firefox::firefox;
 pub use hprof::hprof;
 pub use json::json;
-pub use views::{heap_view, old_callees, old_view, readable};
+pub use views::{heap_views, old_callees, old_view, readable};
