@@ -11,6 +11,7 @@ use crate::agent_options::{self, Checked};
 use crate::attach::{self, Limits, MAX_ARGUMENT, Target};
 use crate::jvm::Jvm;
 use crate::jvm::process::Pid;
+use crate::render::out::tell;
 use crate::render::screen::{print, printable};
 
 /// Load the agent into a JVM that runs.
@@ -96,13 +97,13 @@ impl Attach {
             true => "has new orders",
             false => "is at work",
         };
-        eprintln!(
+        tell!(
             "hprof-rs: the agent {done} in process {} ({name})",
             self.pid
         );
         self.tell_what_is_next(&target, limits.answer);
         if !loaded.was_there && warns(jvm) {
-            eprintln!(
+            tell!(
                 "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
                  started with -XX:+EnableDynamicAgentLoading are spared it"
             );
@@ -120,7 +121,7 @@ impl Attach {
         };
         let pid = self.pid;
         let Some(place) = status.get("output").map(printable) else {
-            eprintln!("  next: hprof-rs control {pid} start cpu=samples");
+            tell!("  next: hprof-rs control {pid} start cpu=samples");
             return;
         };
         let number = |name| status.get(name).and_then(|text| text.parse::<u64>().ok());
@@ -131,15 +132,15 @@ impl Attach {
             (true, true) => "is in",
             (true, false) => "will be in",
         };
-        eprintln!("  the profile {what} {place}");
+        tell!("  the profile {what} {place}");
         if is_file && target.jvm.in_container == Some(true) {
-            eprintln!("    from outside of the container: /proc/{pid}/root{place}");
+            tell!("    from outside of the container: /proc/{pid}/root{place}");
         }
         if is_file && is_written {
-            eprintln!("  hprof-rs summary {place}");
+            tell!("  hprof-rs summary {place}");
         }
-        eprintln!("  hprof-rs control {pid} dump     writes what was counted so far");
-        eprintln!("  hprof-rs control {pid} detach   writes the profile and ends the run");
+        tell!("  hprof-rs control {pid} dump     writes what was counted so far");
+        tell!("  hprof-rs control {pid} detach   writes the profile and ends the run");
     }
 }
 
