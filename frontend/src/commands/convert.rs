@@ -1,8 +1,7 @@
 //! `hprof-rs convert`: profiles for other tools.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,6 +17,8 @@ use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 use super::samples::MeasureArgument;
 use crate::export::{self, heap_views, old_view};
 use crate::open::{self, FileArgument, Opened};
+use crate::render::foreign;
+use crate::render::out::{self, Out};
 
 /// Turn a profile or heap dump into a picture, or into a file for another tool.
 ///
@@ -97,6 +98,24 @@ enum To {
     Binary,
 }
 
+impl To {
+    /// The file without characters that a terminal or browser would obey; pprof and HPROF are for
+    /// programs alone.
+    fn harmless(self, file: Vec<u8>) -> Vec<u8> {
+        let harmless = match self {
+            Self::Html | Self::Svg => foreign::markup,
+            Self::Json | Self::Speedscope | Self::Firefox => foreign::json,
+            Self::Collapsed | Self::Text => foreign::page,
+            // Its cells have been seen to.
+            Self::Csv | Self::Pprof | Self::Binary => return file,
+        };
+        match std::str::from_utf8(&file) {
+            Ok(text) => harmless(text).into_bytes(),
+            Err(_) => file,
+        }
+    }
+}
+
 impl Convert {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let to = self.format()?;
@@ -106,13 +125,14 @@ impl Convert {
         open::warn_of_damage(&opened);
         let mut bytes = Vec::new();
         self.convert(to, &opened, &mut bytes)?;
+        let bytes = to.harmless(bytes);
         match &self.output {
             None => {
-                if to == To::Pprof && io::stdout().is_terminal() {
+                if to == To::Pprof && out::is_terminal() {
                     bail!("a pprof file is no text; name a file with -o");
                 }
-                let mut out = io::stdout().lock();
-                out.write_all(&bytes)?;
+                let mut out = Out::new();
+                out.data().write_all(&bytes)?;
                 out.flush()?;
             }
             Some(path) => {
@@ -260,9 +280,8 @@ impl Convert {
     }
 
     fn title(&self, opened: &Opened) -> String {
-        self.title
-            .clone()
-            .unwrap_or_else(|| base_name(&opened.name))
+        let title = self.title.clone();
+        foreign::written(&title.unwrap_or_else(|| base_name(&opened.name)))
     }
 }
 
@@ -298,8 +317,7 @@ pub(super) fn write_whole_with<T>(
     write: impl FnOnce(&mut File) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     if path == Path::new("-") {
-        let stdout = io::stdout().as_fd().try_clone_to_owned()?;
-        return write(&mut File::from(stdout));
+        return write(&mut File::from(out::stdout_as_file()?));
     }
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return write(&mut File::options().write(true).open(path)?);

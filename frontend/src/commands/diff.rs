@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 use super::convert::{about, base_name, write_whole};
 use crate::export::heap_views;
 use crate::open::{self, Opened};
+use crate::render::foreign;
+use crate::render::out::tell;
 use crate::render::screen::{Align, Style, columns, count, plural, print, print_json, signed};
 
 /// Show what has changed from one heap dump or profile to another.
@@ -105,7 +107,7 @@ impl Diff {
         match self.compare() {
             Ok(comparison) => self.show(comparison),
             Err(error) => {
-                eprintln!("hprof-rs: {error:#}");
+                tell!("hprof-rs: {error:#}");
                 Ok(ExitCode::from(2))
             }
         }
@@ -213,7 +215,7 @@ impl Diff {
             flame_graph::differential(&lines, &new.unit, &drawing)
                 .with_context(|| format!("{}: nothing was counted", after.name))?
         };
-        write_whole(path, text.as_bytes())
+        write_whole(path, foreign::markup(&text).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))
     }
 

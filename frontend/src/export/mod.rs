@@ -4,6 +4,7 @@ mod csv;
 mod firefox;
 mod hprof;
 mod json;
+pub mod sheet;
 mod views;
 
 pub use csv::csv;
