@@ -1,6 +1,8 @@
 //! What another user of the machine, or the root of a container, can do to those who attach, and to
 //! JVMs with the agent. All of this takes root, to become somebody else and to make containers.
 
+#![allow(clippy::disallowed_macros)]
+
 mod support;
 
 use std::fs::{self, File, Permissions};

@@ -70,6 +70,24 @@ fn options_reach_the_agent() {
 }
 
 #[test]
+fn stacks_are_deeper_than_four_frames_unless_that_is_asked_for() {
+    let scene = Scene::new();
+    let (java, burn) = (java(), burn());
+    for (options, deep) in [("heap=sites", true), ("heap=sites,depth=4", false)] {
+        let arguments = ["run", "--agent", options, "--", &java, &burn, "1", "0"];
+        let output = run(&mut scene.hprof_rs(&arguments), "hello");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let profile = scene.profile("java.hprof.txt");
+        let frames = profile
+            .split("TRACE ")
+            .map(|trace| trace.lines().filter(|line| line.starts_with('\t')).count());
+        let most = frames.max().unwrap_or(0);
+        assert_eq!(most > 4, deep, "{options}: {most} frames");
+        assert!(most <= 8, "{options}: {most} frames");
+    }
+}
+
+#[test]
 fn a_signal_goes_to_the_jvm() {
     let scene = Scene::new();
     let mut command = scene.hprof_rs(&["run", "--", &java(), &burn(), "forever"]);

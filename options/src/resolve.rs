@@ -170,6 +170,8 @@ pub struct Settings {
     pub picture: Option<Picture>,
     /// Frames kept per trace: 0 to [`MAX_DEPTH`].
     pub depth: u32,
+    /// Whether `depth` was written, or is the default.
+    pub has_depth: bool,
     /// Time between two samples; at least a millisecond.
     pub interval: Duration,
     /// Mean distance in bytes between two recorded allocations of a thread; 0
@@ -328,6 +330,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         destination,
         picture,
         depth,
+        has_depth: raw.has_depth,
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         live: raw.live,

@@ -11,6 +11,7 @@ mod folder;
 mod places;
 mod refusal;
 
+use crate::render::out::tell;
 use std::env;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -39,7 +40,7 @@ pub fn unpack() -> anyhow::Result<PathBuf> {
     let places = places::in_order(&Environment::of_process());
     let (path, refusals) = unpack_into(&places, LIBRARY, HASH, User::current());
     for refusal in refusals.iter().filter(|refusal| refusal.is_suspicious()) {
-        eprintln!("hprof-rs: passed over: {refusal}");
+        tell!("hprof-rs: passed over: {refusal}");
     }
     path.ok_or_else(|| {
         let reasons: String = refusals

@@ -16,6 +16,7 @@ use crate::agent_options::{self, Checked};
 use crate::cli::Cli;
 use crate::launch::{Launch, Method, TOOL_OPTIONS};
 use crate::listen::{self, Address, Limits, Settings};
+use crate::render::out::tell;
 
 /// Start a Java program under the agent.
 ///
@@ -53,8 +54,8 @@ Examples:
       samples the CPU time of App and writes java.hprof.txt when it ends; the
       agent then says where the file is and which command shows it
 
-  hprof-rs run --agent cpu=samples,depth=16,file=app-%p.txt -- java -jar app.jar
-      keeps 16 frames per stack trace, and names the file after the process id
+  hprof-rs run --agent cpu=samples,depth=200,file=app-%p.txt -- java -jar app.jar
+      keeps 200 frames per stack trace, and names the file after the process id
 
   hprof-rs run --agent cpu=samples,file=/tmp/build-%p.txt -- mvn package
       profiles every JVM that the build starts
@@ -64,6 +65,10 @@ Examples:
 
   kill -QUIT PID
       writes a profile of a program that is running, and lets it run on
+
+Depth of stacks:
+  Options without depth= get depth=64, with heap=sites or cpu=times depth=8. The
+  agent itself would keep four frames, as the JDK's agent did.
 
 How the agent gets in:
   If COMMAND is java, -agentpath:LIBRARY=OPTIONS becomes its first argument. Any
@@ -104,21 +109,22 @@ impl Run {
             no_command()
         };
         let library = agent_library::unpack()?;
+        let options = agent_options::with_depth(&self.agent, environment.as_deref());
         let launch = Launch::new(
             program,
             arguments,
             &library,
-            &self.agent,
+            &options,
             env::var_os(TOOL_OPTIONS).as_deref(),
         );
         if launch.method == Method::ToolOptions {
             let program = program.to_string_lossy();
-            eprintln!(
+            tell!(
                 "hprof-rs: {program} is not java, so the agent is passed in {TOOL_OPTIONS}: \
                  every JVM it starts is profiled and says \"Picked up {TOOL_OPTIONS}\""
             );
             if !keeps_processes_apart && !self.listen {
-                eprintln!(
+                tell!(
                     "hprof-rs: if it starts several JVMs, give each its own file: \
                      add file=java.hprof.%p.txt to the options"
                 );
@@ -158,10 +164,10 @@ impl Run {
             } else {
                 "give its full path, or add its folder to PATH"
             };
-            eprintln!("hprof-rs: there is no program {shown}: {advice}");
+            tell!("hprof-rs: there is no program {shown}: {advice}");
             return Ok(ExitCode::from(127));
         }
-        eprintln!("hprof-rs: cannot run {shown}: {error}");
+        tell!("hprof-rs: cannot run {shown}: {error}");
         Ok(ExitCode::from(126))
     }
 }

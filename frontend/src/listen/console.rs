@@ -138,7 +138,7 @@ impl Console {
 
     /// Reads commands from standard input until it ends or somebody quits.
     pub fn interact(&mut self) -> Next {
-        let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let is_terminal = io::stdin().is_terminal() && crate::render::out::is_terminal();
         if is_terminal && !self.hub.report.is_json() {
             return self.prompt().unwrap_or(Next::GoOn);
         }

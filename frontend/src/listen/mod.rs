@@ -19,6 +19,7 @@ mod report;
 mod save;
 mod script;
 
+use crate::render::out::{self, tell};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -109,13 +110,13 @@ pub fn listen(settings: Settings) -> anyhow::Result<ExitCode> {
     let running = start(&settings, Report::new(settings.json))?;
     let hub = &running.hub;
     if !settings.address.is_local() {
-        eprintln!(
+        tell!(
             "hprof-rs: everybody who can reach this address can send profiles, and read none; \
              they are not encrypted"
         );
     }
     close_on_signals(hub)?;
-    let is_terminal = io::stdout().is_terminal() && !settings.json;
+    let is_terminal = out::is_terminal() && !settings.json;
     let board = is_terminal.then(|| Board::start(hub)).flatten();
     let steps = settings.script;
     let is_scripted = steps.is_some();
@@ -188,12 +189,14 @@ pub fn run_program(settings: &Settings, program: &mut Command) -> anyhow::Result
         files.collect::<Vec<PathBuf>>()
     });
     if files.is_empty() {
-        eprintln!("hprof-rs: no profile came; was it a JVM?");
+        tell!("hprof-rs: no profile came; was it a JVM?");
     }
     for file in files {
-        eprintln!("hprof-rs: the profile is in {}", file.display());
+        tell!("hprof-rs: the profile is in {}", file.display());
         if let Some(table) = reply::overview(&file) {
-            eprint!("{}", table.text());
+            for line in table.text().lines() {
+                tell!("{line}");
+            }
         }
     }
     use std::os::unix::process::ExitStatusExt;

@@ -1,6 +1,5 @@
 //! What the listener says: lines for people, or JSON, an object a line.
 
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -16,6 +15,7 @@ use super::quiet::Limit;
 use super::reply::Table;
 use super::script::Order;
 use crate::render::screen::{bytes, count, plural, printable};
+use crate::render::{foreign, out};
 
 /// Something that has happened.
 #[derive(Debug)]
@@ -171,21 +171,20 @@ impl Report {
         if !text.ends_with('\n') {
             text.push('\n');
         }
+        text = match self.json {
+            true => foreign::json(&text),
+            false => foreign::page(&text),
+        };
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *output {
             Output::Nothing => {}
-            Output::Stdout => write(&text),
+            Output::Stdout => out::to_terminal(&text),
             Output::Prompt(edited) => {
                 let width = terminal_size::terminal_size().map_or(80, |(width, _)| width.0);
-                edited.print(&text, width, write);
+                edited.print(&text, width, out::to_terminal);
             }
         }
     }
-}
-
-fn write(text: &str) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// As much of what a stranger says as a line should hold.
