@@ -7,10 +7,11 @@ mod open;
 mod properties;
 mod reference_list;
 mod referrers;
+mod strings;
 mod threads;
 mod values;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 
@@ -40,6 +41,7 @@ pub struct Snapshot {
     pub(crate) store: Store,
     pub(crate) index: IndexState,
     pub(crate) collections: CollectionNotes,
+    pub(crate) stripped: OnceLock<bool>,
 }
 
 /// What became of the index.

@@ -204,7 +204,7 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style:
         text.push_str(&format!("Objects by heap: {}\n", heaps.join(", ")));
     }
     text.push_str(&classes(&histogram, rows, style));
-    if !census.largest.sorted().is_empty() {
+    if !census.largest.is_empty() {
         text.push_str(&format!("{}\n", style.bold("Largest arrays")));
         text.push_str(&top::as_text(contents, dump, style));
     }

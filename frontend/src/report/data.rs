@@ -137,6 +137,9 @@ impl Report {
         let [classes_by, packages, loaders_by] = tables;
         let (classes_by, packages, loaders_by) = (classes_by?, packages?, loaders_by?);
         let mut notes = snapshot::notes(snapshot);
+        if snapshot.is_stripped() {
+            notes.push(STRIPPED.to_owned());
+        }
         if [&classes_by, &packages, &loaders_by]
             .iter()
             .any(|rows| !all_exact(rows))
@@ -194,6 +197,10 @@ fn all_exact(rows: &[RetainedRow]) -> bool {
 /// What is said where classes may retain more than their rows tell.
 pub const LOWER_BOUNDS: &str = "what classes, packages or loaders retain is at least what is shown: \
      the heap has too many different ways to its objects";
+
+/// What is said of a dump without contents.
+const STRIPPED: &str = "strings and arrays are blank, as `hprof-rs strip` leaves them: equal ones \
+     are not told";
 
 /// The largest children that retain at least `least` bytes, so many levels deep.
 fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> Vec<TreeNode> {

@@ -192,7 +192,7 @@
     }));
 
   section("strings", "Equal strings and arrays",
-    make("p", null, count(data.duplicates.strings) + " strings; " + bytes(data.duplicates.wasted_in_strings) + " could be saved if equal ones shared their text, and " + bytes(data.duplicates.wasted_bytes) + " in all arrays of primitives."),
+    make("p", null, (data.duplicates.strings === null ? "" : count(data.duplicates.strings) + " strings: equal ones waste " + bytes(data.duplicates.wasted_in_strings) + ", with their arrays. ") + "Equal live arrays of primitives waste " + bytes(data.duplicates.wasted_bytes) + "."),
     table("string-table", [size("Wasted"), number("Times"), size("Each"), {title: "Kind"}, {title: "Content"}],
       data.duplicates.groups.map(group => [group.wasted_bytes, group.count, group.bytes, group.is_string ? "String" : group.element + "[]", group.preview]), 0));
 
