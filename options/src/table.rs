@@ -330,8 +330,8 @@ pub static TABLE: &[OptionSpec] = &[
         default: "0.0001",
         summary: "leave out rows below this",
         details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %). New: \
-                  unless it is given, rows stay until 99 % of the total is shown, and pictures \
-                  keep all. A comment line after each table says what was left out.",
+                  unless it is given, smaller rows stay until 99 % of the total or 10,000 rows are \
+                  shown, and pictures keep all. A comment line after each table says what was left out.",
         section: Section::Standard,
         kind: Kind::Fraction(|raw| &mut raw.cutoff),
     },
