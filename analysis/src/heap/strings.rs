@@ -315,7 +315,7 @@ impl StringReport {
 
 fn string_classes(heap: &HeapFile<'_>, layout: &Layout) -> Vec<StringClass> {
     let census = &heap.dump().census;
-    let is_android = heap.contents().format.is_android();
+    let is_android = heap.contents().is_android();
     let names = &heap.contents().names;
     let mut sizes = Sizes::new(*layout, is_android, &census.shapes).of_vm(names);
     let mut classes: Vec<ObjectId> = census.shapes.keys().copied().collect();

@@ -27,7 +27,7 @@ pub use open::{IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
 pub(crate) use values::text;
-pub use values::{FieldValue, Value, decimal};
+pub use values::{FieldValue, Value, decimal, of_float};
 
 /// A heap dump that is ready to be asked.
 pub struct Snapshot {

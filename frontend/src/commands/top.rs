@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hprof_analysis::contents::{Contents, Dump};
 use hprof_analysis::heap::{Large, LargeKind, layout};
-use hprof_analysis::snapshot::decimal;
+use hprof_analysis::snapshot::{decimal, of_float};
 use hprof_format::binary::BasicType;
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ fn show(element: BasicType, value: &[u8]) -> String {
     let bits = u64::from_be_bytes(wide);
     match element {
         BasicType::Boolean => (bits != 0).to_string(),
-        BasicType::Float => format!("{:?}", f32::from_bits(bits as u32)),
+        BasicType::Float => decimal(of_float(f32::from_bits(bits as u32))),
         BasicType::Double => decimal(f64::from_bits(bits)),
         BasicType::Byte => format!("{bits:02x}"),
         BasicType::Short => (bits as i16).to_string(),

@@ -1,6 +1,6 @@
 //! What a report tells.
 
-use hprof_analysis::android::{Trace, traces};
+use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, Leaks, ObjectShare, largest_in, leaks_with};
 use hprof_analysis::paths::ShortestPaths;
@@ -38,6 +38,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Totals.
     pub summary: Summary,
+    /// On Android, what the dump tells of device and program.
+    pub android: Option<AndroidFacts>,
     /// On Android, objects whose life is over, with what keeps them alive.
     pub dead_objects: Vec<Trace>,
     /// Leak suspects.
@@ -176,13 +178,14 @@ impl Report {
                 roots: (graph.roots().len() + graph.locals().len()) as u64,
                 threads: graph.roots().iter().filter(|root| root.is_thread()).count() as u64,
             },
+            android: graph.is_android().then(|| android_facts(snapshot)),
             dead_objects,
             leaks,
             tree: tree(snapshot, None, (live_bytes / 300).max(1), 6),
             classes: cut(classes_by),
             packages: cut(packages),
             loaders: cut(loaders_by),
-            objects: largest_in(snapshot, None, OBJECTS),
+            objects: largest_in(snapshot, None, OBJECTS, |_| true),
             threads: threads(snapshot),
             duplicates: duplicates?,
             properties: snapshot.system_properties(),

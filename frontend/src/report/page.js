@@ -74,10 +74,19 @@
       make("div", {class: "scroll"}, make("table", null, make("thead", null, make("tr", null, heads)), body)), more);
   };
 
+  // What an Android dump tells of device and program.
+  const androidLines = facts => {
+    const known = value => value === null ? "unknown" : String(value);
+    return "Device " + known(facts.manufacturer) + " " + known(facts.model) + ", Android " + known(facts.release) +
+      " (SDK " + known(facts.sdk) + "); process " + known(facts.process) + ", version " + known(facts.version) +
+      (facts.version_code === null ? "" : " (" + facts.version_code + ")") + ".";
+  };
+
   // Summary.
   const s = data.summary;
   section("summary", "Summary",
     data.notes.map(note => make("p", {class: "note"}, note)),
+    data.android ? make("p", {id: "android"}, androidLines(data.android)) : null,
     make("div", {class: "cards"}, [
       [bytes(s.live_bytes), "alive"], [count(s.live_objects), "live objects"],
       [bytes(s.unreached_bytes), "not reached from roots"], [count(s.classes), "classes"],
