@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use super::android::fact_lines;
 use super::top;
 use crate::open::{FileArgument, Opened};
-use crate::render::screen::{Align, Style, bytes, columns, count, percent, plural, print};
+use crate::render::screen::{
+    Align, Style, bytes, columns, count, percent, plural, print, printable,
+};
 
 /// Show what is in a heap dump or profile, on one screen.
 ///
@@ -89,7 +91,7 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
     let mut text = format!("{}\n{}\n", style.bold(&opened.name), format_line(opened));
     let mut facts = Vec::new();
     if let Some(time) = created(contents) {
-        facts.push(("created", time));
+        facts.push(("created", printable(&time)));
     }
     if contents.names.class_count() > 0 {
         let classes = plural(contents.names.class_count() as u64, "class", "classes");
@@ -221,7 +223,7 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style:
             .map(|heap| {
                 let name = contents.names.string(heap.name);
                 let name = name.map_or_else(|| "default".to_owned(), |name| name.into_owned());
-                format!("{} {}", count(heap.objects), name)
+                format!("{} {}", count(heap.objects), printable(&name))
             })
             .collect();
         text.push_str(&format!("Objects by heap: {}\n", heaps.join(", ")));
