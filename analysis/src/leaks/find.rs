@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fill::{children_by_class, classes_in, largest_in, list_by_class};
 use super::sites::sites_of;
+use super::start;
 use super::words::{self, Held};
 use super::{Leaks, Suspect};
 use crate::paths::{Path, ShortestPaths};
@@ -65,6 +66,7 @@ pub fn leaks_with(snapshot: &Snapshot, paths: &ShortestPaths, options: LeakOptio
     let live_bytes = snapshot.dominators().live_bytes();
     let threshold = ((live_bytes as f64 * options.threshold) as u64).max(1);
     let mut candidates = candidates(snapshot, threshold);
+    candidates.retain(|candidate| !is_noise(snapshot, paths, candidate, live_bytes));
     if candidates.is_empty() {
         // Nothing stands out; the largest object is what there is to show.
         let top = snapshot.dominators().largest_children(None, 1);
@@ -251,6 +253,26 @@ fn groups(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
     sums.into_iter().map(group).collect()
 }
 
+/// True of many small objects of a class of the JDK, such as strings, that nothing of the program
+/// holds together: they are everywhere in every heap. Only of most of the heap it is worth a word.
+fn is_noise(
+    snapshot: &Snapshot,
+    paths: &ShortestPaths,
+    candidate: &Candidate,
+    live_bytes: u64,
+) -> bool {
+    let Some(class) = &candidate.group else {
+        return false;
+    };
+    let members = candidate.members.iter();
+    let members = members.map(|&place| snapshot.dominators().object(place));
+    if !start::is_of_the_jdk(class) || candidate.bytes >= live_bytes / 2 {
+        return false;
+    }
+    let common = deepest_common(paths, members).and_then(|common| paths.to(common));
+    common.is_none_or(|path| path.iter().all(|&it| start::is_jdk_object(snapshot, it)))
+}
+
 /// Goes down from a place to where memory piles up.
 fn accumulation_point(snapshot: &Snapshot, start: usize) -> usize {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
@@ -325,7 +347,11 @@ fn suspect(
         objects.pop();
     }
     let point = objects.last().copied().unwrap_or(point);
-    let path = Path::new(snapshot, &objects);
+    let start = start::skip_holders(snapshot, &mut objects);
+    let mut path = Path::new(snapshot, &objects);
+    if let Some(start) = start {
+        start.clone_into(&mut path.root);
+    }
     let (children, largest) = match (&candidate.group, inner) {
         (Some(name), None) => (
             vec![super::ClassShare {

@@ -217,7 +217,7 @@ fn elements(snapshot: &Snapshot, object: usize, most: usize) -> Vec<(String, Val
 }
 
 /// A value in a few words.
-pub(super) fn in_words(snapshot: &Snapshot, value: &Value) -> String {
+pub(crate) fn in_words(snapshot: &Snapshot, value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Object(object) => {
