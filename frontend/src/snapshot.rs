@@ -1,6 +1,5 @@
 //! Opens a heap dump for the commands that follow references.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use hprof_analysis::snapshot::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::open::DumpArgument;
+use crate::render::out::{self, tell};
 use crate::render::screen::{bytes, count, percent};
 
 /// The dump, and how to look at it.
@@ -215,18 +215,16 @@ fn warn(snapshot: &Snapshot, look: &Look) {
     let name = &snapshot.name;
     let dumps = snapshot.contents().dumps.len();
     if look.dump.dump.is_none() && dumps > 1 {
-        eprintln!(
-            "hprof-rs: {name} holds {dumps} heap dumps; this is the last (--dump N for another)"
-        );
+        tell!("hprof-rs: {name} holds {dumps} heap dumps; this is the last (--dump N for another)");
     }
     if let IndexState::Failed(error) = snapshot.index() {
-        eprintln!(
+        tell!(
             "hprof-rs: {name}: no index was written ({error}); give a folder with --index DIR, or \
              --no-index"
         );
     }
     for note in notes(snapshot) {
-        eprintln!("hprof-rs: {name}: {note}");
+        tell!("hprof-rs: {name}: {note}");
     }
 }
 
@@ -328,7 +326,7 @@ struct Progress {
 
 impl Progress {
     fn tell(&mut self, stage: Stage, bytes: u64) {
-        if !std::io::stderr().is_terminal() {
+        if !out::tells_terminal() {
             return;
         }
         if self.stage != Some(stage) {

@@ -1,11 +1,14 @@
 //! `hprof-rs ps` and `hprof-rs attach` with real JVMs.
 
+#![allow(clippy::disallowed_macros)]
+
 mod support;
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use java_test_harness::rights::{self, NOBODY};
 use java_test_harness::{Jdk, Run, Running, classes, each_jdk, each_jdk_since};
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
@@ -147,15 +150,6 @@ impl Drop for Foreign {
     }
 }
 
-/// Only root can start programs as others and in containers. Other users test what they can.
-fn is_root() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        eprintln!("not tested: this takes root");
-    }
-    is_root
-}
-
 /// Waits until the program named by its last argument is listed.
 fn wait_for(scene: &Scene, word: &str) -> Value {
     let start = Instant::now();
@@ -178,7 +172,7 @@ fn wait_for(scene: &Scene, word: &str) -> Value {
 
 #[test]
 fn a_jvm_with_a_root_and_ids_of_its_own_is_reached() {
-    if !is_root() {
+    if !rights::may_make_containers() {
         return;
     }
     each_jdk(|jdk| {
@@ -211,10 +205,9 @@ fn a_jvm_with_a_root_and_ids_of_its_own_is_reached() {
 
 #[test]
 fn root_reaches_the_jvms_of_others() {
-    if !is_root() {
+    if !rights::may_act_for_others() {
         return;
     }
-    let nobody = 65534;
     let scene = Scene::new();
     let word = format!("nobody-{}", std::process::id());
     let is_open = |jdk: &&Jdk| !jdk.home().starts_with("/root");
@@ -232,18 +225,96 @@ fn root_reaches_the_jvms_of_others() {
         .arg(folder.path())
         .args(["Idle", &word])
         .current_dir("/")
-        .uid(nobody)
-        .gid(nobody)
+        .uid(NOBODY)
+        .gid(NOBODY)
         .stdout(Stdio::null())
         .spawn()
         .expect("java");
     let _child = Foreign(child);
     let row = wait_for(&scene, &word);
-    assert_eq!(row["uid"], nobody);
+    assert_eq!(row["uid"], NOBODY);
     let pid = u32::try_from(row["pid"].as_u64().expect("a number")).expect("a pid");
     assert_answers(&scene, pid, jdk.feature());
 }
 
 fn classes_file() -> std::path::PathBuf {
     classes().join("Idle.class")
+}
+
+#[test]
+fn the_next_steps_are_shown() {
+    let scene = Scene::new();
+    let jvm = idle(Jdk::tested()[0], &["-XX:+EnableDynamicAgentLoading"]);
+    let file = jvm.path("profile.txt").display().to_string();
+    let output = attach(&scene, jvm.pid(), &[&format!("cpu=samples,file={file}")]);
+    let text = stderr(&output);
+    assert!(output.status.success(), "{text}");
+    let control = format!("hprof-rs control {} ", jvm.pid());
+    for words in [
+        format!("the profile will be in {file}"),
+        format!("{control}dump"),
+        format!("{control}detach"),
+    ] {
+        assert!(text.contains(&words), "{text}");
+    }
+}
+
+#[test]
+fn a_heap_dump_is_there_at_once_and_stays() {
+    each_jdk(|jdk| {
+        for format in ["a", "b"] {
+            let scene = Scene::new();
+            let jvm = idle(jdk, &[]);
+            let file = jvm.path("dump").display().to_string();
+            let options = format!("heap=dump,format={format},file={file}");
+            let output = attach(&scene, jvm.pid(), &[&options]);
+            let text = stderr(&output);
+            assert!(output.status.success(), "{text}");
+            assert!(
+                text.contains(&format!("the profile is in {file}")),
+                "{text}"
+            );
+            assert!(text.contains(&format!("hprof-rs summary {file}")), "{text}");
+            let before = std::fs::read(&file).expect("the dump");
+            let pid = jvm.pid().to_string();
+            let output = run(&mut scene.hprof_rs(&["control", &pid, "detach"]), "");
+            assert!(output.status.success(), "{}", stderr(&output));
+            let after = std::fs::read(&file).expect("the dump");
+            assert!(
+                before == after,
+                "{} and {} bytes",
+                before.len(),
+                after.len()
+            );
+            let output = run(&mut scene.hprof_rs(&["summary", &file]), "");
+            assert!(output.status.success(), "{}", stderr(&output));
+        }
+    });
+}
+
+#[test]
+fn a_stopped_jvm_is_given_up_in_time() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let scene = Scene::new();
+    let jvm = idle(Jdk::tested()[0], &[]);
+    let output = attach(&scene, jvm.pid(), &["cpu=samples"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let pid = Pid::from_raw(jvm.pid().cast_signed()).expect("a pid");
+    kill_process(pid, Signal::STOP).unwrap();
+    let text = jvm.pid().to_string();
+    for arguments in [
+        &["attach", &text, "--timeout", "1", "--jcmd", "VM.version"][..],
+        &["attach", &text, "--timeout", "1", "cpu=samples"],
+        &["control", &text, "--timeout", "1", "status"],
+    ] {
+        let start = Instant::now();
+        let output = run(&mut scene.hprof_rs(arguments), "");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let text = stderr(&output);
+        assert!(text.contains("within 1 s"), "{text}");
+        assert!(start.elapsed() < Duration::from_secs(60), "{arguments:?}");
+    }
+    kill_process(pid, Signal::CONT).unwrap();
+    let output = run(&mut scene.hprof_rs(&["control", &text, "status"]), "");
+    assert!(output.status.success(), "{}", stderr(&output));
 }

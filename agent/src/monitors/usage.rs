@@ -96,8 +96,6 @@ pub struct Usage {
     pub left_out: usize,
 }
 
-/// Room for references while a dump is made.
-const MANY_REFERENCES: u32 = 1 << 14;
 /// How many locks a dump looks at; the VM is stopped for each monitor.
 const MOST_LOCKS: usize = 4096;
 /// How many threads a dump shows. There may be a million virtual ones.
@@ -116,7 +114,7 @@ struct Objects<'a> {
 impl Monitors {
     /// Looks at all threads but `own`. `serial` gives a thread its number.
     pub fn usage(&self, jni: &Jni, own: &[GlobalRef], depth: u32) -> Usage {
-        let _frame = jni.local_frame(MANY_REFERENCES);
+        let _frame = jni.large_local_frame();
         let threads = self.threads(jni, own);
         let raw_threads: Vec<jobject> = threads.iter().map(LocalRef::as_raw).collect();
         let stacks = self.stacks(&raw_threads, depth);
@@ -252,9 +250,10 @@ impl Monitors {
             .outer
             .filter(|_| jni.is_instance(blocker.as_raw(), fields.condition.as_raw()))
             .and_then(|outer| jni.object_field(blocker.as_raw(), outer));
-        let waits = outer.is_some()
-            || !(jni.is_instance(blocker.as_raw(), fields.ownable.as_raw())
-                || self.is_stamped_lock(jni, &blocker));
+        let class = self.classes.of(self.jvmti, jni, blocker.as_raw());
+        let is_lock = jni.is_instance(blocker.as_raw(), fields.ownable.as_raw())
+            || class.name == "java.util.concurrent.locks.StampedLock";
+        let waits = outer.is_some() || !is_lock || self.acquisition(jni, class).is_event(None);
         let Some(lock) = objects.add(self, jni, outer.unwrap_or(blocker), false) else {
             return;
         };
@@ -264,11 +263,6 @@ impl Monitors {
             &mut lock.entering
         };
         list.push(serial);
-    }
-
-    fn is_stamped_lock(&self, jni: &Jni, object: &LocalRef<'_>) -> bool {
-        self.classes.of(self.jvmti, jni, object.as_raw()).name
-            == "java.util.concurrent.locks.StampedLock"
     }
 
     /// Completes what the threads have told of a monitor by what the VM says.

@@ -17,10 +17,11 @@ use super::output::{Begin, Output};
 use super::requests::Parts;
 use super::sites::SiteMarks;
 use super::tables::Tables;
-use super::{Engine, Phase, Profile, identity, peer};
+use super::{Engine, Phase, Profile, advice, identity, peer};
 use crate::clock::LocalTime;
 use crate::cpu_samples::Samples;
 use crate::cpu_samples::safepoint::SafepointSampler;
+use crate::cpu_samples::signal::Watch;
 use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::monitors::Monitors;
 use crate::names::{MethodTable, Resolver, TraceTable};
@@ -61,6 +62,8 @@ pub(super) struct Collector {
     pub(super) paused: bool,
     /// How many dumps were written.
     pub(super) dumps: u32,
+    /// Looks for other profilers.
+    pub(super) watch: Watch,
     began: Instant,
 }
 
@@ -124,6 +127,7 @@ impl Collector {
             ending: false,
             paused: false,
             dumps: 0,
+            watch: Watch::default(),
             began: Instant::now(),
         }
     }
@@ -157,14 +161,14 @@ impl Collector {
                 None => self.receiver.recv_timeout(wait),
             };
             match message {
-                Ok(Message::Commands { commands, done }) => {
+                Ok(Message::Commands { orders, done }) => {
                     let vm = Vm {
                         profile,
                         jvmti,
                         jni,
                     };
-                    for command in commands {
-                        self.command(vm, command);
+                    for order in orders {
+                        self.command(vm, order);
                     }
                     let _ = done.send(());
                 }
@@ -260,6 +264,9 @@ impl Collector {
         self.output.close();
         self.tell_tables(profile, "end");
         self.check_output(profile);
+        if let (Some(from), Some(file)) = (&profile.advises, self.output.last_file()) {
+            report::raw(&advice::lines(&file, &profile.settings, from));
+        }
         written
     }
 
@@ -360,9 +367,12 @@ impl Collector {
 
     /// Takes the samples out of the signal engine's ring.
     pub(super) fn drain(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> usize {
-        let Engine::Signal(engine, _) = profile.engine() else {
+        let Engine::Signal(engine, installed) = profile.engine() else {
             return 0;
         };
+        if let Some(text) = self.watch.look(engine, installed) {
+            report::note(text);
+        }
         let tables = &mut self.tables;
         engine.drain(|sample| tables.add_signal_sample(jvmti, jni, &sample))
     }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::bounded;
 use hprof_native_headers as raw;
@@ -14,7 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use super::collector::Collector;
 use super::output::Output;
 use super::registry::Registry;
-use super::{Engine, PROFILE, Phase, Profile, callbacks};
+use super::{Engine, PROFILE, Phase, Profile, advice, callbacks};
 use crate::call_times::{Arrival, CallTimes, ChosenClasses, MAX_PATH, Plan, Timing};
 use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
 use crate::heap_sites::HeapSites;
@@ -24,7 +24,7 @@ use crate::options::{
     unique_name, unique_picture_name,
 };
 use crate::report;
-use crate::sink::{Endpoint, FileSink, Hurry, Sink};
+use crate::sink::{Endpoint, Existing, FileSink, Hurry, Sink};
 use crate::vm::{Capabilities, Jvmti, VmHandle, VmLibrary, VmStructs};
 
 /// Why the agent does not start, or the text that was asked for instead.
@@ -43,6 +43,9 @@ impl From<Failure> for Refusal {
 
 /// Messages that may wait for the profile thread before callbacks drop theirs.
 const CHANNEL: usize = 1 << 15;
+
+/// How long a VM that is attached to may still be starting.
+const LONGEST_START: Duration = Duration::from_secs(10);
 
 /// The one signal engine of this process: a signal may be on its way to it at any time, so it is
 /// used again rather than freed.
@@ -131,7 +134,15 @@ pub(super) unsafe fn load_late(
         Refusal::Failure(failure) => failure.lines.join("\n"),
     };
     // SAFETY: by the caller's promise.
-    let jvmti = unsafe { Jvmti::from_vm(vm) }
+    let mut jvmti = unsafe { Jvmti::from_vm(vm) };
+    let asked = Instant::now();
+    // Whoever attaches early finds the VM between its phases "onload" and "live".
+    while matches!(jvmti, Err(jni_sys::JNI_EDETACHED)) && asked.elapsed() < LONGEST_START {
+        std::thread::sleep(Duration::from_millis(10));
+        // SAFETY: by the caller's promise.
+        jvmti = unsafe { Jvmti::from_vm(vm) };
+    }
+    let jvmti = jvmti
         .map_err(|code| format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))?;
     let hurry = Hurry::default();
     let output = create_sink(&settings, &hurry).map_err(said)?;
@@ -166,7 +177,12 @@ fn create_sink(settings: &Settings, hurry: &Hurry) -> Result<Sink, Refusal> {
                     false => unique_name(path, pid, format),
                 }
             };
-            return FileSink::create(path, !settings.force, another)
+            let existing = match settings.force {
+                false => Existing::Keep,
+                true if settings.has_force => Existing::Force,
+                true => Existing::Replace,
+            };
+            return FileSink::create(path, existing, another)
                 .map(Sink::File)
                 .map_err(|e| set_up_error(&e.to_string()));
         }
@@ -203,7 +219,7 @@ fn prepare(
         Ok(heap_sites) => heap_sites,
         Err(refusal) => return Err((output, refusal)),
     };
-    let calls = match prepare_calls(&settings, arrival) {
+    let calls = match prepare_calls(jvmti, &settings, arrival) {
         Ok(calls) => calls,
         Err(refusal) => return Err((output, refusal)),
     };
@@ -214,6 +230,7 @@ fn prepare(
     let (sender, receiver) = bounded(CHANNEL);
     let collector = Collector::new(receiver, *output, &settings, heap_sites, monitors);
     let profile = Profile {
+        advises: advice::wanted(&settings).filter(|_| arrival == Arrival::Early),
         jvmti,
         settings,
         phase: AtomicU8::new(Phase::Load as u8),
@@ -223,6 +240,7 @@ fn prepare(
         heap_sites,
         calls,
         monitors,
+        heap_was_dumped: AtomicBool::new(false),
         java_threads: OnceLock::new(),
         own_threads: Mutex::new(Vec::new()),
         exit_hook: OnceLock::new(),
@@ -326,11 +344,24 @@ pub(super) fn find_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, S
 }
 
 fn prepare_calls(
+    jvmti: Jvmti,
     settings: &Settings,
     arrival: Arrival,
 ) -> Result<Option<&'static CallTimes>, Refusal> {
     if !settings.modes.counts_calls() {
         return Ok(None);
+    }
+    let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+    if structs.is_some_and(VmStructs::makes_aot_cache) {
+        let mode = if settings.modes.cpu_old {
+            "cpu=old"
+        } else {
+            "cpu=times"
+        };
+        return Err(set_up_error(&format!(
+            "{mode} rewrites classes, and this VM crashes when it makes an AOT cache of such: leave \
+             out -XX:AOTCacheOutput and -XX:AOTMode=record or create, or use cpu=samples"
+        )));
     }
     let depth = settings.call_depth();
     if depth > MAX_PATH {
@@ -442,7 +473,7 @@ pub(super) fn restore_debug_info() {
 fn pause() {
     report::raw(&format!("\nHPROF pause for PID {}\n", std::process::id()));
     for _ in 0..60 {
-        std::thread::sleep(std::time::Duration::from_secs(10));
+        std::thread::sleep(Duration::from_secs(10));
     }
     report::raw("\n HPROF pause got tired of waiting and gave up.\n");
 }

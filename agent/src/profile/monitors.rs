@@ -114,7 +114,7 @@ impl WaitTables {
     /// Looks up the names of new rows.
     fn update(&mut self, tables: &mut Tables, jvmti: Jvmti, jni: &Jni, depth: usize) {
         for row in self.monitors.take_fresh() {
-            let place = place_of(row, tables, jvmti, jni, depth);
+            let place = place_of(self.monitors, row, tables, jvmti, jni, depth);
             self.rows.push((row, place));
         }
     }
@@ -139,13 +139,21 @@ impl WaitTables {
     }
 }
 
-fn place_of(row: &Row, tables: &mut Tables, jvmti: Jvmti, jni: &Jni, depth: usize) -> Place {
+fn place_of(
+    monitors: &Monitors,
+    row: &Row,
+    tables: &mut Tables,
+    jvmti: Jvmti,
+    jni: &Jni,
+    depth: usize,
+) -> Place {
     let frames = tables.resolve(jvmti, jni, row.frames.iter().map(stack_location));
     let names: Vec<MethodName<'_>> = frames
         .iter()
         .map(|&frame| tables.methods.name(frame))
         .collect();
-    let Classified { kind, inner } = classify(row.source, &row.class.name, &names);
+    let Classified { kind, inner } =
+        classify(row.source, monitors.acquisition(jni, row.class), &names);
     let shown = frames.get(inner..).unwrap_or_default();
     let shown = shown.get(..depth).unwrap_or(shown);
     let thread = (row.thread != 0).then(|| ThreadSerial::new(row.thread));

@@ -332,6 +332,11 @@ impl Jni {
         jni!(self, v1_2.IsSameObject, object, weak.0)
     }
 
+    /// `GetSuperclass`; `None` for `Object`, interfaces and primitive types.
+    pub fn superclass(&self, class: jclass) -> Option<LocalRef<'_>> {
+        self.checked(jni!(self, v1_2.GetSuperclass, class)).ok()
+    }
+
     /// `NewByteArray`.
     ///
     /// # Errors
@@ -373,6 +378,14 @@ impl Jni {
         let pushed = jni!(self, v1_2.PushLocalFrame, capacity) == jni_sys::JNI_OK;
         self.clear_exception();
         LocalFrame { jni: *self, pushed }
+    }
+
+    /// As [`Self::local_frame`], for lists of the VM: of all threads or all classes.
+    ///
+    /// Room costs nothing until it is used, so this is the most that the VM grants
+    /// (`MaxJNILocalCapacity`). With less than there are references, `-Xcheck:jni` prints a warning.
+    pub fn large_local_frame(&self) -> LocalFrame {
+        self.local_frame(1 << 16)
     }
 
     /// Whether a Java exception is pending. Most JNI calls are forbidden then.

@@ -7,10 +7,11 @@ mod open;
 mod properties;
 mod reference_list;
 mod referrers;
+mod strings;
 mod threads;
 mod values;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 
@@ -18,6 +19,7 @@ use crate::contents::Contents;
 use crate::dominators::Dominators;
 use crate::graph::{Graph, Store};
 
+pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
 pub(crate) use describe::grouped;
 pub use describe::{Edge, EdgeKind};
@@ -25,7 +27,7 @@ pub use open::{IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
 pub(crate) use values::text;
-pub use values::{FieldValue, Value, decimal};
+pub use values::{FieldValue, Value, decimal, of_float};
 
 /// A heap dump that is ready to be asked.
 pub struct Snapshot {
@@ -38,6 +40,8 @@ pub struct Snapshot {
     pub(crate) dominators: Dominators,
     pub(crate) store: Store,
     pub(crate) index: IndexState,
+    pub(crate) collections: CollectionNotes,
+    pub(crate) stripped: OnceLock<bool>,
 }
 
 /// What became of the index.

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 use thiserror::Error;
 
-use super::{IndexState, Snapshot, index};
+use super::{CollectionNotes, IndexState, Snapshot, index};
 use crate::contents::{Contents, ReadError, read_outline};
 use crate::dominators::Dominators;
 use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
@@ -164,6 +164,8 @@ impl Snapshot {
                 graph,
                 dominators,
                 index: IndexState::Used,
+                collections: CollectionNotes::default(),
+                stripped: OnceLock::new(),
             });
         }
         let mut snapshot = Self::build(name, file, contents, dump, options, store)?;
@@ -224,6 +226,8 @@ impl Snapshot {
             dominators,
             store,
             index: IndexState::None,
+            collections: CollectionNotes::default(),
+            stripped: OnceLock::new(),
         })
     }
 }

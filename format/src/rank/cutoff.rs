@@ -10,7 +10,7 @@ use super::share;
 /// // Half of the total is in rows of a hundredth each.
 /// let weights = || [50].into_iter().chain([1; 50]);
 /// assert_eq!(Cutoff::below(0.02).kept(weights(), 100), 1);
-/// let bounded = Cutoff { share: 0.02, most_left_out: 0.1 };
+/// let bounded = Cutoff { share: 0.02, most_left_out: 0.1, most_rows: 100 };
 /// assert_eq!(bounded.kept(weights(), 100), 41);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,16 +18,21 @@ pub struct Cutoff {
     /// Rows with a smaller share of the total may be left out. If this is not a number, no row is,
     /// as no share is less.
     pub share: f64,
-    /// At most this fraction of the total is left out, the smallest rows first.
+    /// Smaller rows stay while more than this fraction of the total would be left out,
     pub most_left_out: f64,
+    /// and while the table has fewer rows than this.
+    pub most_rows: usize,
 }
 
 impl Cutoff {
     /// What a profile has that asks for nothing: the JDK's agent left out rows below 0.01 %, however
     /// many there were. Where stacks are deep, so many are small that they add up to much.
+    ///
+    /// More than 10,000 rows cannot pass by their share either.
     pub const DEFAULT: Self = Self {
         share: 0.0001,
         most_left_out: 0.01,
+        most_rows: 10_000,
     };
 
     /// Leaves out all rows below a share, as the JDK's agent did.
@@ -35,18 +40,20 @@ impl Cutoff {
         Self {
             share,
             most_left_out: 1.0,
+            most_rows: 0,
         }
     }
 
     /// How many of the weights stay, which come in descending order.
     pub fn kept(self, weights: impl IntoIterator<Item = u64>, total: u64) -> usize {
         let mut sum = 0u64;
-        let is_kept = |weight: &u64| {
+        let is_kept = |&(row, weight): &(usize, u64)| {
             let left = share(total.saturating_sub(sum), total);
-            sum = sum.saturating_add(*weight);
-            !(share(*weight, total) < self.share) || left > self.most_left_out
+            sum = sum.saturating_add(weight);
+            !(share(weight, total) < self.share)
+                || (left > self.most_left_out && row < self.most_rows)
         };
-        weights.into_iter().take_while(is_kept).count()
+        weights.into_iter().enumerate().take_while(is_kept).count()
     }
 }
 
@@ -100,8 +107,11 @@ mod tests {
             weights.sort_by_key(|&weight| std::cmp::Reverse(weight));
             let total: u64 = weights.iter().sum();
             let weights = || weights.iter().copied();
-            let kept = Cutoff { share, most_left_out }.kept(weights(), total);
+            let bounded = Cutoff { share, most_left_out, most_rows: 60 };
+            let kept = bounded.kept(weights(), total);
             let below = Cutoff::below(share).kept(weights(), total);
+            let few = Cutoff { most_rows: 10, ..bounded };
+            prop_assert_eq!(few.kept(weights(), total), kept.min(below.max(10)));
             prop_assert!(kept >= below);
             let shown: u64 = weights().take(kept).sum();
             let left = total - shown;

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
+use hprof_wire::control::Request;
 
 use crate::agent_options::{self, Checked};
-use crate::attach::{self, MAX_ARGUMENT, Request, Target};
+use crate::attach::{self, Limits, MAX_ARGUMENT, Target};
 use crate::jvm::Jvm;
 use crate::jvm::process::Pid;
-use crate::render::screen::print;
+use crate::render::out::tell;
+use crate::render::screen::{print, printable};
 
 /// Load the agent into a JVM that runs.
 ///
@@ -27,9 +29,10 @@ pub struct Attach {
     #[arg(value_name = "OPTIONS", default_value = "cpu=samples")]
     options: String,
 
-    /// How long to wait for the JVM, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    timeout: u64,
+    /// How long to wait for the JVM to listen, and again for its answer, in seconds; 10 and 600 if
+    /// not given.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: Option<u64>,
 
     /// Load nothing; run a diagnostic command of the VM, as the JDK's jcmd does.
     #[arg(long, value_name = "COMMAND", conflicts_with = "options")]
@@ -43,6 +46,9 @@ Examples:
 
   hprof-rs attach 4242 cpu=samples,depth=16,file=/tmp/app.txt
       samples the CPU time of process 4242 from now on
+
+  hprof-rs attach 4242 heap=dump,format=b,file=/tmp/heap.hprof
+      writes a heap dump at once; the end of the run writes no second one
 
   hprof-rs attach 4242 cpu=times,include=com.example,file=/tmp/calls.txt
       counts every call of these classes from now on; 'control 4242 detach' ends
@@ -67,10 +73,14 @@ Exit status:
 
 impl Attach {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let limit = Duration::from_secs(self.timeout);
+        let seconds = |default| Duration::from_secs(self.timeout.unwrap_or(default));
+        let limits = Limits {
+            connect: seconds(10),
+            answer: seconds(600),
+        };
         if let Some(command) = &self.jcmd {
             let target = Target::find(Pid(self.pid))?;
-            return diagnose(&target, command, limit);
+            return diagnose(&target, command, limits);
         }
         match agent_options::check(&self.options, None) {
             Checked::Good { .. } => {}
@@ -80,19 +90,20 @@ impl Attach {
             bail!("a running JVM takes at most {MAX_ARGUMENT} bytes of options");
         }
         let target = Target::find(Pid(self.pid))?;
-        let loaded = attach::load_agent(&target, &self.options, limit)?;
+        let loaded = attach::load_agent(&target, &self.options, limits)?;
         let jvm = &target.jvm;
-        let name = jvm.short_name();
+        let name = printable(jvm.short_name());
         let done = match loaded.was_there {
             true => "has new orders",
             false => "is at work",
         };
-        eprintln!(
+        tell!(
             "hprof-rs: the agent {done} in process {} ({name})",
             self.pid
         );
+        self.tell_what_is_next(&target, limits.answer);
         if !loaded.was_there && warns(jvm) {
-            eprintln!(
+            tell!(
                 "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
                  started with -XX:+EnableDynamicAgentLoading are spared it"
             );
@@ -101,15 +112,52 @@ impl Attach {
     }
 }
 
+impl Attach {
+    /// Where the profile is, and the commands to use next. An agent without a control socket has
+    /// said why, on the program's standard error.
+    fn tell_what_is_next(&self, target: &Target, limit: Duration) {
+        let Ok(status) = attach::control(target, &Request::Status, limit) else {
+            return;
+        };
+        let pid = self.pid;
+        let Some(place) = status.get("output").map(printable) else {
+            tell!("  next: hprof-rs control {pid} start cpu=samples");
+            return;
+        };
+        let number = |name| status.get(name).and_then(|text| text.parse::<u64>().ok());
+        let is_written = number("dumps").is_some_and(|dumps| dumps > 0);
+        let is_file = place.starts_with('/');
+        let what = match (is_file, is_written) {
+            (false, _) => "goes to",
+            (true, true) => "is in",
+            (true, false) => "will be in",
+        };
+        tell!("  the profile {what} {place}");
+        if is_file && target.jvm.in_container == Some(true) {
+            tell!("    from outside of the container: /proc/{pid}/root{place}");
+        }
+        if is_file && is_written {
+            tell!("  hprof-rs summary {place}");
+        }
+        tell!("  hprof-rs control {pid} dump     writes what was counted so far");
+        tell!("  hprof-rs control {pid} detach   writes the profile and ends the run");
+    }
+}
+
 fn warns(jvm: &Jvm) -> bool {
     jvm.feature().is_some_and(|feature| feature >= 21)
         && jvm.flag("EnableDynamicAgentLoading") != Some(true)
 }
 
-fn diagnose(target: &Target, command: &str, limit: Duration) -> anyhow::Result<ExitCode> {
-    let answer = attach::ask(target, &Request::Diagnostic(command), limit)?;
+fn diagnose(target: &Target, command: &str, limits: Limits) -> anyhow::Result<ExitCode> {
+    let answer = attach::ask(target, &attach::Request::Diagnostic(command), limits)?;
     if answer.status == 0 {
-        return print(&answer.text);
+        let lines = answer.text.lines().map(|line| {
+            // Its tables are set with tabs.
+            let words: Vec<String> = line.split('\t').map(printable).collect();
+            format!("{}\n", words.join("\t"))
+        });
+        return print(&lines.collect::<String>());
     }
     bail!(
         "the JVM of process {}: {}",
