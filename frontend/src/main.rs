@@ -15,6 +15,7 @@ mod export;
 mod jvm;
 mod launch;
 mod listen;
+mod memory;
 mod open;
 mod query;
 mod render;

@@ -10,6 +10,8 @@ use hprof_analysis::contents::{Contents, Dump, ReadOptions, read};
 use hprof_analysis::input::{Compression, Input};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::memory::{self, MemoryArgument};
+
 /// Smaller files are read before a bar could be looked at.
 const SLOW: u64 = 64 << 20;
 
@@ -24,6 +26,9 @@ pub struct FileArgument {
     /// Fail at the first damaged place, instead of reading on behind it.
     #[arg(long)]
     pub strict: bool,
+
+    #[command(flatten)]
+    pub memory: MemoryArgument,
 }
 
 impl FileArgument {
@@ -32,7 +37,7 @@ impl FileArgument {
     /// # Errors
     /// If it cannot be opened, is no HPROF file, or with `--strict` is damaged.
     pub fn open(&self, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
-        open(&self.file, with_heap, largest, self.strict)
+        open(&self.file, with_heap, largest, self.strict, self.memory)
     }
 
     /// Reads a file whose objects are to be looked up, which takes several passes: what comes from
@@ -47,8 +52,10 @@ impl FileArgument {
         }
         let (name, file_bytes, compression) =
             (input.name.clone(), input.file_bytes, input.compression);
+        self.memory.watch(&name);
         let bar = progress_bar(&input);
-        let mut unpacked = tempfile::NamedTempFile::new().context("cannot unpack")?;
+        // Without a name, so that nothing is left of it however this process ends.
+        let mut unpacked = tempfile::tempfile().context("cannot unpack")?;
         let fail = || {
             format!(
                 "cannot unpack {name} into {} (TMPDIR names another folder)",
@@ -65,12 +72,11 @@ impl FileArgument {
             Err(error) => return Err(error).with_context(fail),
         }
         bar.finish_and_clear();
-        let mut opened = open(unpacked.path(), true, 0, self.strict)?;
-        let input = Input::open(unpacked.path())?;
-        opened.name = name;
+        let input = Input::of_file(&name, &unpacked)?;
+        let mut opened = read_all(input, true, 0, self.strict, self.memory)?;
+        let input = Input::of_file(&name, &unpacked)?;
         opened.file_bytes = file_bytes;
         opened.compression = compression;
-        // The map keeps the file when its name goes.
         Ok((opened, input))
     }
 }
@@ -99,15 +105,34 @@ pub struct Opened {
 ///
 /// # Errors
 /// If it cannot be opened, is no HPROF file, or is damaged although `strict` is set.
-pub fn open(path: &Path, with_heap: bool, largest: usize, strict: bool) -> anyhow::Result<Opened> {
-    let input = Input::open(path)?;
+pub fn open(
+    path: &Path,
+    with_heap: bool,
+    largest: usize,
+    strict: bool,
+    memory: MemoryArgument,
+) -> anyhow::Result<Opened> {
+    read_all(Input::open(path)?, with_heap, largest, strict, memory)
+}
+
+fn read_all(
+    input: Input,
+    with_heap: bool,
+    largest: usize,
+    strict: bool,
+    memory: MemoryArgument,
+) -> anyhow::Result<Opened> {
+    memory.watch(&input.name);
     let (name, file_bytes, compression) = (input.name.clone(), input.file_bytes, input.compression);
     let bar = progress_bar(&input);
     let options = ReadOptions {
         largest,
         with_heap,
         strict,
-        progress: &|bytes| bar.inc(bytes),
+        progress: &|bytes| {
+            memory::has_read(bytes);
+            bar.inc(bytes);
+        },
         ..ReadOptions::default()
     };
     let contents = read(input, &options).with_context(|| name.clone())?;

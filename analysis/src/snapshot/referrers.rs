@@ -1,5 +1,7 @@
 //! What refers to an object.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::Snapshot;
 use super::describe::Edge;
 use crate::graph::{Number, References, Width};
@@ -8,22 +10,41 @@ impl Snapshot {
     /// The objects that refer to one, each once, with how they do; that of an object to its class
     /// is left out.
     pub fn referrers(&self, object: usize) -> Vec<(usize, Edge)> {
-        let found = match self.graph.width() {
-            Width::Narrow(references) => referrers(references, object),
-            Width::Wide(references) => referrers(references, object),
-        };
-        (found.into_iter())
+        (self.referring(object).into_iter())
             .map(|from| (from, self.edge(from, object)))
             .collect()
     }
 
+    /// The objects that refer to one, each once.
+    pub(crate) fn referring(&self, object: usize) -> Vec<usize> {
+        match self.graph.width() {
+            Width::Narrow(references) => referrers(references, object),
+            Width::Wide(references) => referrers(references, object),
+        }
+    }
+
     /// The objects that one refers to, each once, with how; its class is left out.
     pub fn references(&self, object: usize) -> Vec<(usize, Edge)> {
+        // All at once: to look for the edge of each would take the square of their number.
+        let list = self.reference_list(object);
+        let mut edges: FxHashMap<usize, Edge> = FxHashMap::default();
+        for at in 0.. {
+            match self.reference_at(&list, at) {
+                Some(Some((edge, target))) => {
+                    edges.entry(target).or_insert(edge);
+                }
+                Some(None) => {}
+                None => break,
+            }
+        }
+        let mut seen = FxHashSet::default();
         let mut targets = self.graph.references(object);
-        let mut seen = rustc_hash::FxHashSet::default();
         targets.retain(|&target| seen.insert(target));
         (targets.into_iter())
-            .map(|to| (to, self.edge(object, to)))
+            .map(|to| {
+                let edge = edges.remove(&to);
+                (to, edge.unwrap_or_else(|| self.edge(object, to)))
+            })
             .collect()
     }
 

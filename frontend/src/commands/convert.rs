@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::stacks::Weights;
+use hprof_analysis::whole_file::WholeFile;
 use hprof_stacks::pictures::flame_graph::Drawing;
 use hprof_stacks::pictures::page::{Legend, Panel};
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
@@ -291,22 +292,14 @@ pub(super) fn write_whole_with<T>(
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return write(&mut File::options().write(true).open(path)?);
     }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".hprof-rs-").permissions(open_to_all());
-    let mut file = builder.tempfile_in(folder)?;
-    let written = write(file.as_file_mut())?;
-    file.persist(path).map_err(|error| error.error)?;
+    let mut file = WholeFile::for_path(path, OPEN_TO_ALL)?;
+    let written = write(file.file_mut())?;
+    file.publish(path)?;
     Ok(written)
 }
 
 /// The rights of a new file, less what the user's mask takes away.
-fn open_to_all() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
-}
+const OPEN_TO_ALL: u32 = 0o666;
 
 fn format_of_name(path: &Path) -> Option<To> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();

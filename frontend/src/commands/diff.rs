@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::convert::{base_name, write_whole};
 use crate::export::heap_view;
+use crate::memory::MemoryArgument;
 use crate::open::{self, Opened};
 use crate::render::screen::{Align, Style, columns, count, plural, print, print_json, signed};
 
@@ -74,6 +75,9 @@ pub struct Diff {
     #[arg(long)]
     strict: bool,
 
+    #[command(flatten)]
+    memory: MemoryArgument,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -112,9 +116,9 @@ impl Diff {
     }
 
     fn compare(&self) -> anyhow::Result<Comparison> {
-        let before = open::open(&self.before, true, 0, self.strict)?;
+        let before = open::open(&self.before, true, 0, self.strict, self.memory)?;
         open::warn_of_damage(&before);
-        let after = open::open(&self.after, true, 0, self.strict)?;
+        let after = open::open(&self.after, true, 0, self.strict, self.memory)?;
         open::warn_of_damage(&after);
         let dumps = (before.contents.dumps.last(), after.contents.dumps.last());
         if let ((Some(old), Some(new)), None) = (dumps, self.measure) {

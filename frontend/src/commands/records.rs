@@ -50,6 +50,7 @@ impl Records {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let input = Input::open(&self.file.file)?;
         let name = input.name.clone();
+        self.file.memory.watch(&name);
         let length = input.mapped().map(|bytes| bytes.len() as u64);
         let mut reader = StreamReader::new(input.into_reader())
             .map_err(anyhow::Error::from)

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
+use hprof_analysis::whole_file::WholeFile;
 
 use crate::render::screen::{print, print_json};
 use crate::report::{Report, html, markdown};
@@ -82,19 +83,14 @@ fn default_output(dump: &Path) -> anyhow::Result<PathBuf> {
 
 /// Writes a file that appears under its name when it is complete.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Temporary files are for their owner alone; what dumps hold is best left so, unless a
-        // file of that name was open to others before.
-        let mode = fs::metadata(path).map_or(0o600, |found| found.permissions().mode());
-        fs::set_permissions(file.path(), fs::Permissions::from_mode(mode))?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
+    use std::os::unix::fs::PermissionsExt;
+    // What dumps hold is best left to its owner, unless a file of that name was open to others
+    // before.
+    let mode = fs::metadata(path).map_or(0o600, |found| found.permissions().mode());
+    let mut file = WholeFile::for_path(path, 0o600)?;
+    file.file_mut().write_all(text.as_bytes())?;
+    file.file()
+        .set_permissions(fs::Permissions::from_mode(mode & 0o777))?;
+    file.publish(path)?;
     Ok(())
 }
