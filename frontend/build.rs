@@ -14,25 +14,13 @@ use std::process::{Command, ExitCode};
 
 use sha2::{Digest, Sha256};
 
-/// Where the agent's code comes from, relative to the workspace.
-const SOURCES: &[&str] = &[
-    "Cargo.toml",
-    "Cargo.lock",
-    "agent/Cargo.toml",
-    "agent/build.rs",
-    "agent/java",
-    "agent/src",
-    "format/Cargo.toml",
-    "format/src",
-    "instrument/Cargo.toml",
-    "instrument/src",
-    "native-headers/Cargo.toml",
-    "native-headers/src",
-    "wire/Cargo.toml",
-    "wire/src",
-];
+mod agent_inputs;
 
 const LIBRARY: &str = "libhprof_rs.so";
+
+/// The variable that names a library to embed instead of building one: for packages whose agent is built
+/// elsewhere, and for work on the command alone.
+const GIVEN: &str = "HPROF_RS_EMBED";
 
 fn main() -> ExitCode {
     match build() {
@@ -51,14 +39,34 @@ fn build() -> Result<(), String> {
         .ok_or("the command is built from the workspace, and its folder has no parent")?;
     let out = PathBuf::from(variable("OUT_DIR")?);
     println!("cargo::rerun-if-changed=build.rs");
-    for source in SOURCES {
-        println!(
-            "cargo::rerun-if-changed={}",
-            workspace.join(source).display()
-        );
+    println!("cargo::rerun-if-changed=agent_inputs.rs");
+    println!("cargo::rerun-if-env-changed={GIVEN}");
+    if let Some(given) = env::var_os(GIVEN) {
+        let given = PathBuf::from(given);
+        println!("cargo::rerun-if-changed={}", given.display());
+        return embed(&given, &out.join(LIBRARY));
+    }
+    for input in agent_inputs::agent_inputs(&metadata(workspace)?, "hprof-agent")? {
+        println!("cargo::rerun-if-changed={}", input.display());
     }
     let built = build_agent(workspace, &out.join("agent"))?;
     embed(&built, &out.join(LIBRARY))
+}
+
+/// Cargo's list of the workspace's packages.
+fn metadata(workspace: &Path) -> Result<String, String> {
+    let output = Command::new(variable("CARGO")?)
+        .current_dir(workspace)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--locked"])
+        .output()
+        .map_err(|error| format!("cannot ask cargo for the workspace's packages: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "cargo does not list the workspace's packages: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    String::from_utf8(output.stdout).map_err(|error| error.to_string())
 }
 
 /// Runs the inner cargo; returns where it put the library.

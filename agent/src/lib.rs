@@ -19,13 +19,13 @@ mod heap_sites;
 mod monitors;
 mod names;
 mod native_thread;
-pub mod options;
 mod picture;
 mod profile;
 mod report;
 mod sink;
 mod vm;
 
+use hprof_options as options;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::Write;
 

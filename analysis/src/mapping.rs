@@ -118,6 +118,7 @@ impl ClassNames {
 impl Snapshot {
     /// Gives classes, fields and methods their original names.
     pub fn rename(&mut self, mapping: &Mapping) {
+        self.collections = Default::default();
         self.graph.classes.change(|class| {
             for field in &mut class.fields {
                 if let Some(name) = mapping.field(&class.name, &field.name) {

@@ -5,6 +5,7 @@ use std::io;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::dominators::retained_by_groups;
 use crate::leaks::ClassShare;
 use crate::names;
 use crate::paths::ShortestPaths;
@@ -16,6 +17,8 @@ use crate::snapshot::Snapshot;
 pub enum RetainedBy {
     /// Classes of one name.
     Class,
+    /// Classes whose names differ only in what changes from run to run.
+    Family,
     /// The classes of a package.
     Package,
     /// The classes of a loader.
@@ -33,79 +36,81 @@ pub struct RetainedRow {
     pub objects: u64,
     /// What they take themselves, in bytes.
     pub shallow_bytes: u64,
-    /// What each of them keeps alive, counted once where they lie under one another, in bytes.
+    /// What would be free without all of them, in bytes.
+    pub retained_bytes: u64,
+    /// False if `retained_bytes` is what single objects keep alive, and together they may keep
+    /// more: the heap has too many different ways to its objects.
+    pub is_exact: bool,
+}
+
+/// All live objects, summed up.
+///
+/// # Errors
+/// If there is no room for the walk.
+pub fn retained_by(snapshot: &Snapshot, by: RetainedBy) -> io::Result<Vec<RetainedRow>> {
+    let (names, group_of) = match by {
+        RetainedBy::Thread => return Ok(threads(snapshot)),
+        _ => groups(snapshot, by),
+    };
+    let (sums, is_exact) = retained_by_group(snapshot, &group_of, names.len())?;
+    let row = |(name, sum): (String, GroupSum)| RetainedRow {
+        name,
+        objects: sum.objects,
+        shallow_bytes: sum.shallow_bytes,
+        retained_bytes: sum.retained_bytes,
+        is_exact,
+    };
+    let mut rows: Vec<RetainedRow> = names.into_iter().zip(sums).map(row).collect();
+    rows.retain(|row| row.objects > 0);
+    sort(&mut rows);
+    Ok(rows)
+}
+
+/// The live objects of a group.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GroupSum {
+    /// Their number.
+    pub objects: u64,
+    /// What they take themselves, in bytes.
+    pub shallow_bytes: u64,
+    /// What would be free without all of them, in bytes; at least this where that is not known.
     pub retained_bytes: u64,
 }
 
-/// All live objects, summed up. Objects under another one of the same row count no second time.
-pub fn retained_by(snapshot: &Snapshot, by: RetainedBy) -> Vec<RetainedRow> {
-    let [rows] = retained_by_each(snapshot, [by]);
-    rows
-}
-
-/// The same in several ways, by one walk over all objects.
-pub fn retained_by_each<const N: usize>(
+/// The sums of `groups` groups, where `group_of` tells the group of each class; and whether what
+/// they retain is exact.
+///
+/// # Errors
+/// If there is no room for the walk.
+pub fn retained_by_group(
     snapshot: &Snapshot,
-    by: [RetainedBy; N],
-) -> [Vec<RetainedRow>; N] {
+    group_of: &[u32],
+    groups: usize,
+) -> io::Result<(Vec<GroupSum>, bool)> {
     let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
-    let mut tables = by.map(|by| Table::new(snapshot, by));
+    let mut sums = vec![GroupSum::default(); groups];
+    // By group: the place behind what its last topmost object keeps alive. Places come in the
+    // order of the tree, so an object before that lies under it.
+    let mut covered = vec![0; groups];
     for place in 0..dominators.len() {
-        let object = dominators.object(place);
-        let class = graph.class_of(object) as usize;
-        let end = dominators.end(place);
-        for table in &mut tables {
-            let Some(&group) = table.group_of.get(class) else {
-                continue;
-            };
-            let (row, covered) = &mut table.rows[group as usize];
-            row.objects += 1;
-            row.shallow_bytes += dominators.bytes(place, place + 1);
-            if place >= *covered {
-                row.retained_bytes += dominators.bytes(place, end);
-                *covered = end;
-            }
+        let class = graph.class_of(dominators.object(place)) as usize;
+        let Some(&group) = group_of.get(class) else {
+            continue;
+        };
+        let (sum, covered) = (&mut sums[group as usize], &mut covered[group as usize]);
+        sum.objects += 1;
+        sum.shallow_bytes += dominators.bytes(place, place + 1);
+        if place >= *covered {
+            *covered = dominators.end(place);
+            sum.retained_bytes += dominators.retained(place);
         }
     }
-    tables.map(|table| match table.by {
-        RetainedBy::Thread => threads(snapshot),
-        _ => {
-            let mut rows: Vec<RetainedRow> = table.rows.into_iter().map(|row| row.0).collect();
-            rows.retain(|row| row.objects > 0);
-            sort(&mut rows);
-            rows
-        }
-    })
-}
-
-/// The rows that are being summed up.
-struct Table {
-    by: RetainedBy,
-    /// The rows, each with the place behind what its last topmost object keeps alive: places come
-    /// in the order of the tree, so an object before that lies under it.
-    rows: Vec<(RetainedRow, usize)>,
-    /// By class the row.
-    group_of: Vec<u32>,
-}
-
-impl Table {
-    fn new(snapshot: &Snapshot, by: RetainedBy) -> Self {
-        let (names, group_of) = match by {
-            RetainedBy::Thread => (Vec::new(), Vec::new()),
-            _ => groups(snapshot, by),
-        };
-        let row = |name| RetainedRow {
-            name,
-            objects: 0,
-            shallow_bytes: 0,
-            retained_bytes: 0,
-        };
-        Self {
-            by,
-            rows: names.into_iter().map(|name| (row(name), 0)).collect(),
-            group_of,
-        }
+    let exact = retained_by_groups(graph, snapshot.store(), group_of, groups)?;
+    let is_exact = exact.is_some();
+    for (sum, bytes) in sums.iter_mut().zip(exact.into_iter().flatten()) {
+        sum.retained_bytes = bytes;
     }
+    Ok((sums, is_exact))
 }
 
 fn sort(rows: &mut [RetainedRow]) {
@@ -124,6 +129,7 @@ fn groups(snapshot: &Snapshot, by: RetainedBy) -> (Vec<String>, Vec<u32>) {
         let name = match by {
             RetainedBy::Package => names::package(&class.name).to_owned(),
             RetainedBy::Loader => loader_name(snapshot, class.loader),
+            RetainedBy::Family => names::family(&class.name).into_owned(),
             RetainedBy::Class | RetainedBy::Thread => class.name.clone(),
         };
         let group = *index.entry(name.clone()).or_insert_with(|| {
@@ -155,6 +161,7 @@ fn threads(snapshot: &Snapshot) -> Vec<RetainedRow> {
             .map_or(0, |place| (snapshot.dominators().end(place) - place) as u64),
         shallow_bytes: snapshot.graph().size(thread.object),
         retained_bytes: thread.retained_bytes,
+        is_exact: true,
     };
     let mut rows: Vec<RetainedRow> = snapshot.threads().into_iter().map(row).collect();
     sort(&mut rows);

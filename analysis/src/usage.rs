@@ -1,7 +1,7 @@
 //! How collections are used, what waits to be finalized, and which loaders there are.
 
 use hprof_format::binary::SubRecord;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::retained::loader_name;
@@ -16,7 +16,9 @@ pub struct CollectionRow {
     pub collections: u64,
     /// Those without elements.
     pub empty: u64,
-    /// Their elements or entries.
+    /// Those of which nobody knows how many elements they have; they are in no other figure.
+    pub unknown: u64,
+    /// The elements or entries of those that tell.
     pub elements: u64,
     /// Places in the arrays behind them.
     pub capacity: u64,
@@ -37,6 +39,8 @@ pub fn collections(snapshot: &Snapshot) -> Vec<CollectionRow> {
         .collect();
     let reference = graph.layout().0.reference;
     let mut rows: FxHashMap<u32, CollectionRow> = FxHashMap::default();
+    // Collections may share an array, as clones of a CopyOnWriteArrayList do.
+    let mut seen = FxHashSet::default();
     for object in 0..graph.len() {
         let class = graph.class_of(object);
         if !is_collection[class as usize] || snapshot.dominators().place(object).is_none() {
@@ -47,21 +51,29 @@ pub fn collections(snapshot: &Snapshot) -> Vec<CollectionRow> {
         };
         let row = rows.entry(class).or_default();
         row.collections += 1;
-        row.empty += u64::from(collection.size == 0);
-        row.elements += collection.size;
+        match collection.size {
+            Some(size) => {
+                row.empty += u64::from(size == 0);
+                row.elements += size;
+            }
+            None => row.unknown += 1,
+        }
         // Wrappers have no array of their own.
         let own = collection
             .array
             .filter(|&array| graph.references(object).contains(&array));
         let located = own.and_then(|array| graph.locate(snapshot.file(), array));
-        if let Some((_, SubRecord::ObjectArray { elements, .. })) = located {
+        if let Some((_, SubRecord::ObjectArray { elements, .. })) = located
+            && seen.insert(own)
+        {
             let used = elements.iter().filter(|&element| element != 0).count() as u64;
             let length = elements.len() as u64;
             row.capacity += length;
             row.unused += length - used;
             row.wasted_bytes += (length - used) * reference;
             if collection.is_hashed {
-                row.collisions += collection.size.saturating_sub(used);
+                let entries = collection.size.unwrap_or(0);
+                row.collisions += entries.saturating_sub(used);
             }
         }
     }

@@ -52,7 +52,7 @@ fn told(snapshot: &Snapshot) -> String {
         RetainedBy::Loader,
         RetainedBy::Thread,
     ] {
-        text.push_str(&serde_json::to_string_pretty(&retained_by(snapshot, by)).unwrap());
+        text.push_str(&serde_json::to_string_pretty(&retained_by(snapshot, by).unwrap()).unwrap());
     }
     text
 }
@@ -101,6 +101,31 @@ fn what_the_topmost_objects_retain_is_all_that_lives() {
             assert_eq!(freed.bytes, dominators.retained(place));
             assert_eq!(freed.objects, (dominators.end(place) - place) as u64);
         }
+    }
+}
+
+#[test]
+fn what_a_class_retains_is_what_would_be_free_without_it() {
+    for path in dumps() {
+        let snapshot = open(&path, &OpenOptions::default());
+        let graph = snapshot.graph();
+        let rows = retained_by(&snapshot, RetainedBy::Class).unwrap();
+        assert!(rows.iter().all(|row| row.is_exact));
+        let name = |object: usize| &graph.classes().get(graph.class_of(object)).name;
+        for row in rows.iter().take(20).chain(rows.iter().step_by(17)) {
+            let freed = freed_without(&snapshot, |object| *name(object) == row.name).unwrap();
+            let (file, class) = (path.display(), &row.name);
+            assert_eq!(row.retained_bytes, freed.bytes, "{file} {class}");
+            assert_eq!(row.objects, freed.members, "{file} {class}");
+        }
+        let rows = retained_by(&snapshot, RetainedBy::Package).unwrap();
+        let row = rows.iter().find(|row| row.name == "java.util").unwrap();
+        let package = |object: usize| hprof_analysis::names::package(name(object));
+        let freed = freed_without(&snapshot, |object| package(object) == row.name).unwrap();
+        assert_eq!(row.retained_bytes, freed.bytes, "{}", path.display());
+        // Of a loader: what its only row has is what all of its classes' objects keep alive.
+        let rows = retained_by(&snapshot, RetainedBy::Loader).unwrap();
+        assert!(rows[0].retained_bytes <= snapshot.dominators().live_bytes());
     }
 }
 

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use hprof_rs::options::{self, ExitKind, Failure, Process, Start, StartTime};
+use hprof_options::{ExitKind, Failure, Process, Start, StartTime};
 
-pub use hprof_rs::options::parse::ENVIRONMENT_VARIABLE;
+pub use hprof_options::parse::ENVIRONMENT_VARIABLE;
 
 /// What the options amount to.
 pub enum Checked {
@@ -28,7 +28,7 @@ pub fn check(text: &str, environment: Option<&str>) -> Checked {
         pid: std::process::id(),
         start: StartTime::local(SystemTime::now()),
     };
-    match options::load(text, environment, &process) {
+    match hprof_options::load(text, environment, &process) {
         Ok(Start::Profile(settings)) => Checked::Good {
             names_by_process: settings.text.contains("%p"),
         },

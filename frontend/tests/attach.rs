@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use java_test_harness::rights::{self, NOBODY};
 use java_test_harness::{Jdk, Run, Running, classes, each_jdk, each_jdk_since};
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
@@ -147,15 +148,6 @@ impl Drop for Foreign {
     }
 }
 
-/// Only root can start programs as others and in containers. Other users test what they can.
-fn is_root() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        eprintln!("not tested: this takes root");
-    }
-    is_root
-}
-
 /// Waits until the program named by its last argument is listed.
 fn wait_for(scene: &Scene, word: &str) -> Value {
     let start = Instant::now();
@@ -178,7 +170,7 @@ fn wait_for(scene: &Scene, word: &str) -> Value {
 
 #[test]
 fn a_jvm_with_a_root_and_ids_of_its_own_is_reached() {
-    if !is_root() {
+    if !rights::may_make_containers() {
         return;
     }
     each_jdk(|jdk| {
@@ -211,10 +203,9 @@ fn a_jvm_with_a_root_and_ids_of_its_own_is_reached() {
 
 #[test]
 fn root_reaches_the_jvms_of_others() {
-    if !is_root() {
+    if !rights::may_act_for_others() {
         return;
     }
-    let nobody = 65534;
     let scene = Scene::new();
     let word = format!("nobody-{}", std::process::id());
     let is_open = |jdk: &&Jdk| !jdk.home().starts_with("/root");
@@ -232,14 +223,14 @@ fn root_reaches_the_jvms_of_others() {
         .arg(folder.path())
         .args(["Idle", &word])
         .current_dir("/")
-        .uid(nobody)
-        .gid(nobody)
+        .uid(NOBODY)
+        .gid(NOBODY)
         .stdout(Stdio::null())
         .spawn()
         .expect("java");
     let _child = Foreign(child);
     let row = wait_for(&scene, &word);
-    assert_eq!(row["uid"], nobody);
+    assert_eq!(row["uid"], NOBODY);
     let pid = u32::try_from(row["pid"].as_u64().expect("a number")).expect("a pid");
     assert_answers(&scene, pid, jdk.feature());
 }

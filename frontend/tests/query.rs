@@ -195,6 +195,11 @@ fn dominators_and_retained_are_those_of_the_tables() {
         .collect();
     let sql = "SELECT name, retained FROM classes ORDER BY retained DESC, name LIMIT 5";
     assert_eq!(by_class, rows(sql));
+    for row in rows("SELECT name, retained FROM classes WHERE live ORDER BY 2 DESC LIMIT 20") {
+        let name = row[0].as_str().unwrap();
+        let set = json_of(&["retained", "--json", &dump(), name]);
+        assert_eq!(set["retained_bytes"], row[1], "{name}");
+    }
     let set = json_of(&["retained", "--json", &dump(), "java.lang.Thread"]);
     let threads = &set["classes"][0];
     assert_eq!(

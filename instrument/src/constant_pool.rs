@@ -17,6 +17,7 @@ pub(crate) mod tag {
     pub(crate) const DOUBLE: u8 = 6;
     pub(crate) const CLASS: u8 = 7;
     pub(crate) const METHODREF: u8 = 10;
+    pub(crate) const INTERFACE_METHODREF: u8 = 11;
     pub(crate) const NAME_AND_TYPE: u8 = 12;
 }
 
@@ -153,6 +154,16 @@ impl<'a> ConstantPool<'a> {
     pub(crate) fn class_utf8(&self, index: u16) -> Option<&'a [u8]> {
         match self.entry(index)? {
             (tag::CLASS, content) => self.original_utf8(u16_at(content, 0)?),
+            _ => None,
+        }
+    }
+
+    /// The two entries that an entry with one of these tags refers to.
+    pub(crate) fn pair(&self, index: u16, tags: &[u8]) -> Option<(u16, u16)> {
+        match self.entry(index)? {
+            (tag, content) if tags.contains(&tag) => {
+                Some((u16_at(content, 0)?, u16_at(content, 2)?))
+            }
             _ => None,
         }
     }

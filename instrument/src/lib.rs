@@ -96,6 +96,7 @@ mod plan;
 mod rewriter;
 mod snippets;
 mod source_file;
+mod uses;
 
 pub use error::{ClassSkip, Malformed, MethodSkip};
 pub use fields::{NewField, add_fields};
@@ -104,3 +105,4 @@ pub use mutf8::Mutf8;
 pub use plan::{Hooks, MethodHook, MethodNumber, SelectMethod, Shape};
 pub use rewriter::{NEWEST_MAJOR, Rewriter, Rewritten, SkippedMethod, Tally};
 pub use source_file::source_file;
+pub use uses::{Call, Constants, Use};

@@ -1,6 +1,6 @@
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.AbstractQueuedLongSynchronizer;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
@@ -38,6 +38,63 @@ public class Contention {
         }
     }
 
+    /** A lock with a state of 64 bits that knows its owner and nothing else. */
+    static final class LongMutex extends AbstractQueuedLongSynchronizer {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean tryAcquire(long one) {
+            if (getState() != 0) return false;
+            return swap();
+        }
+
+        private boolean swap() {
+            if (!compareAndSetState(0, 1)) return false;
+            setExclusiveOwnerThread(Thread.currentThread());
+            return true;
+        }
+
+        @Override
+        protected boolean tryRelease(long one) {
+            setExclusiveOwnerThread(null);
+            setState(0);
+            return true;
+        }
+    }
+
+    /** Permits of the program's own, taken in a method of the class above. */
+    abstract static class Permits extends AbstractQueuedSynchronizer {
+        private static final long serialVersionUID = 1;
+
+        final int take(int count) {
+            while (true) {
+                int free = getState(), left = free - count;
+                if (left < 0 || compareAndSetState(free, left)) return left;
+            }
+        }
+
+        @Override
+        protected boolean tryReleaseShared(int count) {
+            while (true) {
+                int free = getState();
+                if (compareAndSetState(free, free + count)) return true;
+            }
+        }
+    }
+
+    static final class Pool extends Permits {
+        private static final long serialVersionUID = 1;
+
+        Pool() {
+            setState(1);
+        }
+
+        @Override
+        protected int tryAcquireShared(int count) {
+            return take(count);
+        }
+    }
+
     static final Object OBJECT = new Object();
     static final ReentrantLock REENTRANT = new ReentrantLock();
     static final ReentrantLock FAIR = new ReentrantLock(true);
@@ -45,7 +102,9 @@ public class Contention {
     static final StampedLock STAMPED = new StampedLock();
     static final Semaphore SEMAPHORE = new Semaphore(1);
     static final Mutex MUTEX = new Mutex();
-    static volatile CountDownLatch latch;
+    static final Semaphore FAIR_SEMAPHORE = new Semaphore(1, true);
+    static final LongMutex LONG_MUTEX = new LongMutex();
+    static final Pool POOL = new Pool();
 
     /** How often the owner has its lock, the waiter waits for it, and has had it. */
     static volatile int owned, wanted, had;
@@ -98,8 +157,16 @@ public class Contention {
         MUTEX.acquire(1);
     }
 
-    static void latch() throws Exception {
-        latch.await();
+    static void fairSemaphore() throws Exception {
+        FAIR_SEMAPHORE.acquire();
+    }
+
+    static void longMutex() {
+        LONG_MUTEX.acquire(1);
+    }
+
+    static void permits() {
+        POOL.acquireShared(1);
     }
 
     /** An action of the owner: to have the lock, or to have it no more. */
@@ -190,7 +257,11 @@ public class Contention {
         run("semaphore", n, v, () -> SEMAPHORE.acquire(), release, kind(() -> semaphore(), release));
         Action free = () -> MUTEX.release(1);
         run("mutex", n, v, () -> MUTEX.acquire(1), free, kind(() -> mutex(), free));
-        Action set = () -> latch = new CountDownLatch(1);
-        run("latch", n, v, set, () -> latch.countDown(), kind(() -> latch(), () -> nothing()));
+        Action fairRelease = () -> FAIR_SEMAPHORE.release();
+        run("fairSemaphore", n, v, () -> FAIR_SEMAPHORE.acquire(), fairRelease, kind(() -> fairSemaphore(), fairRelease));
+        Action longFree = () -> LONG_MUTEX.release(1);
+        run("longMutex", n, v, () -> LONG_MUTEX.acquire(1), longFree, kind(() -> longMutex(), longFree));
+        Action giveBack = () -> POOL.releaseShared(1);
+        run("permits", n, v, () -> POOL.acquireShared(1), giveBack, kind(() -> permits(), giveBack));
     }
 }

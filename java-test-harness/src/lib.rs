@@ -39,6 +39,7 @@ mod jdk;
 mod matrix;
 mod outcome;
 mod process;
+pub mod rights;
 mod run;
 mod stress;
 mod text_heap;

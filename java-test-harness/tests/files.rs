@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use java_test_harness::{Jdk, Run, each_jdk};
+use java_test_harness::{Jdk, Run, each_jdk, rights};
 
 fn hello(options: &str) -> Run {
     Run::new(Jdk::feature_release(17))
@@ -162,11 +162,7 @@ impl TinyDisk {
         mount
             .args(["-t", "tmpfs", "-o", "size=4k", "tmpfs"])
             .arg(folder.path());
-        mount.stderr(Stdio::null());
-        mount
-            .status()
-            .is_ok_and(|status| status.success())
-            .then_some(TinyDisk { folder })
+        rights::may(&mut mount, "to mount a file system").then_some(TinyDisk { folder })
     }
 }
 

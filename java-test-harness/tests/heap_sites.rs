@@ -236,3 +236,29 @@ fn live_objects_are_those_of_the_vm() {
         assert!(same > 200, "{same} classes compared");
     });
 }
+
+#[test]
+fn a_site_whose_objects_are_all_dead_is_shown_by_what_it_has_allocated() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("heap=sites").class("Garbage");
+        let profile = run.run().expect_status(0).profile();
+        let churned = profile.sites_with("Garbage.churn").next();
+        let churned = churned.expect("the site of the garbage");
+        assert_eq!((churned.live_objects, churned.allocated_objects), (0, 64));
+        let table = &profile.site_tables[0].rows;
+        let shown: u64 = table.iter().map(|row| row.allocated_bytes).sum();
+        let left = profile.counter("allocated_bytes_below_cutoff");
+        assert_eq!(profile.counter("allocated_bytes"), shown + left);
+        assert!(left * 100 <= shown, "{left} of {shown} bytes are left out");
+        let shown: u64 = table.iter().map(|row| row.live_objects).sum();
+        assert!(profile.counter("live_objects") >= shown);
+        // A cutoff that is given acts by itself.
+        let run = Run::new(jdk)
+            .agent("heap=sites,cutoff=0.5")
+            .class("Garbage");
+        let profile = run.run().expect_status(0).profile();
+        let classes: Vec<_> = profile.site_tables[0].rows.iter().collect();
+        assert_eq!(classes.len(), 2, "{classes:?}");
+        assert!(profile.counter("rows_below_cutoff") > 10);
+    });
+}

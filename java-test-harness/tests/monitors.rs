@@ -6,7 +6,7 @@ use java_test_harness::{Outcome, Run, Signal, TextProfile, each_jdk, each_jdk_si
 const DUMPED: &str = "Dumping contended monitor usage ... done.\n";
 
 /// The lock class of each method of the program Contention.
-const KINDS: [(&str, &str); 12] = [
+const KINDS: [(&str, &str); 14] = [
     ("monitor", "java.lang.Object"),
     ("reentrant", "java.util.concurrent.locks.ReentrantLock"),
     ("interruptibly", "java.util.concurrent.locks.ReentrantLock"),
@@ -18,7 +18,30 @@ const KINDS: [(&str, &str); 12] = [
     ("stampedWrite", "java.util.concurrent.locks.StampedLock"),
     ("semaphore", "java.util.concurrent.Semaphore"),
     ("mutex", "Contention$Mutex"),
-    ("latch", "java.util.concurrent.CountDownLatch"),
+    ("fairSemaphore", "java.util.concurrent.Semaphore"),
+    ("longMutex", "Contention$LongMutex"),
+    ("permits", "Contention$Pool"),
+];
+
+/// The class that the threads of each method of the program Events are parked for, if it is a
+/// synchronizer.
+const EVENTS: [(&str, Option<&str>); 13] = [
+    (
+        "countDownLatch",
+        Some("java.util.concurrent.CountDownLatch"),
+    ),
+    ("latch", Some("Events$Latch")),
+    ("timedLatch", Some("Events$Latch")),
+    ("exclusiveLatch", Some("Events$ExclusiveLatch")),
+    ("longLatch", Some("Events$LongLatch")),
+    ("promise", Some("Events$Promise$CompletionLatch")),
+    ("completableFuture", None),
+    ("futureTask", None),
+    ("phaser", None),
+    ("cyclicBarrier", None),
+    ("exchanger", None),
+    ("synchronousQueue", None),
+    ("linkedTransferQueue", None),
 ];
 
 /// Count and milliseconds of all contention in a method, which has to be for locks of one class.
@@ -161,6 +184,83 @@ fn waits_for_other_things_are_no_contention() {
                 .count()
         };
         assert_eq!(object(49), 2, "{:?}", profile.waits);
+    });
+}
+
+/// Count, milliseconds and class of each row of waits that are no contention, with its trace.
+fn waits(profile: &TextProfile) -> Vec<(u64, f64, String, u32)> {
+    let from = profile.comments.iter();
+    let mut lines = from.skip_while(|line| !line.starts_with("hprof-rs: not contention: waiting"));
+    let title = lines.next().unwrap();
+    let total: f64 = title
+        .split(['=', 'm'])
+        .nth(1)
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or_else(|| panic!("{title}"));
+    lines
+        .skip(1)
+        .map_while(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [_, share, _, count, trace, class] = words[..] else {
+                return None;
+            };
+            let share: f64 = share.strip_suffix('%')?.parse().ok()?;
+            let millis = share * total / 100.0;
+            Some((
+                count.parse().ok()?,
+                millis,
+                class.to_owned(),
+                trace.parse().ok()?,
+            ))
+        })
+        .collect()
+}
+
+fn check_events(outcome: &Outcome) {
+    let profile = outcome.profile();
+    let in_program = profile.contended(|_, trace| {
+        trace
+            .frames
+            .iter()
+            .any(|frame| frame.starts_with("Events."))
+    });
+    assert_eq!(in_program, (0, 0.0));
+    let waits = waits(&profile);
+    for (method, class) in EVENTS {
+        let here: Vec<_> = waits
+            .iter()
+            .filter(|(.., trace)| profile.traces[trace].has(&format!("Events.{method}")))
+            .collect();
+        let (count, millis) = here
+            .iter()
+            .fold((0, 0.0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
+        assert_eq!(count, 3, "{method}: {here:?}");
+        assert!(millis >= 3.0 * 20.0 - 2.0, "{method}: {here:?}");
+        for (.., found, _) in here {
+            assert!(
+                class.is_none_or(|class| class == found),
+                "{method}: {found}"
+            );
+        }
+    }
+}
+
+#[test]
+fn threads_that_wait_for_an_event_do_not_contend() {
+    each_jdk(|jdk| {
+        for threshold in ["", ",lockthreshold=1000"] {
+            let options = format!("monitor=y,depth=16{threshold}");
+            let run = Run::new(jdk).agent(&options).class("Events").args(["3"]);
+            check_events(&run.run().expect_status(0));
+        }
+    });
+}
+
+#[test]
+fn virtual_threads_that_wait_for_an_event_do_not_contend() {
+    each_jdk_since(21, |jdk| {
+        let run = Run::new(jdk).agent("monitor=y,depth=16").class("Events");
+        check_events(&run.args(["3", "virtual"]).run().expect_status(0));
     });
 }
 

@@ -247,5 +247,32 @@ fn cutoff_leaves_out_small_rows_only() {
     let large = spin(jdk, "cpu=samples,interval=1,cutoff=0.1", 1.0, 1).profile();
     let table = large.table();
     assert!(!table.rows.is_empty() && table.rows.iter().all(|row| row.self_percent >= 10.0));
-    assert!(table.rows.iter().map(|row| row.count).sum::<u64>() < table.total);
+    let shown: u64 = table.rows.iter().map(|row| row.count).sum();
+    assert!(shown < table.total);
+    assert_eq!(large.counter("samples_below_cutoff"), table.total - shown);
+    assert!(large.counter("rows_below_cutoff") > 0);
+}
+
+#[test]
+fn the_default_cutoff_hides_at_most_a_hundredth_of_deep_stacks() {
+    let jdk = Jdk::feature_release(17);
+    let run = Run::new(jdk).agent("cpu=samples,interval=1,depth=64");
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/java");
+    let compiled = run.path("compiled");
+    std::fs::create_dir(&compiled).unwrap();
+    let run = run
+        .class("CompileLoop")
+        .args([sources])
+        .args([&compiled])
+        .args(["3"]);
+    let profile = run.run().expect_status(0).profile();
+    let table = profile.table();
+    let shown: u64 = table.rows.iter().map(|row| row.count).sum();
+    let left = table.total - shown;
+    assert_eq!(profile.counter("samples_below_cutoff"), left);
+    assert!(
+        left * 100 <= table.total,
+        "{left} of {} samples",
+        table.total
+    );
 }

@@ -34,5 +34,6 @@
 pub mod command;
 pub mod control;
 pub mod frames;
+pub mod local;
 pub mod marks;
 pub mod socket;

@@ -18,18 +18,11 @@ use crate::call_times::Timing;
 use crate::report;
 use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, Result};
 
-/// The class files, as `build.rs` has compiled them.
-macro_rules! class_file {
-    ($path:literal) => {
-        include_bytes!(concat!(env!("OUT_DIR"), $path))
-    };
-}
-
-const EARLY_HOOKS: &[u8] = class_file!("/java/lang/HprofHooks.class");
-const LATE_HOOKS: &[u8] = class_file!("/late/java/lang/HprofHooks.class");
+const EARLY_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.class");
+const LATE_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.late.class");
 const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
-const STARTED_CLASS_FILE: &[u8] = class_file!("/java/lang/HprofHooks$Started.class");
+const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofHooks$Started.class");
 
 /// How long a step may take in which some classes of a program that runs are rewritten. The
 /// program stands still in the last part of it, in which the VM looks at all classes there

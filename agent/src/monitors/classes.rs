@@ -7,6 +7,7 @@ use crossbeam_utils::atomic::AtomicCell;
 use jni_sys::jobject;
 use parking_lot::Mutex;
 
+use super::acquisition::Acquisition;
 use crate::heap_sites::ClassTable;
 use crate::vm::{FastCompare, Jni, Jvmti, WeakRef};
 
@@ -16,7 +17,9 @@ pub struct LockClass {
     pub id: u32,
     /// As Java source has it.
     pub name: String,
-    mirror: Option<WeakRef>,
+    pub(super) mirror: Option<WeakRef>,
+    /// What it does, once that was looked at.
+    pub(super) acquisition: OnceLock<Acquisition>,
 }
 
 impl LockClass {
@@ -26,6 +29,7 @@ impl LockClass {
             id,
             name: name.to_owned(),
             mirror: None,
+            acquisition: OnceLock::new(),
         }
     }
 }
@@ -87,5 +91,11 @@ impl LockClasses {
 }
 
 fn leak(id: u32, name: String, mirror: Option<WeakRef>) -> &'static LockClass {
-    Box::leak(Box::new(LockClass { id, name, mirror }))
+    let acquisition = OnceLock::new();
+    Box::leak(Box::new(LockClass {
+        id,
+        name,
+        mirror,
+        acquisition,
+    }))
 }

@@ -1,11 +1,13 @@
 //! What a wait was: contention for a lock, or waiting for something to happen.
 //!
-//! The innermost frames and the class of what a thread was parked for tell. The
-//! names are those of the public classes of `java.util.concurrent`, and of the
-//! methods of its own that have had the same names from JDK 11 to 25.
+//! Of synchronizers their own methods tell, see [`acquisition`](super::acquisition), of
+//! all else the innermost frames. Their names are those of the public classes of
+//! `java.util.concurrent`, and of the methods of its own that have had the same names
+//! from JDK 11 to 25.
 
 use hprof_format::model::MethodName;
 
+use super::acquisition::{Acquisition, Mode};
 use super::rows::Source;
 
 /// How a wait is booked.
@@ -26,8 +28,8 @@ pub struct Classified {
     pub inner: usize,
 }
 
-/// What a stack says of a wait for an object of `class`.
-pub fn classify(source: Source, class: &str, frames: &[MethodName<'_>]) -> Classified {
+/// What a stack says of a wait for an object whose class does `acquisition`.
+pub fn classify(source: Source, acquisition: Acquisition, frames: &[MethodName<'_>]) -> Classified {
     let inner = match source {
         Source::Monitor | Source::ObjectWait => 0,
         Source::Synchronizer | Source::Park => inner_frames(frames),
@@ -37,7 +39,11 @@ pub fn classify(source: Source, class: &str, frames: &[MethodName<'_>]) -> Class
     let kind = match source {
         Source::Monitor => Kind::Contention,
         Source::Synchronizer if has(&is_condition) => waiting(idle),
-        Source::Synchronizer if is_latch(class) && has(&is_join) => Kind::Waiting,
+        Source::Synchronizer
+            if acquisition.is_event(Mode::of(frames.get(..inner).unwrap_or_default())) =>
+        {
+            waiting(idle)
+        }
         Source::Synchronizer => Kind::Contention,
         Source::ObjectWait | Source::Park => waiting(idle),
     };
@@ -117,21 +123,6 @@ fn is_idle(frame: &MethodName<'_>) -> bool {
     )
 }
 
-/// The end of a thread or an executor is waited for at a latch.
-fn is_join(frame: &MethodName<'_>) -> bool {
-    matches!(
-        (frame.class_name, frame.method),
-        ("java.lang.Thread", "join")
-            | ("java.lang.VirtualThread", "joinNanos")
-            | ("java.util.concurrent.ThreadPerTaskExecutor", _)
-            | (_, "awaitTermination")
-    )
-}
-
-fn is_latch(class: &str) -> bool {
-    class.starts_with("java.util.concurrent.CountDownLatch")
-}
-
 /// The class that a program knows a lock by: locks park threads on a synchronizer
 /// inside of them.
 pub fn public_class(class: &str) -> &str {
@@ -150,9 +141,9 @@ mod tests {
         MethodName { class_name, method }
     }
 
-    fn kind(source: Source, class: &str, frames: &[&'static str]) -> (Kind, usize) {
+    fn kind(source: Source, frames: &[&'static str]) -> (Kind, usize) {
         let frames: Vec<_> = frames.iter().map(|text| frame(text)).collect();
-        let Classified { kind, inner } = classify(source, class, &frames);
+        let Classified { kind, inner } = classify(source, Acquisition::default(), &frames);
         (kind, inner)
     }
 
@@ -171,66 +162,28 @@ mod tests {
             "java.util.concurrent.locks.ReentrantLock.lock",
             "App.main",
         ];
-        let class = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
-        assert_eq!(
-            kind(Source::Synchronizer, class, &stack),
-            (Kind::Contention, 4)
-        );
-        assert_eq!(kind(Source::Synchronizer, class, &stack[..2]).1, 1);
+        assert_eq!(kind(Source::Synchronizer, &stack), (Kind::Contention, 4));
+        assert_eq!(kind(Source::Synchronizer, &stack[..2]).1, 1);
         let stack = [
             PARK,
             "java.util.concurrent.locks.StampedLock.acquireWrite",
             "java.util.concurrent.locks.StampedLock.writeLock",
             "App.main",
         ];
-        assert_eq!(
-            kind(
-                Source::Synchronizer,
-                "java.util.concurrent.locks.StampedLock",
-                &stack
-            ),
-            (Kind::Contention, 2)
-        );
+        assert_eq!(kind(Source::Synchronizer, &stack), (Kind::Contention, 2));
     }
 
     #[test]
     fn conditions_and_idle_threads_are_no_contention() {
-        let sync = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
         let again = [PARK, ACQUIRE, AWAIT, "App.main"];
-        assert_eq!(kind(Source::Synchronizer, sync, &again), (Kind::Waiting, 2));
-        let condition = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
-        assert_eq!(
-            kind(Source::Park, condition, &again[2..]),
-            (Kind::Waiting, 0)
-        );
+        assert_eq!(kind(Source::Synchronizer, &again), (Kind::Waiting, 2));
+        assert_eq!(kind(Source::Park, &again[2..]), (Kind::Waiting, 0));
         let idle = [
             AWAIT,
             "java.util.concurrent.LinkedBlockingQueue.take",
             "java.util.concurrent.ThreadPoolExecutor.getTask",
         ];
-        assert_eq!(kind(Source::Park, condition, &idle).0, Kind::Idle);
-    }
-
-    #[test]
-    fn a_latch_is_contention_but_for_the_end_of_threads() {
-        let latch = "java.util.concurrent.CountDownLatch$Sync";
-        let stack = [
-            PARK,
-            ACQUIRE,
-            "java.util.concurrent.CountDownLatch.await",
-            "App.main",
-        ];
-        assert_eq!(
-            kind(Source::Synchronizer, latch, &stack),
-            (Kind::Contention, 2)
-        );
-        let join = [
-            PARK,
-            ACQUIRE,
-            "java.util.concurrent.CountDownLatch.await",
-            "java.lang.VirtualThread.joinNanos",
-        ];
-        assert_eq!(kind(Source::Synchronizer, latch, &join).0, Kind::Waiting);
+        assert_eq!(kind(Source::Park, &idle).0, Kind::Idle);
     }
 
     #[test]

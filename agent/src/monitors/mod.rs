@@ -6,12 +6,14 @@
 //! thread still gives its carrier up ([`park`]). Both keep what goes on in a
 //! [slot](slots) that the VM keeps with the thread, and count in [rows] that
 //! are shared by all. Names are looked up later by the profile thread, which then
-//! tells contention from other waits ([`kinds`]).
+//! tells contention from other waits ([`kinds`]), by what the synchronizer does
+//! ([`acquisition`]).
 //!
 //! ```text
 //! enter ─► class, stack, row ─► slot ─► (blocked) ─► entered ─► row's counters ─► tables
 //! ```
 
+mod acquisition;
 mod classes;
 mod deadlock;
 mod event;
@@ -139,6 +141,8 @@ impl Monitors {
         wanted.set_can_get_monitor_info(1);
         wanted.set_can_get_current_contended_monitor(1);
         wanted.set_can_support_virtual_threads(1);
+        wanted.set_can_get_bytecodes(1);
+        wanted.set_can_get_constant_pool(1);
         // Before JDK 16 it makes the compilers do without escape analysis
         // (JDK-8230677, JDK-8227745).
         let owned_monitors = release >= 16;

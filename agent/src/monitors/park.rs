@@ -24,14 +24,10 @@ use crate::vm::{GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Result, guar
 const HOOK_CLASS: &CStr = c"java/lang/HprofLocks";
 /// The same as Java source has it.
 pub(super) const HOOK_CLASS_NAME: &str = "java.lang.HprofLocks";
-const HOOK_CLASS_FILE: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/java/lang/HprofLocks.class"));
+const HOOK_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks.class");
 const STARTED_CLASS: &CStr = c"java/lang/HprofLocks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofLocks$Started;";
-const STARTED_CLASS_FILE: &[u8] = include_bytes!(concat!(
-    env!("OUT_DIR"),
-    "/java/lang/HprofLocks$Started.class"
-));
+const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks$Started.class");
 
 const HOOKS: Hooks<'static> = Hooks {
     class: HOOK_CLASS.to_bytes(),

@@ -252,9 +252,10 @@ impl Monitors {
             .outer
             .filter(|_| jni.is_instance(blocker.as_raw(), fields.condition.as_raw()))
             .and_then(|outer| jni.object_field(blocker.as_raw(), outer));
-        let waits = outer.is_some()
-            || !(jni.is_instance(blocker.as_raw(), fields.ownable.as_raw())
-                || self.is_stamped_lock(jni, &blocker));
+        let class = self.classes.of(self.jvmti, jni, blocker.as_raw());
+        let is_lock = jni.is_instance(blocker.as_raw(), fields.ownable.as_raw())
+            || class.name == "java.util.concurrent.locks.StampedLock";
+        let waits = outer.is_some() || !is_lock || self.acquisition(jni, class).is_event(None);
         let Some(lock) = objects.add(self, jni, outer.unwrap_or(blocker), false) else {
             return;
         };
@@ -264,11 +265,6 @@ impl Monitors {
             &mut lock.entering
         };
         list.push(serial);
-    }
-
-    fn is_stamped_lock(&self, jni: &Jni, object: &LocalRef<'_>) -> bool {
-        self.classes.of(self.jvmti, jni, object.as_raw()).name
-            == "java.util.concurrent.locks.StampedLock"
     }
 
     /// Completes what the threads have told of a monitor by what the VM says.

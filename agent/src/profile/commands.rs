@@ -3,7 +3,7 @@
 use hprof_format::model::{
     CpuKind, CpuTable, HeapSummary, Settings, SiteOrder, SiteTable as SiteTableModel,
 };
-use hprof_format::rank::RankedSiteTable;
+use hprof_format::rank::{Cutoff, RankedCpuTable, RankedSiteTable};
 use hprof_wire::command::{Command, Control, SiteFlags, ThreadObject};
 use hprof_wire::frames::Incoming;
 use hprof_wire::marks::Reply;
@@ -84,7 +84,9 @@ impl Collector {
                     .write(|writer| tables.write_traces(writer, serials));
                 Ok(())
             }
-            Command::CpuSamples { cutoff, .. } => self.cpu_samples(vm, f64::from(cutoff)),
+            Command::CpuSamples { cutoff, .. } => {
+                self.cpu_samples(vm, Cutoff::below(f64::from(cutoff)))
+            }
             Command::Control(control) => {
                 let outcome = self.control(vm, control);
                 self.show_settings(vm.profile);
@@ -124,7 +126,7 @@ impl Collector {
             order,
             incremental: flags.incremental,
             force_gc: flags.force_gc,
-            cutoff: f64::from(cutoff),
+            cutoff: Cutoff::below(f64::from(cutoff)),
         };
         self.dump_sites(profile, jvmti, jni, request);
         Ok(())
@@ -150,14 +152,14 @@ impl Collector {
         }
     }
 
-    fn cpu_samples(&mut self, vm: Vm<'_>, cutoff: f64) -> Outcome {
+    fn cpu_samples(&mut self, vm: Vm<'_>, cutoff: Cutoff) -> Outcome {
         let rows = self.tables.samples.rows();
         let table = CpuTable {
             kind: CpuKind::Samples,
             total: self.tables.samples.total(),
             rows: &rows,
         };
-        self.write_table(&table, cutoff);
+        self.write_table(&RankedCpuTable::new(&table, cutoff));
         match vm.profile.engine() {
             Engine::None => Err(
                 "no CPU samples are taken: start with cpu=samples, or send CONTROL 3".to_owned(),

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hprof_format::model::{CpuKind, CpuRow, CpuTable, OldCpuRow, SignedMethod};
-use hprof_format::rank::{RankedCpuTable, share};
+use hprof_format::rank::{Cutoff, RankedCpuTable};
 use hprof_wire::control::Mode;
 
 use super::collector::Collector;
+use super::left_out;
 use super::numbers::ProfileNumbers;
 use super::output::DumpEnd;
 use super::requests::Parts;
@@ -200,7 +201,7 @@ impl Collector {
             total: self.tables.samples.total(),
             rows: &rows,
         };
-        self.write_table(&table, profile.settings.cutoff);
+        self.write_table(&RankedCpuTable::new(&table, profile.settings.cutoff));
         let remarks = self.remarks(profile);
         self.output
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
@@ -209,10 +210,13 @@ impl Collector {
     fn dump_times(&mut self, profile: &'static Profile, calls: &CallTimes, costs: &PathCosts) {
         let total = costs.nanos();
         let cutoff = profile.settings.cutoff;
-        // What the table will not show needs no trace.
-        let shown = |cost: &PathCost| cutoff.is_nan() || share(cost.nanos, total) >= cutoff;
-        let mut costs: Vec<PathCost> = costs.rows().filter(shown).collect();
+        let counts = |cost: &PathCost| cost.nanos > 0 || cost.calls > 0;
+        let mut costs: Vec<PathCost> = costs.rows().filter(counts).collect();
         costs.sort_by_key(|cost| (Reverse(cost.nanos), Reverse(cost.calls), cost.thread));
+        // What the table will not show needs no trace.
+        let kept = cutoff.kept(costs.iter().map(|cost| cost.nanos), total);
+        let left_out = costs.len() - kept;
+        costs.truncate(kept);
         let rows: Vec<CpuRow> = costs
             .iter()
             .map(|cost| CpuRow {
@@ -226,7 +230,9 @@ impl Collector {
             total,
             rows: &merged(rows),
         };
-        self.write_table(&table, cutoff);
+        // Those that are too small are gone.
+        let table = RankedCpuTable::new(&table, Cutoff::below(0.0)).without(left_out);
+        self.write_table(&table);
     }
 
     /// Pairs of callee and caller.
@@ -266,20 +272,20 @@ impl Collector {
             .write(|writer| remarks.iter().try_for_each(|line| writer.comment(line)));
     }
 
-    pub(super) fn write_table(&mut self, table: &CpuTable<'_>, cutoff: f64) {
-        let table = RankedCpuTable::new(table, cutoff);
+    pub(super) fn write_table(&mut self, table: &RankedCpuTable) {
         let Tables {
             methods, traces, ..
         } = &self.tables;
         self.output.write(|writer| {
             self.tables.write_traces(writer, table.traces())?;
-            writer.cpu_table(&table, &LocalTime::now().ctime(), &|serial| {
+            writer.cpu_table(table, &LocalTime::now().ctime(), &|serial| {
                 traces
                     .get(serial)
                     .1
                     .first()
                     .map(|&frame| methods.name(frame))
-            })
+            })?;
+            writer.comment(&left_out::of_cpu(table))
         });
     }
 

@@ -15,6 +15,7 @@ mod commands;
 mod dumps;
 mod exit_hook;
 mod identity;
+mod left_out;
 mod load;
 mod messages;
 mod monitors;

@@ -7,12 +7,13 @@ use hprof_format::model::{
     MethodName, Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread, ThreadState,
     ThreadStatus,
 };
-use hprof_format::rank::RankedMonitorTable;
+use hprof_format::rank::{Cutoff, RankedMonitorTable};
 use hprof_native_headers as raw;
 use jni_sys::jobject;
 
 use super::Profile;
 use super::collector::Collector;
+use super::left_out;
 use super::messages::Message;
 use super::sites::stack_location;
 use super::tables::Tables;
@@ -113,7 +114,7 @@ impl WaitTables {
     /// Looks up the names of new rows.
     fn update(&mut self, tables: &mut Tables, jvmti: Jvmti, jni: &Jni, depth: usize) {
         for row in self.monitors.take_fresh() {
-            let place = place_of(row, tables, jvmti, jni, depth);
+            let place = place_of(self.monitors, row, tables, jvmti, jni, depth);
             self.rows.push((row, place));
         }
     }
@@ -138,13 +139,21 @@ impl WaitTables {
     }
 }
 
-fn place_of(row: &Row, tables: &mut Tables, jvmti: Jvmti, jni: &Jni, depth: usize) -> Place {
+fn place_of(
+    monitors: &Monitors,
+    row: &Row,
+    tables: &mut Tables,
+    jvmti: Jvmti,
+    jni: &Jni,
+    depth: usize,
+) -> Place {
     let frames = tables.resolve(jvmti, jni, row.frames.iter().map(stack_location));
     let names: Vec<MethodName<'_>> = frames
         .iter()
         .map(|&frame| tables.methods.name(frame))
         .collect();
-    let Classified { kind, inner } = classify(row.source, &row.class.name, &names);
+    let Classified { kind, inner } =
+        classify(row.source, monitors.acquisition(jni, row.class), &names);
     let shown = frames.get(inner..).unwrap_or_default();
     let shown = shown.get(..depth).unwrap_or(shown);
     let thread = (row.thread != 0).then(|| ThreadSerial::new(row.thread));
@@ -288,11 +297,11 @@ impl Collector {
 
     /// The traces stand before MONITOR DUMP.
     fn write_waits(&mut self, tables: &WaitRanks<'_>, remark: String) {
-        let mut remarks = vec![remark];
+        let contention = &tables.contention;
+        let mut remarks = vec![left_out::of_waits("monitor_time", contention), remark];
         for (title, table) in &tables.others {
             remarks.extend(wait_lines(title, table));
         }
-        let contention = &tables.contention;
         let ctime = LocalTime::now().ctime();
         self.output.write(|writer| {
             if !contention.rows().is_empty() {
@@ -318,7 +327,7 @@ impl WaitRanks<'_> {
     }
 }
 
-fn ranked<'a>(rows: &'a [MonitorRow<'a>], cutoff: f64) -> RankedMonitorTable<'a> {
+fn ranked<'a>(rows: &'a [MonitorRow<'a>], cutoff: Cutoff) -> RankedMonitorTable<'a> {
     let total_nanos = rows.iter().map(|row| row.nanos).sum();
     RankedMonitorTable::new(&MonitorTable { total_nanos, rows }, cutoff)
 }
@@ -345,6 +354,7 @@ fn wait_lines(title: &str, table: &RankedMonitorTable<'_>) -> Vec<String> {
             ranked.row.class_name,
         ));
     }
+    lines.push(left_out::of_waits(title, table));
     lines
 }
 

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::{HeapSummary, SiteOrder, SiteRow, SiteTable};
-use hprof_format::rank::RankedSiteTable;
+use hprof_format::rank::{Cutoff, RankedSiteTable};
 
 use super::Profile;
 use super::collector::Collector;
+use super::left_out;
 use crate::clock::LocalTime;
 use crate::heap_sites::{SiteFigure, SiteFigures};
 use crate::names::Location;
@@ -21,7 +22,7 @@ pub(super) struct SiteRequest {
     /// Only sites that have changed since the last table.
     pub(super) incremental: bool,
     pub(super) force_gc: bool,
-    pub(super) cutoff: f64,
+    pub(super) cutoff: Cutoff,
 }
 
 impl SiteRequest {
@@ -191,7 +192,8 @@ impl Collector {
             let traces = table.rows().iter().map(|ranked| ranked.row.trace);
             self.tables.write_traces(writer, traces)?;
             writer.site_table(&table, &LocalTime::now().ctime())?;
-            let mut remarks = remarks.iter().chain(&general);
+            let left_out = [left_out::of_sites(&table)];
+            let mut remarks = left_out.iter().chain(&remarks).chain(&general);
             remarks.try_for_each(|line| writer.comment(line))
         });
     }

@@ -59,12 +59,51 @@ impl Jvmti {
     /// # Errors
     /// What `GetClassMethods` says, `CLASS_NOT_PREPARED` above all.
     pub fn create_method_ids(self, class: jclass) -> Result<usize> {
+        Ok(self.declared_methods(class)?.len())
+    }
+
+    /// The methods that a class declares itself.
+    ///
+    /// # Errors
+    /// What `GetClassMethods` says.
+    pub fn declared_methods(self, class: jclass) -> Result<VmMemory<jmethodID>> {
         let mut count = 0;
         let mut methods = ptr::null_mut();
         call!(self, GetClassMethods, class, &mut count, &mut methods)?;
-        // SAFETY: the VM allocated `count` ids for us; dropped at once.
-        drop(unsafe { VmMemory::<jmethodID>::new(self, methods, count.max(0) as usize) });
-        Ok(count.max(0) as usize)
+        // SAFETY: the VM allocated `count` ids for us.
+        Ok(unsafe { VmMemory::new(self, methods, count.max(0) as usize) })
+    }
+
+    /// The code of a method. Needs the capability `can_get_bytecodes`.
+    ///
+    /// # Errors
+    /// `NATIVE_METHOD`, and what else `GetBytecodes` says. An abstract method has none.
+    pub fn bytecodes(self, method: jmethodID) -> Result<VmMemory<u8>> {
+        let mut count = 0;
+        let mut code = ptr::null_mut();
+        call!(self, GetBytecodes, method, &mut count, &mut code)?;
+        // SAFETY: the VM allocated `count` bytes for us, or none.
+        Ok(unsafe { VmMemory::new(self, code, count.max(0) as usize) })
+    }
+
+    /// The count of a class's constants and their bytes, as in its class file. Needs the capability
+    /// `can_get_constant_pool`.
+    ///
+    /// # Errors
+    /// What `GetConstantPool` says.
+    pub fn constants(self, class: jclass) -> Result<(u16, VmMemory<u8>)> {
+        let (mut count, mut len, mut bytes) = (0, 0, ptr::null_mut());
+        call!(
+            self,
+            GetConstantPool,
+            class,
+            &mut count,
+            &mut len,
+            &mut bytes
+        )?;
+        // SAFETY: the VM allocated `len` bytes for us.
+        let bytes = unsafe { VmMemory::new(self, bytes, len.max(0) as usize) };
+        Ok((u16::try_from(count).unwrap_or(0), bytes))
     }
 
     /// The signature of a class, such as `Ljava/lang/String;`.

@@ -332,6 +332,11 @@ impl Jni {
         jni!(self, v1_2.IsSameObject, object, weak.0)
     }
 
+    /// `GetSuperclass`; `None` for `Object`, interfaces and primitive types.
+    pub fn superclass(&self, class: jclass) -> Option<LocalRef<'_>> {
+        self.checked(jni!(self, v1_2.GetSuperclass, class)).ok()
+    }
+
     /// `NewByteArray`.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use hprof_analysis::heap::{Group, histogram};
 use hprof_analysis::input::Input;
 use hprof_analysis::leaks::{LeakOptions, leaks_with};
 use hprof_analysis::paths::{Path, ShortestPaths, alternatives, merged};
-use hprof_analysis::retained::{RetainedBy, retained_by_each};
+use hprof_analysis::retained::{RetainedBy, retained_by};
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
 use hprof_analysis::{android, growth};
 use libfuzzer_sys::fuzz_target;
@@ -70,13 +70,14 @@ fn look_at_all(snapshot: &Snapshot) {
         assert!(suspect.retained_bytes <= live, "{}", suspect.headline);
         merged(snapshot, &paths, |it| it == suspect.accumulation_point);
     }
-    let by = [
+    for by in [
         RetainedBy::Class,
         RetainedBy::Package,
         RetainedBy::Loader,
         RetainedBy::Thread,
-    ];
-    retained_by_each(snapshot, by);
+    ] {
+        let _ = retained_by(snapshot, by);
+    }
     duplicates(snapshot, 10).expect("room");
     growth::places(snapshot, &paths).expect("room");
     android::traces(snapshot, &paths);

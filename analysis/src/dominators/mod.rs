@@ -5,6 +5,7 @@
 //! away: its *retained* set.
 
 mod depth_first;
+mod groups;
 mod predecessors;
 mod semi_nca;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use std::io;
 
 use crate::graph::{Graph, Links, Number, Store, Width};
 
+pub use groups::retained_by_groups;
 pub(crate) use tree::Sums;
 pub use tree::Tree;
 

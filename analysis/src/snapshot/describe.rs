@@ -87,7 +87,7 @@ impl Snapshot {
             return Some(boxed);
         }
         if let Some(collection) = self.collection(object) {
-            return Some(match (collection.kind, collection.size) {
+            return Some(match (collection.kind, collection.size?) {
                 (super::CollectionKind::Map, 1) => "with 1 entry".to_owned(),
                 (super::CollectionKind::Map, size) => format!("with {} entries", grouped(size)),
                 (_, 1) => "with 1 element".to_owned(),

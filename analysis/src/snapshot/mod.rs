@@ -23,6 +23,7 @@ use crate::contents::Contents;
 use crate::dominators::Dominators;
 use crate::graph::{Graph, Store};
 
+pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
 pub(crate) use describe::grouped;
 pub use describe::{Edge, EdgeKind};
@@ -44,6 +45,7 @@ pub struct Snapshot {
     pub(crate) dominators: Dominators,
     pub(crate) store: Store,
     pub(crate) index: IndexState,
+    pub(crate) collections: CollectionNotes,
 }
 
 /// What became of the index.

@@ -9,7 +9,7 @@ use memmap2::Mmap;
 use thiserror::Error;
 
 use super::index::Found;
-use super::{IndexState, Snapshot, index, index_files};
+use super::{CollectionNotes, IndexState, Snapshot, index, index_files};
 use crate::contents::{Contents, ReadError, read_outline};
 use crate::dominators::Dominators;
 use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
@@ -185,6 +185,7 @@ impl Snapshot {
                         graph,
                         dominators,
                         index: IndexState::Used,
+                        collections: CollectionNotes::default(),
                     });
                 }
                 Found::Nothing => places.push(place),
@@ -278,6 +279,7 @@ impl Snapshot {
             dominators,
             store,
             index: IndexState::None,
+            collections: CollectionNotes::default(),
         })
     }
 }

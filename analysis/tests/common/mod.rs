@@ -1,6 +1,8 @@
 //! What several tests share; each uses a part of it.
 #![allow(dead_code)]
 
+pub mod made;
+
 use std::path::{Path, PathBuf};
 
 use hprof_analysis::contents::{Contents, ReadOptions, read};

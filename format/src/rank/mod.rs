@@ -5,13 +5,15 @@
 //! end the table early; all counters are 64 bits wide; a total of zero
 //! gives shares of zero instead of NaN; and rows of equal weight have a defined order.
 
+mod cutoff;
 mod tables;
 
 use std::cmp::Reverse;
 
 use crate::model::{CpuRow, MonitorRow};
 
-pub use tables::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
+pub use cutoff::{Cutoff, LeftOut};
+pub use tables::{RankedCpuTable, RankedMonitorTable, RankedSiteTable, SitesLeftOut};
 
 /// A row that [`rank`] can order.
 pub trait Rankable {
@@ -66,12 +68,10 @@ pub struct Ranked<R> {
     pub row: R,
 }
 
-/// Orders `rows` by descending weight and keeps those with a share of `total` of
-/// at least `cutoff`.
+/// Orders `rows` by descending weight and leaves out what is too small.
 ///
-/// `total` is the sum of the weights of all rows of the table, including ones not handed in;
-/// `cutoff` is a fraction (0.0001 is 0.01 %). A NaN cutoff keeps every row, as no share is
-/// less than NaN. With a total of 0 all shares are 0.
+/// `total` is the sum of the weights of all rows of the table, including ones not handed in; a
+/// fraction as `cutoff` (0.0001 is 0.01 %) is [`Cutoff::below`]. With a total of 0 all shares are 0.
 ///
 /// ```
 /// use hprof_format::{ids::TraceSerial, model::CpuRow, rank::rank};
@@ -82,15 +82,30 @@ pub struct Ranked<R> {
 /// assert_eq!(table[0].self_percent, 75.0);
 /// assert_eq!(table[1].accum_percent, 100.0);
 /// ```
-pub fn rank<R: Rankable + Copy>(rows: &[R], total: u64, cutoff: f64) -> Vec<Ranked<R>> {
-    let mut kept: Vec<R> = rows
-        .iter()
-        .copied()
-        .filter(|row| row.is_counted() && is_kept(share(row.weight(), total), cutoff))
-        .collect();
-    kept.sort_by_key(|row| (Reverse(row.weight()), row.tie_break()));
+pub fn rank<R: Rankable + Copy>(
+    rows: &[R],
+    total: u64,
+    cutoff: impl Into<Cutoff>,
+) -> Vec<Ranked<R>> {
+    let mut rows = counted(rows);
+    let weights = rows.iter().map(Rankable::weight);
+    let kept = cutoff.into().kept(weights, total);
+    rows.truncate(kept);
+    placed(rows, total)
+}
+
+/// The rows that count, in print order.
+fn counted<R: Rankable + Copy>(rows: &[R]) -> Vec<R> {
+    let counted = rows.iter().copied().filter(Rankable::is_counted);
+    let mut counted: Vec<R> = counted.collect();
+    counted.sort_by_key(|row| (Reverse(row.weight()), row.tie_break()));
+    counted
+}
+
+/// The rows with their places.
+fn placed<R: Rankable>(rows: Vec<R>, total: u64) -> Vec<Ranked<R>> {
     let mut sum = 0u64;
-    kept.into_iter()
+    rows.into_iter()
         .enumerate()
         .map(|(index, row)| {
             sum = sum.saturating_add(row.weight());
@@ -111,10 +126,6 @@ pub fn share(part: u64, total: u64) -> f64 {
     } else {
         part as f64 / total as f64
     }
-}
-
-fn is_kept(share: f64, cutoff: f64) -> bool {
-    cutoff.is_nan() || share >= cutoff
 }
 
 #[cfg(test)]

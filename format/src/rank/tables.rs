@@ -1,6 +1,8 @@
 //! Tables in print order, cut off.
 
-use super::{Rankable, Ranked, rank};
+use std::collections::HashSet;
+
+use super::{Cutoff, LeftOut, Rankable, Ranked, counted, placed};
 use crate::ids::TraceSerial;
 use crate::model::{
     CpuKind, CpuRow, CpuTable, HeapSummary, MonitorRow, MonitorTable, SiteOrder, SiteRow, SiteTable,
@@ -17,16 +19,32 @@ pub struct RankedCpuTable {
     kind: CpuKind,
     total: u64,
     rows: Vec<Ranked<CpuRow>>,
+    left_out: LeftOut,
 }
 
 impl RankedCpuTable {
     /// Orders a table and applies a cutoff, see [`rank`].
-    pub fn new(table: &CpuTable<'_>, cutoff: f64) -> Self {
+    pub fn new(table: &CpuTable<'_>, cutoff: impl Into<Cutoff>) -> Self {
+        let (rows, left_out) = ranked(table.rows, table.total, cutoff.into());
         Self {
             kind: table.kind,
             total: table.total,
-            rows: rank(table.rows, table.total, cutoff),
+            rows,
+            left_out,
         }
+    }
+
+    /// Counts rows that the caller has left out before.
+    #[must_use]
+    pub fn without(self, rows: usize) -> Self {
+        let rows = self.left_out.rows + rows;
+        let left_out = LeftOut::new(rows, shown(&self.rows), self.total);
+        Self { left_out, ..self }
+    }
+
+    /// What the cutoff has left out.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 
     /// Samples or times.
@@ -56,16 +74,23 @@ impl RankedCpuTable {
 pub struct RankedMonitorTable<'a> {
     total_nanos: u64,
     rows: Vec<Ranked<MonitorRow<'a>>>,
+    left_out: LeftOut,
 }
 
 impl<'a> RankedMonitorTable<'a> {
     /// Orders a table and applies a cutoff, see [`rank`].
-    pub fn new(table: &MonitorTable<'a>, cutoff: f64) -> Self {
-        let rows = rank(table.rows, table.total_nanos, cutoff);
+    pub fn new(table: &MonitorTable<'a>, cutoff: impl Into<Cutoff>) -> Self {
+        let (rows, left_out) = ranked(table.rows, table.total_nanos, cutoff.into());
         Self {
             total_nanos: table.total_nanos,
             rows,
+            left_out,
         }
+    }
+
+    /// What the cutoff has left out.
+    pub fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 
     /// The sum of all rows in nanoseconds.
@@ -89,12 +114,24 @@ pub struct RankedSiteTable<'a> {
     cutoff: f64,
     totals: HeapSummary,
     rows: Vec<Ranked<SiteRow<'a>>>,
+    left_out: SitesLeftOut,
+}
+
+/// What the sites add up to that a table does not show.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SitesLeftOut {
+    /// By the bytes that are alive.
+    pub live: LeftOut,
+    /// By the bytes ever allocated.
+    pub allocated: LeftOut,
 }
 
 /// A site with what its table is ordered by.
 #[derive(Debug, Clone, Copy)]
 struct OrderedSite<'a> {
     weight: u64,
+    /// By what sites of equal weight are ordered.
+    other: u64,
     row: SiteRow<'a>,
 }
 
@@ -108,27 +145,68 @@ impl Rankable for OrderedSite<'_> {
     }
 
     fn tie_break(&self) -> (u64, u64) {
-        (u64::from(self.row.trace.get()), 0)
+        (u64::MAX - self.other, u64::from(self.row.trace.get()))
+    }
+}
+
+impl<'a> OrderedSite<'a> {
+    /// What tells sites apart.
+    fn key(&self) -> (TraceSerial, &'a str) {
+        (self.row.trace, self.row.class_name)
+    }
+}
+
+impl SiteOrder {
+    fn other(self) -> Self {
+        match self {
+            Self::LiveBytes => Self::AllocatedBytes,
+            Self::AllocatedBytes => Self::LiveBytes,
+        }
+    }
+
+    /// What a table is ordered by.
+    fn bytes(self, row: &SiteRow<'_>) -> u64 {
+        match self {
+            Self::LiveBytes => row.live_bytes,
+            Self::AllocatedBytes => row.allocated_bytes,
+        }
     }
 }
 
 impl<'a> RankedSiteTable<'a> {
-    /// Orders a table and applies a cutoff, see [`rank`]. Shares are of the bytes that the table is
-    /// ordered by.
-    pub fn new(table: &SiteTable<'a>, cutoff: f64) -> Self {
-        let (weight, total): (fn(&SiteRow<'_>) -> u64, u64) = match table.order {
-            SiteOrder::LiveBytes => (|row| row.live_bytes, table.totals.live_bytes),
-            SiteOrder::AllocatedBytes => (|row| row.allocated_bytes, table.totals.allocated_bytes),
-        };
-        let ordered: Vec<OrderedSite<'a>> = table
-            .rows
-            .iter()
-            .map(|&row| OrderedSite {
-                weight: weight(&row),
+    /// Orders a table and applies a cutoff. A site stays if it passes by its live bytes or by its
+    /// allocated bytes: most of what a program allocates is garbage soon.
+    pub fn new(table: &SiteTable<'a>, cutoff: impl Into<Cutoff>) -> Self {
+        let cutoff = cutoff.into();
+        let total = Self::total(table.order, &table.totals);
+        let ordered = |order: SiteOrder| -> Vec<OrderedSite<'a>> {
+            let weigh = |&row: &SiteRow<'a>| OrderedSite {
+                weight: order.bytes(&row),
+                other: order.other().bytes(&row),
                 row,
-            })
-            .collect();
-        let rows = rank(&ordered, total, cutoff)
+            };
+            counted(&table.rows.iter().map(weigh).collect::<Vec<_>>())
+        };
+        let kept = |order: SiteOrder| -> HashSet<(TraceSerial, &'a str)> {
+            let mut rows = ordered(order);
+            let weights = rows.iter().map(Rankable::weight);
+            rows.truncate(cutoff.kept(weights, Self::total(order, &table.totals)));
+            rows.iter().map(OrderedSite::key).collect()
+        };
+        let (live, allocated) = (kept(SiteOrder::LiveBytes), kept(SiteOrder::AllocatedBytes));
+        let (rows, dropped): (Vec<_>, Vec<_>) = ordered(table.order)
+            .into_iter()
+            .partition(|site| live.contains(&site.key()) || allocated.contains(&site.key()));
+        // A table of changes has not all that the totals have.
+        let left_out = |order: SiteOrder| {
+            let bytes = dropped.iter().map(|site| order.bytes(&site.row)).sum();
+            LeftOut::of(dropped.len(), bytes, Self::total(order, &table.totals))
+        };
+        let left_out = SitesLeftOut {
+            live: left_out(SiteOrder::LiveBytes),
+            allocated: left_out(SiteOrder::AllocatedBytes),
+        };
+        let rows = placed(rows, total)
             .into_iter()
             .map(
                 |Ranked {
@@ -148,10 +226,23 @@ impl<'a> RankedSiteTable<'a> {
             order: table.order,
             is_incremental: table.is_incremental,
             is_after_gc: table.is_after_gc,
-            cutoff,
+            cutoff: cutoff.share,
             totals: table.totals,
             rows,
+            left_out,
         }
+    }
+
+    fn total(order: SiteOrder, totals: &HeapSummary) -> u64 {
+        match order {
+            SiteOrder::LiveBytes => totals.live_bytes,
+            SiteOrder::AllocatedBytes => totals.allocated_bytes,
+        }
+    }
+
+    /// What the cutoff has left out.
+    pub fn left_out(&self) -> SitesLeftOut {
+        self.left_out
     }
 
     /// What the table is ordered by.
@@ -185,6 +276,20 @@ impl<'a> RankedSiteTable<'a> {
     }
 }
 
+/// The rows that stay, and what the others add up to.
+fn ranked<R: Rankable + Copy>(rows: &[R], total: u64, cutoff: Cutoff) -> (Vec<Ranked<R>>, LeftOut) {
+    let mut rows = counted(rows);
+    let all = rows.len();
+    rows.truncate(cutoff.kept(rows.iter().map(Rankable::weight), total));
+    let rows = placed(rows, total);
+    let left_out = LeftOut::new(all - rows.len(), shown(&rows), total);
+    (rows, left_out)
+}
+
+fn shown<R: Rankable>(rows: &[Ranked<R>]) -> u64 {
+    rows.iter().map(|ranked| ranked.row.weight()).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cutoff_applies_to_what_the_table_is_ordered_by() {
+    fn a_site_stays_if_it_passes_by_live_or_by_allocated_bytes() {
         let rows = [
             site(300_001, 96, 96),
             site(300_002, 0, 904),
@@ -232,9 +337,34 @@ mod tests {
         };
         assert_eq!(traces(&table), [300_002, 300_001]);
         table.order = SiteOrder::LiveBytes;
-        assert_eq!(traces(&table), [300_001]);
         // The third site lists no objects at all and is not counted.
-        assert_eq!(RankedSiteTable::new(&table, 0.0).rows().len(), 2);
+        assert_eq!(traces(&table), [300_001, 300_002]);
+        let ranked = RankedSiteTable::new(&table, 0.5);
+        assert_eq!(ranked.rows().len(), 2);
+        assert_eq!(ranked.totals().allocated_bytes, 1000);
+        assert_eq!(ranked.left_out(), SitesLeftOut::default());
+        let ranked = RankedSiteTable::new(&table, 0.95);
+        let left = ranked.left_out();
+        assert_eq!((left.live.rows, left.live.weight), (1, 0));
+        assert_eq!((left.allocated.rows, left.allocated.weight), (1, 904));
+        assert_eq!(left.allocated.share, 0.904);
+    }
+
+    #[test]
+    fn rows_left_out_before_are_counted_too() {
+        let row = |cost| CpuRow {
+            cost,
+            count: 1,
+            trace: TraceSerial::new(300_000),
+        };
+        let table = CpuTable {
+            kind: CpuKind::Times,
+            total: 100,
+            rows: &[row(60), row(20), row(2)],
+        };
+        let ranked = RankedCpuTable::new(&table, 0.1).without(5);
+        let left = ranked.left_out();
+        assert_eq!((left.rows, left.weight, left.share), (6, 20, 0.2));
     }
 
     #[test]

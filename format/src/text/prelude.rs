@@ -29,7 +29,8 @@ objects. Trace 300000 has no frames; what has no known origin refers to it.
       Where running threads were found when their stacks were sampled. \"count\"
       is the number of samples at that trace, \"self\" its share of all samples,
       \"accum\" the share of this row and all above it, \"method\" the innermost
-      frame. Rows below the option cutoff are left out.
+      frame. Rows below the option cutoff are left out; the remark after a table
+      says how many (rows_below_cutoff) and their share of the total.
 
   CPU TIME (ms)
       Time spent within methods themselves, without what they called. \"count\" is

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_rs::options::table::{OptionSpec, Section, TABLE};
+use hprof_options::table::{OptionSpec, Section, TABLE};
 
 use crate::render::table;
 
@@ -44,5 +44,5 @@ fn meaning(spec: &OptionSpec) -> String {
         Section::Standard | Section::Obsolete | Section::Removed => "",
     };
     // The texts are Markdown for the README; a terminal shows them plain.
-    format!("{remark}{}", spec.details().replace('`', ""))
+    format!("{remark}{}", spec.details.replace('`', ""))
 }

@@ -14,10 +14,9 @@ use crate::snapshot::{self, HeapArguments, Target};
 
 /// Show what objects keep alive: of one object, of a class, or of every class.
 ///
-/// For a class, what its objects keep alive together is counted once, however they lie in one
-/// another, and includes what no single one of them but all of them together keep alive. In the
-/// table of all classes, each row counts what single objects keep alive (Eclipse MAT calls this
-/// the minimum retained size).
+/// What a class keeps alive is what would be free without all of its objects. It is counted once,
+/// however they lie in one another, and includes what they keep alive only together. The table of
+/// all classes, packages or loaders has the same figures. `≥` marks a row that may be more.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Retained {
@@ -75,7 +74,7 @@ impl Retained {
                 By::Loader => RetainedBy::Loader,
                 By::Thread => RetainedBy::Thread,
             };
-            let mut rows = retained_by(&snapshot, by);
+            let mut rows = retained_by(&snapshot, by)?;
             let left_out = rows.len().saturating_sub(top);
             rows.truncate(top);
             if self.json {
@@ -151,7 +150,7 @@ impl Retained {
 
 fn table(rows: &[RetainedRow], by: RetainedBy, live: u64, style: Style) -> String {
     let name = match by {
-        RetainedBy::Class => "class",
+        RetainedBy::Class | RetainedBy::Family => "class",
         RetainedBy::Package => "package",
         RetainedBy::Loader => "loader",
         RetainedBy::Thread => "thread",
@@ -168,7 +167,10 @@ fn table(rows: &[RetainedRow], by: RetainedBy, live: u64, style: Style) -> Strin
         .map(|row| {
             [
                 percent(row.retained_bytes, live),
-                count(row.retained_bytes),
+                match row.is_exact {
+                    true => count(row.retained_bytes),
+                    false => format!("\u{2265} {}", count(row.retained_bytes)),
+                },
                 count(row.shallow_bytes),
                 count(row.objects),
                 printable(&row.name),

@@ -9,7 +9,7 @@ use hprof_analysis::duplicates::duplicates;
 use hprof_analysis::growth;
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
-use hprof_analysis::usage::{collections, finalizers, loaders};
+use hprof_analysis::usage::{CollectionRow, collections, finalizers, loaders};
 use serde_json::json;
 
 use crate::render::screen::{
@@ -58,6 +58,7 @@ impl Collections {
         let Listing { heap, json, .. } = &self.listing;
         let snapshot = snapshot::open(&heap.file, &heap.look)?;
         let mut rows = collections(&snapshot);
+        let unknown: u64 = rows.iter().map(|row| row.unknown).sum();
         let left_out = self.listing.cut(&mut rows);
         if *json {
             return print_json(&json!({
@@ -81,8 +82,8 @@ impl Collections {
                 [
                     count(row.wasted_bytes),
                     count(row.collections),
-                    count(row.empty),
-                    count(row.elements),
+                    of_known(row, row.empty),
+                    of_known(row, row.elements),
                     match row.capacity {
                         0 => "-".to_owned(),
                         all => format!("{}%", 100 * (all - row.unused) / all),
@@ -92,7 +93,23 @@ impl Collections {
                 ]
             })
             .collect();
-        print(&(columns(Style::of_stdout(), head, &rows) + &more(left_out)))
+        let mut text = columns(Style::of_stdout(), head, &rows) + &more(left_out);
+        if unknown > 0 {
+            text.push_str(&format!(
+                "?: of {} nobody can tell the number of elements; other figures leave them out\n",
+                plural(unknown, "collection", "collections")
+            ));
+        }
+        print(&text)
+    }
+}
+
+/// A figure of those collections of a class whose elements could be counted.
+fn of_known(row: &CollectionRow, figure: u64) -> String {
+    match row.unknown {
+        0 => count(figure),
+        all if all == row.collections => "?".to_owned(),
+        _ => format!("{} + ?", count(figure)),
     }
 }
 
@@ -334,14 +351,13 @@ impl Growth {
                 row.bytes[index] = place.bytes;
                 row.example = format!("{:#x}", snapshot.graph().id(place.example));
             }
-            for row in retained_by(&snapshot, RetainedBy::Class) {
+            for row in retained_by(&snapshot, RetainedBy::Family)? {
                 let RetainedRow {
                     name,
                     objects,
                     retained_bytes,
                     ..
                 } = row;
-                let name = hprof_analysis::names::family(&name).into_owned();
                 let grown = classes.entry(name.clone()).or_insert_with(|| Grown {
                     name,
                     objects: vec![0; self.files.len()],

@@ -35,7 +35,7 @@ impl Rows for Classes {
         (
             "retained",
             "INTEGER",
-            "bytes that the live instances keep alive together",
+            "bytes that would be free without all instances",
         ),
         (
             "instance_size",
@@ -92,7 +92,7 @@ impl Rows for Classes {
             5 => Cell::count(sum().objects),
             6 => Cell::count(sum().live),
             7 => Cell::count(sum().bytes),
-            8 => Cell::count(sum().retained),
+            8 => heap.retained(self.class),
             _ => (class.instance_bytes)
                 .filter(|_| !class.name.ends_with("[]"))
                 .map(Cell::count)

@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::graph::Inbound;
 use hprof_analysis::paths::ShortestPaths;
-use hprof_analysis::retained::loader_name;
+use hprof_analysis::retained::{GroupSum, freed_without, loader_name, retained_by_group};
 use hprof_analysis::snapshot::{Snapshot, ThreadInfo};
 use rusqlite::Connection;
 
@@ -38,6 +38,7 @@ pub struct Heap {
     paths: OnceLock<Option<ShortestPaths>>,
     threads: OnceLock<Vec<ThreadInfo>>,
     sums: OnceLock<Vec<ClassSum>>,
+    retained: OnceLock<Option<Vec<GroupSum>>>,
 }
 
 /// What the instances of a class come to.
@@ -46,7 +47,6 @@ struct ClassSum {
     objects: u64,
     bytes: u64,
     live: u64,
-    retained: u64,
 }
 
 /// A table for people: name, what a row is, columns.
@@ -78,6 +78,7 @@ pub fn connect(snapshot: Snapshot) -> rusqlite::Result<Connection> {
         paths: OnceLock::new(),
         threads: OnceLock::new(),
         sums: OnceLock::new(),
+        retained: OnceLock::new(),
     });
     let connection = Connection::open_in_memory()?;
     table::register::<objects::Objects>(&connection, &heap)?;
@@ -141,18 +142,32 @@ impl Heap {
                 sum.objects += 1;
                 sum.bytes += graph.size(object);
             }
-            // As in `retained_by`: what lies under an object of the same class counts once.
-            let mut covered = vec![0usize; sums.len()];
             for place in 0..dominators.len() {
                 let class = graph.class_of(dominators.object(place)) as usize;
                 sums[class].live += 1;
-                if place >= covered[class] {
-                    sums[class].retained += dominators.retained(place);
-                    covered[class] = dominators.end(place);
-                }
             }
             sums
         })
+    }
+
+    /// What would be free without all objects of a class.
+    fn retained(&self, class: u32) -> Cell<'static> {
+        let classes = self.snapshot.graph().classes().list().len();
+        let all = self.retained.get_or_init(|| {
+            let each: Vec<u32> = (0..classes as u32).collect();
+            let (sums, is_exact) = retained_by_group(&self.snapshot, &each, classes).ok()?;
+            is_exact.then_some(sums)
+        });
+        let bytes = match all {
+            Some(sums) => sums.get(class as usize).map(|sum| sum.retained_bytes),
+            // One class at a time is slow, and always exact.
+            None => {
+                let graph = self.snapshot.graph();
+                let freed = freed_without(&self.snapshot, |it| graph.class_of(it) == class);
+                freed.ok().map(|freed| freed.bytes)
+            }
+        };
+        bytes.map(Cell::count).into()
     }
 
     fn loader(&self, loader: u64) -> Cell<'_> {

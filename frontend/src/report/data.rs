@@ -4,7 +4,7 @@ use hprof_analysis::android::{Trace, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, Leaks, ObjectShare, largest_in, leaks_with};
 use hprof_analysis::paths::ShortestPaths;
-use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_each};
+use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
 use hprof_analysis::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -126,7 +126,7 @@ impl Report {
             });
             let duplicates = duplicates(snapshot, OBJECTS);
             let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
-            let tables = retained_by_each(snapshot, by);
+            let tables = by.map(|by| retained_by(snapshot, by));
             let leaks = match leaks.join() {
                 Ok(leaks) => leaks,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -135,6 +135,14 @@ impl Report {
         });
         let (leaks, dead_objects) = leaks?;
         let [classes_by, packages, loaders_by] = tables;
+        let (classes_by, packages, loaders_by) = (classes_by?, packages?, loaders_by?);
+        let mut notes = snapshot::notes(snapshot);
+        if [&classes_by, &packages, &loaders_by]
+            .iter()
+            .any(|rows| !all_exact(rows))
+        {
+            notes.push(LOWER_BOUNDS.to_owned());
+        }
         let graph = snapshot.graph();
         let dominators = snapshot.dominators();
         let live_bytes = dominators.live_bytes();
@@ -154,7 +162,7 @@ impl Report {
             version: env!("CARGO_PKG_VERSION"),
             created_millis: snapshot.contents().created_millis,
             model: snapshot::model(snapshot),
-            notes: snapshot::notes(snapshot),
+            notes,
             summary: Summary {
                 live_objects: dominators.len() as u64,
                 live_bytes,
@@ -178,6 +186,14 @@ impl Report {
         })
     }
 }
+
+fn all_exact(rows: &[RetainedRow]) -> bool {
+    rows.iter().all(|row| row.is_exact)
+}
+
+/// What is said where classes may retain more than their rows tell.
+pub const LOWER_BOUNDS: &str = "what classes, packages or loaders retain is at least what is shown: \
+     the heap has too many different ways to its objects";
 
 /// The largest children that retain at least `least` bytes, so many levels deep.
 fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> Vec<TreeNode> {

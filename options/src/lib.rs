@@ -1,4 +1,4 @@
-//! The agent's options: one table, three stages.
+//! The agent's options: one table, three stages. Agent and command share this crate; it knows no JVM.
 //!
 //! Every option is a row of [`table::TABLE`]. From that table come
 //!
@@ -18,7 +18,6 @@
 //! `depth` has an upper limit; `cpu=samples` and `cpu=times|old` exclude each
 //! other, because that agent added samples and milliseconds into one counter.
 
-pub mod availability;
 pub mod error;
 pub mod file_name;
 pub mod help;
@@ -32,7 +31,6 @@ pub mod resolve;
 mod signals;
 pub mod table;
 
-pub use availability::unbuilt_modes;
 pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
 pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;
@@ -53,8 +51,7 @@ pub enum Start {
     Profile(Box<Settings>),
 }
 
-/// Parses, resolves and checks the options, including whether this version has
-/// the modes they ask for.
+/// Parses, resolves and checks the options.
 ///
 /// `command_line` is the text behind `-agentlib:hprof=`, empty if there is
 /// none; `environment` is the value of the variable `_JAVA_HPROF_OPTIONS`
@@ -66,7 +63,7 @@ pub enum Start {
 /// process.
 ///
 /// ```
-/// use hprof_rs::options::{Process, Start, StartTime, load};
+/// use hprof_options::{Process, Start, StartTime, load};
 ///
 /// let process = Process { pid: 42, start: StartTime::default() };
 /// let Ok(Start::Profile(settings)) = load("cpu=samples,depth=8", None, &process) else {
@@ -85,13 +82,10 @@ pub fn load(
         Request::Options(raw) => raw,
     };
     let settings = resolve(&raw, process)?;
-    match unbuilt_modes(&settings) {
-        Some(error) => Err(Failure::new(&error, &raw.text, raw.error_policy())),
-        None => Ok(Start::Profile(Box::new(settings))),
-    }
+    Ok(Start::Profile(Box::new(settings)))
 }
 
-/// The same for a VM that runs already, where options that name no mode ask for none.
+/// Parses, resolves and checks the options for a running VM, where options that name no mode ask for none.
 ///
 /// # Errors
 ///
@@ -106,10 +100,7 @@ pub fn load_late(options: &str, process: &Process) -> Result<Option<Settings>, F
     if settings.modes.by_default {
         return Ok(None);
     }
-    match unbuilt_modes(&settings) {
-        Some(error) => Err(Failure::new(&error, &raw.text, raw.error_policy())),
-        None => Ok(Some(settings)),
-    }
+    Ok(Some(settings))
 }
 
 #[cfg(test)]

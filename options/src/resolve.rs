@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hprof_format::rank::Cutoff;
+
 use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
@@ -185,9 +187,8 @@ pub struct Settings {
     pub include: Patterns,
     /// Classes whose calls are not counted.
     pub exclude: Patterns,
-    /// Rows below this fraction of the total are left out of tables. Not
-    /// negative. If it is not a number, no row is below it.
-    pub cutoff: f64,
+    /// Which rows tables leave out.
+    pub cutoff: Cutoff,
     /// Line numbers in traces.
     pub lineno: bool,
     /// The thread is part of a trace's identity.
@@ -313,9 +314,10 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     let cutoff = match picture {
         // Small stacks add up to wide frames, and of sites that hold nothing alive the allocation
         // is to be seen.
-        Some(_) if !raw.has_cutoff && raw.cpu_timing.is_none() => 0.0,
+        Some(_) if !raw.has_cutoff && raw.cpu_timing.is_none() => Cutoff::below(0.0),
         Some(_) if !raw.has_cutoff => PICTURE_CALLS_CUTOFF,
-        _ => raw.cutoff,
+        None if !raw.has_cutoff => Cutoff::DEFAULT,
+        _ => Cutoff::below(raw.cutoff),
     };
     Ok(Settings {
         text: raw.text.clone(),

@@ -5,8 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::availability::{Availability, availability};
-use super::table::{self, OptionSpec, Section, TABLE};
+use super::table::{Section, TABLE};
 
 /// Width of the column that holds `name=value`.
 const NAME_WIDTH: usize = 22;
@@ -34,15 +33,6 @@ pub fn help_text() -> String {
     bullets(&mut text, NOTES);
     heading(&mut text, "Warnings");
     bullets(&mut text, WARNINGS);
-    if TABLE
-        .iter()
-        .any(|spec| availability(spec) != Availability::Full)
-    {
-        bullets(
-            &mut text,
-            &["What is marked as not yet built refuses to start the program."],
-        );
-    }
     text
 }
 
@@ -64,7 +54,7 @@ fn row(text: &mut String, name: &str, summary: &str, default: &str) {
 fn rows(text: &mut String, section: Section) {
     for spec in TABLE.iter().filter(|spec| spec.section == section) {
         let name = format!("{}={}", spec.name, spec.value);
-        row(text, &name, &spec.summary(), spec.default);
+        row(text, &name, spec.summary, spec.default);
     }
 }
 
@@ -73,22 +63,12 @@ fn heading(text: &mut String, title: &str) {
 }
 
 fn examples(text: &mut String) {
-    let heap = table::find("heap").map(heap_remark).unwrap_or_default();
-    let _ = write!(
-        text,
+    text.push_str(
         "  - Sample CPU use every 20 milliseconds, with 3 frames per stack trace:\n\
          \x20     java -agentlib:hprof=cpu=samples,interval=20,depth=3 classname\n\
-         \x20 - Show which places allocate what{heap}:\n\
-         \x20     java -agentlib:hprof=heap=sites classname\n"
+         \x20 - Show which places allocate what:\n\
+         \x20     java -agentlib:hprof=heap=sites classname\n",
     );
-}
-
-fn heap_remark(spec: &OptionSpec) -> &'static str {
-    match availability(spec) {
-        Availability::Full => "",
-        Availability::Without(words) if !words.contains(&"sites") => "",
-        Availability::Without(_) | Availability::None => " (not yet built)",
-    }
 }
 
 /// Each line break continues a bullet.
@@ -245,22 +225,5 @@ mod tests {
                 .iter()
                 .all(|line| line.len() <= 79 && line == line.trim_end())
         );
-    }
-
-    #[test]
-    fn modes_that_are_not_built_say_so() {
-        for line in lines()[7..22].iter() {
-            let name = line.split('=').next().unwrap_or_default();
-            let spec = table::find(name).expect(name);
-            let remark = match availability(spec) {
-                Availability::None => "(not yet built)".to_owned(),
-                Availability::Without(words) => format!("(not yet: {})", words.join(", ")),
-                Availability::Full => {
-                    assert!(!line.contains("not yet"), "{line}");
-                    continue;
-                }
-            };
-            assert!(line[23..53].trim_end().ends_with(&remark), "{line}");
-        }
     }
 }

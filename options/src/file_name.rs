@@ -80,7 +80,7 @@ impl fmt::Display for StartTime {
 /// percent sign. A `%` before anything else stays as it is.
 ///
 /// ```
-/// use hprof_rs::options::{StartTime, expand_file_name};
+/// use hprof_options::{StartTime, expand_file_name};
 ///
 /// let start = StartTime { year: 2026, month: 2, day: 6, hour: 13, minute: 13, second: 42 };
 /// assert_eq!(expand_file_name("app-%p-%t.txt", 9128, start), "app-9128-20260206-131342.txt");

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use hprof_format::rank::Cutoff;
 use proptest::prelude::*;
 
 use super::*;
@@ -59,7 +60,7 @@ fn defaults() {
         picture: None,
         depth: 4,
         interval: Duration::from_millis(10),
-        cutoff: 0.0001,
+        cutoff: Cutoff::DEFAULT,
         lineno: true,
         thread: false,
         doe: true,
@@ -108,7 +109,7 @@ fn written_values_arrive() {
         picture: None,
         depth: 8,
         interval: Duration::from_millis(1),
-        cutoff: 0.0,
+        cutoff: Cutoff::below(0.0),
         lineno: false,
         thread: true,
         doe: false,
@@ -347,7 +348,7 @@ fn names_of_pictures_ask_for_pictures() {
         (page.picture, page.depth),
         (Some(Picture::Html), PICTURE_DEPTH)
     );
-    assert_eq!(page.cutoff, 0.0);
+    assert_eq!(page.cutoff, Cutoff::below(0.0));
     let shallow = settings("depth=4,cpu=samples,file=a.svg");
     assert_eq!((shallow.picture, shallow.depth), (Some(Picture::Svg), 4));
     let written = settings("cpu=samples,format=a,file=a.html");

@@ -147,14 +147,6 @@ pub enum Cause {
         /// What else to change.
         hint: Hint,
     },
-    /// A mode that this version lacks.
-    #[error("{what} is not available in this version yet; {instead}")]
-    NotBuilt {
-        /// The option and its value.
-        what: String,
-        /// What is available.
-        instead: &'static str,
-    },
 }
 
 impl Cause {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hprof_rs::options::table::markdown_table;
+use hprof_options::table::markdown_table;
 
 #[test]
 fn readme_contains_the_option_table() {
@@ -18,6 +18,6 @@ fn readme_contains_the_option_table() {
     assert_eq!(
         table.trim_matches('\n'),
         markdown_table().trim_matches('\n'),
-        "put the output of `cargo run -p hprof-agent --example options-table` between the marks"
+        "put the output of `cargo run -p hprof-options --example options-table` between the marks"
     );
 }

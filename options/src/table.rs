@@ -6,7 +6,6 @@
 
 use std::fmt::Write as _;
 
-use super::availability::{Availability, availability};
 use super::raw::{Raw, Timing};
 use super::resolve::{Clock, Engine, Format, Live, Locks};
 
@@ -118,24 +117,6 @@ impl OptionSpec {
     pub fn is_debug(&self) -> bool {
         self.section == Section::Debug
     }
-
-    /// The description in the help text, with a remark about what is not built.
-    pub fn summary(&self) -> String {
-        self.remark(self.summary, availability(self))
-    }
-
-    /// The description in the README, with a remark about what is not built.
-    pub fn details(&self) -> String {
-        self.remark(self.details, availability(self))
-    }
-
-    fn remark(&self, text: &str, availability: Availability) -> String {
-        match availability {
-            Availability::Full => text.to_owned(),
-            Availability::None => format!("{text} (not yet built)"),
-            Availability::Without(words) => format!("{text} (not yet: {})", words.join(", ")),
-        }
-    }
 }
 
 /// Looks an option up by its exact name.
@@ -167,7 +148,7 @@ pub fn markdown_table() -> String {
         let debugging = if spec.is_debug() { "Debugging: " } else { "" };
         // A bar ends a cell even inside a code span.
         let value = spec.value.replace('|', "\\|");
-        let details = spec.details().replace('|', "\\|");
+        let details = spec.details.replace('|', "\\|");
         let name = spec.name;
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -348,7 +329,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<value>",
         default: "0.0001",
         summary: "leave out rows below this",
-        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %); pictures keep all by default",
+        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %). New: \
+                  unless it is given, smaller rows stay until 99 % of the total or 10,000 rows are \
+                  shown, and pictures keep all. A comment line after each table says what was left out.",
         section: Section::Standard,
         kind: Kind::Fraction(|raw| &mut raw.cutoff),
     },
@@ -694,7 +677,7 @@ mod tests {
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b == b'_')
             );
-            let width = spec.summary().chars().count();
+            let width = spec.summary.chars().count();
             assert!(width <= 30, "{}: {width} columns", spec.name);
             assert!(
                 !TABLE[..index].iter().any(|other| other.name == spec.name),
@@ -736,7 +719,7 @@ mod tests {
 
     #[test]
     fn the_depth_limit_in_the_details_is_the_one_in_force() {
-        let depth = find("depth").map(OptionSpec::details).unwrap_or_default();
+        let depth = find("depth").map(|spec| spec.details).unwrap_or_default();
         assert!(depth.ends_with(&format!("0 to {MAX_DEPTH}")), "{depth}");
     }
 

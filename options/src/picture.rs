@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use hprof_format::rank::Cutoff;
+
 /// The default of `depth` for pictures, which four frames would leave without a bottom.
 pub const PICTURE_DEPTH: u32 = 64;
 
 /// The default of `cutoff` for pictures of counted calls, of which most paths cost nothing. For
 /// other pictures it is 0.
-pub const PICTURE_CALLS_CUTOFF: f64 = 0.000_001;
+pub const PICTURE_CALLS_CUTOFF: Cutoff = Cutoff::below(0.000_001);
 
 /// What an output file becomes by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

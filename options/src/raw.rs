@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hprof_format::rank::Cutoff;
+
 use super::error::ErrorPolicy;
 use super::resolve::{Clock, Engine, Format, Live, Locks};
 
@@ -124,7 +126,7 @@ impl Default for Raw {
             depth: 4,
             has_depth: false,
             interval: 10,
-            cutoff: 0.0001,
+            cutoff: Cutoff::DEFAULT.share,
             has_cutoff: false,
             lineno: true,
             thread: false,
