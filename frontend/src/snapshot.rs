@@ -279,6 +279,18 @@ pub fn notes(snapshot: &Snapshot) -> Vec<String> {
     notes
 }
 
+/// True if something of the dump could not be seen, so that what is not found may be there.
+pub fn is_partial(snapshot: &Snapshot) -> bool {
+    let graph = snapshot.graph();
+    let gaps = graph.gaps();
+    !snapshot.contents().damage.is_empty()
+        || !graph.damage().is_empty()
+        || gaps.dangling_references > gaps.archived_references
+        || gaps.dangling_roots > 0
+        || gaps.without_class > 0
+        || snapshot.dominators().is_empty()
+}
+
 /// What a dump refers to and lacks, in sentences.
 pub fn dangling(gaps: Gaps) -> Vec<String> {
     let mut lines = Vec::new();
