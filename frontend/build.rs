@@ -5,6 +5,8 @@
 //! of its own: the outer cargo holds the lock of the usual one. Whatever profile
 //! the command is built in, the library inside is the optimised one.
 
+#![allow(clippy::disallowed_macros)]
+
 use std::env;
 use std::ffi::OsString;
 use std::fs;

@@ -11,6 +11,59 @@ say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# Runs a command that talks much: "quietly WHAT COMMAND...". Its output goes to a log, standard error shows
+# that it continues, and on failure the end of the log and the log's name. Scripts that call each other
+# share one log.
+quietly() {
+  local what=$1 from=$SECONDS shown=0 job status=0
+  shift
+  open_log
+  printf '\n== %s: %s\n' "$what" "$*" >>"$log"
+  "$@" >>"$log" 2>&1 </dev/null &
+  job=$!
+  # shellcheck disable=SC2064
+  trap "kill $job 2>/dev/null; exit 130" INT TERM
+  while kill -0 $job 2>/dev/null; do
+    sleep 0.5
+    if [ -t 2 ]; then printf '\r\033[K%s: %s%s (%d s)' "$(basename "$0")" "$what" "$(step_of_log)" $((SECONDS - from)) >&2
+    elif [ $((SECONDS - from)) -ge $((shown + 30)) ]; then
+      shown=$((SECONDS - from))
+      say "$what$(step_of_log) ($shown s)"
+    fi
+  done
+  wait $job || status=$?
+  trap - INT TERM
+  [ ! -t 2 ] || printf '\r\033[K' >&2
+  if [ $status != 0 ]; then
+    tail -n 15 "$log" >&2
+    log_failed=yes
+    die "$what failed; all that was printed is in $log"
+  fi
+  [ $((SECONDS - from)) -lt 3 ] || say "$what: done in $((SECONDS - from)) s"
+}
+
+# The log of this command; the script that opens it removes it when nothing has failed.
+log=${HPROF_RS_LOG:-}
+log_failed=no
+open_log() {
+  [ -z "$log" ] || return 0
+  log=$(mktemp "${TMPDIR:-/tmp}/hprof-rs.XXXXXX.log")
+  export HPROF_RS_LOG=$log
+  trap close_log EXIT
+}
+close_log() {
+  local status=$?
+  # A script that was called may have failed.
+  [ $status != 0 ] || [ $log_failed = yes ] || rm -f "$log"
+}
+
+# What cargo is at.
+step_of_log() {
+  local now
+  now=$(tail -n 1 "$log" | sed -n 's/^ *Compiling \([^ ]*\).*/\1/p')
+  [ -z "$now" ] || printf ', %s crates, now %s' "$(grep -c '^ *Compiling ' "$log")" "$now"
+}
+
 # Prints the comment at the head of the calling script: the text of `--help`.
 print_help() { sed -n '2,/^[^#]/{/^#/!d;s/^#$//;s/^# //;p}' "$0"; }
 
@@ -25,16 +78,16 @@ apt_install() {
     fi
   fi
   have apt-get || die "this needs the Debian packages \"$*\" or what your system calls them; please install them"
-  say "installing Debian packages: $*"
+  # A password is asked for here, not where nobody sees the question.
+  [ "${as[*]}" != sudo ] || sudo -v || die "sudo gives no rights; as root: apt-get install $*"
   if [ $apt_updated = no ]; then
-    "${as[@]}" apt-get update -qq || die "apt-get update failed; these packages are needed: $*"
+    quietly "fetching Debian's lists of packages" "${as[@]}" apt-get update -q
     apt_updated=yes
   fi
   # A minimal system has no manual folders, which the packaging of Debian's JDK expects.
   "${as[@]}" mkdir -p /usr/share/man/man1
-  "${as[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
-    die "apt-get install $* failed"
+  quietly "installing Debian packages ($*)" "${as[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -q --no-install-recommends "$@"
 }
 
 # The folder cargo builds into (CARGO_TARGET_DIR and cargo's configuration count).

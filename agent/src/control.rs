@@ -4,18 +4,16 @@
 //! another, so that a long dump keeps nobody else from asking for the status. What a request does
 //! is done by the profile thread; see `hprof_wire::control` for what there is.
 
-use std::fs;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hprof_wire::control::{MAX_REQUEST, Reply, Request};
-use hprof_wire::socket;
+use hprof_wire::local::{Timed, Users, peer};
+use hprof_wire::socket::ControlSocket;
 use parking_lot::Mutex;
 
 use crate::native_thread;
@@ -23,13 +21,7 @@ use crate::profile;
 use crate::report;
 use crate::vm::VmHandle;
 
-/// The socket that is open.
-struct Open {
-    listener: Arc<UnixListener>,
-    path: PathBuf,
-}
-
-static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+static OPEN: Mutex<Option<Arc<ControlSocket>>> = Mutex::new(None);
 static CLIENTS: AtomicUsize = AtomicUsize::new(0);
 
 /// More clients than this wait.
@@ -46,46 +38,25 @@ pub fn open(vm: VmHandle) -> Result<(), String> {
     if open.is_some() {
         return Ok(());
     }
-    let path = socket::path(std::process::id());
-    let fail = |error: io::Error| format!("no control socket at {}: {error}", path.display());
-    if UnixStream::connect(&path).is_ok() {
-        return Err(format!(
-            "another copy of the agent controls this JVM at {}; use that one",
-            path.display()
-        ));
+    let socket = Arc::new(ControlSocket::open()?);
+    if let Some(remark) = socket.remark() {
+        report::note(remark);
     }
-    let listener = Arc::new(bind(&path).map_err(fail)?);
-    let accepting = Arc::clone(&listener);
-    native_thread::spawn("HPROF control", move || accept(&accepting, vm)).map_err(|error| {
-        let _ = fs::remove_file(&path);
-        fail(error)
-    })?;
-    *open = Some(Open { listener, path });
+    let accepting = Arc::clone(&socket);
+    native_thread::spawn("HPROF control", move || accept(accepting.listener(), vm))
+        .map_err(|error| format!("no control socket: {error}"))?;
+    *open = Some(socket);
     Ok(())
 }
 
 /// Closes the socket; its thread ends.
 pub fn close() {
-    if let Some(Open { listener, path }) = OPEN.lock().take() {
-        let _ = fs::remove_file(path);
+    if let Some(socket) = OPEN.lock().take() {
+        // The thread holds it a moment longer.
+        socket.remove_name();
         // SAFETY: a valid descriptor; this wakes the thread that waits in accept.
-        unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
+        unsafe { libc::shutdown(socket.listener().as_raw_fd(), libc::SHUT_RDWR) };
     }
-}
-
-/// A socket that nobody else can open at any moment: it gets its name when its mode is set. A stale
-/// one of that name, left by a process that was killed, is replaced.
-fn bind(path: &PathBuf) -> io::Result<UnixListener> {
-    let mut temporary = path.clone().into_os_string();
-    temporary.push(".new");
-    let _ = fs::remove_file(&temporary);
-    let listener = UnixListener::bind(&temporary)?;
-    let named = fs::set_permissions(&temporary, fs::Permissions::from_mode(0o600))
-        .and_then(|()| fs::rename(&temporary, path));
-    named.inspect_err(|_| {
-        let _ = fs::remove_file(&temporary);
-    })?;
-    Ok(listener)
 }
 
 fn accept(listener: &UnixListener, vm: VmHandle) {
@@ -101,7 +72,12 @@ fn accept(listener: &UnixListener, vm: VmHandle) {
                     CLIENTS.fetch_sub(1, Ordering::Relaxed);
                 }
             }
-            Ok((stream, _)) => answer(&stream, &Reply::error("too many requests at a time")),
+            // Not waited for: others come after this one.
+            Ok((stream, _)) => {
+                let _ = stream.set_nonblocking(true);
+                let reply = Reply::error("too many requests at a time");
+                let _ = (&stream).write_all(reply.to_string().as_bytes());
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // Closed.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return,
@@ -115,10 +91,8 @@ fn accept(listener: &UnixListener, vm: VmHandle) {
 }
 
 fn serve(stream: UnixStream, vm: VmHandle) {
-    let _ = stream.set_read_timeout(Some(PATIENCE));
-    let _ = stream.set_write_timeout(Some(PATIENCE));
     if !is_allowed(&stream) {
-        return answer(&stream, &Reply::error("only the JVM's user may control it"));
+        return answer(stream, &Reply::error("only the JVM's user may control it"));
     }
     let request = match read_line(&stream) {
         Ok(line) => line.parse::<Request>().map_err(|error| error.to_string()),
@@ -128,42 +102,16 @@ fn serve(stream: UnixStream, vm: VmHandle) {
         Ok(request) => carry_out(request, vm),
         Err(text) => Reply::error(text),
     };
-    answer(&stream, &reply);
-    // What is unread when a socket closes takes the reply along.
-    let _ = stream.shutdown(std::net::Shutdown::Write);
-    let mut rest = [0; 4096];
-    for _ in 0..256 {
-        match (&stream).read(&mut rest) {
-            Ok(1..) => {}
-            _ => return,
-        }
-    }
+    answer(stream, &reply);
 }
 
 /// Whether the other side runs as our user, or as root.
 fn is_allowed(stream: &UnixStream) -> bool {
-    let mut peer = libc::ucred {
-        pid: 0,
-        uid: u32::MAX,
-        gid: u32::MAX,
-    };
-    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes into the local.
-    let result = unsafe {
-        libc::getsockopt(
-            stream.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut peer).cast(),
-            &raw mut length,
-        )
-    };
-    // SAFETY: the call takes nothing and cannot fail.
-    let own = unsafe { libc::geteuid() };
-    result == 0 && (peer.uid == own || peer.uid == 0)
+    peer(stream).is_ok_and(|peer| Users::own().include(peer.uid))
 }
 
-fn read_line(mut stream: &UnixStream) -> io::Result<String> {
+fn read_line(stream: &UnixStream) -> io::Result<String> {
+    let mut stream = Timed::new(stream.try_clone()?, Instant::now() + PATIENCE);
     let mut line = Vec::new();
     let mut buffer = [0; 1024];
     while !line.contains(&b'\n') {
@@ -180,9 +128,19 @@ fn read_line(mut stream: &UnixStream) -> io::Result<String> {
     String::from_utf8(line).map_err(io::Error::other)
 }
 
-fn answer(mut stream: &UnixStream, reply: &Reply) {
+fn answer(stream: UnixStream, reply: &Reply) {
+    let mut stream = Timed::new(stream, Instant::now() + PATIENCE);
     // All signals are blocked on this thread, SIGPIPE too. Who has gone does not want it.
     let _ = stream.write_all(reply.to_string().as_bytes());
+    // What is unread when a socket closes takes the reply along.
+    let _ = stream.stream().shutdown(std::net::Shutdown::Write);
+    let mut rest = [0; 4096];
+    for _ in 0..256 {
+        match stream.read(&mut rest) {
+            Ok(1..) => {}
+            _ => return,
+        }
+    }
 }
 
 fn carry_out(request: Request, vm: VmHandle) -> Reply {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::{
@@ -14,8 +15,9 @@ use hprof_format::model::{
 };
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::writer::{HeapWriter, InnermostMethod, MonitorWriter, ProfileWriter};
+use hprof_stacks::pictures::about::{About, Run};
 use hprof_stacks::pictures::flame_graph::Drawing;
-use hprof_stacks::pictures::page::{Legend, Panel};
+use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 use hprof_stacks::{
@@ -55,6 +57,10 @@ pub struct Recorder {
     monitors: Option<MonitorSum>,
     /// A table of sites holds all since the start, so only the last counts.
     sites: Option<SiteTable>,
+    /// How long the profile has been written.
+    micros: u64,
+    /// The line about program and agent.
+    identity: Option<String>,
     remarks: Vec<String>,
     /// The remarks are those of a dump that is over.
     are_remarks_old: bool,
@@ -104,12 +110,25 @@ impl Recorder {
         let title = path.file_name().map(|name| name.to_string_lossy());
         let title = title.unwrap_or_default();
         let thread_name = |serial: ThreadSerial| self.threads.get(&serial).map(|n| n.to_string());
+        let snapshot = self.snapshot();
+        let remarks: Vec<String> = (self.identity.iter().chain(&self.remarks))
+            .cloned()
+            .collect();
         let profile = Profile {
             title: &title,
             stacks: &self.stacks,
-            weights: all_weights(&self.snapshot()),
+            weights: all_weights(&snapshot),
             thread_name: &thread_name,
-            remarks: &self.remarks,
+            remarks: &remarks,
+        };
+        let about = || {
+            let run = Run {
+                file: &title,
+                remarks: &remarks,
+                duration: Some(Duration::from_micros(self.micros)),
+                warnings: &[],
+            };
+            About::of(&run, &snapshot)
         };
         match picture {
             Picture::Pprof => pprof::write(&profile, out),
@@ -117,17 +136,12 @@ impl Recorder {
                 serde_json::to_writer(out, &speedscope::document(&profile)).map_err(Into::into)
             }
             Picture::Html => {
-                let panels: Vec<Panel> = profile
-                    .views(false)
-                    .iter()
-                    .map(|view| Panel::of(view, &Drawing::default()))
-                    .collect::<io::Result<_>>()?;
-                let page = page::html(&title, &panels, &self.remarks, Legend::Kinds);
+                let page = page::html(&about(), &profile.page_views(), Start::default());
                 out.write_all(page.as_bytes())
             }
             Picture::Svg => match profile.views(false).first() {
                 Some(view) => {
-                    let drawing = Drawing::of(view, &title, &self.remarks);
+                    let drawing = Drawing::of(view, &about().title, &remarks);
                     out.write_all(flame_graph::svg(view, &drawing)?.as_bytes())
                 }
                 None => out.write_all(flame_graph::empty(&title).as_bytes()),
@@ -194,7 +208,9 @@ impl ProfileWriter for Recorder {
         Ok(())
     }
 
-    fn set_time(&mut self, _micros_since_creation: u64) {}
+    fn set_time(&mut self, micros_since_creation: u64) {
+        self.micros = micros_since_creation;
+    }
 
     fn settings(&mut self, _settings: &Settings) -> io::Result<()> {
         Ok(())
@@ -266,7 +282,10 @@ impl ProfileWriter for Recorder {
         Ok(())
     }
 
-    fn mark(&mut self, _text: &str) -> io::Result<()> {
+    fn mark(&mut self, text: &str) -> io::Result<()> {
+        if text.starts_with("hprof-rs agent:") {
+            self.identity = Some(text.to_owned());
+        }
         Ok(())
     }
 

@@ -1,12 +1,12 @@
 //! The agent's options, checked before a JVM is started in vain.
 
-use std::io::{self, Write};
+use crate::render::out::{print, tell};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use hprof_options::{ExitKind, Failure, Process, Start, StartTime};
 
-pub use hprof_options::parse::ENVIRONMENT_VARIABLE;
+pub use hprof_options::parse::{ENVIRONMENT_VARIABLE, RUN_FROM};
 
 /// What the options amount to.
 pub enum Checked {
@@ -23,27 +23,32 @@ pub enum Checked {
 /// Checks options exactly as the agent will. `environment` is the value of
 /// [`ENVIRONMENT_VARIABLE`].
 pub fn check(text: &str, environment: Option<&str>) -> Checked {
-    // The JVM takes the place of this process, so its id is the same.
-    let process = Process {
-        pid: std::process::id(),
-        start: StartTime::local(SystemTime::now()),
-    };
-    match hprof_options::load(text, environment, &process) {
+    match hprof_options::load(text, environment, &this_process()) {
         Ok(Start::Profile(settings)) => Checked::Good {
             names_by_process: settings.text.contains("%p"),
         },
-        Ok(Start::Help(text)) => Checked::Finished(Box::new(move || {
-            io::stdout().write_all(text.as_bytes())?;
-            Ok(ExitCode::SUCCESS)
-        })),
+        Ok(Start::Help(text)) => Checked::Finished(Box::new(move || print(&text))),
         Err(failure) => Checked::Finished(Box::new(move || Ok(report(&failure)))),
+    }
+}
+
+/// Options that name no depth with one that suits their modes.
+pub fn with_depth(text: &str, environment: Option<&str>) -> String {
+    hprof_options::with_depth(text, environment, &this_process())
+}
+
+fn this_process() -> Process {
+    // The JVM takes the place of this process, so its id is the same.
+    Process {
+        pid: std::process::id(),
+        start: StartTime::local(SystemTime::now()),
     }
 }
 
 /// Prints a refusal as the agent would.
 fn report(failure: &Failure) -> ExitCode {
     for line in &failure.lines {
-        eprintln!("{line}");
+        tell!("{line}");
     }
     match failure.exit {
         ExitKind::Status(status) => u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from),

@@ -15,6 +15,12 @@ use crate::commands::Command;
     max_term_width = 100
 )]
 pub struct Cli {
+    /// Print names and texts as they are. Otherwise control characters, marks of direction and
+    /// invisible characters in them are shown as `\x1b` or `\u{202e}`, so that no terminal obeys
+    /// them.
+    #[arg(long, global = true)]
+    pub raw: bool,
+
     /// What to do.
     #[command(subcommand)]
     pub command: Command,

@@ -28,21 +28,43 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::Cli;
+use render::foreign;
+use render::out::tell;
 
 fn main() -> ExitCode {
-    match Cli::parse().command.execute() {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    if cli.raw {
+        foreign::print_raw();
+    }
+    std::panic::set_hook(Box::new(|panic| tell!("hprof-rs: {panic}")));
+    match cli.command.execute() {
         Ok(status) => status,
         // The reader of a pipe has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if is_bare(&error) => {
-            eprintln!("hprof-rs: cannot write to standard output: {error}");
+            tell!("hprof-rs: cannot write to standard output: {error}");
             ExitCode::FAILURE
         }
         Err(error) => {
-            eprintln!("hprof-rs: {error:#}");
+            tell!("hprof-rs: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Help, or what is wrong with the command line, which may hold names of others too.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    if error.use_stderr() && foreign::page(&text) != text {
+        tell!("{}", text.trim_end());
+    } else {
+        // There is nowhere to say that this failed.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// True for an error of a disk that is full and not said to be that of a file.

@@ -1,7 +1,6 @@
 //! Ends the command before it takes more memory than it may, whatever a file makes it do.
 
 use std::fs;
-use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -9,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::render::out::tell;
 use crate::render::screen::bytes;
 
 /// The exit status of a command that has no memory left.
@@ -87,10 +87,7 @@ fn end(limit: u64, is_given: bool) -> ! {
         true => format!("the {limit} that --memory allows are used up; allow more"),
         false => format!("{limit} of memory are used up, nine tenths of what was free"),
     };
-    let _ = writeln!(
-        std::io::stderr(),
-        "hprof-rs: {of}: stopped after {read} were read: {what}"
-    );
+    tell!("hprof-rs: {of}: stopped after {read} were read: {what}");
     std::process::exit(NO_MEMORY)
 }
 

@@ -1,6 +1,6 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
-use std::io::IsTerminal;
+use crate::render::out::{self, tell};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ impl FileArgument {
             Ok(_) => {}
             // What came before the damage can be looked at.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof && !self.strict => {
-                eprintln!("hprof-rs: {name}: the compressed file is cut short");
+                tell!("hprof-rs: {name}: the compressed file is cut short");
             }
             Err(error) => return Err(error).with_context(fail),
         }
@@ -147,7 +147,7 @@ fn read_all(
 
 /// A sign of life on standard error while a large file is walked over.
 pub fn spinner(opened: &Opened, what: &'static str) -> ProgressBar {
-    if opened.contents.bytes < SLOW || !std::io::stderr().is_terminal() {
+    if opened.contents.bytes < SLOW || !out::tells_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
@@ -162,7 +162,7 @@ pub fn spinner(opened: &Opened, what: &'static str) -> ProgressBar {
 /// A bar on standard error if that is a terminal and the file is large.
 pub fn progress_bar(input: &Input) -> ProgressBar {
     let is_slow = input.file_bytes.is_none_or(|bytes| bytes >= SLOW);
-    if !is_slow || !std::io::stderr().is_terminal() {
+    if !is_slow || !out::tells_terminal() {
         return ProgressBar::hidden();
     }
     // The length is only known if the bytes in the file are those to be read.
@@ -187,9 +187,9 @@ pub fn progress_bar(input: &Input) -> ProgressBar {
 pub fn warn_of_damage(opened: &Opened) {
     let damage = &opened.contents.damage;
     if let Some(first) = damage.entries.first() {
-        eprintln!("hprof-rs: {}: {}", opened.name, first.message);
+        tell!("hprof-rs: {}: {}", opened.name, first.message);
         if damage.count > 1 {
-            eprintln!(
+            tell!(
                 "hprof-rs: and {} more damaged places; `hprof-rs check` lists them",
                 damage.count - 1
             );
@@ -223,7 +223,7 @@ pub fn select_dump_number(opened: &Opened, wanted: &DumpArgument) -> anyhow::Res
     };
     let Some(number) = wanted.dump else {
         if dumps.len() > 1 {
-            eprintln!(
+            tell!(
                 "hprof-rs: {name} holds {} heap dumps; this is the last (--dump N for another)",
                 dumps.len()
             );

@@ -1,6 +1,5 @@
 //! Opens a heap dump for the commands that follow references.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -16,6 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::memory::{self, MemoryArgument, parse_size};
 use crate::open::DumpArgument;
+use crate::render::out::{self, tell};
 use crate::render::screen::{bytes, count, percent, plural};
 
 /// The dump, and how to look at it.
@@ -205,16 +205,14 @@ fn warn(snapshot: &Snapshot, look: &Look) {
     let name = &snapshot.name;
     let dumps = snapshot.contents().dumps.len();
     if look.dump.dump.is_none() && dumps > 1 {
-        eprintln!(
-            "hprof-rs: {name} holds {dumps} heap dumps; this is the last (--dump N for another)"
-        );
+        tell!("hprof-rs: {name} holds {dumps} heap dumps; this is the last (--dump N for another)");
     }
     match snapshot.index() {
-        IndexState::Failed(error) => eprintln!(
+        IndexState::Failed(error) => tell!(
             "hprof-rs: {name}: no index was written ({error}); give a folder with --index DIR, or \
              --no-index"
         ),
-        IndexState::Nameless => eprintln!(
+        IndexState::Nameless => tell!(
             "hprof-rs: {name}: no index was written: it has no name under which the next command \
              could find it"
         ),
@@ -223,13 +221,13 @@ fn warn(snapshot: &Snapshot, look: &Look) {
             bytes: length,
             removed,
         } => {
-            eprintln!(
+            tell!(
                 "hprof-rs: wrote an index of {} to {}, for the next command (--no-index: none)",
                 bytes(*length),
                 path.display()
             );
             if *removed > 0 {
-                eprintln!(
+                tell!(
                     "hprof-rs: removed {} of older indexes from the cache (--index-limit)",
                     bytes(*removed)
                 );
@@ -238,7 +236,7 @@ fn warn(snapshot: &Snapshot, look: &Look) {
         IndexState::None | IndexState::Used => {}
     }
     for note in notes(snapshot) {
-        eprintln!("hprof-rs: {name}: {note}");
+        tell!("hprof-rs: {name}: {note}");
     }
 }
 
@@ -362,7 +360,7 @@ struct Progress {
 
 impl Progress {
     fn tell(&mut self, stage: Stage, bytes: u64) {
-        if !std::io::stderr().is_terminal() {
+        if !out::tells_terminal() {
             return;
         }
         if self.stage != Some(stage) {

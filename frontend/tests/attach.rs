@@ -1,5 +1,7 @@
 //! `hprof-rs ps` and `hprof-rs attach` with real JVMs.
 
+#![allow(clippy::disallowed_macros)]
+
 mod support;
 
 use std::os::unix::process::CommandExt;

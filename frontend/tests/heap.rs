@@ -1,5 +1,7 @@
 //! The commands that follow references through a heap dump.
 
+#![allow(clippy::disallowed_macros)]
+
 mod support;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! `listen`, `attach`, `control` and `run --listen` with real agents in real JVMs.
 
+#![allow(clippy::disallowed_macros)]
+
 mod support;
 
 use std::path::PathBuf;

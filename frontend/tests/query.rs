@@ -1,6 +1,8 @@
 //! `query`, and the small commands for heap dumps, checked against each other: each command has a
 //! way of its own to its figures, and SQL over the tables is another.
 
+#![allow(clippy::disallowed_macros)]
+
 mod support;
 
 use std::fs;

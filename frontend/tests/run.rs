@@ -26,8 +26,30 @@ fn the_program_keeps_its_input_output_arguments_and_status() {
     let output = run(&mut command, "hello");
     assert_eq!(output.status.code(), Some(42), "{}", stderr(&output));
     assert_eq!(stdout(&output), "got hello and 300|42|--agent|-a b\n");
-    assert!(!stderr(&output).contains("hprof-rs"), "{}", stderr(&output));
+    let said = stderr(&output);
+    let said: Vec<&str> = said.lines().filter(|it| it.contains("hprof-rs")).collect();
+    let next = "hprof-rs: look at it with: hprof-rs samples java.hprof.txt";
+    assert_eq!(said, ["hprof-rs: the profile is in java.hprof.txt", next]);
     assert_samples_of_burn(&scene.profile("java.hprof.txt"));
+}
+
+#[test]
+fn the_file_is_told_unless_messages_are_not_wanted() {
+    let scene = Scene::new();
+    let (java, burn) = (java(), burn());
+    for (options, said) in [
+        ("cpu=samples,verbose=n", false),
+        ("cpu=samples,file=cpu.svg", true),
+    ] {
+        let arguments = ["run", "--agent", options, "--", &java, &burn, "300", "0"];
+        let output = run(&mut scene.hprof_rs(&arguments), "hello");
+        let text = stderr(&output);
+        assert_eq!(
+            text.contains("the profile is in "),
+            said,
+            "{options}: {text}"
+        );
+    }
 }
 
 #[test]
@@ -45,6 +67,24 @@ fn options_reach_the_agent() {
     let profile = scene.profile(&format!("deep/p-{pid}.txt"));
     assert_samples_of_burn(&profile);
     assert!(!profile.contains("Burn.main("), "one frame only: {profile}");
+}
+
+#[test]
+fn stacks_are_deeper_than_four_frames_unless_that_is_asked_for() {
+    let scene = Scene::new();
+    let (java, burn) = (java(), burn());
+    for (options, deep) in [("heap=sites", true), ("heap=sites,depth=4", false)] {
+        let arguments = ["run", "--agent", options, "--", &java, &burn, "1", "0"];
+        let output = run(&mut scene.hprof_rs(&arguments), "hello");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let profile = scene.profile("java.hprof.txt");
+        let frames = profile
+            .split("TRACE ")
+            .map(|trace| trace.lines().filter(|line| line.starts_with('\t')).count());
+        let most = frames.max().unwrap_or(0);
+        assert_eq!(most > 4, deep, "{options}: {most} frames");
+        assert!(most <= 8, "{options}: {most} frames");
+    }
 }
 
 #[test]

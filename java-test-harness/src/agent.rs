@@ -21,6 +21,13 @@ pub fn agent_library() -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
 
+/// The agent's control socket in the process `pid`, which runs as the user of this one.
+pub fn control_socket(pid: u32) -> PathBuf {
+    use std::os::unix::fs::MetadataExt;
+    let user = std::fs::metadata("/proc/self").map_or(0, |found| found.uid());
+    PathBuf::from(format!("/tmp/.hprof_rs_{user}/pid{pid}"))
+}
+
 /// The folder cargo builds into.
 pub(crate) fn target_folder() -> PathBuf {
     if let Some(folder) = env::var_os("CARGO_TARGET_DIR") {

@@ -32,6 +32,29 @@ impl FrontEnd {
         FrontEnd { listener }
     }
 
+    /// Begins to listen with the smallest buffers that the kernel gives: what is not read stays with
+    /// the agent.
+    ///
+    /// # Panics
+    ///
+    /// When there is no port.
+    pub fn with_small_buffers() -> FrontEnd {
+        use std::os::fd::AsRawFd;
+        let front_end = Self::new();
+        let least: libc::c_int = 1;
+        // SAFETY: the kernel reads the local of that size.
+        unsafe {
+            libc::setsockopt(
+                front_end.listener.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_RCVBUF,
+                (&raw const least).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
+            );
+        }
+        front_end
+    }
+
     /// The agent's option.
     ///
     /// # Panics

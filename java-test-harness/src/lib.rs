@@ -46,7 +46,7 @@ mod text_heap;
 mod text_profile;
 mod text_sites;
 
-pub use agent::{agent_library, workspace};
+pub use agent::{agent_library, control_socket, workspace};
 pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
 pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, BinaryTrace};
 pub use collector::Collector;

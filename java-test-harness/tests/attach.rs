@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use java_test_harness::{Jdk, Run, Running, agent_library, each_jdk};
+use java_test_harness::{Jdk, Run, Running, agent_library, control_socket, each_jdk};
 
 /// The control socket.
 fn socket(running: &Running) -> PathBuf {
-    format!("/tmp/.hprof_rs_pid{}", running.pid()).into()
+    control_socket(running.pid())
 }
 
 /// What the agent answers.
@@ -171,7 +171,7 @@ fn modes_are_stopped_started_reset_and_dumped_one_by_one() {
         assert!(ask(&running, &"x".repeat(100_000)).starts_with("error "));
         release(&running);
         let outcome = running.finish().expect_status(0);
-        assert!(!PathBuf::from(format!("/tmp/.hprof_rs_pid{}", outcome.pid)).exists());
+        assert!(!control_socket(outcome.pid).exists());
         let profile = outcome.text_profile("p.txt");
         assert_eq!(profile.tables.len(), 2, "one asked for, one at the end");
         assert_eq!(profile.site_tables.len(), 2);

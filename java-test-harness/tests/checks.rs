@@ -58,11 +58,11 @@ fn table_sizes_are_told() {
 fn an_error_while_the_program_runs_ends_it_only_if_asked() {
     let jdk = Jdk::feature_release(17);
     let run = |options: &str| Run::new(jdk).agent(options).class("HelloWorld").run();
-    let outcome = run("cpu=samples,file=/dev/full").expect_status(0);
+    let outcome = run("cpu=samples,force=y,file=/dev/full").expect_status(0);
     assert!(outcome.stderr.contains("HPROF ERROR: cannot write"));
-    let outcome = run("cpu=samples,file=/dev/full,errorexit=y").expect_status(9);
+    let outcome = run("cpu=samples,force=y,file=/dev/full,errorexit=y").expect_status(9);
     assert!(outcome.stderr.ends_with("HPROF TERMINATED PROCESS\n"));
-    let outcome = run("cpu=samples,file=/dev/full,errorexit=y,coredump=y");
+    let outcome = run("cpu=samples,force=y,file=/dev/full,errorexit=y,coredump=y");
     assert_eq!(outcome.signal, Some(6), "SIGABRT");
     assert!(outcome.stderr.contains("HPROF DUMPING CORE"));
 }

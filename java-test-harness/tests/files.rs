@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use java_test_harness::{Jdk, Run, each_jdk, rights};
 
@@ -127,7 +127,7 @@ fn expect_write_error(outcome: java_test_harness::Outcome) {
 #[test]
 fn a_full_device_costs_the_profile_only() {
     each_jdk(|jdk| {
-        let run = Run::new(jdk).agent("cpu=samples,interval=1,file=/dev/full");
+        let run = Run::new(jdk).agent("cpu=samples,interval=1,force=y,file=/dev/full");
         expect_write_error(run.class("Exits").args(["exit", "7"]).run());
     });
 }
@@ -187,4 +187,50 @@ fn a_folder_that_vanishes_costs_the_profile_only() {
         "no word of the lost profile"
     );
     assert!(!Path::new(&outcome.path("gone")).exists());
+}
+
+#[test]
+fn a_fifo_stops_nothing_and_gets_a_profile_on_demand() {
+    let fifo = |run: &Run| {
+        let made = Command::new("mkfifo").arg(run.path("fifo")).status();
+        assert!(made.is_ok_and(|status| status.success()), "no mkfifo");
+    };
+    for name in ["fifo", "link"] {
+        let run = hello(&format!("cpu=samples,file={name}"));
+        fifo(&run);
+        std::os::unix::fs::symlink("fifo", run.path("link")).unwrap();
+        let outcome = run.run().expect_status(1);
+        assert_eq!(outcome.stdout, "");
+        let start = format!("HPROF ERROR: can't create profile file: {name}: it is a");
+        assert!(outcome.stderr.starts_with(&start), "{}", outcome.stderr);
+    }
+    let run = hello("cpu=samples,file=fifo,force=y");
+    fifo(&run);
+    let path = run.path("fifo");
+    let reader = std::thread::spawn(move || fs::read_to_string(path));
+    run.run().expect_status(0);
+    let text = reader.join().unwrap().unwrap();
+    assert!(text.starts_with("JAVA PROFILE 1.0.1"), "{text}");
+    assert!(text.contains("CPU SAMPLES END"), "{text}");
+}
+
+#[test]
+fn standard_output_takes_a_profile() {
+    for name in ["-", "/dev/stdout", "/dev/fd/1"] {
+        let outcome = hello(&format!("cpu=samples,file={name}")).run();
+        let outcome = outcome.expect_status(0);
+        assert_eq!(outcome.files(), [""; 0]);
+        assert!(outcome.stdout.contains("CPU SAMPLES END"), "{name}");
+    }
+}
+
+#[test]
+fn a_name_of_another_format_starts_nothing() {
+    for name in ["a.json", "a.jfr", "java.hprof.gz"] {
+        let outcome = hello(&format!("cpu=samples,file={name}")).run();
+        let outcome = outcome.expect_status(1);
+        assert_eq!((outcome.stdout.as_str(), outcome.files()), ("", vec![]));
+        let text = "HPROF ERROR: hprof option error: the agent does not write .";
+        assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+    }
 }

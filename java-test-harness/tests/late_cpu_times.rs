@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-use java_test_harness::{Jdk, Run, Running, TextProfile, agent_library, each_jdk};
+use java_test_harness::{Jdk, Run, Running, TextProfile, agent_library, control_socket, each_jdk};
 
 /// What one run of `CallCounts` calls, whatever the JDK.
 const CALLS: &[(&str, u64)] = &[
@@ -49,7 +49,7 @@ fn attach(running: &Running, options: &str) -> String {
 
 /// What the agent answers at its control socket.
 fn ask(running: &Running, request: &str) -> String {
-    let path = format!("/tmp/.hprof_rs_pid{}", running.pid());
+    let path = control_socket(running.pid());
     let mut stream = UnixStream::connect(path).expect("a control socket");
     writeln!(stream, "{request}").unwrap();
     let mut reply = String::new();

@@ -1,11 +1,11 @@
 //! Front-ends that misbehave in time: too slow, or with bytes that are no commands.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use java_test_harness::{FrontEnd, Jdk, Peer, Run, Running, TextProfile};
+use java_test_harness::{BinaryProfile, FrontEnd, Jdk, Peer, Run, Running, TextProfile};
 
 const GC: u8 = 1;
 const EXIT: u8 = 5;
@@ -103,4 +103,86 @@ fn a_front_end_that_reads_a_byte_a_second_does_not_hold_the_program() {
     assert_eq!(profile.heaps.len(), 1);
     assert!(profile.samples_with("DumpLoop.first") >= 20);
     reader.join().expect("it only reads");
+}
+
+/// Reads at this rate until the connection ends or the test is over.
+fn read_slowly(peer: &Peer, rate: usize, over: &Arc<AtomicBool>) -> std::thread::JoinHandle<usize> {
+    let mut stream = peer.stream().try_clone().expect("a descriptor");
+    let over = Arc::clone(over);
+    std::thread::spawn(move || {
+        let mut bytes = vec![0; rate / 20];
+        let mut all = 0;
+        while !over.load(Ordering::Relaxed) {
+            match stream.read(&mut bytes) {
+                Ok(count @ 1..) => all += count,
+                _ => break,
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        all
+    })
+}
+
+#[test]
+fn a_front_end_that_reads_slowly_does_not_hold_the_end_of_the_program() {
+    // A heap of about 800 kB and one of 40 MB, for a reader that takes 23 kB a second.
+    for rounds in ["1", "700"] {
+        let front_end = FrontEnd::with_small_buffers();
+        let options = format!("heap=dump,format=b,{}", front_end.option());
+        let run = Run::new(Jdk::feature_release(17)).agent(&options);
+        let running = run.class("BigHeap").args([rounds, "wait"]).start();
+        let peer = front_end.accept_silently();
+        let over = Arc::new(AtomicBool::new(false));
+        let reader = read_slowly(&peer, 23_000, &over);
+        running.wait_for_line("full");
+        let told = Instant::now();
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        let took = told.elapsed();
+        over.store(true, Ordering::Relaxed);
+        let read = reader.join().expect("it only reads");
+        // What the kernel's buffers hold has gone at once, so only a part is waited for.
+        assert!(
+            took < Duration::from_secs(30),
+            "{took:?}, {read} bytes read"
+        );
+        let profile = outcome.binary_profile(&format!("java.hprof.{}", outcome.pid));
+        assert_eq!(profile.heaps.len(), 1, "the whole dump is in the file");
+    }
+}
+
+#[test]
+fn a_flood_of_commands_keeps_neither_the_program_nor_its_end() {
+    const DUMP_HEAP: u8 = 2;
+    let (running, front_end) = start("cpu=samples,format=b");
+    let peer = front_end.accept();
+    let sender = peer.stream().try_clone().expect("a descriptor");
+    let flood = std::thread::spawn(move || {
+        let commands = (0..100_000u32).flat_map(|serial| {
+            let mut frame = vec![DUMP_HEAP];
+            frame.extend(serial.to_be_bytes());
+            frame.extend([0; 4]);
+            frame
+        });
+        let bytes: Vec<u8> = commands.collect();
+        // The program may end before it has read all.
+        let _ = (&sender).write_all(&bytes);
+    });
+    running.wait_for_line("first");
+    peer.wait_until("an answer to many", |bytes| {
+        let word = b"serial=1000 done";
+        bytes.windows(word.len()).any(|window| window == word)
+    });
+    release(&running);
+    running.wait_for_line("second");
+    let told = Instant::now();
+    let outcome = running.finish().expect_status(0);
+    let took = told.elapsed();
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert_eq!(outcome.files(), ["end", "go"]);
+    flood.join().expect("it only writes");
+    let bytes = peer.finish();
+    let profile = BinaryProfile::parse(&bytes).expect("a whole profile");
+    assert!(profile.heaps.len() < 100, "{} dumps", profile.heaps.len());
+    assert!(profile.samples_with("DumpLoop.first") >= 20);
 }

@@ -120,6 +120,18 @@ pub enum Cause {
         /// The file.
         file: String,
     },
+    /// A name that promises a format which the agent does not write.
+    #[error(
+        "the agent does not write {end}, as {file} says; name it .txt, .hprof (with format=b), .html, \
+         .svg, .collapsed, .pb.gz or .speedscope.json, or give format=a|b for text or binary in a \
+         file of any name"
+    )]
+    ForeignFormat {
+        /// The end of the name.
+        end: String,
+        /// The file.
+        file: String,
+    },
     /// Samples and call times in one run.
     #[error(
         "cpu=samples and cpu={times} cannot be combined: \

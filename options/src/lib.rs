@@ -18,6 +18,7 @@
 //! `depth` has an upper limit; `cpu=samples` and `cpu=times|old` exclude each
 //! other, because that agent added samples and milliseconds into one counter.
 
+mod depth;
 pub mod error;
 pub mod file_name;
 pub mod help;
@@ -31,6 +32,7 @@ pub mod resolve;
 mod signals;
 pub mod table;
 
+pub use depth::with_depth;
 pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
 pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;

@@ -23,6 +23,10 @@ use super::table::{self, Kind, OptionSpec};
 /// command line.
 pub const ENVIRONMENT_VARIABLE: &str = "_JAVA_HPROF_OPTIONS";
 
+/// The variable by which the command `hprof-rs run` has the agent say at the program's end where the
+/// profile is. Its value is the folder that the user is in.
+pub const RUN_FROM: &str = "HPROF_RS_RUN_FROM";
+
 /// Longest name in bytes.
 const NAME_MAX: usize = 15;
 /// Longest value of a switch in bytes.
@@ -123,6 +127,7 @@ fn item(scanner: &mut Scanner<'_>, raw: &mut Raw) -> Result<(), OptionError> {
             raw.has_format |= spec.name == "format";
             raw.has_depth |= spec.name == "depth";
             raw.has_cutoff |= spec.name == "cutoff";
+            raw.has_force |= spec.name == "force";
             Ok(())
         }
         None => Err(Cause::UnknownOption {

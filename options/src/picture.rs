@@ -47,6 +47,21 @@ impl Picture {
     }
 }
 
+/// Ends of names that stand for one format each, of other tools or of what makes files smaller. Names
+/// end in anything, so only those are here that somebody would open with the wrong expectation.
+const FOREIGN: [&str; 34] = [
+    "json", "jfr", "csv", "tsv", "xml", "yaml", "yml", "md", "pdf", "png", "jpg", "jpeg", "gif",
+    "webp", "svgz", "gz", "zip", "zst", "xz", "bz2", "lz4", "7z", "tar", "tgz", "jar", "pb", "phd",
+    "nps", "nfx", "snapshot", "jps", "sqlite", "parquet", "js",
+];
+
+/// The end of a file's name, with its dot, that stands for a format which the agent does not write.
+pub(super) fn foreign_end(path: &Path) -> Option<String> {
+    let end = path.extension()?.to_str()?;
+    let is_foreign = FOREIGN.iter().any(|it| it.eq_ignore_ascii_case(end));
+    is_foreign.then(|| format!(".{end}"))
+}
+
 /// A name without its end, the end, and what that means.
 fn split(path: &Path) -> Option<(String, String, Picture)> {
     let name = path.file_name()?.to_str()?;
@@ -92,6 +107,31 @@ mod tests {
             ("a.svg/b", None),
         ] {
             assert_eq!(Picture::of_name(Path::new(name)), picture, "{name}");
+        }
+    }
+
+    #[test]
+    fn formats_of_other_tools_are_known_by_their_names() {
+        for name in ["a.json", "d/a.JFR", "a.hprof.gz", "a.pb", "a.svg.zip"] {
+            assert!(foreign_end(Path::new(name)).is_some(), "{name}");
+        }
+        for name in [
+            "app",
+            "app.txt",
+            "app.hprof",
+            "java.hprof",
+            "profile.out",
+            "a.log",
+            "a.2024-01-31",
+            "app.9128",
+            "a.json/b",
+            ".json",
+            "json",
+            "a.",
+            "java.hprof.txt.TMP",
+            "x.%d",
+        ] {
+            assert_eq!(foreign_end(Path::new(name)), None, "{name}");
         }
     }
 

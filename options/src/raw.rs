@@ -81,6 +81,8 @@ pub struct Raw {
     pub doe: bool,
     pub msa: bool,
     pub force: bool,
+    /// Whether `force` was written, or is the default.
+    pub has_force: bool,
     pub verbose: bool,
     pub gc_okay: bool,
     pub engine: Engine,
@@ -133,6 +135,7 @@ impl Default for Raw {
             doe: true,
             msa: false,
             force: true,
+            has_force: false,
             verbose: true,
             gc_okay: false,
             engine: Engine::Auto,

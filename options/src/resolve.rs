@@ -9,7 +9,7 @@ use super::error::{Cause, ErrorPolicy, Failure, Hint, OptionError};
 use super::file_name::{StartTime, expand_file_name};
 use super::parse::BRACKETS;
 use super::patterns::Patterns;
-use super::picture::{PICTURE_CALLS_CUTOFF, PICTURE_DEPTH, Picture};
+use super::picture::{PICTURE_CALLS_CUTOFF, PICTURE_DEPTH, Picture, foreign_end};
 use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
@@ -170,6 +170,8 @@ pub struct Settings {
     pub picture: Option<Picture>,
     /// Frames kept per trace: 0 to [`MAX_DEPTH`].
     pub depth: u32,
+    /// Whether `depth` was written, or is the default.
+    pub has_depth: bool,
     /// Time between two samples; at least a millisecond.
     pub interval: Duration,
     /// Mean distance in bytes between two recorded allocations of a thread; 0
@@ -199,6 +201,8 @@ pub struct Settings {
     pub msa: bool,
     /// Overwrite an existing file.
     pub force: bool,
+    /// `force` was written: FIFOs and devices count as well.
+    pub has_force: bool,
     /// Messages about dumps on standard error.
     pub verbose: bool,
     /// Values of primitive fields in heap dumps.
@@ -326,6 +330,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         destination,
         picture,
         depth,
+        has_depth: raw.has_depth,
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
         heap_interval: raw.heap_interval,
         live: raw.live,
@@ -342,6 +347,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         doe: raw.doe,
         msa: raw.msa,
         force: raw.force,
+        has_force: raw.has_force,
         verbose: raw.verbose,
         primfields: raw.primfields,
         primarrays: raw.primarrays,
@@ -385,8 +391,18 @@ fn picture(raw: &Raw, destination: &Destination) -> Result<Option<Picture>, Opti
     let Destination::File(path) = destination else {
         return Ok(None);
     };
-    let Some(picture) = Picture::of_name(path).filter(|_| !raw.has_format) else {
+    if raw.has_format {
         return Ok(None);
+    }
+    let Some(picture) = Picture::of_name(path) else {
+        return match foreign_end(path) {
+            Some(end) => Err(Cause::ForeignFormat {
+                end,
+                file: path.display().to_string(),
+            }
+            .into()),
+            None => Ok(None),
+        };
     };
     let modes = modes(raw);
     let mode = if modes.heap_dump {

@@ -283,7 +283,9 @@ pub static TABLE: &[OptionSpec] = &[
                   process id, `%t` for the start time (`YYYYMMDD-HHMMSS`), `%%` for a percent \
                   sign. The default is `java.hprof.txt`, with `format=b` `java.hprof`. A name that \
                   ends in `.html` (flame graphs and tables), `.svg`, `.collapsed`, `.pb.gz` (pprof) \
-                  or `.speedscope.json` makes the file that, unless `format` is given.",
+                  or `.speedscope.json` makes the file that, unless `format` is given; ends that stand \
+                  for formats of other tools (`.json`, `.jfr`, `.csv`, `.gz` ...) are refused then. `-` \
+                  and `/dev/stdout` mean standard output. A symbolic link is replaced, not followed.",
         section: Section::Standard,
         kind: Kind::File,
     },
@@ -303,7 +305,8 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<size>",
         default: "4",
         summary: "frames per stack trace",
-        details: "frames kept per stack trace (in pictures 64 by default), 0 to 2048",
+        details: "frames kept per stack trace, 0 to 2048. New: pictures have 64 by default. \
+                  `hprof-rs run` asks for 64, with `heap=sites` or `cpu=times` for 8.",
         section: Section::Standard,
         kind: Kind::Decimal {
             min: 0,
@@ -377,7 +380,8 @@ pub static TABLE: &[OptionSpec] = &[
         default: "y",
         summary: "overwrite an existing file",
         details: "overwrite an existing output file; with `n` the process id is worked into the \
-                  new file's name instead",
+                  new file's name instead. New: `force=y`, written out, also writes to a FIFO or \
+                  character device of the name in `file`",
         section: Section::Standard,
         kind: Kind::Switch(|raw| &mut raw.force),
     },
@@ -703,7 +707,7 @@ mod tests {
                 panic!("{text}")
             };
             let (has_format, has_depth) = (spec.name == "format", spec.name == "depth");
-            let has_cutoff = spec.name == "cutoff";
+            let (has_cutoff, has_force) = (spec.name == "cutoff", spec.name == "force");
             assert_eq!(
                 *raw,
                 Raw {
@@ -711,6 +715,7 @@ mod tests {
                     has_format,
                     has_depth,
                     has_cutoff,
+                    has_force,
                     ..Raw::default()
                 }
             );
@@ -720,7 +725,7 @@ mod tests {
     #[test]
     fn the_depth_limit_in_the_details_is_the_one_in_force() {
         let depth = find("depth").map(|spec| spec.details).unwrap_or_default();
-        assert!(depth.ends_with(&format!("0 to {MAX_DEPTH}")), "{depth}");
+        assert!(depth.contains(&format!("0 to {MAX_DEPTH}.")), "{depth}");
     }
 
     #[test]

@@ -59,6 +59,7 @@ fn defaults() {
         destination: Destination::File("java.hprof.txt".into()),
         picture: None,
         depth: 4,
+        has_depth: false,
         interval: Duration::from_millis(10),
         cutoff: Cutoff::DEFAULT,
         lineno: true,
@@ -66,6 +67,7 @@ fn defaults() {
         doe: true,
         msa: false,
         force: true,
+        has_force: false,
         verbose: true,
         primfields: true,
         primarrays: true,
@@ -108,6 +110,7 @@ fn written_values_arrive() {
         destination: Destination::File("f".into()),
         picture: None,
         depth: 8,
+        has_depth: true,
         interval: Duration::from_millis(1),
         cutoff: Cutoff::below(0.0),
         lineno: false,
@@ -115,6 +118,7 @@ fn written_values_arrive() {
         doe: false,
         msa: true,
         force: false,
+        has_force: true,
         verbose: false,
         primfields: false,
         primarrays: false,
@@ -338,6 +342,31 @@ proptest! {
         prop_assert!(!(modes.cpu_samples && modes.counts_calls()));
         let binary = settings.format == Format::Binary;
         prop_assert!(!(binary && (modes.counts_calls() || modes.monitor)));
+    }
+}
+
+#[test]
+fn names_that_promise_other_formats_are_refused() {
+    for (options, end) in [
+        ("cpu=samples,file=a.json", ".json"),
+        ("heap=dump,file=d/a.JFR", ".JFR"),
+        ("heap=dump,format=b", ""),
+        ("heap=dump,format=b,file=a.json", ""),
+        ("cpu=samples,file=a.speedscope.json", ""),
+        ("file=app-2024.01.31", ""),
+    ] {
+        if end.is_empty() {
+            settings(options);
+            continue;
+        }
+        let failure = failure(options);
+        let detail = format!("the agent does not write {end}, as ");
+        assert!(failure.lines[0].contains(&detail), "{:?}", failure.lines);
+        assert!(
+            failure.lines[0].contains("format=a|b"),
+            "{:?}",
+            failure.lines
+        );
     }
 }
 

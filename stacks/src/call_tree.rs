@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use hprof_format::ids::ThreadSerial;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -36,6 +37,8 @@ pub struct CallTree {
 pub(crate) const EMPTY: &str = "<empty trace>";
 /// The name of what the profiler's cutoff left out.
 pub(crate) const CUT_OFF: &str = "<below the cutoff>";
+/// The root of stacks whose thread is not known.
+const UNKNOWN_THREAD: &str = "<thread unknown>";
 
 /// Deeper stacks lose their middle: trees are walked by recursion when they are dropped and printed.
 /// The agent's traces are no deeper.
@@ -98,28 +101,53 @@ impl Builder {
 impl CallTree {
     /// Merges the stacks of a profile from the outermost method on.
     pub fn new(stacks: &Stacks, weights: &Weights) -> Self {
-        Self::merge(stacks, weights, false)
+        Self::merge(stacks, weights, false, None)
     }
 
     /// Merges the stacks of a profile from the innermost method on, so that each root is a method
     /// or class with its own cost, and its children are the callers.
     pub fn with_innermost_first(stacks: &Stacks, weights: &Weights) -> Self {
-        Self::merge(stacks, weights, true)
+        Self::merge(stacks, weights, true, None)
     }
 
-    fn merge(stacks: &Stacks, weights: &Weights, innermost_first: bool) -> Self {
+    /// Merges the stacks of each thread from the outermost method on. The roots are the threads,
+    /// those of equal names being one.
+    pub fn by_thread(
+        stacks: &Stacks,
+        weights: &Weights,
+        name: &dyn Fn(ThreadSerial) -> Option<String>,
+    ) -> Self {
+        Self::merge(stacks, weights, false, Some(name))
+    }
+
+    fn merge(
+        stacks: &Stacks,
+        weights: &Weights,
+        innermost_first: bool,
+        thread_name: Option<&dyn Fn(ThreadSerial) -> Option<String>>,
+    ) -> Self {
         let mut builder = Builder::default();
         let mut by_frame = FxHashMap::default();
+        let mut by_serial = FxHashMap::default();
         let mut path = Vec::new();
         for row in weights.rows.iter().filter(|row| row.value > 0) {
             path.clear();
+            if let Some(thread_name) = thread_name {
+                let serial = stacks.trace(row.trace).and_then(|trace| trace.thread);
+                let name = by_serial.entry(serial).or_insert_with(|| {
+                    let name = serial.and_then(thread_name);
+                    builder.name(name.as_deref().unwrap_or(UNKNOWN_THREAD))
+                });
+                path.push(*name);
+            }
+            let roots = path.len();
             for &frame in stacks.frames_of(row.trace).iter().rev() {
                 let name = by_frame
                     .entry(frame)
                     .or_insert_with(|| builder.name(&stacks.frame(frame).name()));
                 path.push(*name);
             }
-            if path.is_empty() {
+            if path.len() == roots {
                 path.push(builder.name(EMPTY));
             }
             if let Some(class) = &row.class {
@@ -131,8 +159,10 @@ impl CallTree {
             builder.add(&mut path, row.value);
         }
         if weights.missing() > 0 {
-            let name = builder.name(CUT_OFF);
-            builder.add(&mut vec![name], weights.missing());
+            let mut path = Vec::new();
+            path.extend(thread_name.map(|_| builder.name(UNKNOWN_THREAD)));
+            path.push(builder.name(CUT_OFF));
+            builder.add(&mut path, weights.missing());
         }
         Self {
             total: weights.total,

@@ -10,8 +10,8 @@
 //! agent write comes in the stream, among the other records; [`marks`] says how a front-end finds
 //! out who is at the other end, and which command was done when.
 //!
-//! **The control socket**, for JVMs without `net=`: a Unix socket in the `/tmp` of the JVM
-//! ([`socket`]), which only the JVM's user and root may open. One request of one line, one reply in
+//! **The control socket**, for JVMs without `net=`: a Unix socket in a private folder in the `/tmp` of
+//! the JVM ([`socket`]), which only the JVM's user and root may open. One request of one line, one reply in
 //! lines of text, and the connection ends ([`control`]).
 //!
 //! # What the agent does with commands
@@ -30,6 +30,12 @@
 //!
 //! What cannot be done - its mode is off, the VM refuses it, the frame makes no sense - ends
 //! nothing: its mark says why, and so does a line on the program's standard error.
+//!
+//! Commands that arrive faster than they are carried out wait. Equal ones among those that wait become
+//! one, which answers all; a command that reports may pass over others that report, but over none
+//! that changes what is recorded. Once commands have taken ten seconds they take at most half of the
+//! time. When the JVM ends, those that wait are refused: at the end the front-end has to take 1 MB/s
+//! on average, and may be five seconds behind that, or a file takes its place.
 
 pub mod command;
 pub mod control;

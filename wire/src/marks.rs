@@ -14,7 +14,8 @@ use std::fmt;
 const AGENT: &str = "hprof-rs agent: ";
 const REPLY: &str = "hprof-rs reply: ";
 
-/// Who writes the profile. Comes once, near the start; files have it as well.
+/// Who writes the profile. Comes once, near the start; files have it as well. Whoever reads a stream
+/// believes the first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
     /// The agent's version.

@@ -1,51 +1,270 @@
 //! Where the control socket is.
 //!
-//! It lies in `/tmp` of the JVM, whatever `TMPDIR` says, as the socket of HotSpot's attach mechanism
-//! does, under the id that the process has in its own PID namespace. So from outside of a container
-//! it is found through `/proc/PID/root`, with the last of the numbers behind `NSpid` in
-//! `/proc/PID/status`. Only its owner and root can open it (mode 0600), and the agent asks the
-//! kernel who has connected.
+//! It is `/tmp/.hprof_rs_UID/pidN`, where N is the id that the process has in its own PID namespace.
+//! The folder belongs to the JVM's user and nobody else can open it, so nobody else can take a name
+//! in it. The name of the folder itself can be taken: then the agent picks one with a random end,
+//! and another base if `/tmp` takes none.
+//!
+//! A client need not know which: the agent keeps the folder open as long as it listens, and `/proc`
+//! shows that descriptor. It leads to the folder itself, from outside of a container too, and
+//! whatever lies under its path by then.
 
-use std::path::PathBuf;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
-/// The socket of the process `pid` as that process sees it.
-#[must_use]
-pub fn path(pid: u32) -> PathBuf {
-    PathBuf::from(format!("/tmp/.hprof_rs_pid{pid}"))
+use rustix::fs::{Mode, OFlags};
+use thiserror::Error;
+
+use crate::local::{ConnectError, Node, Users, peer};
+
+/// With what the name of each such folder begins.
+const PREFIX: &str = ".hprof_rs_";
+/// Where to try, whatever `TMPDIR` says. Containers with a read-only image have one of them.
+const BASES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+/// Random names tried in each base; that one is taken is not to be expected.
+const ATTEMPTS: usize = 4;
+
+/// A control socket that is open. It is closed and its name is removed when dropped.
+#[derive(Debug)]
+pub struct ControlSocket {
+    listener: UnixListener,
+    path: PathBuf,
+    /// Shows clients the way, and goes after the socket.
+    _folder: File,
+    has_own_folder: bool,
+    /// Another socket may have the name after this one has given it up.
+    is_named: AtomicBool,
+    remark: Option<String>,
 }
 
-/// The socket of the process `pid` as seen from outside, where `inner_pid` is its id in its own PID
-/// namespace ([`inner_pid`]).
-#[must_use]
-pub fn path_from_outside(pid: u32, inner_pid: u32) -> PathBuf {
-    PathBuf::from(format!("/proc/{pid}/root/tmp/.hprof_rs_pid{inner_pid}"))
+/// Why a place cannot have the socket.
+#[derive(Debug, Error)]
+enum Unfit {
+    #[error("{} is no folder", .0.display())]
+    NotAFolder(PathBuf),
+    #[error("{} belongs to another user (id {})", .0.display(), .1)]
+    Foreign(PathBuf, u32),
+    #[error("{} is open to other users (run chmod 700 on it)", .0.display())]
+    Open(PathBuf),
+    #[error("{} is in use", .0.display())]
+    InUse(PathBuf),
+    #[error("{}: {}", .0.display(), .1)]
+    Io(PathBuf, io::Error),
+    #[error("another copy of the agent controls this JVM at {}; use that one", .0.display())]
+    OtherCopy(PathBuf),
 }
 
-/// The id that a process has in its own PID namespace, from the text of its `/proc/PID/status`.
-/// `None` on kernels before 4.1, which do not tell.
-#[must_use]
-pub fn inner_pid(status: &str) -> Option<u32> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("NSpid:"))?;
-    line.split_whitespace().next_back()?.parse().ok()
+impl Unfit {
+    /// Whether somebody has taken the name, or may have.
+    fn is_suspicious(&self) -> bool {
+        matches!(
+            self,
+            Self::NotAFolder(_) | Self::Foreign(..) | Self::Open(_)
+        )
+    }
+}
+
+impl ControlSocket {
+    /// Opens the socket of this process. This waits for nobody.
+    ///
+    /// # Errors
+    /// Why there is none, in a sentence.
+    pub fn open() -> Result<Self, String> {
+        Self::open_in(&BASES.map(Path::new))
+    }
+
+    fn open_in(bases: &[&Path]) -> Result<Self, String> {
+        let own = rustix::process::geteuid().as_raw();
+        let mut remark = None;
+        let mut reasons = Vec::new();
+        for base in bases {
+            let fixed = base.join(format!("{PREFIX}{own}"));
+            let random = (0..ATTEMPTS).map(|_| {
+                let end = random_name();
+                (base.join(format!("{PREFIX}{own}.{end}")), true)
+            });
+            for (folder, is_own) in [(fixed, false)].into_iter().chain(random) {
+                match listen_in(&folder, own, is_own) {
+                    Ok((listener, path, folder)) => {
+                        return Ok(Self {
+                            remark: remark.map(|unfit: String| {
+                                format!("{unfit}; the control socket is {}", path.display())
+                            }),
+                            listener,
+                            path,
+                            _folder: folder,
+                            has_own_folder: is_own,
+                            is_named: AtomicBool::new(true),
+                        });
+                    }
+                    Err(unfit @ Unfit::OtherCopy(_)) => return Err(unfit.to_string()),
+                    Err(unfit) if unfit.is_suspicious() && remark.is_none() => {
+                        remark = Some(unfit.to_string());
+                    }
+                    Err(unfit) => reasons.push(unfit.to_string()),
+                }
+            }
+        }
+        reasons.dedup();
+        let reasons: Vec<String> = remark.into_iter().chain(reasons).take(3).collect();
+        Err(format!("no control socket: {}", reasons.join("; ")))
+    }
+
+    /// What to tell the user: the name that was taken, and the one that is used instead.
+    #[must_use]
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes its name, so that nobody connects any more.
+    pub fn remove_name(&self) {
+        if self.is_named.swap(false, Ordering::Relaxed) {
+            let _ = fs::remove_file(&self.path);
+            if let (true, Some(folder)) = (self.has_own_folder, self.path.parent()) {
+                let _ = fs::remove_dir(folder);
+            }
+        }
+    }
+
+    /// The socket itself.
+    #[must_use]
+    pub fn listener(&self) -> &UnixListener {
+        &self.listener
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        self.remove_name();
+    }
+}
+
+/// Listens in a folder of this user alone, which is created if it is missing.
+fn listen_in(
+    folder: &Path,
+    own: u32,
+    must_be_new: bool,
+) -> Result<(UnixListener, PathBuf, File), Unfit> {
+    let io = |error| Unfit::Io(folder.to_owned(), error);
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io(error)),
+        Err(_) if must_be_new => return Err(Unfit::InUse(folder.to_owned())),
+        _ => {}
+    }
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let handle = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(folder)
+        .map_err(|_| Unfit::NotAFolder(folder.to_owned()))?;
+    let found = handle.metadata().map_err(io)?;
+    if found.uid() != own {
+        return Err(Unfit::Foreign(folder.to_owned(), found.uid()));
+    }
+    if found.mode() & 0o077 != 0 {
+        return Err(Unfit::Open(folder.to_owned()));
+    }
+    let name = name(std::process::id());
+    let path = folder.join(&name);
+    match Node::open(&path) {
+        // Left by a process that was killed, unless somebody listens: this process, or one with
+        // the same number in another PID namespace.
+        Ok(node) => match node.connect(Users::Any, Instant::now()) {
+            Ok(stream) if peer(&stream).is_ok_and(|it| it.pid == std::process::id()) => {
+                return Err(Unfit::OtherCopy(path));
+            }
+            Ok(_) | Err(ConnectError::Busy) => return Err(Unfit::InUse(path)),
+            Err(_) => remove(&path)?,
+        },
+        Err(ConnectError::NotASocket) => remove(&path)?,
+        Err(_) => {}
+    }
+    let listener = UnixListener::bind(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => Unfit::InUse(path.clone()),
+        _ => Unfit::Io(path.clone(), error),
+    })?;
+    // The folder keeps others out already, whatever the mode is until here.
+    let _ = fs::set_permissions(&path, Permissions::from_mode(0o600));
+    // Whoever can rename folders in the base could have exchanged it since it was looked at.
+    match socket_in(&handle, &name) {
+        Ok(_) => Ok((listener, path, handle)),
+        Err(_) => Err(Unfit::NotAFolder(folder.to_owned())),
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Unfit> {
+    fs::remove_file(path).map_err(|error| Unfit::Io(path.to_owned(), error))
+}
+
+fn random_name() -> String {
+    // Seeded by the system, anew for each.
+    use std::hash::{BuildHasher, RandomState};
+    let number = RandomState::new().hash_one(std::process::id());
+    format!("{number:016x}")
+}
+
+/// The name in the folder.
+fn name(inner_pid: u32) -> String {
+    format!("pid{inner_pid}")
+}
+
+fn socket_in(folder: &File, name: &str) -> Result<Node, ConnectError> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(folder, name, flags, Mode::empty());
+    let handle: OwnedFd = opened.map_err(io::Error::from)?;
+    Node::from_handle(handle)
+}
+
+/// The control socket of the process whose descriptors are shown in the folder `descriptors`
+/// (`/proc/PID/fd`), which runs as the user `owner` and has the id `inner_pid` in its own PID
+/// namespace. `None` if there is none.
+///
+/// # Errors
+/// If this process may not look at those descriptors.
+pub fn find(descriptors: &Path, owner: u32, inner_pid: u32) -> io::Result<Option<Node>> {
+    for entry in fs::read_dir(descriptors)? {
+        // Descriptors come and go meanwhile.
+        let Ok(entry) = entry.map(|entry| entry.path()) else {
+            continue;
+        };
+        let is_ours = fs::read_link(&entry).is_ok_and(|link| is_folder(&link));
+        if !is_ours {
+            continue;
+        }
+        let flags = libc::O_PATH | libc::O_DIRECTORY;
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags)
+            .open(&entry);
+        let Ok(folder) = opened else { continue };
+        let is_private = folder.metadata().is_ok_and(|found| {
+            Users::OrRoot(owner).include(found.uid()) && found.mode() & 0o077 == 0
+        });
+        if let (true, Ok(node)) = (is_private, socket_in(&folder, &name(inner_pid))) {
+            return Ok(Some(node));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a descriptor that leads there is that of such a folder.
+fn is_folder(link: &Path) -> bool {
+    let name = link.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(PREFIX))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_innermost_pid_is_the_last() {
-        let status = "Name:\tjava\nPid:\t4711\nNSpid:\t4711\t12\t1\nThreads:\t20\n";
-        assert_eq!(inner_pid(status), Some(1));
-        assert_eq!(inner_pid("NSpid:\t99\n"), Some(99));
-        assert_eq!(inner_pid("Pid:\t99\n"), None);
-    }
-
-    #[test]
-    fn the_longest_path_fits_a_socket_address() {
-        let longest = path_from_outside(u32::MAX, u32::MAX);
-        assert!(longest.as_os_str().len() < 108);
-    }
-}
+#[path = "socket/tests.rs"]
+mod tests;

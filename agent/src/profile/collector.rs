@@ -17,7 +17,7 @@ use super::output::{Begin, Output};
 use super::requests::Parts;
 use super::sites::SiteMarks;
 use super::tables::Tables;
-use super::{Engine, Phase, Profile, identity, peer};
+use super::{Engine, Phase, Profile, advice, identity, peer};
 use crate::clock::LocalTime;
 use crate::cpu_samples::Samples;
 use crate::cpu_samples::safepoint::SafepointSampler;
@@ -157,14 +157,14 @@ impl Collector {
                 None => self.receiver.recv_timeout(wait),
             };
             match message {
-                Ok(Message::Commands { commands, done }) => {
+                Ok(Message::Commands { orders, done }) => {
                     let vm = Vm {
                         profile,
                         jvmti,
                         jni,
                     };
-                    for command in commands {
-                        self.command(vm, command);
+                    for order in orders {
+                        self.command(vm, order);
                     }
                     let _ = done.send(());
                 }
@@ -260,6 +260,9 @@ impl Collector {
         self.output.close();
         self.tell_tables(profile, "end");
         self.check_output(profile);
+        if let (Some(from), Some(file)) = (&profile.advises, self.output.last_file()) {
+            report::raw(&advice::lines(&file, &profile.settings, from));
+        }
         written
     }
 

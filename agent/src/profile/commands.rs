@@ -5,13 +5,13 @@ use hprof_format::model::{
 };
 use hprof_format::rank::{Cutoff, RankedCpuTable, RankedSiteTable};
 use hprof_wire::command::{Command, Control, SiteFlags, ThreadObject};
-use hprof_wire::frames::Incoming;
 use hprof_wire::marks::Reply;
 
 use super::collector::Collector;
+use super::orders::Order;
 use super::output::{DumpEnd, thread_object};
 use super::sites::SiteRequest;
-use super::{Engine, Profile, start};
+use super::{Engine, Phase, Profile, start};
 use crate::clock::LocalTime;
 use crate::options::resolve::MAX_DEPTH;
 use crate::report;
@@ -30,39 +30,50 @@ type Outcome = Result<(), String>;
 
 /// How many refusals are said on standard error; the stream has them all.
 const MOST_LINES: u32 = 20;
+/// How many equal commands are answered once the end is asked for.
+const MOST_LAST_REPLIES: usize = 100;
 
 impl Collector {
-    /// Carries out what has come.
-    pub(super) fn command(&mut self, vm: Vm<'_>, incoming: Incoming) {
-        let (serial, command) = match incoming {
-            Incoming::Command(frame) if frame.command == Command::Eof => return,
-            Incoming::Command(frame) => (frame.serial, Ok(frame.command)),
-            Incoming::Bad { serial, error } => (serial, Err(error.to_string())),
-        };
+    /// Carries out what has come. Once the end is asked for, nothing is: whoever sends commands must
+    /// not keep the program.
+    pub(super) fn command(&mut self, vm: Vm<'_>, order: Order) {
+        let command = order.command.map_err(|error| error.to_string());
+        let is_over = || vm.profile.phase() != Phase::Live;
         self.drain(vm.profile, vm.jvmti, vm.jni);
         let outcome = loop {
             self.output.begin_dump();
-            let outcome = command.clone().and_then(|command| self.obey(vm, command));
-            let reply = Reply {
-                serial,
-                refused: outcome.clone().err(),
+            let outcome = if is_over() {
+                Err("the run ends".to_owned())
+            } else {
+                command.clone().and_then(|command| self.obey(vm, command))
             };
-            self.output.write(|writer| writer.mark(&reply.to_string()));
+            for (at, &serial) in order.serials.iter().enumerate() {
+                if at >= MOST_LAST_REPLIES && is_over() {
+                    break;
+                }
+                let reply = Reply {
+                    serial,
+                    refused: outcome.clone().err(),
+                };
+                self.output.write(|writer| writer.mark(&reply.to_string()));
+            }
             if self.output.end_reply() != DumpEnd::Again {
                 break outcome;
             }
         };
         if let Err(reason) = outcome {
-            self.refused += 1;
-            match self.refused {
-                ..MOST_LINES => report::error(&format!("command refused: {reason}")),
-                MOST_LINES => report::error(&format!(
-                    "command refused: {reason}; further refusals are only in the stream"
-                )),
-                _ => {}
+            let said = self.refused;
+            let more = u32::try_from(order.serials.len()).unwrap_or(u32::MAX);
+            self.refused = said.saturating_add(more);
+            if said < MOST_LINES && !is_over() {
+                let last = match self.refused {
+                    ..MOST_LINES => "",
+                    MOST_LINES.. => "; further refusals are only in the stream",
+                };
+                report::error(&format!("command refused: {reason}{last}"));
             }
         }
-        if matches!(command, Ok(Command::Exit)) && vm.profile.settings.exitcmd {
+        if matches!(command, Ok(Command::Exit)) && vm.profile.settings.exitcmd && !is_over() {
             exit(vm);
         }
     }

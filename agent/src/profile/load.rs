@@ -14,7 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use super::collector::Collector;
 use super::output::Output;
 use super::registry::Registry;
-use super::{Engine, PROFILE, Phase, Profile, callbacks};
+use super::{Engine, PROFILE, Phase, Profile, advice, callbacks};
 use crate::call_times::{Arrival, CallTimes, ChosenClasses, MAX_PATH, Plan, Timing};
 use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
 use crate::heap_sites::HeapSites;
@@ -24,7 +24,7 @@ use crate::options::{
     unique_name, unique_picture_name,
 };
 use crate::report;
-use crate::sink::{Endpoint, FileSink, Hurry, Sink};
+use crate::sink::{Endpoint, Existing, FileSink, Hurry, Sink};
 use crate::vm::{Capabilities, Jvmti, VmHandle, VmLibrary, VmStructs};
 
 /// Why the agent does not start, or the text that was asked for instead.
@@ -166,7 +166,12 @@ fn create_sink(settings: &Settings, hurry: &Hurry) -> Result<Sink, Refusal> {
                     false => unique_name(path, pid, format),
                 }
             };
-            return FileSink::create(path, !settings.force, another)
+            let existing = match settings.force {
+                false => Existing::Keep,
+                true if settings.has_force => Existing::Force,
+                true => Existing::Replace,
+            };
+            return FileSink::create(path, existing, another)
                 .map(Sink::File)
                 .map_err(|e| set_up_error(&e.to_string()));
         }
@@ -214,6 +219,7 @@ fn prepare(
     let (sender, receiver) = bounded(CHANNEL);
     let collector = Collector::new(receiver, *output, &settings, heap_sites, monitors);
     let profile = Profile {
+        advises: advice::wanted(&settings).filter(|_| arrival == Arrival::Early),
         jvmti,
         settings,
         phase: AtomicU8::new(Phase::Load as u8),

@@ -3,8 +3,8 @@
 use crossbeam_channel::Sender;
 use hprof_format::ids::ThreadSerial;
 use hprof_wire::control::{Reply, Request};
-use hprof_wire::frames::Incoming;
 
+use super::orders::Order;
 use crate::monitors::LogLine;
 use crate::sink::NetSink;
 use crate::vm::ThreadInfo;
@@ -26,7 +26,7 @@ pub(super) enum Message {
     /// The front-end has sent something.
     Commands {
         /// What.
-        commands: Vec<Incoming>,
+        orders: Vec<Order>,
         /// Told when all are carried out.
         done: Sender<()>,
     },

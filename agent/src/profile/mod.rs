@@ -8,6 +8,7 @@
 //! VMDeath   the profile thread finishes; the VM waits for it        (callbacks.rs)
 //! ```
 
+mod advice;
 mod callbacks;
 mod check;
 mod collector;
@@ -20,6 +21,7 @@ mod load;
 mod messages;
 mod monitors;
 mod numbers;
+mod orders;
 mod output;
 mod peer;
 mod registry;
@@ -33,6 +35,7 @@ mod virtual_threads;
 pub use load::{Refusal, load};
 pub use session::{begin, is_running};
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use std::time::Duration;
@@ -97,6 +100,8 @@ struct Profile {
     control: OnceLock<VmHandle>,
     /// The profile thread writes a heap dump.
     dumping_heap: AtomicBool,
+    /// The folder of the user who wants to know where the profile is in the end.
+    advises: Option<PathBuf>,
 }
 
 /// How stacks are taken.

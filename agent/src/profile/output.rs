@@ -21,7 +21,7 @@ use crate::clock::LocalTime;
 use crate::options::{Format, Picture, Settings as RunSettings, unique_name};
 use crate::picture::Recorder;
 use crate::report;
-use crate::sink::{Endpoint, FileSink, NetSink, NetSource, Sink};
+use crate::sink::{Endpoint, Existing, FileSink, NetSink, NetSource, Sink};
 use crate::vm::ThreadInfo;
 
 /// Where the profile is written.
@@ -313,6 +313,7 @@ impl Output {
     /// Where the profile goes, as text.
     pub(super) fn place(&self) -> String {
         match &*self.sink.0.lock() {
+            Some(Sink::File(file)) if !file.is_regular() => file.path().display().to_string(),
             Some(Sink::File(file)) => absolute(file.path()).display().to_string(),
             Some(Sink::Net(net)) => net.endpoint().to_string(),
             None => "nowhere, writing has failed".to_owned(),
@@ -347,6 +348,16 @@ impl Output {
         let path = file.path();
         let whole = !self.failed && file.current_path() == path && path.is_file();
         whole.then(|| path.to_owned())
+    }
+
+    /// The file that a person looks at in the end, picture or profile.
+    pub(super) fn last_file(&self) -> Option<PathBuf> {
+        match &*self.sink.0.lock() {
+            Some(Sink::File(file)) if !self.failed && file.is_finished() => {
+                Some(absolute(file.path()))
+            }
+            _ => None,
+        }
     }
 
     /// The last word: the front-end sees the end of the stream.
@@ -500,8 +511,8 @@ fn fallback_file(format: Format) -> Result<FileSink, String> {
     let pid = std::process::id();
     let name = unique_name(format.default_file_name().as_ref(), pid, format);
     let another = move |path: &std::path::Path| unique_name(path, pid, format);
-    let here = FileSink::create(&name, true, another);
-    here.or_else(|_| FileSink::create(&std::env::temp_dir().join(&name), true, another))
+    let here = FileSink::create(&name, Existing::Keep, another);
+    here.or_else(|_| FileSink::create(&std::env::temp_dir().join(&name), Existing::Keep, another))
         .map_err(|error| error.to_string())
 }
 

@@ -1,20 +1,21 @@
 //! The front-end at the other end of `net=`: what it says, and how it comes back.
 
 use std::io::{ErrorKind, Read};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::bounded;
-use hprof_wire::frames::{FrameReader, Incoming};
+use hprof_wire::frames::FrameReader;
 
 use super::messages::Message;
+use super::orders::{Order, Orders, Pacer};
 use super::{Phase, Profile};
 use crate::native_thread;
 use crate::report;
 use crate::sink::{Endpoint, NetSource};
 
-/// Reads commands on a thread of its own. Those that come together are carried out together, and only
-/// then more are read: a front-end that sends them faster than they are carried out fills the
-/// buffers of its connection, and waits.
+/// Reads commands on a thread of its own. Those that wait are carried out, and only then more are
+/// read: a front-end that sends them faster than they are carried out fills the buffers of its
+/// connection, and waits.
 pub(super) fn listen(profile: &'static Profile, source: NetSource) {
     let started = native_thread::spawn("HPROF commands", move || read(profile, source));
     if let Err(error) = started {
@@ -24,29 +25,47 @@ pub(super) fn listen(profile: &'static Profile, source: NetSource) {
 
 fn read(profile: &'static Profile, mut source: NetSource) {
     let mut frames = FrameReader::new();
+    let mut orders = Orders::default();
+    let mut pacer = Pacer::new();
     let mut buffer = [0; 4096];
     loop {
-        let count = match source.read(&mut buffer) {
+        let mut read = source.read(&mut buffer);
+        while let Ok(count @ 1..) = read {
+            frames.push(&buffer[..count], |incoming| orders.push(incoming));
+            if orders.is_full() {
+                break;
+            }
+            // What came meanwhile may be the same once more.
+            read = source.read_ready(&mut buffer);
+        }
+        loop {
+            let batch = orders.take();
+            if batch.is_empty() {
+                break;
+            }
+            let began = Instant::now();
+            if !carry_out(profile, batch) {
+                return;
+            }
+            std::thread::sleep(pacer.worked(began.elapsed()));
+        }
+        match read {
             // The end of its commands; it may still read.
             Ok(0) => return,
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Ok(_) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
             // The writer finds out by itself.
             Err(_) => return,
-        };
-        let mut found = Vec::new();
-        frames.push(&buffer[..count], |incoming| found.push(incoming));
-        if !found.is_empty() && !carry_out(profile, found) {
-            return;
         }
     }
 }
 
 /// Has the profile thread carry commands out; false when there is none any more.
-fn carry_out(profile: &Profile, commands: Vec<Incoming>) -> bool {
+fn carry_out(profile: &Profile, orders: Vec<Order>) -> bool {
     let (done, wait) = bounded(1);
     profile.phase() == Phase::Live
-        && profile.ask(Message::Commands { commands, done })
+        && profile.ask(Message::Commands { orders, done })
         && wait.recv().is_ok()
 }
 

@@ -1,11 +1,20 @@
 //! The profile in a file: written under a temporary name beside the final one,
 //! and renamed when the first dump is complete, so that whoever finds the final
-//! name finds a whole profile, and an earlier profile lives until then.
+//! name finds a whole profile, and an earlier profile lives until then. A symbolic
+//! link of that name is replaced like a file; what it points to stays as it is.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use super::special::Special;
+
+/// What takes the bytes.
+enum Out {
+    File(File),
+    Special(Special),
+}
 
 /// Why the file cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -20,9 +29,20 @@ pub enum SinkError {
     },
 }
 
+/// What becomes of something that has the name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// A file is kept, and another name taken (`force=n`).
+    Keep,
+    /// A file is replaced.
+    Replace,
+    /// A FIFO or device is written to as well, as the user has written `force=y`.
+    Force,
+}
+
 /// A file that is being written.
 pub struct FileSink {
-    file: File,
+    out: Out,
     path: PathBuf,
     temporary: Option<PathBuf>,
     keep_existing: bool,
@@ -30,15 +50,14 @@ pub struct FileSink {
 }
 
 impl FileSink {
-    /// Creates the temporary file for `path`. With `keep_existing` (`force=n`) a
-    /// file of the final name is never replaced: `another` tells the name to use
-    /// instead of one that exists.
+    /// Creates the temporary file for `path`. `another` tells the name to use instead of that of a
+    /// file that is kept.
     ///
     /// # Errors
-    /// When the folder is missing or not writable, or `path` is a folder.
+    /// When the folder is missing or not writable, or `path` is something else than a file.
     pub fn create(
         path: &Path,
-        keep_existing: bool,
+        existing: Existing,
         another: impl Fn(&Path) -> PathBuf + Send + 'static,
     ) -> Result<Self, SinkError> {
         let fail = |reason: String| SinkError::Create {
@@ -46,35 +65,38 @@ impl FileSink {
             reason,
         };
         let rename_to: Box<dyn Fn(&Path) -> PathBuf + Send> = Box::new(another);
+        let keep_existing = existing == Existing::Keep;
         let mut path = path.to_owned();
-        match fs::metadata(&path) {
-            Ok(found) if found.is_dir() => {
-                return Err(fail("it is a folder; name a file in it".to_owned()));
+        let mut special = None;
+        if let Some(number) = Special::descriptor(&path) {
+            special = Some(Special::of_descriptor(number).map_err(|e| fail(e.to_string()))?);
+        } else {
+            match fs::metadata(&path) {
+                Ok(found) if found.is_dir() => {
+                    return Err(fail("it is a folder; name a file in it".to_owned()));
+                }
+                // It cannot be renamed over. What counts is what has the name, not what a link
+                // there leads to.
+                Ok(found) if !found.is_file() => {
+                    let found = fs::symlink_metadata(&path).map_err(|e| fail(hint(&e)))?;
+                    let forced = existing == Existing::Force;
+                    special = Some(Special::open(&path, &found, forced).map_err(fail)?);
+                }
+                Ok(_) if keep_existing => path = rename_to(&path),
+                _ => {}
             }
-            // A pipe or device cannot be renamed over; it is written to as it is.
-            Ok(found) if !found.is_file() => {
-                let file = OpenOptions::new()
-                    .write(true)
-                    .open(&path)
-                    .map_err(|e| fail(hint(&e)))?;
-                let kind = found.file_type();
-                debug_assert!(kind.is_char_device() || kind.is_fifo() || kind.is_block_device());
-                return Ok(Self {
-                    file,
-                    path,
-                    temporary: None,
-                    keep_existing,
-                    rename_to,
-                });
-            }
-            Ok(_) if keep_existing => path = rename_to(&path),
-            _ => {}
         }
-        let (file, temporary) = create_temporary(&path).map_err(|e| fail(hint(&e)))?;
+        let (out, temporary) = match special {
+            Some(special) => (Out::Special(special), None),
+            None => {
+                let (file, temporary) = create_temporary(&path).map_err(|e| fail(hint(&e)))?;
+                (Out::File(file), Some(temporary))
+            }
+        };
         Ok(Self {
-            file,
+            out,
             path,
-            temporary: Some(temporary),
+            temporary,
             keep_existing,
             rename_to,
         })
@@ -87,7 +109,12 @@ impl FileSink {
 
     /// Whether it is a file, not a pipe or a device.
     pub fn is_regular(&self) -> bool {
-        self.temporary.is_some() || self.path.is_file()
+        matches!(self.out, Out::File(_))
+    }
+
+    /// Whether it is a file, under its final name.
+    pub fn is_finished(&self) -> bool {
+        self.is_regular() && self.temporary.is_none()
     }
 
     /// Where the bytes are at this moment.
@@ -101,12 +128,9 @@ impl FileSink {
     /// # Errors
     /// What the file system says.
     pub fn renew(&mut self) -> io::Result<()> {
-        let is_file = fs::metadata(&self.path).is_ok_and(|found| found.is_file());
-        if self.temporary.is_none() && is_file {
-            (self.file, self.temporary) = {
-                let (file, temporary) = create_temporary(&self.path)?;
-                (file, Some(temporary))
-            };
+        if self.temporary.is_none() && self.is_regular() {
+            let (file, temporary) = create_temporary(&self.path)?;
+            (self.out, self.temporary) = (Out::File(file), Some(temporary));
             // The file of that name is the one that this sink has written.
             self.keep_existing = false;
         }
@@ -151,11 +175,14 @@ impl FileSink {
 
 impl Write for FileSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        match &mut self.out {
+            Out::File(file) => file.write(bytes),
+            Out::Special(special) => special.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        Ok(())
     }
 }
 
@@ -177,7 +204,8 @@ fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
         match OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(0o644)
+            // It holds what the program holds.
+            .mode(0o600)
             .open(&temporary)
         {
             Ok(file) => return Ok((file, temporary)),
@@ -211,7 +239,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.txt");
         fs::write(&path, "old").unwrap();
-        let mut sink = FileSink::create(&path, false, same).unwrap();
+        let mut sink = FileSink::create(&path, Existing::Replace, same).unwrap();
         sink.write_all(b"new").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         sink.commit().unwrap();
@@ -227,7 +255,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.txt");
         fs::write(&path, "old").unwrap();
-        let mut sink = FileSink::create(&path, true, same).unwrap();
+        let mut sink = FileSink::create(&path, Existing::Keep, same).unwrap();
         assert_eq!(sink.path(), dir.path().join("p.other"));
         sink.write_all(b"new").unwrap();
         sink.commit().unwrap();
@@ -242,7 +270,7 @@ mod tests {
     fn a_file_that_appears_during_the_run_is_kept_with_force_n() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.txt");
-        let mut sink = FileSink::create(&path, true, same).unwrap();
+        let mut sink = FileSink::create(&path, Existing::Keep, same).unwrap();
         fs::write(&path, "someone else's").unwrap();
         sink.write_all(b"new").unwrap();
         sink.commit().unwrap();
@@ -257,7 +285,7 @@ mod tests {
     fn a_renewed_file_replaces_the_first() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("p.html");
-        let mut sink = FileSink::create(&path, true, same).unwrap();
+        let mut sink = FileSink::create(&path, Existing::Keep, same).unwrap();
         for content in ["first", "second"] {
             sink.renew().unwrap();
             sink.write_all(content.as_bytes()).unwrap();
@@ -271,7 +299,7 @@ mod tests {
     fn a_folder_or_a_missing_one_is_an_error_that_says_so() {
         let dir = tempfile::tempdir().unwrap();
         let text = |path: &Path| {
-            FileSink::create(path, false, same)
+            FileSink::create(path, Existing::Replace, same)
                 .err()
                 .unwrap()
                 .to_string()
@@ -287,8 +315,35 @@ mod tests {
 
     #[test]
     fn a_device_is_written_to_as_it_is() {
-        let mut sink = FileSink::create(Path::new("/dev/null"), false, same).unwrap();
+        let mut sink = FileSink::create(Path::new("/dev/null"), Existing::Replace, same).unwrap();
         sink.write_all(b"x").unwrap();
         sink.commit().unwrap();
+    }
+
+    #[test]
+    fn a_link_is_replaced_and_what_it_points_to_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link) = (dir.path().join("target"), dir.path().join("p.txt"));
+        fs::write(&target, "other").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let mut sink = FileSink::create(&link, Existing::Replace, same).unwrap();
+        sink.write_all(b"new").unwrap();
+        sink.commit().unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "other");
+        assert_eq!(fs::read_to_string(&link).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_file());
+    }
+
+    #[test]
+    fn a_device_is_refused_unless_it_is_asked_for() {
+        let full = Path::new("/dev/full");
+        let refused = FileSink::create(full, Existing::Replace, same).err();
+        let refused = refused.unwrap().to_string();
+        assert!(
+            refused.contains("it is a device; name a file, or add force=y"),
+            "{refused}"
+        );
+        let mut sink = FileSink::create(full, Existing::Force, same).unwrap();
+        assert!(sink.write_all(b"x").is_err());
     }
 }

@@ -2,11 +2,14 @@
 
 mod file;
 mod net;
+mod special;
 
-pub use file::FileSink;
+pub use file::{Existing, FileSink};
 pub use net::{Endpoint, Hurry, NetSink, NetSource};
 
 use std::io::{self, Write};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
 
 /// A file, or a connection to a front-end.
 pub enum Sink {
@@ -29,5 +32,20 @@ impl Write for Sink {
             Self::File(file) => file.flush(),
             Self::Net(net) => net.flush(),
         }
+    }
+}
+
+/// Waits until one of the events happens, or an error.
+fn poll(socket: BorrowedFd<'_>, events: libc::c_short, limit: Duration) -> io::Result<i32> {
+    let mut entry = libc::pollfd {
+        fd: socket.as_raw_fd(),
+        events,
+        revents: 0,
+    };
+    let limit = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: one entry, a local.
+    match unsafe { libc::poll(&raw mut entry, 1, limit) } {
+        -1 => Err(io::Error::last_os_error()),
+        ready => Ok(ready),
     }
 }

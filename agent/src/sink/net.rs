@@ -3,8 +3,9 @@
 //! A front-end can be slow, stop reading, close, or vanish. Whoever writes here waits for it, and
 //! that is the profile thread alone; the program's threads never do. One that takes not a single
 //! byte for [`STALL`] is given up, as is one whose connection breaks: the writer gets an error, and
-//! goes on elsewhere. While the VM waits for its end, a front-end has to take [`FINAL_PACE`] in
-//! [`FINAL_STALL`], so that one that takes a byte a second does not hold the program.
+//! continues elsewhere. While the VM waits for its end, a front-end has to take [`FINAL_RATE`] on
+//! average, and may be [`FINAL_STALL`] behind that. So what the end can take is proportional to
+//! what the front-end has received, however it reads.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -15,6 +16,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use hprof_wire::local::{Node, Users};
+
+use super::poll;
 
 /// Where a front-end listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,12 +39,11 @@ pub struct NetSink {
     pace: Pace,
 }
 
-/// How fast the front-end takes what is written.
+/// How far the front-end is behind [`FINAL_RATE`]. Being early earns nothing: whoever took a lot
+/// fast may not stop afterwards.
 #[derive(Debug, Default)]
 struct Pace {
-    /// Time in calls of the kernel, and bytes taken in it.
-    waited: Duration,
-    moved: usize,
+    behind: Duration,
 }
 
 /// The reading side of a connection.
@@ -56,10 +60,12 @@ enum Stream {
 
 /// How long a front-end may take nothing before it is given up.
 pub const STALL: Duration = Duration::from_secs(30);
-/// The same when the VM waits for its end.
+/// How far it may be behind [`FINAL_RATE`] when the VM waits for its end.
 pub const FINAL_STALL: Duration = Duration::from_secs(5);
-/// Bytes that it has to take in that time.
-pub const FINAL_PACE: usize = 64 << 10;
+/// Bytes a second that it has to take then.
+pub const FINAL_RATE: usize = 1 << 20;
+/// Most bytes for one call of the kernel, which may wait for each part of them.
+const PIECE: usize = 64 << 10;
 /// Longest wait for one address to answer.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How often a stalled writer looks at the clock.
@@ -97,7 +103,11 @@ impl Endpoint {
 
     fn try_connect(&self) -> io::Result<Stream> {
         let (host, port) = match self {
-            Self::Unix(path) => return UnixStream::connect(path).map(Stream::Unix),
+            Self::Unix(path) => {
+                let node = Node::open_through_links(path)?;
+                let stream = node.connect(Users::own(), Instant::now() + CONNECT)?;
+                return Ok(Stream::Unix(stream));
+            }
             Self::Tcp(host, port) => (host.as_str(), *port),
         };
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
@@ -160,7 +170,7 @@ impl NetSink {
     /// How long nothing may move.
     fn stall(&self) -> Duration {
         if self.hurry.is_set() {
-            self.stall.min(FINAL_STALL)
+            self.stall.min(FINAL_STALL.saturating_sub(self.pace.behind))
         } else {
             self.stall
         }
@@ -168,12 +178,12 @@ impl NetSink {
 
     /// Whether the front-end is fast enough, after it took `moved` bytes in a call of this length.
     fn keeps_pace(&mut self, waited: Duration, moved: usize) -> bool {
-        self.pace.waited += waited;
-        self.pace.moved += moved;
-        if self.pace.moved >= FINAL_PACE {
+        if !self.hurry.is_set() {
             self.pace = Pace::default();
+            return true;
         }
-        !self.hurry.is_set() || self.pace.waited <= self.stall()
+        self.pace.add(waited, moved);
+        self.pace.behind <= FINAL_STALL
     }
 
     /// Whether the other side has all that was written.
@@ -185,32 +195,30 @@ impl NetSink {
     /// takes it along.
     ///
     /// # Errors
-    /// When the connection broke, or the front-end takes nothing any more.
-    pub fn confirm(&self) -> io::Result<()> {
+    /// When the connection broke, or the front-end takes nothing any more, or too slowly.
+    pub fn confirm(&mut self) -> io::Result<()> {
         let mut left = self.unconfirmed();
+        let mut looked = Instant::now();
         let mut moved = Instant::now();
         let mut pause = Duration::from_micros(50);
         loop {
             if let Some(error) = self.take_error()? {
                 return Err(error);
             }
-            match self.unconfirmed() {
-                0 => return Ok(()),
-                now if left - now >= self.step() => (left, moved) = (now, Instant::now()),
-                _ if moved.elapsed() > self.stall() => return Err(stalled()),
-                _ => {}
+            let now = self.unconfirmed();
+            if now == 0 {
+                return Ok(());
+            }
+            let gone = usize::try_from(left - now).unwrap_or(0);
+            if gone > 0 {
+                (left, moved) = (now, Instant::now());
+            }
+            let waited = std::mem::replace(&mut looked, Instant::now()).elapsed();
+            if !self.keeps_pace(waited, gone) || moved.elapsed() > self.stall {
+                return Err(stalled());
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
-        }
-    }
-
-    /// What counts as moving.
-    fn step(&self) -> i32 {
-        if self.hurry.is_set() {
-            FINAL_PACE as i32
-        } else {
-            1
         }
     }
 
@@ -259,8 +267,16 @@ impl NetSink {
     }
 }
 
+impl Pace {
+    fn add(&mut self, waited: Duration, moved: usize) {
+        let due = Duration::from_secs_f64(moved as f64 / FINAL_RATE as f64);
+        self.behind = (self.behind + waited).saturating_sub(due);
+    }
+}
+
 impl Write for NetSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(PIECE)];
         let started = Instant::now();
         loop {
             let socket = self.stream.as_fd().as_raw_fd();
@@ -292,6 +308,26 @@ impl Write for NetSink {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl NetSource {
+    /// Reads what is there already, without waiting.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::WouldBlock`] when there is nothing.
+    pub fn read_ready(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let socket = self.0.as_fd().as_raw_fd();
+        // SAFETY: the kernel writes at most the slice's length into it.
+        let read = unsafe {
+            libc::recv(
+                socket,
+                bytes.as_mut_ptr().cast(),
+                bytes.len(),
+                libc::MSG_DONTWAIT,
+            )
+        };
+        usize::try_from(read).map_err(|_| io::Error::last_os_error())
     }
 }
 
@@ -328,21 +364,6 @@ fn stalled() -> io::Error {
         io::ErrorKind::TimedOut,
         "the front-end does not read any more, or far too slowly",
     )
-}
-
-/// Waits until one of the events happens, or an error.
-fn poll(socket: BorrowedFd<'_>, events: libc::c_short, limit: Duration) -> io::Result<i32> {
-    let mut entry = libc::pollfd {
-        fd: socket.as_raw_fd(),
-        events,
-        revents: 0,
-    };
-    let limit = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one entry, a local.
-    match unsafe { libc::poll(&raw mut entry, 1, limit) } {
-        -1 => Err(io::Error::last_os_error()),
-        ready => Ok(ready),
-    }
 }
 
 #[cfg(test)]
@@ -395,6 +416,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_socket_or_takes_no_connection_costs_no_more_than_the_deadline() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        std::fs::write(&path, "").unwrap();
+        let file = Endpoint::Unix(path).connect(Duration::ZERO, &Hurry::default());
+        assert!(file.err().unwrap().to_string().contains("it is no socket"));
+        let path = dir.path().join("full");
+        let listener = UnixListener::bind(&path).unwrap();
+        // SAFETY: a valid descriptor; only the queue becomes shorter.
+        unsafe { libc::listen(listener.as_raw_fd(), 0) };
+        let node = Node::open(&path).unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = node.connect(Users::own(), Instant::now()) {
+            waiting.push(stream);
+        }
+        let started = Instant::now();
+        let full = Endpoint::Unix(path).connect(Duration::ZERO, &Hurry::default());
+        assert_eq!(full.err().unwrap().kind(), io::ErrorKind::TimedOut);
+        assert!(started.elapsed() < CONNECT * 3);
+    }
+
+    #[test]
     fn what_a_closed_peer_did_not_get_is_not_confirmed() {
         let (listener, endpoint) = listen();
         let mut sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
@@ -416,18 +459,38 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_reads_a_byte_at_a_time_is_given_up_when_the_vm_waits() {
+    fn a_slow_peer_is_given_up_when_the_vm_waits() {
         let (_listener, endpoint) = listen();
         let hurry = Hurry::default();
         let mut sink = endpoint.connect(Duration::ZERO, &hurry).unwrap();
-        let long = FINAL_STALL * 2;
-        assert!(sink.keeps_pace(long, 1), "nobody waits");
+        let second = Duration::from_secs(1);
+        assert!(sink.keeps_pace(FINAL_STALL * 2, 1), "nobody waits");
         hurry.set(true);
-        assert!(!sink.keeps_pace(Duration::ZERO, 1));
-        assert!(sink.keeps_pace(long, FINAL_PACE));
-        let most = FINAL_STALL / 3;
-        assert!(sink.keeps_pace(most, 1) && sink.keeps_pace(most, 1));
-        assert!(!sink.keeps_pace(long, 1));
+        for _ in 0..1000 {
+            assert!(sink.keeps_pace(second, FINAL_RATE), "fast enough for ever");
+        }
+        assert!(sink.keeps_pace(Duration::ZERO, 1000 * FINAL_RATE));
+        // What came early does not count: at 23 kB/s the end comes after the stall and no later.
+        let mut seconds = 0;
+        while sink.keeps_pace(second, 23_000) {
+            seconds += 1;
+        }
+        assert_eq!(seconds, FINAL_STALL.as_secs());
+        assert_eq!(sink.stall(), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_is_ready_is_read_without_waiting() {
+        let (listener, endpoint) = listen();
+        let sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
+        let mut source = sink.source().unwrap();
+        let mut peer = listener.accept().unwrap().0;
+        let mut bytes = [0; 8];
+        let nothing = source.read_ready(&mut bytes).unwrap_err();
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+        peer.write_all(b"ab").unwrap();
+        source.read_exact(&mut bytes[..1]).unwrap();
+        assert_eq!(source.read_ready(&mut bytes).unwrap(), 1);
     }
 
     #[test]

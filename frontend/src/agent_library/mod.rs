@@ -11,12 +11,15 @@ mod folder;
 mod places;
 mod refusal;
 
+use crate::render::out::tell;
 use std::env;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use folder::Folder;
 pub use folder::User;
 use places::{Environment, Place};
 pub use refusal::Refusal;
@@ -37,7 +40,7 @@ pub fn unpack() -> anyhow::Result<PathBuf> {
     let places = places::in_order(&Environment::of_process());
     let (path, refusals) = unpack_into(&places, LIBRARY, HASH, User::current());
     for refusal in refusals.iter().filter(|refusal| refusal.is_suspicious()) {
-        eprintln!("hprof-rs: passed over: {refusal}");
+        tell!("hprof-rs: passed over: {refusal}");
     }
     path.ok_or_else(|| {
         let reasons: String = refusals
@@ -59,23 +62,24 @@ pub fn unpack() -> anyhow::Result<PathBuf> {
 pub fn copy_to(dir: &Path) -> anyhow::Result<PathBuf> {
     let dir = std::path::absolute(dir).context("the current folder has gone")?;
     std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
-    folder::check_loadable(&dir)?;
+    Folder::open(&dir)?.check_loadable()?;
     let path = dir.join(FILE_NAME);
     file::replace(&path, LIBRARY, 0o644).with_context(|| path.display().to_string())?;
     Ok(path)
 }
 
 /// Unpacks the library below a folder that is open to several users, such as `/tmp`, into a folder
-/// of `user` alone; returns its path. A library that is there already keeps its file, which a JVM
+/// of `user` alone. `base` is the path of that folder for the JVM, and returned is that of the
+/// library. A library that is there already keeps its file, which a JVM
 /// may have loaded.
 ///
 /// # Errors
 /// If a JVM could not load from there, or others could change it.
-pub fn unpack_below(base: &Path, user: User) -> Result<PathBuf, Refusal> {
+pub fn unpack_below(handle: OwnedFd, base: &Path, user: User) -> Result<PathBuf, Refusal> {
     let place = Place::Shared {
         base: base.to_owned(),
     };
-    try_place(&place, LIBRARY, HASH, user)
+    write_in(&place, &Folder::new(handle, base), LIBRARY, HASH, user)
 }
 
 /// The path in the first place that will do, and why those before it did not.
@@ -96,26 +100,38 @@ fn unpack_into(
 }
 
 fn try_place(place: &Place, library: &[u8], hash: &str, user: User) -> Result<PathBuf, Refusal> {
-    let base = place.base();
     place.create_base()?;
-    folder::check_base(base, user)?;
-    folder::check_loadable(base)?;
+    let base = Folder::open(place.base())?;
+    write_in(place, &base, library, hash, user)
+}
+
+fn write_in(
+    place: &Place,
+    base: &Folder,
+    library: &[u8],
+    hash: &str,
+    user: User,
+) -> Result<PathBuf, Refusal> {
+    base.check_base(user)?;
+    base.check_loadable()?;
     match place {
         Place::Lasting { .. } => {
             // Other things may lie in the first folder, so others may look into it.
-            let ours = folder::create(&base.join("hprof-rs"), user, 0o022)?;
-            let agents = folder::create(&ours.join("agent"), user, 0o077)?;
+            let ours = base.create("hprof-rs", user, 0o022)?;
+            let agents = ours.create("agent", user, 0o077)?;
             write_once(&agents, library, hash, user)
         }
         Place::Shared { .. } => {
             let User(number) = user;
-            let ours = folder::create(&base.join(format!(".hprof-rs-{number}")), user, 0o077)?;
+            let ours = base.create(&format!(".hprof-rs-{number}"), user, 0o077)?;
             write_once(&ours, library, hash, user)
         }
         Place::Fresh { .. } => {
-            let fresh = folder::create_fresh(base)?;
-            let path = fresh.path().join(FILE_NAME);
-            file::replace(&path, library, 0o600).map_err(|error| Refusal::io(&path, error))?;
+            let fresh = base.create_fresh()?;
+            let name = fresh.path().file_name().unwrap_or_default();
+            let path = base.path().join(name).join(FILE_NAME);
+            file::replace(&fresh.path().join(FILE_NAME), library, 0o600)
+                .map_err(|error| Refusal::io(&path, error))?;
             // The JVM needs it after this process has become the JVM.
             let _ = fresh.keep();
             Ok(path)
@@ -124,14 +140,15 @@ fn try_place(place: &Place, library: &[u8], hash: &str, user: User) -> Result<Pa
 }
 
 /// Writes the library into a folder named by its hash, unless it is there.
-fn write_once(base: &Path, library: &[u8], hash: &str, user: User) -> Result<PathBuf, Refusal> {
-    let folder = folder::create(&base.join(hash), user, 0o077)?;
-    let path = folder.join(FILE_NAME);
+fn write_once(base: &Folder, library: &[u8], hash: &str, user: User) -> Result<PathBuf, Refusal> {
+    let folder = base.create(hash, user, 0o077)?;
+    let path = folder.path().join(FILE_NAME);
+    let way = folder.way().join(FILE_NAME);
     let write = || -> io::Result<()> {
-        if file::holds(&path, library, user)? {
+        if file::holds(&way, library, user)? {
             return Ok(());
         }
-        file::replace(&path, library, 0o600)
+        file::replace(&way, library, 0o600)
     };
     write().map_err(|error| Refusal::io(&path, error))?;
     Ok(path)

@@ -1,13 +1,17 @@
 //! The socket of a JVM's attach listener, which it opens when asked.
 
-use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use hprof_wire::local::{ConnectError, Users, peer};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
+
 use super::{Refusal, Target};
+use crate::jvm::process::Pid;
 
 /// How long to wait between two looks for the socket, at first.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
@@ -15,6 +19,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 /// How long a JVM may take from its first appearance until it catches signals.
 const LONGEST_START: Duration = Duration::from_secs(5);
+/// Reading and writing for others: HotSpot takes both away before its socket gets this name.
+const OTHERS: u32 = 0o066;
 
 /// Connects to the attach listener, starting it if it does not run yet.
 ///
@@ -23,19 +29,16 @@ const LONGEST_START: Duration = Duration::from_secs(5);
 /// `/tmp/.java_pidN` (`attachListener_linux.cpp`).
 ///
 /// # Errors
-/// If it does not open the socket in time, or belongs to somebody else.
+/// If it does not open the socket in time, or somebody else has the name or listens there.
 pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> {
     let number = target.status().inner_pid;
-    let socket = target.inside(&format!("/tmp/.java_pid{number}"));
-    match UnixStream::connect(&socket) {
-        Ok(stream) => return Ok(stream),
-        // A dead JVM of the same number has left the file.
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(target, error)),
+    let socket = PathBuf::from(format!("/tmp/.java_pid{number}"));
+    let start = Instant::now();
+    let deadline = start + limit;
+    if let Some(stream) = try_connect(target, &socket, deadline)? {
+        return Ok(stream);
     }
     let _request = RequestFile::create(target, number)?;
-    let start = Instant::now();
     let mut pause = FIRST_PAUSE;
     let mut asked = Asked::default();
     loop {
@@ -49,13 +52,54 @@ pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> 
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
-        match UnixStream::connect(&socket) {
-            Ok(stream) => return Ok(stream),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(target, error)),
+        if let Some(stream) = try_connect(target, &socket, deadline)? {
+            return Ok(stream);
         }
     }
+}
+
+/// Nothing if nobody listens there: a dead JVM of the same number leaves the socket behind.
+///
+/// As the JDK's own tools do, this takes only a socket that the JVM's user has made for itself
+/// alone. Any user can make one of that name before, and the JVM has none then.
+fn try_connect(
+    target: &Target,
+    path: &Path,
+    deadline: Instant,
+) -> Result<Option<UnixStream>, Refusal> {
+    let users = Users::OrRoot(target.status().uid);
+    let found = target.root.socket(path).and_then(|node| {
+        let stream = node.connect(users, deadline)?;
+        let is_open = node.metadata().mode() & OTHERS != 0;
+        Ok((stream, is_open))
+    });
+    let pid = target.pid();
+    let taken = |why: String| Refusal::Taken {
+        pid,
+        path: path.display().to_string(),
+        why,
+    };
+    match found {
+        Ok((_, true)) => Err(taken("other users can open it".to_owned())),
+        Ok((stream, false)) => match other_process(&stream, pid) {
+            Some(other) => Err(taken(format!("process {} listens there", other.0))),
+            None => Ok(Some(stream)),
+        },
+        Err(error) if error.is_absent() => Ok(None),
+        Err(ConnectError::Io(error)) => Err(Refusal::Io {
+            pid,
+            what: "cannot connect to its socket",
+            error,
+        }),
+        Err(error) => Err(taken(error.to_string())),
+    }
+}
+
+/// The process at the other end of a connection, if that is another one than `pid`, as far as it
+/// can be seen from here.
+pub fn other_process(stream: &UnixStream, pid: Pid) -> Option<Pid> {
+    let found = peer(stream).ok()?.pid;
+    (found != 0 && found != pid.0).then_some(Pid(found))
 }
 
 /// How often the JVM was sent the signal.
@@ -89,37 +133,34 @@ impl Asked {
     }
 }
 
-fn failed(target: &Target, error: io::Error) -> Refusal {
-    Refusal::Io {
-        pid: target.pid(),
-        what: "cannot connect to its socket",
-        error,
-    }
-}
-
 /// The file that asks the JVM to listen. It goes when dropped.
 struct RequestFile {
-    path: PathBuf,
+    folder: OwnedFd,
+    name: String,
 }
 
 impl RequestFile {
-    /// In `/tmp` rather than among the program's own files, if possible.
+    /// In `/tmp` rather than among the program's own files, if possible. What has the name goes; a
+    /// link is never followed.
     fn create(target: &Target, number: u32) -> Result<Self, Refusal> {
         let name = format!(".attach_pid{number}");
-        let places = [
-            Some(target.inside("/tmp").join(&name)),
-            target.in_current(&name),
-        ];
+        let tmp = || target.root.folder(Path::new("/tmp"));
+        let current = || match &target.current {
+            Some(folder) => folder.try_clone(),
+            None => Err(io::ErrorKind::NotFound.into()),
+        };
+        let places: [&dyn Fn() -> io::Result<OwnedFd>; 2] = [&tmp, &current];
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for path in places.into_iter().flatten() {
-            let _ = fs::remove_file(&path);
-            let created = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&path);
+        for place in places {
+            let created = place().and_then(|folder| {
+                let _ = unlinkat(&folder, &name, AtFlags::empty());
+                let mode = Mode::RUSR | Mode::WUSR;
+                openat(&folder, &name, flags | OFlags::CLOEXEC, mode)?;
+                Ok(folder)
+            });
             match created {
-                Ok(_) => return Ok(Self { path }),
+                Ok(folder) => return Ok(Self { folder, name }),
                 Err(error) => last = error,
             }
         }
@@ -132,6 +173,6 @@ impl RequestFile {
 
 impl Drop for RequestFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
     }
 }

@@ -1,7 +1,10 @@
 //! A place for the agent library that the JVM can load from.
 
+use std::path::Path;
+
 use super::{Loaded, Refusal, Target};
 use crate::agent_library::{self, User};
+use crate::render::screen::printable;
 
 /// Folders that as a rule can be written to, also in containers with a read-only image.
 const INSIDE: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
@@ -25,8 +28,11 @@ pub fn place(target: &Target) -> Result<Loaded, Refusal> {
             .libraries
             .as_ref()
             .is_some_and(|found| found.agent_is_deleted);
-        if is_gone || !target.inside(&library).exists() {
-            return Err(Refusal::AgentFileGone { pid, path: library });
+        if is_gone || target.root.handle(path).is_err() {
+            return Err(Refusal::AgentFileGone {
+                pid,
+                path: printable(&library),
+            });
         }
         return Ok(Loaded {
             library,
@@ -49,18 +55,21 @@ pub fn place(target: &Target) -> Result<Loaded, Refusal> {
         }
     }
     for base in INSIDE {
-        match agent_library::unpack_below(&target.inside(base), user) {
+        let base = Path::new(base);
+        let unpacked = match target.root.folder(base) {
+            Ok(handle) => {
+                agent_library::unpack_below(handle, base, user).map_err(anyhow::Error::new)
+            }
+            Err(error) => Err(anyhow::Error::new(error).context(base.display().to_string())),
+        };
+        match unpacked {
             Ok(path) => {
-                let path = path
-                    .strip_prefix(target.inside(base))
-                    .unwrap_or(&path)
-                    .to_owned();
                 return Ok(Loaded {
-                    library: format!("{base}/{}", path.display()),
+                    library: path.display().to_string(),
                     was_there: false,
                 });
             }
-            Err(refusal) => reasons.push_str(&format!("\n  {base}: {refusal}")),
+            Err(refusal) => reasons.push_str(&format!("\n  {refusal:#}")),
         }
     }
     Err(Refusal::NoPlaceForLibrary { pid, reasons })

@@ -9,11 +9,12 @@ mod refusal;
 mod target;
 
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use hprof_wire::local::{ConnectError, Node, Timed, Users};
 use hprof_wire::{control, socket};
 
+use crate::render::screen::printable;
 pub use protocol::{Answer, MAX_ARGUMENT, Request};
 pub use refusal::Refusal;
 pub use target::Target;
@@ -30,26 +31,35 @@ pub struct Loaded {
     pub was_there: bool,
 }
 
+/// How long to wait for a JVM.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Until it listens.
+    pub connect: Duration,
+    /// Until it has answered in full.
+    pub answer: Duration,
+}
+
 /// Asks a JVM for something and waits for the answer.
 ///
 /// # Errors
 /// If it cannot be asked; whether it has done what it should, the answer tells.
-pub fn ask(target: &Target, request: &Request<'_>, limit: Duration) -> Result<Answer, Refusal> {
-    on_its_terms(target, || exchange(target, request, limit))
+pub fn ask(target: &Target, request: &Request<'_>, limits: Limits) -> Result<Answer, Refusal> {
+    on_its_terms(target, || exchange(target, request, limits))
 }
 
 /// Loads the agent that this command carries, and has it do what the options say.
 ///
 /// # Errors
 /// If it is not there afterwards, or has refused the options.
-pub fn load_agent(target: &Target, options: &str, limit: Duration) -> Result<Loaded, Refusal> {
+pub fn load_agent(target: &Target, options: &str, limits: Limits) -> Result<Loaded, Refusal> {
     on_its_terms(target, || {
         let loaded = library::place(target)?;
         let request = Request::Load {
             library: &loaded.library,
             options,
         };
-        let answer = exchange(target, &request, limit)?;
+        let answer = exchange(target, &request, limits)?;
         let pid = target.pid();
         match protocol::agent_status(&answer.text) {
             Some(0) if answer.status == 0 => Ok(loaded),
@@ -70,7 +80,7 @@ pub fn said(answer: &Answer) -> String {
     let lines = answer
         .text
         .lines()
-        .map(str::trim)
+        .map(|line| printable(line.trim()))
         .filter(|line| !line.is_empty());
     let text = lines.collect::<Vec<_>>().join("; ");
     match text.is_empty() {
@@ -79,13 +89,23 @@ pub fn said(answer: &Answer) -> String {
     }
 }
 
-fn exchange(target: &Target, request: &Request<'_>, limit: Duration) -> Result<Answer, Refusal> {
+fn exchange(target: &Target, request: &Request<'_>, limits: Limits) -> Result<Answer, Refusal> {
     let bytes = request.encode().map_err(|what| Refusal::TooLong { what })?;
-    let mut stream = channel::connect(target, limit)?;
-    protocol::exchange(&mut stream, &bytes).map_err(|error| Refusal::Io {
-        pid: target.pid(),
-        what: "its attach listener",
-        error,
+    let stream = channel::connect(target, limits.connect)?;
+    let mut stream = Timed::new(stream, Instant::now() + limits.answer);
+    protocol::exchange(&mut stream, &bytes).map_err(|error| {
+        let pid = target.pid();
+        match error.kind() {
+            io::ErrorKind::TimedOut => Refusal::Late {
+                pid,
+                limit: limits.answer,
+            },
+            _ => Refusal::Io {
+                pid,
+                what: "its attach listener",
+                error,
+            },
+        }
     })
 }
 
@@ -98,42 +118,49 @@ pub fn control(
     request: &control::Request,
     limit: Duration,
 ) -> Result<control::Reply, Refusal> {
+    let pid = target.pid();
+    let io = |what, error| Refusal::Io { pid, what, error };
+    let status = target.status();
+    // With our own rights: those of its user need not show its descriptors.
+    let node = socket::find(&pid.path("fd"), status.uid, status.inner_pid)
+        .map_err(|error| io("cannot look for its control socket", error))?;
+    let node = node.ok_or(Refusal::NoAgent(pid))?;
+    let talk = || talk(target, &node, request, limit);
     target
-        .as_its_user(|| talk(target, request, limit))
-        .map_err(|error| Refusal::Io {
-            pid: target.pid(),
-            what: "cannot take the rights of its user",
-            error,
-        })?
+        .as_its_user(talk)
+        .map_err(|error| io("cannot take the rights of its user", error))?
 }
 
 fn talk(
     target: &Target,
+    node: &Node,
     request: &control::Request,
     limit: Duration,
 ) -> Result<control::Reply, Refusal> {
     let pid = target.pid();
-    let path = socket::path(target.status().inner_pid);
-    let stream = UnixStream::connect(target.inside(&path.to_string_lossy()));
-    let mut stream = stream.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Refusal::NoAgent(pid),
-        _ => Refusal::Io {
-            pid,
-            what: "its control socket",
-            error,
-        },
+    let io = |what, error| Refusal::Io { pid, what, error };
+    let late = || Refusal::Late { pid, limit };
+    let deadline = Instant::now() + limit;
+    let connected = node.connect(Users::OrRoot(target.status().uid), deadline);
+    let stream = connected.map_err(|error| match error {
+        error if error.is_absent() => Refusal::NoAgent(pid),
+        ConnectError::Busy => late(),
+        error => io("its control socket", error.into()),
     })?;
+    if let Some(other) = channel::other_process(&stream, pid) {
+        let error = io::Error::other(format!("process {} listens there", other.0));
+        return Err(io("its control socket", error));
+    }
+    let mut stream = Timed::new(stream, deadline);
     let exchange = || -> io::Result<String> {
-        stream.set_read_timeout(Some(limit))?;
         stream.write_all(format!("{request}\n").as_bytes())?;
         let mut text = String::new();
         stream.take(MAX_REPLY).read_to_string(&mut text)?;
         Ok(text)
     };
-    let answered = |error| Refusal::Io {
-        pid,
-        what: "its agent does not answer",
-        error,
+    let answered = |error: io::Error| match error.kind() {
+        io::ErrorKind::TimedOut => late(),
+        _ => io("its agent does not answer", error),
     };
     let text = exchange().map_err(answered)?;
     let cut = || answered(io::ErrorKind::UnexpectedEof.into());

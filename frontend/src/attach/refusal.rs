@@ -62,6 +62,29 @@ pub enum Refusal {
         /// How long it was waited for.
         limit: Duration,
     },
+    /// No reply in time.
+    #[error(
+        "process {} has not answered within {} s; `--timeout` waits longer", .pid.0, .limit.as_secs()
+    )]
+    Late {
+        /// The process.
+        pid: Pid,
+        /// How long it was waited for.
+        limit: Duration,
+    },
+    /// Somebody else has the name of the JVM's socket.
+    #[error(
+        "process {} cannot be asked: {path} in its file system is not the socket of its JVM ({why}). \
+         Somebody may have put it there; remove it, as root if need be, and try again", .pid.0
+    )]
+    Taken {
+        /// The process.
+        pid: Pid,
+        /// The name, as the process sees it.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The process ended meanwhile.
     #[error("process {} ended meanwhile", .0.0)]
     Ended(Pid),

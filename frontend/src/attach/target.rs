@@ -1,16 +1,17 @@
 //! A JVM that is to be attached to, with its folders, which may lie in a container.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
-use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use super::Refusal;
 use crate::jvm::Jvm;
 use crate::jvm::process::{Pid, Status, user_name};
+use crate::jvm::root::Root;
+use crate::render::screen::printable;
 
 /// A JVM that may be asked.
 #[derive(Debug)]
@@ -18,9 +19,9 @@ pub struct Target {
     /// What is known of it.
     pub jvm: Jvm,
     /// Its root folder.
-    root: OwnedFd,
+    pub root: Root,
     /// Its current folder, if it can be opened.
-    current: Option<OwnedFd>,
+    pub current: Option<OwnedFd>,
     /// The process itself, whatever becomes of its number. Linux before 5.3 has no such thing.
     handle: Option<OwnedFd>,
 }
@@ -47,22 +48,15 @@ impl Target {
         let jvm = Jvm::of(pid).map_err(|_| Refusal::NoProcess(pid))?;
         let jvm = jvm.ok_or_else(|| not_a_jvm(pid))?;
         // Taken with our own rights, before those of its user are put on.
-        let open = |name| {
-            openat(
-                CWD,
-                pid.path(name),
-                OFlags::PATH | OFlags::CLOEXEC,
-                Mode::empty(),
-            )
-        };
-        let root = open("root").map_err(|error| Refusal::Io {
+        let root = Root::of(pid).map_err(|error| Refusal::Io {
             pid,
             what: "cannot open its root folder",
-            error: error.into(),
+            error,
         })?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self {
             root,
-            current: open("cwd").ok(),
+            current: openat(CWD, pid.path("cwd"), flags, Mode::empty()).ok(),
             handle,
             jvm,
         })
@@ -95,16 +89,6 @@ impl Target {
     /// What the kernel says of it.
     pub fn status(&self) -> &Status {
         &self.jvm.status
-    }
-
-    /// A path as the JVM has it, in a form that this process can open.
-    pub fn inside(&self, path: &str) -> PathBuf {
-        below(&self.root, path)
-    }
-
-    /// As [`Target::inside`], relative to the JVM's current folder.
-    pub fn in_current(&self, name: &str) -> Option<PathBuf> {
-        self.current.as_ref().map(|folder| below(folder, name))
     }
 
     /// Sends SIGQUIT, unless the process would be killed by it.
@@ -140,6 +124,10 @@ impl Target {
             let thread = scope.spawn(|| {
                 let gid = rustix::process::Gid::from_raw(gid);
                 let uid = rustix::process::Uid::from_raw(uid);
+                // Else the groups of root would stay, and what they may.
+                if rustix::process::geteuid().is_root() {
+                    set_thread_groups(&[gid])?;
+                }
                 set_thread_res_gid(None, gid, None)?;
                 set_thread_res_uid(None, uid, None)?;
                 Ok(work())
@@ -151,21 +139,15 @@ impl Target {
     }
 }
 
-/// Short, whatever the path of the folder: addresses of sockets have 108 bytes.
-fn below(folder: &OwnedFd, path: &str) -> PathBuf {
-    let base = format!("/proc/self/fd/{}", folder.as_raw_fd());
-    Path::new(&base).join(path.trim_start_matches('/'))
-}
-
 fn rustix_pid(pid: Pid) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(pid.0).ok()?)
 }
 
 fn not_a_jvm(pid: Pid) -> Refusal {
     let words = pid.command_line().unwrap_or_default();
-    let command = words
-        .first()
-        .cloned()
-        .unwrap_or_else(|| "a kernel thread".to_owned());
+    let command = match words.first() {
+        Some(word) => printable(word),
+        None => "a kernel thread".to_owned(),
+    };
     Refusal::NotAJvm { pid, command }
 }

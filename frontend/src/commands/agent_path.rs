@@ -1,6 +1,6 @@
 //! `hprof-rs agent-path`: unpacks the library and prints where it is.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::agent_library;
+use crate::render::foreign::printable;
+use crate::render::out::{Out, print};
 
 /// Unpack the agent library and print its path.
 ///
@@ -35,9 +37,17 @@ impl AgentPath {
             Some(dir) => agent_library::copy_to(&dir)?,
             None => agent_library::unpack()?,
         };
+        let shown = printable(&path.display().to_string());
+        if path.to_str().is_some() {
+            return print(&(shown + "\n"));
+        }
+        // For a command line: the path as it is.
         let mut line = path.into_os_string().as_bytes().to_vec();
+        line.retain(|byte| !byte.is_ascii_control());
         line.push(b'\n');
-        io::stdout().write_all(&line)?;
+        let mut out = Out::new();
+        out.data().write_all(&line)?;
+        out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -7,10 +7,11 @@ use anyhow::bail;
 use clap::Args;
 
 use crate::agent_options::{self, Checked};
-use crate::attach::{self, MAX_ARGUMENT, Request, Target};
+use crate::attach::{self, Limits, MAX_ARGUMENT, Request, Target};
 use crate::jvm::Jvm;
 use crate::jvm::process::Pid;
-use crate::render::screen::print;
+use crate::render::out::tell;
+use crate::render::screen::{print, printable};
 
 /// Load the agent into a JVM that runs.
 ///
@@ -27,9 +28,10 @@ pub struct Attach {
     #[arg(value_name = "OPTIONS", default_value = "cpu=samples")]
     options: String,
 
-    /// How long to wait for the JVM, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    timeout: u64,
+    /// How long to wait for the JVM to listen, and again for its answer, in seconds; 10 and 600 if
+    /// not given.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    timeout: Option<u64>,
 
     /// Load nothing; run a diagnostic command of the VM, as the JDK's jcmd does.
     #[arg(long, value_name = "COMMAND", conflicts_with = "options")]
@@ -67,10 +69,14 @@ Exit status:
 
 impl Attach {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let limit = Duration::from_secs(self.timeout);
+        let seconds = |default| Duration::from_secs(self.timeout.unwrap_or(default));
+        let limits = Limits {
+            connect: seconds(10),
+            answer: seconds(600),
+        };
         if let Some(command) = &self.jcmd {
             let target = Target::find(Pid(self.pid))?;
-            return diagnose(&target, command, limit);
+            return diagnose(&target, command, limits);
         }
         match agent_options::check(&self.options, None) {
             Checked::Good { .. } => {}
@@ -80,19 +86,19 @@ impl Attach {
             bail!("a running JVM takes at most {MAX_ARGUMENT} bytes of options");
         }
         let target = Target::find(Pid(self.pid))?;
-        let loaded = attach::load_agent(&target, &self.options, limit)?;
+        let loaded = attach::load_agent(&target, &self.options, limits)?;
         let jvm = &target.jvm;
-        let name = jvm.short_name();
+        let name = printable(jvm.short_name());
         let done = match loaded.was_there {
             true => "has new orders",
             false => "is at work",
         };
-        eprintln!(
+        tell!(
             "hprof-rs: the agent {done} in process {} ({name})",
             self.pid
         );
         if !loaded.was_there && warns(jvm) {
-            eprintln!(
+            tell!(
                 "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
                  started with -XX:+EnableDynamicAgentLoading are spared it"
             );
@@ -106,10 +112,15 @@ fn warns(jvm: &Jvm) -> bool {
         && jvm.flag("EnableDynamicAgentLoading") != Some(true)
 }
 
-fn diagnose(target: &Target, command: &str, limit: Duration) -> anyhow::Result<ExitCode> {
-    let answer = attach::ask(target, &Request::Diagnostic(command), limit)?;
+fn diagnose(target: &Target, command: &str, limits: Limits) -> anyhow::Result<ExitCode> {
+    let answer = attach::ask(target, &Request::Diagnostic(command), limits)?;
     if answer.status == 0 {
-        return print(&answer.text);
+        let lines = answer.text.lines().map(|line| {
+            // Its tables are set with tabs.
+            let words: Vec<String> = line.split('\t').map(printable).collect();
+            format!("{}\n", words.join("\t"))
+        });
+        return print(&lines.collect::<String>());
     }
     bail!(
         "the JVM of process {}: {}",

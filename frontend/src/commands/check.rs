@@ -8,7 +8,8 @@ use hprof_analysis::graph::Gaps;
 use serde_json::json;
 
 use crate::open::{self, FileArgument, Opened};
-use crate::render::screen::{Style, bytes, count, plural, print, print_json};
+use crate::render::out::tell;
+use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
 use crate::snapshot;
 
 /// Read a whole file and report every place that is damaged.
@@ -38,7 +39,7 @@ impl Check {
         let (opened, input) = match self.file.open_mapped() {
             Ok(opened) => opened,
             Err(error) => {
-                eprintln!("hprof-rs: {error:#}");
+                tell!("hprof-rs: {error:#}");
                 let is_damaged = matches!(error.downcast_ref(), Some(ReadError::Damage(_)));
                 return Ok(ExitCode::from(if is_damaged { 1 } else { 2 }));
             }
@@ -106,7 +107,7 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
     let damage = &contents.damage;
     let mut text = String::new();
     for entry in &damage.entries {
-        text.push_str(&format!("{}\n", entry.message));
+        text.push_str(&format!("{}\n", printable(&entry.message)));
     }
     let left_out = damage.count.saturating_sub(damage.entries.len() as u64);
     if left_out > 0 {
@@ -137,6 +138,9 @@ fn as_text(opened: &Opened, missing: &[String], style: Style) -> String {
         let lost = bytes(damage.lost_bytes);
         style.warn(&format!("damaged in {places}, {lost} not read"))
     };
-    text.push_str(&format!("{}: {verdict} ({read})\n", opened.name));
+    text.push_str(&format!(
+        "{}: {verdict} ({read})\n",
+        printable(&opened.name)
+    ));
     text
 }

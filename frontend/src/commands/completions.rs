@@ -1,12 +1,12 @@
 //! `hprof-rs completions`: completion scripts.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
+use crate::render::out::print;
 
 /// Print a completion script for a shell.
 #[derive(Debug, Args)]
@@ -27,7 +27,6 @@ impl Completions {
         // `generate` panics when its writer fails, so it gets one that cannot.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "hprof-rs", &mut script);
-        io::stdout().write_all(&script)?;
-        Ok(ExitCode::SUCCESS)
+        print(&String::from_utf8(script)?)
     }
 }

@@ -1,8 +1,7 @@
 //! `hprof-rs convert`: profiles for other tools.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,14 +9,17 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::stacks::Weights;
 use hprof_analysis::whole_file::WholeFile;
+use hprof_stacks::pictures::about::{About, Run};
 use hprof_stacks::pictures::flame_graph::Drawing;
-use hprof_stacks::pictures::page::{Legend, Panel};
+use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 
 use super::samples::MeasureArgument;
-use crate::export::{self, heap_view, old_view};
+use crate::export::{self, heap_views, old_view};
 use crate::open::{self, FileArgument, Opened};
+use crate::render::foreign;
+use crate::render::out::{self, Out};
 
 /// Turn a profile or heap dump into a picture, or into a file for another tool.
 ///
@@ -97,6 +99,24 @@ enum To {
     Binary,
 }
 
+impl To {
+    /// The file without characters that a terminal or browser would obey; pprof and HPROF are for
+    /// programs alone.
+    fn harmless(self, file: Vec<u8>) -> Vec<u8> {
+        let harmless = match self {
+            Self::Html | Self::Svg => foreign::markup,
+            Self::Json | Self::Speedscope | Self::Firefox => foreign::json,
+            Self::Collapsed | Self::Text => foreign::page,
+            // Its cells have been seen to.
+            Self::Csv | Self::Pprof | Self::Binary => return file,
+        };
+        match std::str::from_utf8(&file) {
+            Ok(text) => harmless(text).into_bytes(),
+            Err(_) => file,
+        }
+    }
+}
+
 impl Convert {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let to = self.format()?;
@@ -106,13 +126,14 @@ impl Convert {
         open::warn_of_damage(&opened);
         let mut bytes = Vec::new();
         self.convert(to, &opened, &mut bytes)?;
+        let bytes = to.harmless(bytes);
         match &self.output {
             None => {
-                if to == To::Pprof && io::stdout().is_terminal() {
+                if to == To::Pprof && out::is_terminal() {
                     bail!("a pprof file is no text; name a file with -o");
                 }
-                let mut out = io::stdout().lock();
-                out.write_all(&bytes)?;
+                let mut out = Out::new();
+                out.data().write_all(&bytes)?;
                 out.flush()?;
             }
             Some(path) => {
@@ -163,7 +184,7 @@ impl Convert {
         if self.heap || !has_profile && !has_old && wants_all && !contents.dumps.is_empty() {
             return match to {
                 To::Html | To::Svg | To::Collapsed => {
-                    self.picture(to, vec![heap_view(opened)?], &title, &[], out)
+                    self.picture(to, heap_views(opened)?.into(), opened, out)
                 }
                 _ => bail!(
                     "{} {}; its heap dump can become .html, .svg, .collapsed, .csv or .json",
@@ -177,13 +198,7 @@ impl Convert {
         }
         let draws = matches!(to, To::Html | To::Svg | To::Collapsed);
         if !has_profile && wants_all && has_old && draws {
-            return self.picture(
-                to,
-                vec![old_view(contents)],
-                &title,
-                &contents.comments,
-                out,
-            );
+            return self.picture(to, vec![old_view(contents)], opened, out);
         }
         // Says what is there if the measure is not.
         let first = self.measure.weights(opened)?;
@@ -208,11 +223,15 @@ impl Convert {
             To::Firefox => export::firefox(opened, &profile, out)?,
             To::Csv => export::csv(opened, &profile.weights, out)?,
             _ => {
-                let mut views = profile.views(self.inverted);
+                let mut views = match to {
+                    // A page turns stacks around by itself.
+                    To::Html => profile.page_views(),
+                    _ => profile.views(self.inverted),
+                };
                 if to == To::Html && wants_all && !contents.dumps.is_empty() {
-                    views.push(heap_view(opened)?);
+                    views.extend(heap_views(opened)?);
                 }
-                self.picture(to, views, &title, &contents.comments, out)?;
+                self.picture(to, views, opened, out)?;
             }
         }
         Ok(())
@@ -222,10 +241,10 @@ impl Convert {
         &self,
         to: To,
         views: Vec<View>,
-        title: &str,
-        remarks: &[String],
+        opened: &Opened,
         out: &mut Vec<u8>,
     ) -> anyhow::Result<()> {
+        let remarks = &opened.contents.comments;
         let first = views
             .first()
             .context("there is nothing to draw: nothing was counted")?;
@@ -237,31 +256,44 @@ impl Convert {
             To::Svg => {
                 let drawing = Drawing {
                     is_icicle: self.icicle,
-                    ..Drawing::of(first, title, remarks)
+                    ..Drawing::of(first, &self.about(opened).title, remarks)
                 };
                 flame_graph::svg(first, &drawing)?
             }
             _ => {
-                let drawing = Drawing {
+                let start = Start {
                     is_icicle: self.icicle,
-                    ..Drawing::default()
+                    shows_callers: self.inverted,
                 };
-                let panels: Vec<Panel> = views
-                    .iter()
-                    .map(|view| Panel::of(view, &drawing))
-                    .collect::<Result<_, _>>()?;
-                page::html(title, &panels, remarks, Legend::Kinds)
+                page::html(&self.about(opened), &views, start)
             }
         };
         out.extend_from_slice(text.as_bytes());
         Ok(())
     }
 
-    fn title(&self, opened: &Opened) -> String {
-        self.title
-            .clone()
-            .unwrap_or_else(|| base_name(&opened.name))
+    fn about(&self, opened: &Opened) -> About {
+        let mut about = about(opened);
+        if let Some(title) = &self.title {
+            about.title.clone_from(title);
+        }
+        about
     }
+
+    fn title(&self, opened: &Opened) -> String {
+        let title = self.title.clone();
+        foreign::written(&title.unwrap_or_else(|| base_name(&opened.name)))
+    }
+}
+
+/// What stands at the head of a page on a file.
+pub(super) fn about(opened: &Opened) -> About {
+    let run = Run {
+        file: &base_name(&opened.name),
+        remarks: &opened.contents.comments,
+        ..Run::default()
+    };
+    About::of(&run, &opened.contents)
 }
 
 /// The last part of a path.
@@ -286,8 +318,7 @@ pub(super) fn write_whole_with<T>(
     write: impl FnOnce(&mut File) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     if path == Path::new("-") {
-        let stdout = io::stdout().as_fd().try_clone_to_owned()?;
-        return write(&mut File::from(stdout));
+        return write(&mut File::from(out::stdout_as_file()?));
     }
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return write(&mut File::options().write(true).open(path)?);

@@ -9,15 +9,17 @@ use hprof_analysis::diff::{self, Change};
 use hprof_analysis::heap::{Group, histogram};
 use hprof_analysis::stacks::{Measure, Weights, by_method};
 use hprof_stacks::pictures::flame_graph::Drawing;
-use hprof_stacks::pictures::page::{Legend, Panel};
+use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::View;
 use hprof_stacks::pictures::{collapsed, flame_graph, page};
 use serde_json::{Value, json};
 
-use super::convert::{base_name, write_whole};
-use crate::export::heap_view;
+use super::convert::{about, base_name, write_whole};
+use crate::export::heap_views;
 use crate::memory::MemoryArgument;
 use crate::open::{self, Opened};
+use crate::render::foreign;
+use crate::render::out::tell;
 use crate::render::screen::{Align, Style, columns, count, plural, print, print_json, signed};
 
 /// Show what has changed from one heap dump or profile to another.
@@ -109,7 +111,7 @@ impl Diff {
         match self.compare() {
             Ok(comparison) => self.show(comparison),
             Err(error) => {
-                eprintln!("hprof-rs: {error:#}");
+                tell!("hprof-rs: {error:#}");
                 Ok(ExitCode::from(2))
             }
         }
@@ -123,8 +125,9 @@ impl Diff {
         let dumps = (before.contents.dumps.last(), after.contents.dumps.last());
         if let ((Some(old), Some(new)), None) = (dumps, self.measure) {
             if let Some(path) = &self.flamegraph {
-                let views = (heap_view(&before)?, heap_view(&after)?);
-                self.draw(path, (&before, &views.0), (&after, &views.1))?;
+                let [old, _] = heap_views(&before)?;
+                let [new, _] = heap_views(&after)?;
+                self.draw(path, (&before, &old), (&after, &new))?;
             }
             let old = histogram(&before.contents, old, Group::Family);
             let new = histogram(&after.contents, new, Group::Family);
@@ -198,38 +201,25 @@ impl Diff {
             totals(old),
             totals(new)
         );
-        let of_after = collapsed::differential(&old.tree, &new.tree);
         let text = if is_page {
-            let of_before = collapsed::differential(&new.tree, &old.tree);
-            let drawing = Drawing::default();
-            let sides = [
-                (&names.1, "Stacks after", &of_after, false),
-                (&names.0, "Stacks before", &of_before, true),
-            ];
-            let mut panels = Vec::new();
-            for (name, label, lines, is_reversed) in sides {
-                // A side without stacks has no picture.
-                if let Ok(svg) = flame_graph::differential(lines, &new.unit, &drawing, is_reversed)
-                {
-                    panels.push(Panel {
-                        label: label.to_owned(),
-                        summary: format!("those of {name}. {summary}"),
-                        svg,
-                        table: String::new(),
-                    });
-                }
-            }
-            page::html(&title, &panels, &[], Legend::Differences)
+            let mut about = about(after);
+            about.title = match about.facts.contains(&names.1) {
+                true => format!("{title}: {}", about.title),
+                false => title,
+            };
+            about.facts.insert(0, summary);
+            page::differential(&about, old, new, Start::default())
         } else {
             let drawing = Drawing {
                 title,
                 subtitle: summary,
                 ..Drawing::default()
             };
-            flame_graph::differential(&of_after, &new.unit, &drawing, false)
+            let lines = collapsed::differential(&old.tree, &new.tree);
+            flame_graph::differential(&lines, &new.unit, &drawing)
                 .with_context(|| format!("{}: nothing was counted", after.name))?
         };
-        write_whole(path, text.as_bytes())
+        write_whole(path, foreign::markup(&text).as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))
     }
 

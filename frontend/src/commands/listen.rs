@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 
-use crate::listen::{self, Address, Settings, Step};
+use crate::listen::{self, Address, Limits, Settings, Step};
 
 /// Receive the profiles of programs that run with the agent's option net=HOST:PORT.
 ///
@@ -29,6 +30,17 @@ pub struct Listen {
     /// Say everything as JSON, an object a line.
     #[arg(long)]
     json: bool,
+
+    /// Keep at most this many connections from one address. Beyond it, those that have begun no
+    /// profile make room for new ones, the oldest first. Raise it if many agents share an address.
+    #[arg(long, value_name = "N", default_value_t = 250,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    per_address: u16,
+
+    /// Close a connection that has begun no profile after this time. The JDK's agent may be silent
+    /// for minutes.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    silence: u32,
 }
 
 /// Steps, in a type of its own: a bare list would stand for a repeated argument.
@@ -80,6 +92,10 @@ impl Listen {
             folder: self.save,
             script: self.exec.map(|script| script.0),
             json: self.json,
+            limits: Limits {
+                per_source: usize::from(self.per_address),
+                silence: Duration::from_secs(u64::from(self.silence)),
+            },
         })
     }
 }

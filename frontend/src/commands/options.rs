@@ -1,11 +1,11 @@
 //! `hprof-rs options`: the agent's options.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
 use hprof_options::table::{OptionSpec, Section, TABLE};
 
+use crate::render::out::print;
 use crate::render::table;
 
 /// Show the agent's options as a table.
@@ -32,8 +32,7 @@ impl Options {
                 ]
             });
         let text = table::text(["Option", "Default", "Meaning"], rows, table::width());
-        io::stdout().write_all(text.as_bytes())?;
-        Ok(ExitCode::SUCCESS)
+        print(&text)
     }
 }
 

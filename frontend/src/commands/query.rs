@@ -1,6 +1,6 @@
 //! `hprof-rs query`: SQL over a heap dump.
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,7 +9,10 @@ use clap::Args;
 use rusqlite::{Rows, Statement};
 use serde_json::{Map, Value};
 
+use crate::export::sheet;
 use crate::query::{self, Cell, FUNCTIONS, TABLES};
+use crate::render::foreign::width;
+use crate::render::out::{self, Out, tell};
 use crate::render::screen::{Align, Style, count, cut, print, printable};
 use crate::snapshot::{self, Look};
 
@@ -83,11 +86,11 @@ impl Query {
         let limit = match self.limit {
             Some(0) => u64::MAX,
             Some(limit) => limit,
-            None if io::stdout().is_terminal() && !self.csv && !self.json => ON_TERMINAL,
+            None if out::is_terminal() && !self.csv && !self.json => ON_TERMINAL,
             None => u64::MAX,
         };
         let mut answer = Answer::new(&mut statement, limit, head.len()).map_err(explained)?;
-        let mut out = io::BufWriter::new(io::stdout().lock());
+        let mut out = Out::new();
         if self.json {
             write_json(&mut out, &name, &head, &mut answer)?;
         } else if self.csv {
@@ -97,7 +100,7 @@ impl Query {
         }
         out.flush()?;
         if answer.is_cut {
-            eprintln!(
+            tell!(
                 "hprof-rs: {} rows are shown, and there are more (--limit 0 for all)",
                 count(limit)
             );
@@ -148,15 +151,15 @@ impl<'s> Answer<'s> {
     }
 }
 
-fn write_csv(out: &mut impl Write, head: &[String], answer: &mut Answer<'_>) -> anyhow::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(head)?;
+fn write_csv(out: &mut Out, head: &[String], answer: &mut Answer<'_>) -> anyhow::Result<()> {
+    let mut csv = csv::Writer::from_writer(out.data());
+    csv.write_record(head.iter().map(|name| sheet::text(name)))?;
     while let Some(row) = answer.next()? {
         csv.write_record(row.iter().map(|cell| match cell {
             Cell::Null => String::new(),
             Cell::Integer(number) => number.to_string(),
             Cell::Real(number) => number.to_string(),
-            Cell::Text(text) => text.to_string(),
+            Cell::Text(text) => sheet::text(text),
         }))?;
     }
     csv.flush()?;
@@ -166,17 +169,16 @@ fn write_csv(out: &mut impl Write, head: &[String], answer: &mut Answer<'_>) -> 
 /// An object with the file, the columns, and the rows as objects; a row a line, so that large
 /// answers need not be held.
 fn write_json(
-    out: &mut impl Write,
+    out: &mut Out,
     name: &str,
     head: &[String],
     answer: &mut Answer<'_>,
 ) -> anyhow::Result<()> {
     let head_json = serde_json::to_string(head)?;
     let name = serde_json::to_string(name)?;
-    write!(
-        out,
+    out.json(&format!(
         "{{\n  \"file\": {name},\n  \"columns\": {head_json},\n  \"rows\": ["
-    )?;
+    ))?;
     let mut separator = "\n";
     while let Some(row) = answer.next()? {
         let cells = head
@@ -189,20 +191,16 @@ fn write_json(
                 Cell::Text(text) => Value::from(text.into_owned()),
             }));
         let row = serde_json::to_string(&cells.collect::<Map<_, _>>())?;
-        write!(out, "{separator}    {row}")?;
+        out.json(&format!("{separator}    {row}"))?;
         separator = ",\n";
     }
-    writeln!(out, "\n  ]\n}}")?;
+    out.json("\n  ]\n}\n")?;
     Ok(())
 }
 
-fn write_table(
-    out: &mut impl Write,
-    head: &[String],
-    answer: &mut Answer<'_>,
-) -> anyhow::Result<()> {
+fn write_table(out: &mut Out, head: &[String], answer: &mut Answer<'_>) -> anyhow::Result<()> {
     let style = Style::of_stdout();
-    let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();
+    let mut widths: Vec<usize> = head.iter().map(|name| width(&printable(name))).collect();
     let mut aligns = vec![Align::Right; head.len()];
     let mut first = Vec::new();
     while first.len() < MEASURED
@@ -212,37 +210,32 @@ fn write_table(
             if matches!(cell, Cell::Text(_)) {
                 aligns[column] = Align::Left;
             }
-            widths[column] = widths[column].max(in_words(cell).chars().count());
+            widths[column] = widths[column].max(width(&in_words(cell)));
         }
         first.push(row);
     }
     let line = |cells: &[String]| {
         let mut line = String::new();
         for (column, cell) in cells.iter().enumerate() {
-            let width = widths[column];
+            let most = widths[column];
             line.push_str(if column > 0 { "  " } else { "" });
             match aligns[column] {
-                Align::Right => line.push_str(&format!("{cell:>width$}")),
+                Align::Right => line.push_str(&format!("{cell:>most$}")),
                 Align::Left if column + 1 == cells.len() => line.push_str(cell),
-                Align::Left => line.push_str(&format!("{cell:<width$}")),
+                Align::Left => line.push_str(&format!("{cell:<most$}")),
             }
         }
         line.trim_end().to_owned()
     };
-    writeln!(out, "{}", style.bold(&line(head)))?;
+    let head: Vec<String> = head.iter().map(|name| printable(name)).collect();
+    out.text(&(style.bold(&line(&head)) + "\n"))?;
     for row in &first {
-        writeln!(
-            out,
-            "{}",
-            line(&row.iter().map(in_words).collect::<Vec<_>>())
-        )?;
+        let cells: Vec<String> = row.iter().map(in_words).collect();
+        out.text(&(line(&cells) + "\n"))?;
     }
     while let Some(row) = answer.next()? {
-        writeln!(
-            out,
-            "{}",
-            line(&row.iter().map(in_words).collect::<Vec<_>>())
-        )?;
+        let cells: Vec<String> = row.iter().map(in_words).collect();
+        out.text(&(line(&cells) + "\n"))?;
     }
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! `hprof-rs records`: the records of a binary file as they stand in it.
 
-use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -11,6 +10,8 @@ use hprof_format::listing::Listed;
 use hprof_format::reader::{Event, Positioned, StreamError, StreamReader};
 
 use crate::open::FileArgument;
+use crate::render::foreign::printable;
+use crate::render::out::{Out, tell};
 
 /// List the records of a binary file with their offsets, for a look at the bytes' meaning.
 ///
@@ -58,7 +59,7 @@ impl Records {
         if let Some(length) = length {
             reader.set_file_length(length);
         }
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = Out::new();
         let mut shown = 0;
         let mut is_damaged = false;
         while let Some(event) = reader.next() {
@@ -78,7 +79,7 @@ impl Records {
                     if self.file.strict {
                         bail!(damage);
                     }
-                    eprintln!("hprof-rs: {damage}");
+                    tell!("hprof-rs: {damage}");
                     continue;
                 }
                 Err(error) => bail!(error),
@@ -87,9 +88,9 @@ impl Records {
                 continue;
             }
             if self.json {
-                writeln!(out, "{}", as_json(&line))?;
+                out.json(&format!("{}\n", as_json(&line)))?;
             } else {
-                writeln!(out, "{line}")?;
+                out.text(&format!("{}\n", printable(&line.to_string())))?;
             }
             shown += 1;
             if shown == self.top {

@@ -9,6 +9,8 @@ use anyhow::Context;
 use clap::Args;
 use hprof_analysis::whole_file::WholeFile;
 
+use crate::render::foreign;
+use crate::render::out::tell;
 use crate::render::screen::{print, print_json};
 use crate::report::{Report, html, markdown};
 use crate::snapshot::{self, HeapArguments};
@@ -55,11 +57,11 @@ impl ReportCommand {
             return print(&markdown(&report));
         }
         let text = if self.json {
-            serde_json::to_string_pretty(&report)?
+            foreign::json(&serde_json::to_string_pretty(&report)?)
         } else if self.md {
-            markdown(&report)
+            foreign::page(&markdown(&report))
         } else {
-            html(&report)?
+            foreign::markup(&html(&report)?)
         };
         let output = match self.output {
             Some(output) => output,
@@ -69,7 +71,7 @@ impl ReportCommand {
             return print(&text);
         }
         write(&output, &text).with_context(|| format!("cannot write {}", output.display()))?;
-        eprintln!("hprof-rs: wrote {}", output.display());
+        tell!("hprof-rs: wrote {}", output.display());
         Ok(ExitCode::SUCCESS)
     }
 }

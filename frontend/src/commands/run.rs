@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use std::{env, io};
 
 use clap::error::ErrorKind;
@@ -14,7 +15,8 @@ use crate::agent_library;
 use crate::agent_options::{self, Checked};
 use crate::cli::Cli;
 use crate::launch::{Launch, Method, TOOL_OPTIONS};
-use crate::listen::{self, Address, Settings};
+use crate::listen::{self, Address, Limits, Settings};
+use crate::render::out::tell;
 
 /// Start a Java program under the agent.
 ///
@@ -49,10 +51,11 @@ pub struct Run {
 const LONG_HELP: &str = "\
 Examples:
   hprof-rs run -- java -cp classes App one two
-      samples the CPU time of App and writes java.hprof.txt when it ends
+      samples the CPU time of App and writes java.hprof.txt when it ends; the
+      agent then says where the file is and which command shows it
 
-  hprof-rs run --agent cpu=samples,depth=16,file=app-%p.txt -- java -jar app.jar
-      keeps 16 frames per stack trace, and names the file after the process id
+  hprof-rs run --agent cpu=samples,depth=200,file=app-%p.txt -- java -jar app.jar
+      keeps 200 frames per stack trace, and names the file after the process id
 
   hprof-rs run --agent cpu=samples,file=/tmp/build-%p.txt -- mvn package
       profiles every JVM that the build starts
@@ -62,6 +65,10 @@ Examples:
 
   kill -QUIT PID
       writes a profile of a program that is running, and lets it run on
+
+Depth of stacks:
+  Options without depth= get depth=64, with heap=sites or cpu=times depth=8. The
+  agent itself would keep four frames, as the JDK's agent did.
 
 How the agent gets in:
   If COMMAND is java, -agentpath:LIBRARY=OPTIONS becomes its first argument. Any
@@ -102,34 +109,47 @@ impl Run {
             no_command()
         };
         let library = agent_library::unpack()?;
+        let options = agent_options::with_depth(&self.agent, environment.as_deref());
         let launch = Launch::new(
             program,
             arguments,
             &library,
-            &self.agent,
+            &options,
             env::var_os(TOOL_OPTIONS).as_deref(),
         );
         if launch.method == Method::ToolOptions {
             let program = program.to_string_lossy();
-            eprintln!(
+            tell!(
                 "hprof-rs: {program} is not java, so the agent is passed in {TOOL_OPTIONS}: \
                  every JVM it starts is profiled and says \"Picked up {TOOL_OPTIONS}\""
             );
             if !keeps_processes_apart && !self.listen {
-                eprintln!(
+                tell!(
                     "hprof-rs: if it starts several JVMs, give each its own file: \
                      add file=java.hprof.%p.txt to the options"
                 );
             }
         }
         let error = match socket {
-            None => launch.command().exec(),
+            // The agent tells in the end what this command no longer can.
+            None => {
+                let mut command = launch.command();
+                if let Ok(folder) = env::current_dir() {
+                    command.env(agent_options::RUN_FROM, folder);
+                }
+                command.exec()
+            }
             Some((_folder, path)) => {
                 let settings = Settings {
                     address: Address::Unix(path),
                     folder: self.save,
                     script: None,
                     json: false,
+                    // A private socket, and a debugger may hold the JVM before it says anything.
+                    limits: Limits {
+                        silence: Duration::MAX,
+                        ..Limits::default()
+                    },
                 };
                 match listen::run_program(&settings, &mut launch.command()) {
                     Ok(status) => return Ok(status),
@@ -144,10 +164,10 @@ impl Run {
             } else {
                 "give its full path, or add its folder to PATH"
             };
-            eprintln!("hprof-rs: there is no program {shown}: {advice}");
+            tell!("hprof-rs: there is no program {shown}: {advice}");
             return Ok(ExitCode::from(127));
         }
-        eprintln!("hprof-rs: cannot run {shown}: {error}");
+        tell!("hprof-rs: cannot run {shown}: {error}");
         Ok(ExitCode::from(126))
     }
 }

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use crate::export::{old_callees, readable};
 use crate::open::{self, FileArgument, Opened};
-use crate::render::screen::{Align, Style, columns, count, percent, plural, print, print_json};
+use crate::render::screen::{
+    Align, Style, columns, count, percent, plural, print, print_json, printable,
+};
 
 /// Show where CPU time, allocation or waiting goes in a profile.
 ///
@@ -316,13 +318,13 @@ impl Samples {
             );
             text.push_str(&format!("\n{}\n", style.bold(&title)));
             if let Some(class) = &row.class {
-                text.push_str(&format!("  {class}\n"));
+                text.push_str(&format!("  {}\n", printable(class)));
             }
             if frames.is_empty() {
                 text.push_str("    <empty trace>\n");
             }
             for frame in frames {
-                text.push_str(&format!("    {frame}\n"));
+                text.push_str(&format!("    {}\n", printable(frame)));
             }
         }
         text + &left_out(weights.rows.len(), traces.len(), style)
@@ -377,7 +379,7 @@ impl Samples {
                 "{:>6}  {own:>6}  {}{}\n",
                 percent(node.total, tree.total),
                 "  ".repeat(depth),
-                node.name
+                printable(&node.name)
             ));
             open.extend(node.children.iter().rev().map(|child| (child, depth + 1)));
         }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::open::{self, FileArgument};
 use crate::render::screen::{
-    Align, Style, bytes, columns, count, percent, plural, print, print_json,
+    Align, Style, bytes, columns, count, percent, plural, print, print_json, printable,
 };
 
 /// Show where a profile's objects were allocated (heap=sites).
@@ -153,7 +153,7 @@ impl Sites {
             for (line, (_, stack)) in listed.zip(rows) {
                 text.push_str(&format!("{line}\n"));
                 for frame in stack.iter().skip(1) {
-                    text.push_str(&format!("      {frame}\n"));
+                    text.push_str(&format!("      {}\n", printable(frame)));
                 }
             }
         }

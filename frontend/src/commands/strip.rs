@@ -14,6 +14,7 @@ use hprof_analysis::strip::{StripPlan, Stripped};
 use super::convert;
 use crate::memory::MemoryArgument;
 use crate::open::progress_bar;
+use crate::render::out::tell;
 use crate::render::screen::{bytes, count, plural};
 
 /// Copy a heap dump without what its objects hold, so that it can be given away.
@@ -94,30 +95,30 @@ impl Strip {
             }
         })
         .with_context(|| name.clone())?;
-        tell(&name, &self.output, &stripped);
+        say(&name, &self.output, &stripped);
         Ok(ExitCode::from(u8::from(stripped.is_damaged)))
     }
 }
 
-fn tell(name: &str, output: &Path, stripped: &Stripped) {
+fn say(name: &str, output: &Path, stripped: &Stripped) {
     let output = match output == Path::new("-") {
         true => "standard output".into(),
         false => output.display().to_string(),
     };
-    eprintln!(
+    tell!(
         "{output}: {}, of which {} were emptied; {} outside of the heap blotted out",
         bytes(stripped.bytes),
         bytes(stripped.emptied),
         plural(stripped.texts, "text", "texts"),
     );
     if stripped.unknown > 0 {
-        eprintln!(
+        tell!(
             "hprof-rs: {name}: {} of unknown kinds, of which only the heads were copied",
             plural(stripped.unknown, "record", "records"),
         );
     }
     if let Some(end) = stripped.ends_at {
-        eprintln!(
+        tell!(
             "hprof-rs: {name} is damaged or cut short at byte {}: the copy ends there \
              (`hprof-rs check` says more)",
             count(end),

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::top;
 use crate::open::{FileArgument, Opened};
-use crate::render::screen::{Align, Style, bytes, columns, count, percent, plural, print};
+use crate::render::screen::{
+    Align, Style, bytes, columns, count, percent, plural, print, printable,
+};
 
 /// Show what is in a heap dump or profile, on one screen.
 ///
@@ -69,7 +71,7 @@ fn as_text(opened: &Opened, rows: usize, style: Style) -> String {
     let mut text = format!("{}\n{}\n", style.bold(&opened.name), format_line(opened));
     let mut facts = Vec::new();
     if let Some(time) = created(contents) {
-        facts.push(("created", time));
+        facts.push(("created", printable(&time)));
     }
     if contents.names.class_count() > 0 {
         let classes = plural(contents.names.class_count() as u64, "class", "classes");
@@ -198,7 +200,7 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style:
             .map(|heap| {
                 let name = contents.names.string(heap.name);
                 let name = name.map_or_else(|| "default".to_owned(), |name| name.into_owned());
-                format!("{} {}", count(heap.objects), name)
+                format!("{} {}", count(heap.objects), printable(&name))
             })
             .collect();
         text.push_str(&format!("Objects by heap: {}\n", heaps.join(", ")));

@@ -242,7 +242,7 @@ fn stack_text(row: &Row<'_>, with_locals: bool, style: Style) -> String {
         }
     };
     for (frame, depth) in row.stack.iter().zip(0u32..) {
-        text.push_str(&format!("    at {frame}\n"));
+        text.push_str(&format!("    at {}\n", printable(frame)));
         show(&mut text, Some(depth));
     }
     show(&mut text, None);
@@ -257,7 +257,7 @@ fn local_text(local: &Local) -> String {
         true => "JNI ".to_owned(),
         false => String::new(),
     };
-    text.push_str(&local.class_name);
+    text.push_str(&printable(&local.class_name));
     if let Some(length) = local.length {
         text.push_str(&format!(" of {}", count(length)));
     }

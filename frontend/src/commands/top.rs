@@ -10,7 +10,7 @@ use hprof_format::binary::BasicType;
 use serde_json::{Value, json};
 
 use crate::open::{self, DumpArgument, FileArgument};
-use crate::render::screen::{Align, Style, columns, count, print, print_json, printable};
+use crate::render::screen::{Align, Style, columns, count, print, print_json};
 
 /// Show the largest arrays of a heap dump, with their first elements.
 ///
@@ -119,7 +119,7 @@ fn preview(large: &Large) -> String {
     let LargeKind::Primitives(_, data) = &large.kind else {
         return String::new();
     };
-    let shorten = |text: &str| -> String { printable(text).chars().take(PREVIEW).collect() };
+    let shorten = |text: &str| -> String { text.chars().take(PREVIEW).collect() };
     let element = large.element();
     if element == BasicType::Char {
         let units: Vec<u16> = data
@@ -181,7 +181,7 @@ mod tests {
             array(BasicType::Int, &[0xff, 0xff, 0xff, 0xfe, 0, 0, 0, 7]),
             "-2 7"
         );
-        assert_eq!(array(BasicType::Byte, b"hello\n"), "\"hello\u{b7}\"");
+        assert_eq!(array(BasicType::Byte, b"hello\n"), "\"hello\n\"");
         assert_eq!(array(BasicType::Byte, &[0, 0x80]), "00 80");
         assert_eq!(array(BasicType::Char, &[0, b'h', 0, b'i']), "\"hi\"");
         assert_eq!(array(BasicType::Double, &1.5f64.to_be_bytes()), "1.5");

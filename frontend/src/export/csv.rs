@@ -7,6 +7,7 @@ use hprof_analysis::heap::{Group, histogram};
 use hprof_analysis::stacks::Weights;
 use hprof_format::ids::TraceSerial;
 
+use super::sheet;
 use crate::open::Opened;
 
 /// A line for each stack with all its costs, or for each class of a heap dump.
@@ -21,13 +22,14 @@ pub fn csv(opened: &Opened, weights: &[Weights], out: &mut Vec<u8>) -> anyhow::R
         table.write_record(["calls", "ms", "callee", "caller"])?;
         for row in &opened.contents.old_cpu {
             let numbers = (row.count.to_string(), row.millis.to_string());
-            table.write_record([&numbers.0, &numbers.1, &*row.callee, &*row.caller])?;
+            let names = (sheet::text(&row.callee), sheet::text(&row.caller));
+            table.write_record([&numbers.0, &numbers.1, &names.0, &names.1])?;
         }
     } else if let Some(dump) = opened.contents.dumps.last() {
         table.write_record(["class", "objects", "shallow_bytes"])?;
         for row in histogram(&opened.contents, dump, Group::Class).rows {
             let numbers = (row.objects.to_string(), row.shallow_bytes.to_string());
-            table.write_record([&row.name, &numbers.0, &numbers.1])?;
+            table.write_record([&sheet::text(&row.name), &numbers.0, &numbers.1])?;
         }
     } else {
         bail!("{} holds neither a profile nor a heap dump", opened.name);
@@ -64,12 +66,16 @@ fn stacks(opened: &Opened, weights: &[Weights], table: &mut Table<'_>) -> anyhow
         let names: Vec<String> = frames.map(|&at| contents.stacks.frame(at).name()).collect();
         let thread = contents.stacks.trace(trace).and_then(|trace| trace.thread);
         let mut record: Vec<String> = values.iter().map(u64::to_string).collect();
-        record.push(class.unwrap_or_default().to_owned());
-        record.push(names.first().cloned().unwrap_or_default());
+        record.push(sheet::text(class.unwrap_or_default()));
+        record.push(
+            names
+                .first()
+                .map_or_else(String::new, |name| sheet::text(name)),
+        );
         record.push(trace.to_string());
         record.push(thread.map_or_else(String::new, |serial| serial.to_string()));
         let stack: Vec<&str> = names.iter().rev().map(String::as_str).collect();
-        record.push(stack.join(";"));
+        record.push(sheet::text(&stack.join(";")));
         table.write_record(record)?;
     }
     Ok(())

@@ -16,6 +16,7 @@ use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
 
 use crate::open::Opened;
+use crate::render::out::tell;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
@@ -36,7 +37,7 @@ pub fn hprof(opened: &Opened, to_binary: bool, out: &mut Vec<u8>) -> anyhow::Res
         opened.name
     );
     for what in left_out(contents, to_binary) {
-        eprintln!("hprof-rs: left out: {what}");
+        tell!("hprof-rs: left out: {what}");
     }
     if to_binary {
         write(contents, &mut BinaryWriter::new(out), true)

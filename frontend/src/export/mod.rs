@@ -4,10 +4,11 @@ mod csv;
 mod firefox;
 mod hprof;
 mod json;
+pub mod sheet;
 mod views;
 
 pub use csv::csv;
 pub use firefox::firefox;
 pub use hprof::hprof;
 pub use json::json;
-pub use views::{heap_view, old_callees, old_view, readable};
+pub use views::{heap_views, old_callees, old_view, readable};

@@ -5,47 +5,48 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 use hprof_analysis::contents::Contents;
-use hprof_analysis::heap::{Group, histogram};
+use hprof_analysis::heap::{Group, Row, histogram};
 use hprof_analysis::names::source_form;
-use hprof_stacks::pictures::profile::View;
-use hprof_stacks::{CallTree, MethodCost};
+use hprof_stacks::CallTree;
+use hprof_stacks::pictures::profile::{Rows, View, Words};
 
 use crate::open::Opened;
 
-/// What the objects of each package and class take, package within package. The last heap dump
-/// counts.
+/// What the objects of each package and class take, package within package, in bytes and in
+/// objects. The last heap dump counts.
 ///
 /// # Errors
 /// If there is none.
-pub fn heap_view(opened: &Opened) -> anyhow::Result<View> {
+pub fn heap_views(opened: &Opened) -> anyhow::Result<[View; 2]> {
     let contents = &opened.contents;
     let dump = contents
         .dumps
         .last()
         .with_context(|| format!("{} holds no binary heap dump", opened.name))?;
     let histogram = histogram(contents, dump, Group::Family);
-    let paths = histogram.rows.iter().map(|row| {
-        let mut path: Vec<&str> = match row.name.rsplit_once('.') {
-            Some((package, _)) => package.split('.').collect(),
-            None => Vec::new(),
-        };
-        // Frames have the whole name, so that the pointer tells it and the JDK's are known.
-        path.push(&row.name);
-        (path, row.shallow_bytes)
-    });
-    let rows = histogram.rows.iter().map(|row| MethodCost {
-        name: format!("{}  ({} objects)", row.name, row.objects),
-        own: row.shallow_bytes,
-        total: row.shallow_bytes,
-    });
-    Ok(View {
-        title: "Heap by package and class".to_owned(),
-        unit: "bytes".to_owned(),
-        ends_in_class: true,
-        tree: CallTree::from_paths(paths),
-        row: "class",
-        rows: rows.collect(),
-    })
+    let view = |unit: &str, own, value: fn(&Row) -> u64| {
+        let paths = histogram.rows.iter().map(|row| {
+            let mut path: Vec<&str> = match row.name.rsplit_once('.') {
+                Some((package, _)) => package.split('.').collect(),
+                None => Vec::new(),
+            };
+            // Frames have the whole name, so that the pointer tells it and the JDK's are known.
+            path.push(&row.name);
+            (path, value(row))
+        });
+        View {
+            title: format!("Heap by package and class, in {unit}"),
+            unit: unit.to_owned(),
+            ends_in_class: true,
+            tree: CallTree::from_paths(paths),
+            words: Words::of_classes(own),
+            has_threads: false,
+        }
+    };
+    Ok([
+        view("bytes", "Bytes", |row| row.shallow_bytes),
+        view("objects", "Objects", |row| row.objects),
+    ])
 }
 
 /// The calls of `cpu=old`: what each method called, by the number of calls. There are no longer
@@ -61,15 +62,12 @@ pub fn old_view(contents: &Contents) -> View {
         unit: "calls".to_owned(),
         ends_in_class: false,
         tree: CallTree::from_paths(paths),
-        row: "method",
-        rows: old_callees(contents)
-            .into_iter()
-            .map(|callee| MethodCost {
-                name: readable(&callee.name),
-                own: callee.calls,
-                total: callee.calls,
-            })
-            .collect(),
+        words: Words {
+            own: "Calls",
+            total: None,
+            rows: Rows::Methods,
+        },
+        has_threads: false,
     }
 }
 

@@ -3,13 +3,18 @@
 pub mod command_line;
 pub mod perf_data;
 pub mod process;
+pub mod root;
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
 
 use perf_data::PerfData;
 use process::{Libraries, Pid, Status, user_name};
+use root::Root;
+
+/// A longer file `release` is none.
+const MAX_RELEASE: u64 = 64 << 10;
 
 /// Whether our agent is in a JVM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +92,7 @@ impl Jvm {
             .as_ref()
             .is_some_and(|found| found.counters.is_none());
         let perf_file = perf_file.filter(|_| !is_left);
-        let perf = perf_file.and_then(|path| PerfData::read(&path).ok());
+        let perf = perf_file.and_then(|file| PerfData::read(file).ok());
         let perf_text = |name| perf.as_ref().and_then(|perf: &PerfData| perf.text(name));
         // The VM joins its arguments with spaces, so the kernel's list is better where the process
         // is a launcher with the program in its arguments.
@@ -179,38 +184,35 @@ impl Jvm {
     }
 }
 
-/// The counters' file of a JVM: its name is the id that the process has for itself.
-fn perf_file(pid: Pid, status: &Status) -> Option<PathBuf> {
-    let folders = match fs::read_dir(pid.path("root/tmp")) {
-        Ok(folders) => folders,
+/// The counters' file of a JVM: its name is the id that the process has for itself. Files of dead
+/// processes may bear the number of a live one of another user, and anybody can put something there.
+fn perf_file(pid: Pid, status: &Status) -> Option<File> {
+    let root = match Root::of(pid) {
+        Ok(root) => root,
         // Without leave to look into its root, a process in our own namespace has its files in
         // ours.
-        Err(_) if status.inner_pid == pid.0 => fs::read_dir("/tmp").ok()?,
+        Err(_) if status.inner_pid == pid.0 => Root::ours().ok()?,
         Err(_) => return None,
     };
-    let mut files = folders
-        .filter_map(Result::ok)
-        .filter(|folder| {
-            folder
-                .file_name()
-                .to_string_lossy()
-                .starts_with("hsperfdata_")
-        })
-        .map(|folder| folder.path().join(status.inner_pid.to_string()));
-    files.find(|file| is_owned_by(file, status.uid))
-}
-
-/// Files of dead processes may bear the number of a live one of another user.
-fn is_owned_by(file: &Path, uid: u32) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.uid() == uid)
+    let tmp = root.folder(Path::new("/tmp")).ok()?;
+    let names = fs::read_dir(root::way(&tmp))
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.file_name()));
+    let mut folders = names.filter(|name| name.to_string_lossy().starts_with("hsperfdata_"));
+    folders.find_map(|folder| {
+        let path = Path::new("/tmp")
+            .join(folder)
+            .join(status.inner_pid.to_string());
+        root.file(&path, Some(status.uid)).ok()
+    })
 }
 
 /// `JAVA_VERSION` in the file `release` of the JDK that holds a `lib/server/libjvm.so`.
 fn release_of(pid: Pid, library: &Path) -> Option<String> {
-    let home = library.ancestors().nth(3)?;
-    let inside = home.strip_prefix("/").ok()?;
-    let text = fs::read_to_string(pid.path("root").join(inside).join("release")).ok()?;
+    let path = library.ancestors().nth(3)?.join("release");
+    let file = Root::of(pid).ok()?.file(&path, None).ok()?;
+    let mut text = String::new();
+    file.take(MAX_RELEASE).read_to_string(&mut text).ok()?;
     let version = text
         .lines()
         .find_map(|line| line.strip_prefix("JAVA_VERSION="))?;

@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 
 /// A file is 32 KiB unless the user chose another size (`-XX:PerfDataMemorySize`).
 const MAX_SIZE: u64 = 4 << 20;
@@ -27,9 +26,9 @@ impl PerfData {
     ///
     /// # Errors
     /// Those of the file; `InvalidData` if it is no such file.
-    pub fn read(path: &Path) -> io::Result<Self> {
+    pub fn read(file: File) -> io::Result<Self> {
         let mut bytes = Vec::new();
-        File::open(path)?.take(MAX_SIZE).read_to_end(&mut bytes)?;
+        file.take(MAX_SIZE).read_to_end(&mut bytes)?;
         Self::parse(&bytes).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 

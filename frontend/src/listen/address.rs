@@ -1,14 +1,18 @@
 //! Where agents connect to: TCP or a Unix socket.
 
+use std::fmt;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io::{self, Read};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use hprof_wire::local::{self, ConnectError, Node, Users};
 use rustix::fs::Mode;
+use rustix::net::SendFlags;
 
 /// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,20 +102,64 @@ impl Address {
 }
 
 fn bind_unix(path: &Path) -> anyhow::Result<Listener> {
-    if UnixStream::connect(path).is_ok() {
-        bail!("{} is in use by another listener", path.display());
-    }
-    use std::os::unix::fs::FileTypeExt;
-    // Left behind by one that was killed.
-    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-        let _ = fs::remove_file(path);
+    // Nobody's socket, file or link is in the way of a new socket: only what one of this user's own
+    // listeners has left behind, because it was killed.
+    match Node::open(path) {
+        Ok(node) if !Users::own().include(node.metadata().uid()) => bail!(
+            "{}: another user (id {}) has a socket there; choose another path",
+            path.display(),
+            node.metadata().uid()
+        ),
+        Ok(node) if node.has_listener() => {
+            bail!("{} is in use by another listener", path.display())
+        }
+        Ok(_) => {
+            let _ = fs::remove_file(path);
+        }
+        Err(ConnectError::NotASocket) => bail!(
+            "{}: there is something that is no socket; choose another path, or remove it",
+            path.display()
+        ),
+        // What is wrong, if anything, shows when it is bound.
+        Err(_) => {}
     }
     // For this user alone, from the start.
     let before = rustix::process::umask(Mode::from_raw_mode(0o177));
     let bound = UnixListener::bind(path);
     rustix::process::umask(before);
     let listener = bound.with_context(|| format!("cannot listen on {}", path.display()))?;
-    Ok(Listener::Unix(listener, path.to_owned()))
+    let found = fs::symlink_metadata(path)?;
+    let own = rustix::process::geteuid().as_raw();
+    if !found.file_type().is_socket() || found.uid() != own {
+        bail!(
+            "{}: somebody else changes the folder at the same time; choose another",
+            path.display()
+        );
+    }
+    let file = SocketFile {
+        path: path.to_owned(),
+        id: (found.dev(), found.ino()),
+    };
+    Ok(Listener::Unix(listener, file))
+}
+
+/// The name of a socket that this process has bound.
+#[derive(Debug, Clone)]
+pub struct SocketFile {
+    path: PathBuf,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
+impl SocketFile {
+    /// Removes the name, unless it is that of something else by now.
+    pub fn remove(&self) {
+        let is_own = fs::symlink_metadata(&self.path)
+            .is_ok_and(|found| (found.dev(), found.ino()) == self.id);
+        if is_own {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// A socket that agents connect to.
@@ -119,8 +167,8 @@ fn bind_unix(path: &Path) -> anyhow::Result<Listener> {
 pub enum Listener {
     /// TCP.
     Tcp(TcpListener),
-    /// A Unix socket with its path, which goes when this is dropped.
-    Unix(UnixListener, PathBuf),
+    /// A Unix socket with its name, which goes when this is dropped.
+    Unix(UnixListener, SocketFile),
 }
 
 impl Listener {
@@ -128,7 +176,7 @@ impl Listener {
     ///
     /// # Errors
     /// Those of the system.
-    pub fn accept(&self) -> io::Result<(Stream, String)> {
+    pub fn accept(&self) -> io::Result<(Stream, Peer)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept()?;
@@ -136,15 +184,23 @@ impl Listener {
                 let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
                 let _ = rustix::net::sockopt::set_tcp_keepidle(&stream, Duration::from_secs(60));
                 let _ = rustix::net::sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(15));
-                Ok((Stream::Tcp(stream), peer.to_string()))
+                let from = Source::Address(peer.ip().to_canonical());
+                let name = peer.to_string();
+                Ok((Stream::Tcp(stream), Peer { name, from }))
             }
             Self::Unix(listener, _) => {
                 let (stream, _) = listener.accept()?;
-                let peer = match rustix::net::sockopt::socket_peercred(&stream) {
-                    Ok(user) => format!("process {}", user.pid.as_raw_nonzero()),
-                    Err(_) => "unix".to_owned(),
+                let found = local::peer(&stream)?;
+                if !Users::own().include(found.uid) {
+                    let text = format!("a process of user {} was refused", found.uid);
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+                }
+                let name = match found.pid {
+                    0 => "unix".to_owned(),
+                    pid => format!("process {pid}"),
                 };
-                Ok((Stream::Unix(stream), peer))
+                let from = Source::User(found.uid);
+                Ok((Stream::Unix(stream), Peer { name, from }))
             }
         }
     }
@@ -156,15 +212,42 @@ impl Listener {
                 Ok(address) => address.to_string(),
                 Err(_) => "?".to_owned(),
             },
-            Self::Unix(_, path) => format!("unix:{}", path.display()),
+            Self::Unix(_, file) => format!("unix:{}", file.path.display()),
         }
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Self::Unix(_, path) = self {
-            let _ = fs::remove_file(path);
+        if let Self::Unix(_, file) = self {
+            file.remove();
+        }
+    }
+}
+
+/// The other end of a connection.
+#[derive(Debug, Clone)]
+pub struct Peer {
+    /// A name for people.
+    pub name: String,
+    /// Where it is.
+    pub from: Source,
+}
+
+/// Where connections come from, as far as it can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A machine, or what stands in front of several.
+    Address(IpAddr),
+    /// A user of this machine.
+    User(u32),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => write!(f, "{address}"),
+            Self::User(id) => write!(f, "user {id}"),
         }
     }
 }
@@ -190,20 +273,14 @@ impl Stream {
         })
     }
 
-    /// How long reading and writing may take.
+    /// How long reading may take.
     ///
     /// # Errors
     /// Those of the system.
-    pub fn set_timeouts(&self, read: Duration, write: Duration) -> io::Result<()> {
+    pub fn set_timeout(&self, read: Duration) -> io::Result<()> {
         match self {
-            Self::Tcp(stream) => {
-                stream.set_read_timeout(Some(read))?;
-                stream.set_write_timeout(Some(write))
-            }
-            Self::Unix(stream) => {
-                stream.set_read_timeout(Some(read))?;
-                stream.set_write_timeout(Some(write))
-            }
+            Self::Tcp(stream) => stream.set_read_timeout(Some(read)),
+            Self::Unix(stream) => stream.set_read_timeout(Some(read)),
         }
     }
 
@@ -226,14 +303,19 @@ impl Stream {
         }
     }
 
-    /// Writes all of it.
+    /// Sends a few bytes now. Whoever has left so much unread that these find no room takes none.
     ///
     /// # Errors
-    /// Those of the connection.
-    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.write_all(bytes),
-            Self::Unix(stream) => stream.write_all(bytes),
+    /// Those of the connection, and [`io::ErrorKind::WouldBlock`].
+    pub fn send_now(&self, bytes: &[u8]) -> io::Result<()> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let sent = match self {
+            Self::Tcp(stream) => rustix::net::send(stream, bytes, flags),
+            Self::Unix(stream) => rustix::net::send(stream, bytes, flags),
+        };
+        match sent? {
+            sent if sent == bytes.len() => Ok(()),
+            _ => Err(io::ErrorKind::WouldBlock.into()),
         }
     }
 }
@@ -278,5 +360,24 @@ mod tests {
         assert!(address.bind().is_err(), "in use");
         drop(listeners);
         assert!(!dir.path().join("s").exists());
+    }
+
+    #[test]
+    fn only_the_own_socket_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let address = Address::Unix(path.clone());
+        let listeners = address.bind().unwrap();
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "somebody else's").unwrap();
+        drop(listeners);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "somebody else's");
+        let refused = address.bind().unwrap_err().to_string();
+        assert!(refused.contains("something that is no socket"), "{refused}");
+        assert!(path.exists());
+        // What a killed listener has left behind is no obstacle.
+        fs::remove_file(&path).unwrap();
+        drop(UnixListener::bind(&path).unwrap());
+        assert!(address.bind().is_ok());
     }
 }

@@ -13,8 +13,8 @@ use super::save::{Saved, file_name};
 const CHUNK: usize = 128 * 1024;
 /// How often a silent stream looks whether the listener is closing.
 const TICK: Duration = Duration::from_millis(200);
-/// A command that the agent does not read within this time will not be read.
-const WRITE_LIMIT: Duration = Duration::from_secs(5);
+/// How long the header may take once it has begun: agents send it in one piece.
+const HEADER: Duration = Duration::from_secs(10);
 /// How long a stream may go on to a place where it can be ended, when the listener closes.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -28,6 +28,8 @@ enum Reason {
     Disk(io::Error),
     /// It is no profile.
     Garbage,
+    /// No header has come in this time.
+    Silent(Duration),
     /// The listener closes.
     Listener,
 }
@@ -39,7 +41,7 @@ pub fn serve(hub: &Arc<Hub>, number: u32, mut stream: Stream) {
         kind: None,
         saved: None,
     };
-    let reason = match stream.set_timeouts(TICK, WRITE_LIMIT) {
+    let reason = match stream.set_timeout(TICK) {
         Ok(()) => connection.take(hub, number, &mut stream),
         Err(error) => Reason::Broken(error),
     };
@@ -61,11 +63,23 @@ impl Connection {
         // Bytes that came before the format was known.
         let mut first = Vec::new();
         let mut closing_since: Option<Instant> = None;
+        let began = Instant::now();
+        let mut first_byte: Option<Instant> = None;
         loop {
             if hub.is_closing() {
                 let since = *closing_since.get_or_insert_with(Instant::now);
                 if self.follower.end().is_none() || since.elapsed() > GRACE {
                     return Reason::Listener;
+                }
+            }
+            if self.kind.is_none() {
+                let is_late = |since: Instant, limit| since.elapsed() > limit;
+                let silence = hub.limits().silence;
+                if first_byte.is_some_and(|since| is_late(since, HEADER)) {
+                    return Reason::Silent(HEADER);
+                }
+                if is_late(began, silence) {
+                    return Reason::Silent(silence);
                 }
             }
             let found = match stream.read(&mut buffer) {
@@ -78,6 +92,7 @@ impl Connection {
                     _ => return Reason::Broken(error),
                 },
             };
+            first_byte.get_or_insert_with(Instant::now);
             // Saved first: what the disk does not take must not count.
             if let Some(saved) = &mut self.saved
                 && let Err(error) = saved.write(found)
@@ -118,6 +133,7 @@ impl Connection {
             Reason::Broken(error) => Some(format!("the connection broke: {error}")),
             Reason::Disk(error) => Some(format!("the file could not be written: {error}")),
             Reason::Garbage => Some("it sent no HPROF profile".to_owned()),
+            Reason::Silent(limit) => Some(format!("it began no profile in {} s", limit.as_secs())),
         };
         let is_cut = cut.is_some() || fault.is_some();
         let fault = fault.or_else(|| {

@@ -4,7 +4,6 @@
 //! report nor the line editor has to know of the table.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -13,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::hub::{Agent, Hub};
 use super::report::kind_name;
 use crate::render::screen::{Align, Style, bytes, columns, count, printable};
+use crate::render::{foreign, out};
 
 /// How often it is drawn.
 const PERIOD: Duration = Duration::from_millis(500);
@@ -182,7 +182,7 @@ impl Drawing {
             if more > 0 {
                 text.push_str(&style.dim(&format!("... {more} more (list shows all)")));
             }
-            text
+            foreign::page(&text)
         });
         self.drawn = Some(Instant::now());
         // The cursor is put back, so what is being typed is not disturbed.
@@ -194,7 +194,11 @@ impl Drawing {
             text.push_str(&format!("\x1b[{line};1H\x1b[2K{content}"));
         }
         let rule = "\u{2500}".repeat(usize::from(self.width));
-        text.push_str(&format!("\x1b[{};1H{}\x1b8", self.lines, style.dim(&rule)));
+        text.push_str(&format!(
+            "\x1b[{};1H{}\x1b8",
+            self.lines,
+            foreign::page(&style.dim(&rule))
+        ));
         write(&text);
     }
 
@@ -231,8 +235,7 @@ fn size() -> Option<(u16, u16)> {
 }
 
 fn write(text: &str) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    out::to_terminal(text);
 }
 
 #[cfg(test)]

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;
+use rustyline::highlight::{CmdKind, Highlighter};
+use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
-use rustyline::{Cmd, Config, Context, Editor, Helper, Highlighter, Hinter, KeyEvent, Validator};
+use rustyline::{Cmd, Config, Context, Editor, Helper, KeyEvent, Validator};
 
 use super::hub::{Agent, Hub};
+use super::prompt::Edited;
 use super::report::Event;
 use super::script::{self, COMMANDS, Step, Target};
 
@@ -135,7 +138,7 @@ impl Console {
 
     /// Reads commands from standard input until it ends or somebody quits.
     pub fn interact(&mut self) -> Next {
-        let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let is_terminal = io::stdin().is_terminal() && crate::render::out::is_terminal();
         if is_terminal && !self.hub.report.is_json() {
             return self.prompt().unwrap_or(Next::GoOn);
         }
@@ -151,32 +154,32 @@ impl Console {
     fn prompt(&mut self) -> rustyline::Result<Next> {
         let config = Config::builder().auto_add_history(true).build();
         let mut editor = Editor::<Words, _>::with_history(config, MemHistory::new())?;
+        let edited = Arc::new(Edited::default());
         editor.set_helper(Some(Words {
             hub: Arc::clone(&self.hub),
+            edited: Arc::clone(&edited),
         }));
         // It would clear the table above as well.
         editor.bind_sequence(KeyEvent::ctrl('l'), Cmd::Noop);
-        self.hub
-            .report
-            .use_prompt(Box::new(editor.create_external_printer()?));
+        self.hub.report.use_prompt(&edited);
         self.hub.report.event(&Event::Text(
             "`help` lists the commands; Tab completes them",
         ));
-        let next = loop {
+        let next = 'next: loop {
             let prompt = match &self.target {
                 Target::All => "hprof-rs> ".to_owned(),
                 target => format!("hprof-rs @{target}> "),
             };
-            match editor.readline(&prompt) {
-                Ok(line) => {
-                    // While it works no line is being edited.
-                    self.hub.report.use_stdout();
-                    let next = self.line(&line);
-                    self.hub
-                        .report
-                        .use_prompt(Box::new(editor.create_external_printer()?));
-                    if next == Next::Quit {
-                        break Next::Quit;
+            edited.begin(&prompt);
+            let read = editor.readline(&prompt);
+            edited.end();
+            match read {
+                // Pasted text may have several.
+                Ok(lines) => {
+                    for line in lines.lines() {
+                        if self.line(line) == Next::Quit {
+                            break 'next Next::Quit;
+                        }
                     }
                 }
                 Err(ReadlineError::Eof | ReadlineError::Interrupted) => break Next::Quit,
@@ -191,10 +194,29 @@ impl Console {
     }
 }
 
-/// Completes commands and agents.
-#[derive(Helper, Hinter, Highlighter, Validator)]
+/// Completes commands and agents, and tells what is shown.
+#[derive(Helper, Validator)]
 struct Words {
     hub: Arc<Hub>,
+    edited: Arc<Edited>,
+}
+
+impl Hinter for Words {
+    type Hint = String;
+
+    /// Called with every change.
+    fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<String> {
+        self.edited.shows(line, at);
+        None
+    }
+}
+
+impl Highlighter for Words {
+    /// Called when the cursor moves.
+    fn highlight_char(&self, line: &str, at: usize, _: CmdKind) -> bool {
+        self.edited.shows(line, at);
+        false
+    }
 }
 
 impl Completer for Words {

@@ -11,7 +11,7 @@ use hprof_format::binary::IdSize;
 use hprof_wire::command::{Command, Control, Frame, ThreadObject};
 use hprof_wire::marks::{Identity, Mark};
 
-use super::address::Stream;
+use super::address::{Peer, Source, Stream};
 use super::follow::{Follower, Kind, Note, Part, Summary};
 use super::report::{Event, Report};
 use super::script::{Order, Target};
@@ -24,6 +24,28 @@ const SILENT: Duration = Duration::from_secs(1);
 const INTRODUCTION: Duration = Duration::from_secs(2);
 /// Commands that one agent has not answered.
 const MAX_PENDING: usize = 1000;
+
+/// More connections than this are not kept.
+const MAX_AGENTS: usize = 1000;
+
+/// Who may connect how often, and be silent for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections from one address.
+    pub per_source: usize,
+    /// How long a connection may be without the beginning of a profile. The JDK's agent fills a
+    /// buffer before it sends anything.
+    pub silence: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            per_source: 250,
+            silence: Duration::from_secs(600),
+        }
+    }
+}
 
 /// An agent, or the profile that one has sent.
 #[derive(Debug)]
@@ -45,6 +67,9 @@ pub struct Agent {
     /// How its stream ended, if it has.
     pub end: Option<End>,
     since: Instant,
+    from: Source,
+    /// It was closed so that others find room.
+    has_made_room: bool,
     path: Option<PathBuf>,
     summary: Option<Summary>,
     pending: Vec<Pending>,
@@ -108,6 +133,7 @@ pub struct Hub {
     changed: Condvar,
     closing: AtomicBool,
     folder: PathBuf,
+    limits: Limits,
     answers: Sender<Answer>,
     /// Where events are shown.
     pub report: Report,
@@ -115,12 +141,13 @@ pub struct Hub {
 
 impl Hub {
     /// Without agents.
-    pub fn new(folder: PathBuf, report: Report, answers: Sender<Answer>) -> Self {
+    pub fn new(folder: PathBuf, limits: Limits, report: Report, answers: Sender<Answer>) -> Self {
         Self {
             state: Mutex::default(),
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
             folder,
+            limits,
             answers,
             report,
         }
@@ -129,6 +156,11 @@ impl Hub {
     /// Where profiles are saved.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Who may do what.
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Whether everything is to end.
@@ -143,14 +175,35 @@ impl Hub {
         self.changed.notify_all();
     }
 
+    /// Makes room for one more connection. Those that have begun no profile make room for others,
+    /// the oldest first.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn admit(&self, peer: &Peer) -> Result<(), String> {
+        if self.is_closing() {
+            return Err(format!("{}: refused, the listener closes", peer.name));
+        }
+        let mut state = self.lock();
+        state.make_room(MAX_AGENTS, "there are", |_| true, peer)?;
+        let from = peer.from;
+        let what = format!("{from} has");
+        state.make_room(
+            self.limits.per_source,
+            &what,
+            |agent| agent.from == from,
+            peer,
+        )
+    }
+
     /// A new agent; its number.
-    pub fn add(&self, stream: Option<Stream>, peer: &str) -> u32 {
+    pub fn add(&self, stream: Option<Stream>, peer: &Peer) -> u32 {
         let mut state = self.lock();
         state.last_number += 1;
         let number = state.last_number;
         let agent = Agent {
             number,
-            peer: peer.to_owned(),
+            peer: peer.name.clone(),
             identity: None,
             kind: None,
             records: 0,
@@ -158,6 +211,8 @@ impl Hub {
             samples: None,
             end: None,
             since: Instant::now(),
+            from: peer.from,
+            has_made_room: false,
             path: None,
             summary: None,
             pending: Vec::new(),
@@ -165,6 +220,7 @@ impl Hub {
         };
         state.agents.insert(number, agent);
         drop(state);
+        let peer = &peer.name;
         self.report.event(&Event::Connected { number, peer });
         self.changed.notify_all();
         number
@@ -195,6 +251,8 @@ impl Hub {
                 Note::Kind(kind) => agent.kind = Some(kind),
                 Note::Samples(total) => agent.samples = Some(total),
                 Note::Summary(summary) => agent.summary = Some(summary),
+                // It comes once; whoever sends more has no say in what is shown.
+                Note::Mark(Mark::Agent(_)) if agent.identity.is_some() => {}
                 Note::Mark(Mark::Agent(identity)) => {
                     self.report.event(&Event::Identified {
                         number,
@@ -251,12 +309,16 @@ impl Hub {
     }
 
     /// A stream has ended.
-    pub fn end(&self, number: u32, end: End) {
+    pub fn end(&self, number: u32, mut end: End) {
         let mut state = self.lock();
         let Some(agent) = state.agents.get_mut(&number) else {
             return;
         };
         agent.stream = None;
+        if agent.has_made_room {
+            let why = "it had begun no profile, and made room for others";
+            end.fault = Some(why.to_owned());
+        }
         let lost: Vec<Order> = agent
             .pending
             .iter()
@@ -357,6 +419,37 @@ impl Hub {
     }
 }
 
+impl State {
+    /// Makes room for one more among the connections that are meant, if there are `most` of them.
+    fn make_room(
+        &mut self,
+        most: usize,
+        what: &str,
+        is_meant: impl Fn(&Agent) -> bool,
+        peer: &Peer,
+    ) -> Result<(), String> {
+        let is_live =
+            |agent: &&mut Agent| agent.end.is_none() && !agent.has_made_room && is_meant(agent);
+        let live = self.agents.values_mut().filter(is_live).count();
+        if live < most {
+            return Ok(());
+        }
+        let is_silent = |agent: &&mut Agent| agent.kind.is_none() && agent.stream.is_some();
+        let mut silent = self.agents.values_mut().filter(is_live).filter(is_silent);
+        let Some(oldest) = silent.next() else {
+            return Err(format!(
+                "{}: refused, {what} {live} connections already",
+                peer.name
+            ));
+        };
+        oldest.has_made_room = true;
+        if let Some(stream) = &oldest.stream {
+            stream.close();
+        }
+        Ok(())
+    }
+}
+
 impl Agent {
     /// Whether all its commands are done.
     pub fn is_idle(&self) -> bool {
@@ -391,12 +484,12 @@ impl Agent {
     }
 
     fn send(&mut self, serial: u32, order: &Order) -> Result<(), String> {
-        let Some(stream) = &mut self.stream else {
+        let Some(stream) = &self.stream else {
             return Err("the agent takes no more commands".to_owned());
         };
         let command = order.command(self.kind, self.identity.is_some());
         let frame = Frame { serial, command };
-        if let Err(error) = stream.write_all(&frame.encode()) {
+        if let Err(error) = stream.send_now(&frame.encode()) {
             // A part of a frame may have gone, so nothing may follow.
             self.stream = None;
             return Err(format!("the agent takes no commands: {error}"));

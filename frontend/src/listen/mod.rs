@@ -12,11 +12,14 @@ mod board;
 mod console;
 mod follow;
 mod hub;
+mod prompt;
+mod quiet;
 mod reply;
 mod report;
 mod save;
 mod script;
 
+use crate::render::out::{self, tell};
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -28,7 +31,9 @@ use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use address::SocketFile;
 pub use address::{Address, Listener};
+pub use hub::Limits;
 pub use script::{Step, help, parse as parse_script};
 
 use board::Board;
@@ -36,8 +41,6 @@ use console::{Console, Next};
 use hub::{Answer, Hub};
 use report::{Event, Report};
 
-/// More connections than this are refused.
-const MAX_AGENTS: usize = 1000;
 /// How long the end of a program's profile may be on its way.
 const LAST_BYTES: Duration = Duration::from_secs(30);
 /// What a thread that reads a stream needs.
@@ -54,12 +57,14 @@ pub struct Settings {
     pub script: Option<Vec<Step>>,
     /// Whether to say everything as JSON.
     pub json: bool,
+    /// Who may connect how often, and be silent for how long.
+    pub limits: Limits,
 }
 
 /// A listener at work.
 struct Running {
     hub: Arc<Hub>,
-    _socket: UnixPath,
+    _socket: OwnSocket,
 }
 
 /// Opens the sockets and takes what comes, in the background.
@@ -67,7 +72,8 @@ fn start(settings: &Settings, report: Report) -> anyhow::Result<Running> {
     save::prepare(&settings.folder).with_context(|| settings.folder.display().to_string())?;
     let listeners = settings.address.bind()?;
     let (answers, incoming) = channel::<Answer>();
-    let hub = Arc::new(Hub::new(settings.folder.clone(), report, answers));
+    let folder = settings.folder.clone();
+    let hub = Arc::new(Hub::new(folder, settings.limits, report, answers));
     spawn("answers", {
         let hub = Arc::clone(&hub);
         move || {
@@ -83,7 +89,7 @@ fn start(settings: &Settings, report: Report) -> anyhow::Result<Running> {
     })?;
     let running = Running {
         hub: Arc::clone(&hub),
-        _socket: UnixPath::of(&listeners),
+        _socket: OwnSocket::of(&listeners),
     };
     for listener in listeners {
         hub.report.event(&Event::Listening {
@@ -104,13 +110,13 @@ pub fn listen(settings: Settings) -> anyhow::Result<ExitCode> {
     let running = start(&settings, Report::new(settings.json))?;
     let hub = &running.hub;
     if !settings.address.is_local() {
-        eprintln!(
+        tell!(
             "hprof-rs: everybody who can reach this address can send profiles, and read none; \
              they are not encrypted"
         );
     }
     close_on_signals(hub)?;
-    let is_terminal = io::stdout().is_terminal() && !settings.json;
+    let is_terminal = out::is_terminal() && !settings.json;
     let board = is_terminal.then(|| Board::start(hub)).flatten();
     let steps = settings.script;
     let is_scripted = steps.is_some();
@@ -136,6 +142,7 @@ pub fn listen(settings: Settings) -> anyhow::Result<ExitCode> {
     }
     wait_for_streams(hub);
     drop(board);
+    hub.report.finish();
     if !settings.json {
         let words = hub.with_agents(report::last_words);
         hub.report.event(&Event::Text(&words));
@@ -182,12 +189,14 @@ pub fn run_program(settings: &Settings, program: &mut Command) -> anyhow::Result
         files.collect::<Vec<PathBuf>>()
     });
     if files.is_empty() {
-        eprintln!("hprof-rs: no profile came; was it a JVM?");
+        tell!("hprof-rs: no profile came; was it a JVM?");
     }
     for file in files {
-        eprintln!("hprof-rs: the profile is in {}", file.display());
+        tell!("hprof-rs: the profile is in {}", file.display());
         if let Some(table) = reply::overview(&file) {
-            eprint!("{}", table.text());
+            for line in table.text().lines() {
+                tell!("{line}");
+            }
         }
     }
     use std::os::unix::process::ExitStatusExt;
@@ -216,11 +225,9 @@ fn accept(hub: &Arc<Hub>, listener: &Listener) {
                 continue;
             }
         };
-        let live = hub.with_agents(|agents| agents.iter().filter(|it| it.end.is_none()).count());
-        if live >= MAX_AGENTS || hub.is_closing() {
+        if let Err(why) = hub.admit(&peer) {
             stream.close();
-            let text = format!("{peer}: refused, there are {live} agents");
-            hub.report.event(&Event::Mistake(&text));
+            hub.report.event(&Event::Refused(&why));
             continue;
         }
         let number = hub.add(stream.try_clone().ok(), &peer);
@@ -262,21 +269,21 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> anyhow::Result<()>
 }
 
 /// Removes the Unix socket in the end: the thread that accepts never gives it back.
-struct UnixPath(Option<PathBuf>);
+struct OwnSocket(Option<SocketFile>);
 
-impl UnixPath {
+impl OwnSocket {
     fn of(listeners: &[Listener]) -> Self {
         Self(listeners.iter().find_map(|listener| match listener {
-            Listener::Unix(_, path) => Some(path.clone()),
+            Listener::Unix(_, file) => Some(file.clone()),
             Listener::Tcp(_) => None,
         }))
     }
 }
 
-impl Drop for UnixPath {
+impl Drop for OwnSocket {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            let _ = std::fs::remove_file(path);
+        if let Some(file) = &self.0 {
+            file.remove();
         }
     }
 }

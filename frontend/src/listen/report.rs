@@ -1,19 +1,21 @@
 //! What the listener says: lines for people, or JSON, an object a line.
 
-use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use hprof_format::binary::IdSize;
 use hprof_wire::marks::Identity;
-use rustyline::ExternalPrinter;
 use serde_json::{Value, json};
 
 use super::follow::Kind;
 use super::hub::{Agent, Answer, End};
+use super::prompt::Edited;
+use super::quiet::Limit;
 use super::reply::Table;
 use super::script::Order;
 use crate::render::screen::{bytes, count, plural, printable};
+use crate::render::{foreign, out};
 
 /// Something that has happened.
 #[derive(Debug)]
@@ -68,6 +70,21 @@ pub enum Event<'a> {
     Text(&'a str),
     /// Something is wrong.
     Mistake(&'a str),
+    /// A connection was refused.
+    Refused(&'a str),
+    /// So many lines about connections were left out.
+    LeftOut(u64),
+}
+
+impl Event<'_> {
+    /// Whether whoever connects can cause as many of them as he likes.
+    fn is_for_the_asking(&self) -> bool {
+        match self {
+            Self::Connected { .. } | Self::Identified { .. } | Self::Refused(_) => true,
+            Self::Ended { end, .. } => end.file.is_none(),
+            _ => false,
+        }
+    }
 }
 
 /// Where lines go.
@@ -77,13 +94,14 @@ enum Output {
     /// Standard output.
     Stdout,
     /// Above the line that is being edited.
-    Prompt(Box<dyn ExternalPrinter + Send>),
+    Prompt(Arc<Edited>),
 }
 
 /// Says what happens.
 pub struct Report {
     output: Mutex<Output>,
     json: bool,
+    limit: Mutex<Limit>,
 }
 
 impl Report {
@@ -92,6 +110,7 @@ impl Report {
         Self {
             output: Mutex::new(Output::Stdout),
             json,
+            limit: Mutex::default(),
         }
     }
 
@@ -100,6 +119,7 @@ impl Report {
         Self {
             output: Mutex::new(Output::Nothing),
             json: false,
+            limit: Mutex::default(),
         }
     }
 
@@ -109,8 +129,9 @@ impl Report {
     }
 
     /// From now on above the line that is being edited.
-    pub fn use_prompt(&self, printer: Box<dyn ExternalPrinter + Send>) {
-        *self.output.lock().unwrap_or_else(PoisonError::into_inner) = Output::Prompt(printer);
+    pub fn use_prompt(&self, edited: &Arc<Edited>) {
+        let output = Output::Prompt(Arc::clone(edited));
+        *self.output.lock().unwrap_or_else(PoisonError::into_inner) = output;
     }
 
     /// From now on on standard output again.
@@ -120,6 +141,26 @@ impl Report {
 
     /// Says what has happened. A reader that has gone is no reason to stop receiving.
     pub fn event(&self, event: &Event<'_>) {
+        if event.is_for_the_asking() {
+            let mut limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
+            match limit.allows(Instant::now()) {
+                None => return,
+                Some(0) => {}
+                Some(left_out) => self.say(&Event::LeftOut(left_out)),
+            }
+        }
+        self.say(event);
+    }
+
+    /// Says how much was not said, in the end.
+    pub fn finish(&self) {
+        let limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        if limit.dropped() > 0 {
+            self.say(&Event::LeftOut(limit.dropped()));
+        }
+    }
+
+    fn say(&self, event: &Event<'_>) {
         let mut text = match self.json {
             true => as_json(event).to_string(),
             false => as_text(event),
@@ -130,17 +171,29 @@ impl Report {
         if !text.ends_with('\n') {
             text.push('\n');
         }
+        text = match self.json {
+            true => foreign::json(&text),
+            false => foreign::page(&text),
+        };
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *output {
             Output::Nothing => {}
-            Output::Stdout => {
-                let mut out = io::stdout().lock();
-                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-            }
-            Output::Prompt(printer) => {
-                let _ = printer.print(text);
+            Output::Stdout => out::to_terminal(&text),
+            Output::Prompt(edited) => {
+                let width = terminal_size::terminal_size().map_or(80, |(width, _)| width.0);
+                edited.print(&text, width, out::to_terminal);
             }
         }
+    }
+}
+
+/// As much of what a stranger says as a line should hold.
+fn short(text: &str) -> String {
+    const MOST: usize = 200;
+    let text = printable(text);
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}\u{2026}", &text[..end]),
+        None => text,
     }
 }
 
@@ -153,9 +206,9 @@ fn as_text(event: &Event<'_>) -> String {
         Event::Connected { number, peer } => format!("[{number}] connected: {peer}"),
         Event::Identified { number, identity } => format!(
             "[{number}] {} (process {}): {}",
-            printable(&identity.main),
+            short(&identity.main),
             identity.pid,
-            printable(&identity.modes)
+            short(&identity.modes)
         ),
         Event::Answered { answer, table } => {
             let what = answer.order.words();
@@ -198,7 +251,11 @@ fn as_text(event: &Event<'_>) -> String {
         }
         Event::List(agents) => super::board::table(agents),
         Event::Text(text) => (*text).to_owned(),
-        Event::Mistake(text) => format!("hprof-rs: {text}"),
+        Event::Mistake(text) | Event::Refused(text) => format!("hprof-rs: {text}"),
+        Event::LeftOut(lines) => format!(
+            "hprof-rs: there were too many connections; {} about them left out",
+            plural(*lines, "line was", "lines were")
+        ),
     }
 }
 
@@ -233,6 +290,8 @@ fn as_json(event: &Event<'_>) -> Value {
         }
         Event::Text(text) => json!({"event": "text", "text": text}),
         Event::Mistake(text) => json!({"event": "mistake", "text": text}),
+        Event::Refused(text) => json!({"event": "refused", "text": text}),
+        Event::LeftOut(lines) => json!({"event": "left_out", "lines": lines}),
     }
 }
 

@@ -1,10 +1,13 @@
 //! Numbers, colours and columns for people.
 
 use std::env;
-use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
 
 pub use hprof_stacks::pictures::numbers::{count, percent};
+
+pub use super::foreign::printable;
+use super::foreign::{Mark, width};
+use super::out;
+pub use super::out::{print, print_json};
 
 /// Colours, if standard output wants them.
 #[derive(Debug, Clone, Copy)]
@@ -18,62 +21,47 @@ impl Style {
         let is_refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || env::var_os("TERM").is_some_and(|value| value == "dumb");
         Self {
-            is_on: io::stdout().is_terminal() && !is_refused,
+            is_on: out::is_terminal() && !is_refused,
         }
     }
 
     /// A heading.
     pub fn bold(self, text: &str) -> String {
-        self.paint("1", text)
+        self.paint(Mark::Bold, text)
     }
 
     /// What matters less.
     pub fn dim(self, text: &str) -> String {
-        self.paint("2", text)
+        self.paint(Mark::Dim, text)
     }
 
     /// A warning.
     pub fn warn(self, text: &str) -> String {
-        self.paint("33", text)
+        self.paint(Mark::Yellow, text)
     }
 
     /// The state of a thread: what runs stands out, what waits does not.
     pub fn state(self, state: &str) -> String {
         match state {
-            "RUNNABLE" => self.paint("32", state),
-            "BLOCKED" => self.paint("31", state),
+            "RUNNABLE" => self.paint(Mark::Green, state),
+            "BLOCKED" => self.paint(Mark::Red, state),
             _ => state.to_owned(),
         }
     }
 
-    fn paint(self, code: &str, text: &str) -> String {
+    /// Whatever of others is in the text, it is on one line.
+    fn paint(self, colour: Mark, text: &str) -> String {
+        let (text, end) = match text.strip_suffix('\n') {
+            Some(text) => (text, "\n"),
+            None => (text, ""),
+        };
+        let text = printable(text);
         if self.is_on && !text.is_empty() {
-            format!("\x1b[{code}m{text}\x1b[0m")
+            format!("{}{text}{}{end}", colour.char(), Mark::Plain.char())
         } else {
-            text.to_owned()
+            text + end
         }
     }
-}
-
-/// Prints a text, whole.
-///
-/// # Errors
-/// Those of standard output.
-pub fn print(text: &str) -> anyhow::Result<ExitCode> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Prints a value as JSON.
-///
-/// # Errors
-/// Those of standard output.
-pub fn print_json(value: &impl serde::Serialize) -> anyhow::Result<ExitCode> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    print(&text)
 }
 
 /// A number of bytes in a unit that fits, of 1000 as disks are sold: `1.5 GB`.
@@ -116,18 +104,12 @@ pub fn more(left_out: usize) -> String {
     format!("{}\n", Style::of_stdout().dim(&line))
 }
 
-/// Text without control characters, which a terminal might obey.
-pub fn printable(text: &str) -> String {
-    let replace = |c: char| if c.is_control() { '\u{b7}' } else { c };
-    text.chars().map(replace).collect()
-}
-
-/// The beginning of a line that has no more than `width` characters, colours aside.
-pub fn cut(line: &str, width: usize) -> String {
-    if line.contains('\x1b') || line.chars().count() <= width {
+/// The beginning of a line that has no more than `width` characters.
+pub fn cut(line: &str, most: usize) -> String {
+    if width(line) <= most {
         return line.to_owned();
     }
-    let mut cut: String = line.chars().take(width.saturating_sub(1)).collect();
+    let mut cut: String = line.chars().take(most.saturating_sub(1)).collect();
     cut.push('\u{2026}');
     cut
 }
@@ -148,29 +130,33 @@ pub fn columns<const N: usize>(
     head: [(&str, Align); N],
     rows: &[[String; N]],
 ) -> String {
-    let mut widths = head.map(|(title, _)| title.chars().count());
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+    let rows: Vec<[String; N]> = (rows.iter())
+        .map(|row| row.each_ref().map(|cell| printable(cell)))
+        .collect();
+    let mut widths = head.map(|(title, _)| width(title));
+    for row in &rows {
+        for (most, cell) in widths.iter_mut().zip(row) {
+            *most = (*most).max(width(cell));
         }
     }
     let line = |cells: &[String; N]| {
         let mut line = String::new();
-        for (index, ((cell, width), (_, align))) in cells.iter().zip(widths).zip(head).enumerate() {
+        for (index, ((cell, most), (_, align))) in cells.iter().zip(widths).zip(head).enumerate() {
             if index > 0 {
                 line.push_str("  ");
             }
+            let room = " ".repeat(most - width(cell));
             match align {
-                Align::Right => line.push_str(&format!("{cell:>width$}")),
+                Align::Right => line.push_str(&(room + cell)),
                 Align::Left if index + 1 == N => line.push_str(cell),
-                Align::Left => line.push_str(&format!("{cell:<width$}")),
+                Align::Left => line.push_str(&(cell.clone() + &room)),
             }
         }
         line.trim_end().to_owned()
     };
     let mut text = style.bold(&line(&head.map(|(title, _)| title.to_owned())));
     text.push('\n');
-    for row in rows {
+    for row in &rows {
         text.push_str(&line(row));
         text.push('\n');
     }
@@ -189,7 +175,6 @@ mod tests {
         assert_eq!(bytes(u64::MAX), "18.4 EB");
         assert_eq!(signed(-1_000), "-1,000");
         assert_eq!(signed(5), "+5");
-        assert_eq!(printable("a\x1b[31m\n"), "a\u{b7}[31m\u{b7}");
     }
 
     #[test]

@@ -38,11 +38,15 @@ impl Listener {
     }
 
     pub fn start_on(scene: &Scene, address: &str, script: Option<&str>) -> Self {
+        let script = script.map(|script| ["--exec", script]);
+        Self::start_with(scene, address, script.as_ref().map_or(&[], |it| &it[..]))
+    }
+
+    /// With more arguments.
+    pub fn start_with(scene: &Scene, address: &str, more: &[&str]) -> Self {
         let folder = scene.path("saved");
         let mut arguments = vec!["listen", "--json", address, "--save", "saved"];
-        if let Some(script) = script {
-            arguments.extend(["--exec", script]);
-        }
+        arguments.extend(more);
         let mut child = scene
             .hprof_rs(&arguments)
             .stdin(Stdio::piped())
@@ -86,6 +90,12 @@ impl Listener {
             }
             self.seen.push(event);
         }
+    }
+
+    /// How many events of this name were seen and not asked for.
+    pub fn left(&self, name: &str) -> usize {
+        let named = self.seen.iter().filter(|event| event["event"] == name);
+        named.count()
     }
 
     /// Waits for the end of an agent's stream.

@@ -1,6 +1,7 @@
 //! A folder with an own cache for each test, and the command in it.
 #![allow(dead_code)] // Each test uses a part of it.
 
+pub mod browser;
 pub mod listener;
 
 use std::env;

@@ -6,7 +6,7 @@ use crate::call_tree::{CallTree, Node};
 
 /// What a frame is, which its hue tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
     /// A method of the program or its libraries: orange.
     Program,
     /// A method of the JDK: green.
@@ -18,13 +18,6 @@ enum Kind {
 }
 
 const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "oracle."];
-
-/// What the hues mean, for people.
-pub const LEGEND: [(&str, Color); 3] = [
-    ("the program", colour(30, 0)),
-    ("the JDK", colour(110, 0)),
-    ("classes of objects", colour(205, 0)),
-];
 
 /// A colour for each name in a tree. Equal names get equal colours, so that two pictures can be
 /// laid side by side. `ends_in_class` tells that leaves are classes.
@@ -40,15 +33,22 @@ pub fn of(tree: &CallTree, ends_in_class: bool) -> PaletteMap {
     map
 }
 
-fn of_frame(name: &str, is_class: bool) -> Color {
-    let kind = if name.starts_with('<') {
+/// What a method is, by its name.
+pub fn kind_of(name: &str) -> Kind {
+    if name.starts_with('<') {
         Kind::Other
-    } else if is_class {
-        Kind::Class
     } else if JDK.iter().any(|prefix| name.starts_with(prefix)) {
         Kind::Jdk
     } else {
         Kind::Program
+    }
+}
+
+fn of_frame(name: &str, is_class: bool) -> Color {
+    let kind = match kind_of(name) {
+        Kind::Other => Kind::Other,
+        _ if is_class => Kind::Class,
+        kind => kind,
     };
     let shade = (hash(name) % 16) as u8;
     match kind {

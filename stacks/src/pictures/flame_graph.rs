@@ -52,14 +52,8 @@ pub fn svg(view: &View, drawing: &Drawing) -> io::Result<String> {
 ///
 /// # Errors
 /// If the second profile counted nothing.
-pub fn differential(
-    lines: &[String],
-    unit: &str,
-    drawing: &Drawing,
-    is_reversed: bool,
-) -> io::Result<String> {
+pub fn differential(lines: &[String], unit: &str, drawing: &Drawing) -> io::Result<String> {
     let mut options = options(drawing, unit);
-    options.negate_differentials = is_reversed;
     // Frames that have not changed are nearly white.
     options.stroke_color = StrokeColor::Color(Color::new(205, 205, 205));
     draw(&mut options, lines)
@@ -115,7 +109,8 @@ svg > rect { fill:#1b1c1f; }
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CallTree;
+    use crate::pictures::profile::Words;
+    use crate::{CallTree, Measure};
 
     fn view(paths: &[(&[&str], u64)]) -> View {
         View {
@@ -123,8 +118,8 @@ mod tests {
             unit: "samples".to_owned(),
             ends_in_class: false,
             tree: CallTree::from_paths(paths.iter().map(|(path, n)| (path.to_vec(), *n))),
-            row: "method",
-            rows: Vec::new(),
+            words: Words::of(Measure::Samples),
+            has_threads: false,
         }
     }
 
@@ -149,7 +144,7 @@ mod tests {
         let before = view(&[(&["A.a", "B.b"], 10), (&["A.a", "C.c"], 10)]).tree;
         let after = view(&[(&["A.a", "B.b"], 15), (&["A.a", "C.c"], 5)]).tree;
         let lines = collapsed::differential(&before, &after);
-        let svg = differential(&lines, "samples", &Drawing::default(), false).unwrap();
+        let svg = differential(&lines, "samples", &Drawing::default()).unwrap();
         let colour_of = |name: &str| {
             let at = svg.find(&format!("<title>{name} ")).expect(name);
             let fill = svg[at..].split("fill=\"rgb(").nth(1).unwrap();

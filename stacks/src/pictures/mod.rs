@@ -1,9 +1,10 @@
 //! Pictures of profiles, and the files of other tools.
 //!
-//! [`collapsed`] is what flame graph tools read, [`flame_graph`] draws, [`page`] puts several flame
-//! graphs and tables into one HTML page. [`pprof`] and [`speedscope`] are the formats of other
+//! [`collapsed`] is what flame graph tools read, [`flame_graph`] draws, [`page`] is one HTML page
+//! with flame graphs to look around in and tables of methods. [`pprof`] and [`speedscope`] are the formats of other
 //! viewers.
 
+pub mod about;
 pub mod collapsed;
 mod colours;
 pub mod flame_graph;

@@ -1,208 +1,216 @@
 //! One HTML page with flame graphs and tables, which needs nothing else.
+//!
+//! Its script is put together by the build script from the files in `page/`. It makes the picture
+//! from the numbers in the page, and puts names in as text only.
 
-use std::io;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
 
-use super::colours;
-use super::flame_graph::{self, Drawing};
-use super::numbers::{count, percent};
-use super::profile::View;
-use crate::methods::MethodCost;
+use super::about::About;
+use super::colours::{self, Kind};
+use super::profile::{Rows, View};
+use crate::call_tree::{CallTree, Node};
 
-/// The rows of a table.
-const TABLE_ROWS: usize = 40;
+const PAGE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
+const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/policy.txt"));
 
-/// One picture of a page.
-pub struct Panel {
-    /// What stands on its tab.
-    pub label: String,
-    /// A line below the tabs.
-    pub summary: String,
-    /// The SVG document.
-    pub svg: String,
-    /// A table, as HTML.
-    pub table: String,
+/// How a page looks when it is opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start {
+    /// The outermost method is on top.
+    pub is_icicle: bool,
+    /// Stacks start at the innermost method.
+    pub shows_callers: bool,
 }
 
-impl Panel {
-    /// The picture and the table of a view.
-    ///
-    /// # Errors
-    /// If nothing was counted.
-    pub fn of(view: &View, drawing: &Drawing) -> io::Result<Self> {
-        Ok(Self {
-            label: view.title.clone(),
-            summary: format!("{} {}", count(view.tree.total), view.unit),
-            svg: flame_graph::svg(view, drawing)?,
-            table: table(view),
-        })
-    }
+/// What the script reads.
+#[derive(Default, Serialize)]
+struct Data<'a> {
+    about: Option<&'a About>,
+    icicle: bool,
+    reverse: bool,
+    /// All names, each once.
+    names: Vec<&'a str>,
+    /// A digit for each name: its place in the script's list of kinds.
+    kinds: String,
+    trees: Vec<Tree>,
+    views: Vec<Tab<'a>>,
+    #[serde(skip)]
+    index: FxHashMap<&'a str, u32>,
 }
 
-/// The page.
-pub fn html(title: &str, panels: &[Panel], remarks: &[String], legend: Legend) -> String {
-    let title = escape(title);
-    let mut tabs = String::new();
-    let mut bodies = String::new();
-    let mut rules = String::new();
-    for (number, panel) in panels.iter().enumerate() {
-        let checked = if number == 0 { " checked" } else { "" };
-        let label = escape(&panel.label);
-        tabs.push_str(&format!(
-            "<input type=\"radio\" name=\"tab\" id=\"t{number}\"{checked}>\
-             <label for=\"t{number}\">{label}</label>\n"
-        ));
-        rules.push_str(&format!(
-            "#t{number}:checked ~ #p{number} {{ display: block; }}\n"
-        ));
-        bodies.push_str(&format!(
-            "<section id=\"p{number}\">\n<p class=\"sum\"><b>{label}</b>: {}</p>\n\
-             <iframe title=\"{label}: flame graph\" style=\"height:{}px\" srcdoc=\"{}\"></iframe>\n\
-             {}</section>\n",
-            escape(&panel.summary),
-            height(&panel.svg),
-            escape(&document(&panel.svg)),
-            panel.table
-        ));
-    }
-    let legend = legend.html();
-    if panels.is_empty() {
-        bodies.push_str("<p>Nothing was counted.</p>\n");
-    }
-    let remarks = match remarks {
-        [] => String::new(),
-        remarks => format!(
-            "<details><summary>The profiler's remarks</summary><pre>{}</pre></details>\n",
-            escape(&remarks.join("\n"))
-        ),
+/// A tree in the order of a walk from its roots.
+#[derive(Default, Serialize)]
+struct Tree {
+    name: Vec<u32>,
+    /// How many levels the node's parent lies above the node before.
+    up: Vec<usize>,
+    own: Vec<u64>,
+    /// The costs in the profile that this one is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Vec<u64>>,
+    classes: bool,
+    packages: bool,
+    threads: bool,
+    table: &'static str,
+}
+
+/// One way to look at a tree.
+#[derive(Serialize)]
+struct Tab<'a> {
+    title: &'a str,
+    unit: &'a str,
+    own: &'static str,
+    total: Option<&'static str>,
+    tree: usize,
+    /// The column of the tree: 1 is `before`.
+    side: usize,
+}
+
+/// The page of one profile.
+pub fn html(about: &About, views: &[View], start: Start) -> String {
+    let mut data = Data {
+        about: Some(about),
+        icicle: start.is_icicle,
+        reverse: start.shows_callers,
+        ..Data::default()
     };
-    let tabs_class = if panels.len() > 1 { "tabs" } else { "tabs one" };
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"hprof-rs {}\">\n<title>{title}</title>\n\
-         <style>\n{STYLE}{rules}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n\
-         <div class=\"{tabs_class}\">\n{tabs}{bodies}</div>\n{legend}{remarks}</main>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION")
-    )
+    for view in views {
+        data.add(view, &view.tree, None);
+        data.tab(view, &view.title, 0);
+    }
+    page(&data)
 }
 
-/// What the colours mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Legend {
-    /// Kinds of methods.
-    Kinds,
-    /// Growth and shrinkage.
-    Differences,
+/// The page of two profiles: what has grown is red, what has shrunk blue.
+pub fn differential(about: &About, before: &View, after: &View, start: Start) -> String {
+    let mut data = Data {
+        about: Some(about),
+        icicle: start.is_icicle,
+        ..Data::default()
+    };
+    data.add(after, &after.tree, Some(&before.tree));
+    let titles = ["After", "Before"].map(|side| format!("{side}: {}", after.title));
+    for (side, title) in titles.iter().enumerate() {
+        data.tab(after, title, side);
+    }
+    page(&data)
 }
 
-impl Legend {
-    fn html(self) -> String {
-        let colours: Vec<(&str, String)> = match self {
-            Self::Kinds => colours::LEGEND
-                .iter()
-                .map(|(name, c)| (*name, format!("rgb({},{},{})", c.r, c.g, c.b)))
-                .collect(),
-            Self::Differences => vec![
-                ("costs more than before", "rgb(255,120,120)".to_owned()),
-                ("costs less", "rgb(120,120,255)".to_owned()),
-            ],
+impl<'a> Data<'a> {
+    fn tab(&mut self, view: &'a View, title: &'a str, side: usize) {
+        self.views.push(Tab {
+            title,
+            unit: &view.unit,
+            own: view.words.own,
+            total: view.words.total,
+            tree: self.trees.len() - 1,
+            side,
+        });
+    }
+
+    fn name(&mut self, name: &'a str) -> u32 {
+        if let Some(&known) = self.index.get(name) {
+            return known;
+        }
+        let next = self.names.len() as u32;
+        self.names.push(name);
+        self.kinds.push(match colours::kind_of(name) {
+            Kind::Program => '0',
+            Kind::Jdk => '1',
+            Kind::Class => '2',
+            Kind::Other => '3',
+        });
+        self.index.insert(name, next);
+        next
+    }
+
+    fn add(&mut self, view: &View, tree: &'a CallTree, before: Option<&'a CallTree>) {
+        let mut flat = Tree {
+            classes: view.ends_in_class,
+            packages: view.words.rows == Rows::Classes,
+            threads: view.has_threads,
+            table: match view.words.rows {
+                Rows::Methods => "method",
+                Rows::Classes => "class",
+            },
+            before: before.map(|_| Vec::new()),
+            ..Tree::default()
         };
-        let colours: String = colours
-            .iter()
-            .map(|(name, colour)| {
-                format!("<span><i style=\"background:{colour}\"></i>{name}</span> ")
-            })
-            .collect();
-        format!(
-            "<p class=\"legend\">{colours}<span>Width is cost; callees stand on their callers. Click to \
-             zoom, Ctrl-F or Search to mark.</span></p>\n"
-        )
+        let mut open: Vec<(Pair<'a>, usize)> = Vec::new();
+        let roots = before.map_or(&[][..], |before| &before.roots);
+        open.extend(
+            pairs(&tree.roots, roots)
+                .into_iter()
+                .rev()
+                .map(|it| (it, 0)),
+        );
+        // The depth of the node before, counted from 1.
+        let mut last = 0;
+        while let Some(((node, other), depth)) = open.pop() {
+            let Some(named) = node.or(other) else {
+                continue;
+            };
+            let name = self.name(&named.name);
+            flat.name.push(name);
+            flat.up.push(last - depth);
+            flat.own.push(node.map_or(0, |node| node.own));
+            if let Some(column) = &mut flat.before {
+                column.push(other.map_or(0, |node| node.own));
+            }
+            last = depth + 1;
+            let children = |node: Option<&'a Node>| node.map_or(&[][..], |node| &node.children);
+            let inner = pairs(children(node), children(other));
+            open.extend(inner.into_iter().rev().map(|pair| (pair, last)));
+        }
+        self.trees.push(flat);
     }
 }
 
-/// The inner page of a picture, without the margins that browsers add.
-fn document(svg: &str) -> String {
-    // A document type and processing instruction may stand in front of the picture.
-    let picture = svg.find("<svg").map_or(svg, |start| &svg[start..]);
-    format!(
-        "<!DOCTYPE html><meta name=\"color-scheme\" content=\"light dark\">\
-         <style>body{{margin:0}}body>svg{{display:block;width:100%}}</style>{picture}"
-    )
+/// A node of the profile, of the one it is compared with, or of both.
+type Pair<'a> = (Option<&'a Node>, Option<&'a Node>);
+
+/// Puts the nodes of equal names together.
+fn pairs<'a>(nodes: &'a [Node], others: &'a [Node]) -> Vec<Pair<'a>> {
+    let mut left: FxHashMap<&str, &'a Node> =
+        others.iter().map(|node| (&*node.name, node)).collect();
+    let mut pairs: Vec<Pair<'a>> = nodes
+        .iter()
+        .map(|node| (Some(node), left.remove(&*node.name)))
+        .collect();
+    let gone = others.iter().filter(|node| left.contains_key(&*node.name));
+    pairs.extend(gone.map(|node| (None, Some(node))));
+    pairs
 }
 
-/// The height that the picture states.
-fn height(svg: &str) -> u32 {
-    let stated = svg.split(" height=\"").nth(1);
-    let stated = stated.and_then(|rest| rest.split('"').next()?.parse().ok());
-    stated.unwrap_or(600)
-}
-
-fn table(view: &View) -> String {
-    if view.rows.is_empty() {
-        return String::new();
+fn page(data: &Data<'_>) -> String {
+    // A `<` could end the script element. No key or value fails to become JSON.
+    let json = serde_json::to_string(data).unwrap_or_default();
+    let json = json.replace('<', "\\u003c");
+    let title = data.about.map_or("", |about| &about.title);
+    let values = [
+        ("{{POLICY}}", POLICY),
+        ("{{VERSION}}", env!("CARGO_PKG_VERSION")),
+        ("{{TITLE}}", &escape(title)),
+        ("{{STYLE}}", STYLE),
+        ("{{DATA}}", &json),
+        ("{{SCRIPT}}", SCRIPT),
+    ];
+    // From one mark to the next: what a value holds is no mark.
+    let mut text = String::with_capacity(PAGE.len() + STYLE.len() + SCRIPT.len() + json.len());
+    let mut rest = PAGE;
+    for (mark, value) in values {
+        if let Some((head, tail)) = rest.split_once(mark) {
+            text.push_str(head);
+            text.push_str(value);
+            rest = tail;
+        }
     }
-    let total = view.tree.total;
-    let row = |cost: &MethodCost| {
-        let share = 100.0 * cost.own as f64 / total.max(1) as f64;
-        format!(
-            "<tr><td>{}</td><td class=\"bar\"><i style=\"width:{share:.1}%\"></i></td><td>{}</td>\
-             <td>{}</td><td class=\"name\">{}</td></tr>\n",
-            percent(cost.own, total),
-            count(cost.own),
-            percent(cost.total, total),
-            escape(&cost.name)
-        )
-    };
-    let rows: String = view.rows.iter().take(TABLE_ROWS).map(row).collect();
-    let more = view.rows.len().saturating_sub(TABLE_ROWS);
-    let more = match more {
-        0 => String::new(),
-        more => format!("<p class=\"sum\">{} more</p>\n", count(more as u64)),
-    };
-    format!(
-        "<div class=\"scroll\"><table>\n<tr><th>self</th><th></th><th>{}</th><th>with calls</th>\
-         <th class=\"name\">{}</th></tr>\n{rows}</table></div>\n{more}",
-        escape(&view.unit),
-        view.row
-    )
+    text.push_str(rest);
+    text
 }
-
-const STYLE: &str = "\
-:root { --text: #222; --back: #fff; --soft: #666; --line: #ddd; --bar: #f0a35e; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e3e3e6; --back: #1b1c1f; --soft: #9a9aa2; --line: #3a3b40; --bar: #b8763c; }
-}
-body { margin: 0; font: 15px/1.45 system-ui, sans-serif; color: var(--text); background: var(--back); }
-main { max-width: 1600px; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.25rem; margin: 0 0 .75rem; overflow-wrap: anywhere; }
-.tabs > input { position: absolute; opacity: 0; }
-.tabs > label { display: inline-block; padding: .3rem .7rem; margin: 0 .3rem .3rem 0; cursor: pointer;
-  border: 1px solid var(--line); border-radius: 6px; }
-.tabs > input:checked + label { border-color: var(--text); font-weight: 600; }
-.tabs > input:focus-visible + label { outline: 2px solid var(--bar); }
-.one > input, .one > label { display: none; }
-section { display: none; }
-.sum { margin: .5rem 0; }
-iframe { width: 100%; border: 1px solid var(--line); border-radius: 6px; box-sizing: content-box; }
-.scroll { overflow-x: auto; margin-top: 1rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
-th, td { padding: .12rem .6rem; text-align: right; white-space: nowrap; }
-th { color: var(--soft); font-weight: 500; border-bottom: 1px solid var(--line); }
-.name { text-align: left; font-family: ui-monospace, monospace; }
-.bar { width: 8rem; min-width: 8rem; padding: 0; }
-.bar i { display: block; height: .7em; background: var(--bar); border-radius: 2px; min-width: 1px; }
-.legend, details { color: var(--soft); font-size: 13px; margin: 1rem 0; }
-.legend i { display: inline-block; width: .9em; height: .9em; margin-right: .3em; border-radius: 2px; }
-.legend span { margin-right: .9em; }
-pre { overflow-x: auto; }
-@media (max-width: 640px) {
-  main { padding: .6rem; }
-  .bar { display: none; }
-  th, td { padding: .12rem .35rem; }
-  .name { white-space: normal; overflow-wrap: anywhere; }
-}
-";
 
 /// Text as it stands in HTML, also in an attribute.
 pub fn escape(text: &str) -> String {
@@ -222,31 +230,74 @@ pub fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CallTree;
+    use crate::Measure;
+    use crate::pictures::profile::Words;
+    use serde_json::Value;
 
-    #[test]
-    fn a_page_holds_its_pictures_and_nothing_from_elsewhere() {
-        let view = View {
+    fn view(paths: &[(&[&str], u64)]) -> View {
+        View {
             title: "CPU samples".to_owned(),
             unit: "samples".to_owned(),
             ends_in_class: false,
-            tree: CallTree::from_paths([(vec!["A.<init>"], 5)]),
-            row: "method",
-            rows: vec![MethodCost {
-                name: "A.<init>".to_owned(),
-                own: 5,
-                total: 5,
-            }],
+            tree: CallTree::from_paths(paths.iter().map(|(path, n)| (path.to_vec(), *n))),
+            words: Words::of(Measure::Samples),
+            has_threads: false,
+        }
+    }
+
+    fn data(page: &str) -> Value {
+        let (_, rest) = page.split_once("id=\"data\">").expect("data");
+        let (json, _) = rest.split_once("</script>").expect("its end");
+        serde_json::from_str(json).expect("JSON")
+    }
+
+    #[test]
+    fn a_page_holds_the_tree_and_nothing_from_elsewhere() {
+        let paths: [(&[&str], u64); 3] = [
+            (&["A.main", "B.b", "C.<init>"], 5),
+            (&["A.main", "D.d"], 2),
+            (&["E.e</script>{{SCRIPT}}"], 1),
+        ];
+        let about = About {
+            title: "a & {{STYLE}} </title>".to_owned(),
+            ..About::default()
         };
-        let panels = [(); 2].map(|()| Panel::of(&view, &Drawing::default()).unwrap());
-        let remarks = ["lost = 1 < 2".to_owned()];
-        let page = html("a & b", &panels, &remarks, Legend::Kinds);
-        assert!(page.contains("<title>a &amp; b</title>"));
-        assert!(page.contains("A.&amp;lt;init&amp;gt; (5 samples"), "{page}");
-        assert!(page.contains("<td class=\"name\">A.&lt;init&gt;</td>"));
-        assert!(page.contains("lost = 1 &lt; 2"));
-        assert_eq!(page.matches("<iframe").count(), 2);
-        assert!(!page.contains("src=") && !page.contains("<?xml"), "{page}");
-        assert!(height(&panels[0].svg) > 50);
+        let page = html(&about, &[view(&paths)], Start::default());
+        assert!(page.contains("<title>a &amp; {{STYLE}} &lt;/title&gt;</title>"));
+        let data = data(&page);
+        let names = &data["names"];
+        assert_eq!(names[4], "E.e</script>{{SCRIPT}}");
+        let tree = &data["trees"][0];
+        assert_eq!(tree["name"], serde_json::json!([0, 1, 2, 3, 4]));
+        assert_eq!(tree["up"], serde_json::json!([0, 0, 0, 2, 2]));
+        assert_eq!(tree["own"], serde_json::json!([0, 0, 5, 2, 1]));
+        assert_eq!(page.matches("<script").count(), 2);
+        for part in [
+            " src=",
+            "<iframe",
+            "onclick=\"",
+            "style=\"",
+            "http:",
+            "https:",
+        ] {
+            assert!(!page.contains(part), "{part}");
+        }
+        assert!(page.contains("default-src 'none'; style-src 'sha256-"));
+    }
+
+    #[test]
+    fn two_profiles_become_one_tree_with_both_costs() {
+        let before = view(&[(&["A.a", "B.b"], 10), (&["A.a", "C.c"], 4)]);
+        let after = view(&[(&["A.a", "B.b"], 15), (&["D.d"], 1)]);
+        let page = differential(&About::default(), &before, &after, Start::default());
+        let data = data(&page);
+        assert_eq!(
+            data["names"],
+            serde_json::json!(["A.a", "B.b", "C.c", "D.d"])
+        );
+        let tree = &data["trees"][0];
+        assert_eq!(tree["own"], serde_json::json!([0, 15, 0, 1]));
+        assert_eq!(tree["before"], serde_json::json!([0, 10, 4, 0]));
+        assert_eq!(data["views"][1]["side"], 1);
     }
 }

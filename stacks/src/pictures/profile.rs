@@ -2,7 +2,6 @@
 
 use hprof_format::ids::ThreadSerial;
 
-use crate::methods::{MethodCost, by_method};
 use crate::table::Stacks;
 use crate::weights::{Measure, Weights};
 use crate::{CallTree, Tables};
@@ -39,10 +38,59 @@ pub struct View {
     pub ends_in_class: bool,
     /// The costs.
     pub tree: CallTree,
-    /// What a row of the table is: `method`.
-    pub row: &'static str,
-    /// The rows of the table, most costly first.
-    pub rows: Vec<MethodCost>,
+    /// How the table beside the picture speaks of costs.
+    pub words: Words,
+    /// True if the roots of the tree are threads.
+    pub has_threads: bool,
+}
+
+/// The titles of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    /// What a method costs by itself.
+    pub own: &'static str,
+    /// What it costs with all it calls; none if that means nothing.
+    pub total: Option<&'static str>,
+    /// The rows of the table.
+    pub rows: Rows,
+}
+
+/// The rows of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// Methods, and the classes of what they allocate or wait for.
+    Methods,
+    /// Classes, in trees of packages.
+    Classes,
+}
+
+impl Words {
+    /// The words of a measure.
+    pub const fn of(measure: Measure) -> Self {
+        let (own, total) = match measure {
+            Measure::Samples | Measure::Time => ("Self", "With calls"),
+            Measure::Calls => ("Calls", "With calls from it"),
+            Measure::AllocatedBytes | Measure::AllocatedObjects => {
+                ("Allocated here", "Here and in calls")
+            }
+            Measure::LiveBytes | Measure::LiveObjects => ("Alive from here", "From here and calls"),
+            Measure::Contention => ("Waited here", "Here and in calls"),
+        };
+        Self {
+            own,
+            total: Some(total),
+            rows: Rows::Methods,
+        }
+    }
+
+    /// Those of objects by package and class.
+    pub const fn of_classes(own: &'static str) -> Self {
+        Self {
+            own,
+            total: None,
+            rows: Rows::Classes,
+        }
+    }
 }
 
 impl View {
@@ -58,8 +106,8 @@ impl View {
             unit: weights.measure.unit().to_owned(),
             ends_in_class: !is_inverted && weights.rows.iter().any(|row| row.class.is_some()),
             tree,
-            row: "method",
-            rows: by_method(stacks, weights),
+            words: Words::of(weights.measure),
+            has_threads: false,
         }
     }
 }
@@ -71,5 +119,25 @@ impl Profile<'_> {
         counted
             .map(|weights| View::of(self.stacks, weights, are_inverted))
             .collect()
+    }
+
+    /// The pictures of a page, which can tell threads apart.
+    pub fn page_views(&self) -> Vec<View> {
+        let mut views = self.views(false);
+        let names_thread = |weights: &Weights| {
+            let mut rows = weights.rows.iter();
+            rows.any(|row| {
+                let trace = self.stacks.trace(row.trace);
+                trace.is_some_and(|trace| trace.thread.is_some())
+            })
+        };
+        let counted = self.weights.iter().filter(|weights| weights.total > 0);
+        for (view, weights) in views.iter_mut().zip(counted) {
+            if names_thread(weights) {
+                view.tree = CallTree::by_thread(self.stacks, weights, self.thread_name);
+                view.has_threads = true;
+            }
+        }
+        views
     }
 }

@@ -1,0 +1,405 @@
+//! Names and texts that a terminal would obey, in every place of a file, shown by every command.
+
+mod support;
+
+use std::fs;
+use std::process::Output;
+
+use support::{Scene, data, run, stderr, stdout};
+
+/// The title of a terminal, colours, directions, nothing to see, a line of its own.
+const EVIL: &str =
+    "\x1b]0;x\x07\x1b[31m\u{9b}2J\u{7f}\r\u{202e}\u{2066}\u{200f}\u{200b}\u{2028}\nFORGED";
+
+/// What analyses look for in dumps, and what therefore keeps its name.
+const NEEDED: &[&str] = &[
+    "value",
+    "count",
+    "offset",
+    "hash",
+    "name",
+    "group",
+    "parent",
+    "referent",
+    "queue",
+    "next",
+    "threadStatus",
+    "tid",
+    "key",
+    "table",
+    "size",
+    "elementData",
+    "priority",
+    "daemon",
+    "props",
+    "defaults",
+    "val",
+    "left",
+    "right",
+];
+
+/// A binary file whose names end in [`EVIL`], and whose texts have such characters in them.
+fn poisoned(name: &str) -> Vec<u8> {
+    let file = fs::read(data(name)).expect("test data");
+    let head = file.iter().position(|&byte| byte == 0).expect("a header") + 1 + 4 + 8;
+    let mut poisoned = file[..head].to_vec();
+    let mut rest = &file[head..];
+    let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().expect("four bytes")) as usize;
+    while rest.len() >= 9 {
+        let length = number(&rest[5..9]);
+        let (record, after) = rest.split_at(9 + length);
+        rest = after;
+        match record[0] {
+            0x01 => poisoned.extend(renamed(record)),
+            0x0c | 0x1c => {
+                let mut heap = record.to_vec();
+                poison_texts(&mut heap);
+                poisoned.extend(heap);
+            }
+            _ => poisoned.extend_from_slice(record),
+        }
+    }
+    poisoned
+}
+
+/// A record of a string, of a file with identifiers of four bytes.
+fn renamed(record: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(&record[13..]).into_owned();
+    let is_needed = NEEDED.contains(&&*text) || text.starts_with(['[', '(', '<']);
+    let evil = match is_needed || text.starts_with("java/") {
+        true => "",
+        false => EVIL,
+    };
+    let mut renamed = record[..5].to_vec();
+    renamed.extend(((4 + text.len() + evil.len()) as u32).to_be_bytes());
+    renamed.extend_from_slice(&record[9..13]);
+    renamed.extend_from_slice(text.as_bytes());
+    renamed.extend_from_slice(evil.as_bytes());
+    renamed
+}
+
+/// In characters between letters: a dot becomes ESC, a slash turns the line round, a colon ends it.
+fn poison_texts(heap: &mut [u8]) {
+    for at in 0..heap.len().saturating_sub(6) {
+        let [0, before, high, low, 0, after] = heap[at..at + 6] else {
+            continue;
+        };
+        if !before.is_ascii_alphanumeric() || !after.is_ascii_alphanumeric() {
+            continue;
+        }
+        let evil: u16 = match (high, low) {
+            (0, b'.') => 0x1b,
+            (0, b'/') => 0x202e,
+            (0, b':' | b' ' | b'_' | b'-') => 0x0a,
+            _ => continue,
+        };
+        heap[at + 2..at + 4].copy_from_slice(&evil.to_be_bytes());
+    }
+}
+
+struct Files {
+    scene: Scene,
+    heap: String,
+    profiles: Vec<String>,
+}
+
+fn files() -> Files {
+    let scene = Scene::new();
+    let evil_name = EVIL.replace('/', "");
+    let write = |name: &str, contents: &[u8]| {
+        let name = format!("{name}{evil_name}.hprof");
+        fs::write(scene.path(&name), contents).expect("a file");
+        name
+    };
+    let heap = write("heap", &poisoned("hprof-32.bin"));
+    let mut profiles = vec![
+        write("cpu", &poisoned("cpu-samples-b.hprof")),
+        write("sites", &poisoned("heap-sites-b.hprof")),
+    ];
+    let on_one_line = EVIL.replace(['\n', '\r', '\u{2028}'], "");
+    for (name, word) in [
+        ("cpu-old-excerpt.txt", "String"),
+        ("cpu-samples-thread.txt", "main"),
+        ("cpu-times-thread.txt", "main"),
+        ("heap-sites-thread.txt", "main"),
+        ("monitor-time.txt", "java"),
+    ] {
+        let text = fs::read_to_string(data(name)).expect("test data");
+        let text = text.replace(word, &format!("{word}{on_one_line}"));
+        profiles.push(write(name, text.as_bytes()));
+    }
+    Files {
+        scene,
+        heap,
+        profiles,
+    }
+}
+
+/// What is wrong with an output.
+fn faults(arguments: &[&str], output: &Output) -> Vec<String> {
+    let is_hostile = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut faults = Vec::new();
+    for (stream, text) in [("stdout", stdout(output)), ("stderr", stderr(output))] {
+        let mut before = "";
+        for line in text.lines() {
+            // A message is set in where it continues.
+            let is_forged = match stream {
+                // Lines mean nothing there.
+                "stdout" if arguments.contains(&"html") => false,
+                "stdout" => line.trim_start().starts_with("FORGED"),
+                _ => line.starts_with("FORGED"),
+            };
+            if is_forged || line.contains(is_hostile) {
+                faults.push(format!("{arguments:?}: {stream}: {before:?} {line:?}"));
+                break;
+            }
+            before = line;
+        }
+    }
+    faults
+}
+
+#[test]
+fn no_command_lets_control_or_bidi_characters_through() {
+    let files = files();
+    let Files {
+        scene,
+        heap,
+        profiles,
+    } = &files;
+    let mut seen: Vec<String> = Vec::new();
+    let mut found: Vec<String> = Vec::new();
+    let mut all = |arguments: &[&str]| {
+        seen.push(arguments[0].to_owned());
+        let output = run(&mut scene.hprof_rs(arguments), "");
+        found.extend(faults(arguments, &output));
+        output
+    };
+    // What has many rows is shown whole.
+    for command in [
+        &["summary", "--top", "0"][..],
+        &["summary", "--json"],
+        &["histogram", "--top", "0"],
+        &["histogram", "--json", "--top", "0"],
+        &["histogram", "--by", "package", "--top", "0"],
+        &["histogram", "--by", "loader"],
+        &["top"],
+        &["top", "--json"],
+        &["strings", "--top", "0"],
+        &["strings", "--json", "--top", "0"],
+        &["threads", "--locals"],
+        &["threads", "--json"],
+        &["threads", "--retained"],
+        &["report", "--md"],
+        &["report", "--json"],
+        &["report", "-o", "-"],
+        &["leaks"],
+        &["leaks", "--json"],
+        &["collections"],
+        &["collections", "--json"],
+        &["duplicates", "--top", "0"],
+        &["duplicates", "--json"],
+        &["finalizers"],
+        &["classloaders"],
+        &["classloaders", "--json"],
+        &["android"],
+        &["dominators"],
+        &["dominators", "--json"],
+        &["retained"],
+        &["retained", "--by", "package"],
+        &["check"],
+        &["check", "--json"],
+        &["records", "--sub"],
+        &["records", "--json"],
+        &["convert", "--to", "csv"],
+        &["convert", "--to", "json"],
+        &["convert", "--to", "html"],
+        &["convert", "--to", "svg"],
+        &["convert", "--to", "collapsed"],
+        &["samples"],
+        &["sites"],
+    ] {
+        let mut arguments = command.to_vec();
+        arguments.push(heap);
+        all(&arguments);
+    }
+    all(&["growth", heap, heap, heap]);
+    all(&["diff", heap, &profiles[0]]);
+    all(&["diff", heap, heap]);
+    for flags in [&[][..], &["--csv"], &["--json"]] {
+        for sql in [
+            "SELECT * FROM objects LIMIT 500",
+            "SELECT * FROM classes",
+            "SELECT * FROM strings",
+            "SELECT * FROM fields LIMIT 2000",
+            "SELECT * FROM references LIMIT 500",
+            "SELECT * FROM roots",
+            "SELECT * FROM threads",
+            "SELECT name AS \"a\u{1b}\u{202e}\nFORGED\" FROM classes LIMIT 1",
+            "SELECT nothing\u{1b}\u{202e} FROM classes",
+        ] {
+            let mut arguments = vec!["query", heap, sql];
+            arguments.extend(flags);
+            all(&arguments);
+        }
+    }
+    let ids = all(&[
+        "query",
+        "--csv",
+        heap,
+        "SELECT min(id) FROM objects GROUP BY class LIMIT 12",
+    ]);
+    let ids = stdout(&ids);
+    for id in ids.lines().skip(1) {
+        all(&["object", heap, id]);
+        all(&["object", "--json", heap, id]);
+        all(&["referrers", heap, id]);
+        all(&["references", heap, id]);
+        all(&["paths", heap, id]);
+        all(&["retained", heap, id]);
+        all(&["dominators", "--of", id, heap]);
+    }
+    all(&["paths", heap, "java.lang.*"]);
+    for profile in profiles {
+        for command in [
+            &["summary", "--top", "0"][..],
+            &["summary", "--json"],
+            &["samples", "--top", "0"],
+            &["samples", "--by", "trace", "--top", "0"],
+            &["samples", "--by", "thread"],
+            &["samples", "--by", "tree", "--min", "0"],
+            &["samples", "--json"],
+            &["sites", "--stacks"],
+            &["sites", "--json"],
+            &["threads"],
+            &["threads", "--json"],
+            &["check"],
+            &["records"],
+            &["histogram"],
+            &["convert", "--to", "collapsed"],
+            &["convert", "--to", "svg"],
+            &["convert", "--to", "html"],
+            &["convert", "--to", "speedscope"],
+            &["convert", "--to", "firefox"],
+            &["convert", "--to", "csv"],
+            &["convert", "--to", "json"],
+            &["convert", "--to", "text"],
+        ] {
+            let mut arguments = command.to_vec();
+            arguments.push(profile);
+            all(&arguments);
+        }
+        all(&["diff", profile, profile]);
+        all(&["diff", &profiles[0], profile]);
+    }
+    let copy = format!("copy{EVIL}.hprof");
+    all(&["strip", heap, "-o", &copy]);
+    for output in ["x.html", "x.md", "x.json"] {
+        let output = format!("{EVIL}{output}");
+        all(&["report", heap, "-o", &output]);
+    }
+    for output in ["x.svg", "x.html", "x.csv", "x.pb.gz", "x.hprof", "x.exe"] {
+        let output = format!("{EVIL}{output}");
+        all(&["convert", &profiles[0], "-o", &output]);
+        all(&["convert", "-o", &format!("no{EVIL}/{output}"), &profiles[0]]);
+    }
+    // Nothing but a name is there, or something else than the flags say.
+    let missing = format!("missing{EVIL}");
+    let junk = format!("junk{EVIL}");
+    fs::write(scene.path(&junk), EVIL).expect("a file");
+    for command in [
+        "summary",
+        "histogram",
+        "top",
+        "strings",
+        "threads",
+        "report",
+        "leaks",
+        "collections",
+        "duplicates",
+        "finalizers",
+        "classloaders",
+        "growth",
+        "android",
+        "dominators",
+        "retained",
+        "check",
+        "records",
+        "samples",
+        "sites",
+    ] {
+        all(&[command, &missing]);
+        all(&[command, &junk]);
+        all(&[command, heap, &format!("--{missing}")]);
+    }
+    for command in ["object", "referrers", "references", "paths"] {
+        all(&[command, &missing, "0x1"]);
+        all(&[command, heap, &missing]);
+    }
+    all(&["run", "--agent", &format!("cpu={missing}"), "--", &missing]);
+    all(&["run", "--", &missing]);
+    all(&["attach", "1", &format!("file={missing}")]);
+    all(&["control", &missing, &missing]);
+    all(&["listen", &format!("unix:{missing}/x"), "--run", &missing]);
+    all(&["ps"]);
+    all(&["options"]);
+    all(&["completions", "bash"]);
+    all(&["agent-path", "--dir", &format!("{missing}/x")]);
+    all(&[&missing]);
+    // So that nobody adds a command and forgets it here.
+    let help = stdout(&all(&["help"]));
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    for line in commands.take_while(|line| !line.is_empty()) {
+        let Some(command) = line
+            .strip_prefix("  ")
+            .filter(|line| !line.starts_with(' '))
+        else {
+            continue;
+        };
+        let command = command.split_whitespace().next().unwrap_or_default();
+        assert!(seen.iter().any(|it| it == command), "{command}");
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_name_is_printed_as_it_is_if_that_is_asked_for() {
+    let Files { scene, heap, .. } = files();
+    let histogram = ["histogram", "--top", "0", "--raw", &heap];
+    let raw = run(&mut scene.hprof_rs(&histogram), "");
+    assert!(stdout(&raw).contains(EVIL));
+    let shown = run(
+        &mut scene.hprof_rs(&[&histogram[..3], &[&*heap]].concat()),
+        "",
+    );
+    let visible =
+        r"\x1b]0;x\x07\x1b[31m\x9b2J\x7f\x0d\u{202e}\u{2066}\u{200f}\u{200b}\u{2028}\x0aFORGED";
+    assert!(stdout(&shown).contains(visible), "{}", stdout(&shown));
+}
+
+#[test]
+fn no_cell_of_a_spreadsheet_is_a_formula() {
+    let scene = Scene::new();
+    let name = "=cmd|' C calc'!A0";
+    let text = fs::read_to_string(data("cpu-samples.txt")).expect("test data");
+    let profile = scene.path("java.hprof.txt");
+    fs::write(&profile, text.replace("Spin", name)).expect("a file");
+    let output = run(
+        &mut scene.hprof_rs(&["convert", "--to", "csv", "java.hprof.txt"]),
+        "",
+    );
+    let csv = stdout(&output);
+    assert!(csv.contains(name), "{csv}");
+    for cell in csv.split([',', '\n']) {
+        assert!(!cell.trim_matches('"').starts_with('='), "{csv}");
+    }
+    let sql = "SELECT -1 AS number, '-1' AS text, '=1+1' AS formula";
+    let output = run(
+        &mut scene.hprof_rs(&["query", "--csv", &data("hprof-32.bin"), sql]),
+        "",
+    );
+    assert_eq!(stdout(&output), "number,text,formula\n-1,'-1,'=1+1\n");
+}

@@ -1,0 +1,180 @@
+//! What stands at the head of a page: which program was profiled, how, for how long.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hprof_format::model::CpuKind;
+use serde::Serialize;
+
+use super::numbers;
+use crate::Tables;
+
+/// The head of a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// Program, mode and duration; the title of the window too.
+    pub title: String,
+    /// More of that, a few words each.
+    pub facts: Vec<String>,
+    /// What makes the pictures less true than they look.
+    pub warnings: Vec<String>,
+    /// The profiler's remarks.
+    pub remarks: Vec<String>,
+}
+
+/// What is known of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Run<'a> {
+    /// The name of the file.
+    pub file: &'a str,
+    /// The profiler's remarks, from which the rest comes if it is there.
+    pub remarks: &'a [String],
+    /// How long the run took, if something else than the remarks tells.
+    pub duration: Option<Duration>,
+    /// What makes the pictures less true than they look.
+    pub warnings: &'a [String],
+}
+
+impl About {
+    /// The head for the tables of a run.
+    pub fn of(run: &Run<'_>, tables: &(impl Tables + ?Sized)) -> Self {
+        let known = values(run.remarks);
+        let mode = mode(&known, tables);
+        let duration = run.duration.or_else(|| {
+            let millis = known.get("run_ms")?.parse().ok()?;
+            Some(Duration::from_millis(millis))
+        });
+        let duration = duration.map(words_for);
+        let program = known.get("main").copied();
+        let title = [program, mode.as_deref(), duration.as_deref()];
+        let title: Vec<&str> = title.into_iter().flatten().collect();
+        let mut facts: Vec<String> = Vec::new();
+        for table in tables.cpu() {
+            if table.kind == CpuKind::Samples {
+                facts.push(format!("{} samples", numbers::count(table.total)));
+            }
+        }
+        let lost = known.get("lost_samples").filter(|&&lost| lost != "0");
+        facts.extend(lost.map(|lost| format!("{lost} samples lost")));
+        facts.extend(known.get("threads").map(|seen| format!("{seen} threads")));
+        facts.extend(known.get("pid").map(|pid| format!("process {pid}")));
+        facts.extend(known.get("version").map(|it| format!("hprof-rs {it}")));
+        if !run.file.is_empty() && !title.is_empty() {
+            facts.push(run.file.to_owned());
+        }
+        Self {
+            title: match title.is_empty() {
+                true => run.file.to_owned(),
+                false => title.join(", "),
+            },
+            facts,
+            warnings: run.warnings.to_vec(),
+            remarks: run.remarks.to_vec(),
+        }
+    }
+}
+
+/// The `key=value` words of remarks. The class of the program may hold blanks and stands last.
+fn values(remarks: &[String]) -> BTreeMap<&str, &str> {
+    let mut known = BTreeMap::new();
+    for line in remarks.iter().filter(|line| line.starts_with("hprof-rs")) {
+        let (line, program) = match line.split_once(" main=") {
+            Some((line, program)) => (line, Some(program)),
+            None => (line.as_str(), None),
+        };
+        known.extend(program.map(|program| ("main", program)));
+        known.extend(line.split(' ').filter_map(|word| word.split_once('=')));
+    }
+    known
+}
+
+/// How the profile was made.
+fn mode(known: &BTreeMap<&str, &str>, tables: &(impl Tables + ?Sized)) -> Option<String> {
+    let has = |kind| tables.cpu().iter().any(|table| table.kind == kind);
+    let mut modes = Vec::new();
+    if has(CpuKind::Samples) {
+        modes.push(match known.get("interval_ms") {
+            Some(interval) => format!("CPU samples every {interval} ms"),
+            None => "CPU samples".to_owned(),
+        });
+    }
+    if has(CpuKind::Times) || !tables.old_cpu().is_empty() {
+        modes.push("CPU time of every call".to_owned());
+    }
+    if !tables.sites().is_empty() {
+        modes.push("allocation sites".to_owned());
+    }
+    if !tables.monitors().is_empty() {
+        modes.push("lock contention".to_owned());
+    }
+    (!modes.is_empty()).then(|| modes.join(", "))
+}
+
+fn words_for(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..10 => format!("{:.1} s", duration.as_secs_f64()),
+        10..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CpuTable, MonitorTable, OldCpuRow, SiteTable};
+
+    struct Samples(Vec<CpuTable>);
+
+    impl Tables for Samples {
+        fn cpu(&self) -> &[CpuTable] {
+            &self.0
+        }
+        fn sites(&self) -> &[SiteTable] {
+            &[]
+        }
+        fn monitors(&self) -> &[MonitorTable] {
+            &[]
+        }
+        fn old_cpu(&self) -> &[OldCpuRow] {
+            &[]
+        }
+    }
+
+    #[test]
+    fn the_head_names_program_mode_and_duration() {
+        let remarks = [
+            "hprof-rs agent: version=0.1.0 pid=7 format=a modes=cpu=samples main=a.Main -x b=c",
+            "hprof-rs 0.1.0: engine=signal interval_ms=10 samples=1234 threads=6",
+            "hprof-rs: run_ms=75400 depth=64",
+        ];
+        let remarks = remarks.map(str::to_owned);
+        let tables = Samples(vec![CpuTable {
+            kind: CpuKind::Samples,
+            total: 1234,
+            rows: Vec::new(),
+        }]);
+        let run = Run {
+            file: "java.hprof.txt",
+            remarks: &remarks,
+            ..Run::default()
+        };
+        let about = About::of(&run, &tables);
+        assert_eq!(about.title, "a.Main -x b=c, CPU samples every 10 ms, 75 s");
+        let facts = [
+            "1,234 samples",
+            "6 threads",
+            "process 7",
+            "hprof-rs 0.1.0",
+            "java.hprof.txt",
+        ];
+        assert_eq!(about.facts, facts);
+        let unknown = Run {
+            file: "a.txt",
+            ..Run::default()
+        };
+        let bare = About::of(&unknown, &Samples(Vec::new()));
+        assert_eq!(bare.title, "a.txt");
+    }
+}

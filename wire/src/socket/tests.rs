@@ -1,0 +1,145 @@
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn own() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The socket that a client finds by the descriptors of this process, if it is one in `base`.
+fn found_in(base: &Path) -> Option<Node> {
+    // Other tests have sockets, too.
+    for entry in fs::read_dir("/proc/self/fd").unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(link) = fs::read_link(&path) else {
+            continue;
+        };
+        if link.starts_with(base) && is_folder(&link) {
+            let folder = File::open(&link).unwrap();
+            return socket_in(&folder, &name(std::process::id())).ok();
+        }
+    }
+    None
+}
+
+fn reached(socket: &ControlSocket) -> bool {
+    let base = socket.path().parent().unwrap().parent().unwrap();
+    let node = found_in(base).expect("the folder is shown");
+    node.connect(Users::own(), Instant::now()).is_ok()
+}
+
+#[test]
+fn the_socket_lies_in_a_private_folder_and_goes_with_its_owner() {
+    let base = tempfile::tempdir().unwrap();
+    let socket = ControlSocket::open_in(&[base.path()]).unwrap();
+    let folder = base.path().join(format!(".hprof_rs_{}", own()));
+    let path = folder.join(format!("pid{}", std::process::id()));
+    assert_eq!((socket.path(), socket.remark()), (path.as_path(), None));
+    let mode = |path: &Path| fs::symlink_metadata(path).unwrap().mode() & 0o777;
+    assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+    assert!(reached(&socket));
+    drop(socket);
+    assert!(!path.exists() && found_in(base.path()).is_none());
+}
+
+#[test]
+fn a_client_finds_it_by_the_descriptors() {
+    let socket = ControlSocket::open_in(&[Path::new("/tmp")]).unwrap();
+    let found = |uid, pid| find(Path::new("/proc/self/fd"), uid, pid).unwrap();
+    let node = found(own(), std::process::id()).expect("a socket");
+    let same = fs::symlink_metadata(socket.path()).unwrap();
+    assert_eq!(node.metadata().ino(), same.ino());
+    assert!(found(own(), std::process::id() + 1).is_none());
+    if own() != 0 {
+        assert!(found(own() + 1, std::process::id()).is_none());
+    }
+}
+
+#[test]
+fn a_taken_name_costs_a_remark() {
+    type Take = fn(&Path);
+    let takes: [(&str, Take); 5] = [
+        ("is open to other users", |name| {
+            fs::create_dir(name).unwrap();
+            fs::set_permissions(name, Permissions::from_mode(0o777)).unwrap();
+        }),
+        ("is no folder", |name| symlink("/", name).unwrap()),
+        ("is no folder", |name| symlink("/nowhere", name).unwrap()),
+        ("is no folder", |name| {
+            let fifo = rustix::fs::FileType::Fifo;
+            rustix::fs::mknodat(rustix::fs::CWD, name, fifo, Mode::RWXU, 0).unwrap();
+        }),
+        ("is no folder", |name| {
+            drop(UnixListener::bind(name).unwrap());
+        }),
+    ];
+    for (words, take) in takes {
+        let base = tempfile::tempdir().unwrap();
+        let taken = base.path().join(format!(".hprof_rs_{}", own()));
+        take(&taken);
+        let socket = ControlSocket::open_in(&[base.path()]).unwrap();
+        let remark = socket.remark().expect("a remark");
+        assert!(remark.contains(words), "{remark}");
+        assert!(
+            remark.contains(&socket.path().display().to_string()),
+            "{remark}"
+        );
+        assert!(!socket.path().starts_with(&taken));
+        assert!(reached(&socket), "{words}");
+        let folder = socket.path().parent().unwrap().to_owned();
+        drop(socket);
+        assert!(!folder.exists(), "the random folder goes, too");
+    }
+}
+
+#[test]
+fn a_folder_of_another_user_is_passed_over() {
+    if own() != 0 {
+        eprintln!("not tested: this takes root");
+        return;
+    }
+    let base = tempfile::tempdir().unwrap();
+    let taken = base.path().join(format!(".hprof_rs_{}", own()));
+    DirBuilder::new().mode(0o700).create(&taken).unwrap();
+    std::os::unix::fs::chown(&taken, Some(65534), None).unwrap();
+    let socket = ControlSocket::open_in(&[base.path()]).unwrap();
+    let remark = socket.remark().expect("a remark");
+    assert!(
+        remark.contains("belongs to another user (id 65534)"),
+        "{remark}"
+    );
+    assert!(reached(&socket));
+}
+
+#[test]
+fn a_socket_of_a_dead_process_is_replaced() {
+    let base = tempfile::tempdir().unwrap();
+    let socket = ControlSocket::open_in(&[base.path()]).unwrap();
+    let path = socket.path().to_owned();
+    drop(socket);
+    drop(UnixListener::bind(&path).unwrap());
+    let socket = ControlSocket::open_in(&[base.path()]).unwrap();
+    assert_eq!((socket.path(), socket.remark()), (path.as_path(), None));
+    assert!(reached(&socket));
+}
+
+#[test]
+fn a_second_copy_in_one_process_is_refused() {
+    let base = tempfile::tempdir().unwrap();
+    let _first = ControlSocket::open_in(&[base.path()]).unwrap();
+    let refusal = ControlSocket::open_in(&[base.path()]).unwrap_err();
+    assert!(
+        refusal.contains("another copy of the agent controls this JVM"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn the_next_base_serves_where_the_first_takes_nothing() {
+    let base = tempfile::tempdir().unwrap();
+    let missing = base.path().join("missing");
+    let socket = ControlSocket::open_in(&[&missing, base.path()]).unwrap();
+    assert!(socket.remark().is_none() && reached(&socket));
+    let refusal = ControlSocket::open_in(&[&missing]).unwrap_err();
+    assert!(refusal.contains("No such file"), "{refusal}");
+}
