@@ -7,7 +7,7 @@ use super::index::{Reading, reseal};
 use super::{IndexPlace, IndexState, OpenOptions, Snapshot};
 use crate::leaks::{LeakOptions, leaks_with};
 use crate::paths::{Path as Way, ShortestPaths, alternatives, merged};
-use crate::retained::{RetainedBy, retained_by_each};
+use crate::retained::{RetainedBy, retained_by};
 
 /// A generator of numbers that are the same in each run (Marsaglia, "Xorshift RNGs").
 struct Numbers(u64);
@@ -30,15 +30,14 @@ fn use_all(snapshot: &Snapshot) {
     };
     leaks_with(snapshot, &paths, options);
     merged(snapshot, &paths, |object| object % 97 == 0);
-    retained_by_each(
-        snapshot,
-        [
-            RetainedBy::Class,
-            RetainedBy::Package,
-            RetainedBy::Loader,
-            RetainedBy::Thread,
-        ],
-    );
+    for by in [
+        RetainedBy::Class,
+        RetainedBy::Package,
+        RetainedBy::Loader,
+        RetainedBy::Thread,
+    ] {
+        retained_by(snapshot, by);
+    }
     crate::duplicates::duplicates(snapshot, 10).unwrap();
     crate::growth::places(snapshot, &paths).unwrap();
     crate::android::traces(snapshot, &paths);
