@@ -17,6 +17,8 @@ use std::process::{Command, ExitCode};
 use sha2::{Digest, Sha256};
 
 mod agent_inputs;
+#[path = "../stacks/policy.rs"]
+mod policy;
 
 const LIBRARY: &str = "libhprof_rs.so";
 
@@ -43,6 +45,7 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=agent_inputs.rs");
     println!("cargo::rerun-if-env-changed={GIVEN}");
+    write_policy(&out.join("report-policy.txt"))?;
     if let Some(given) = env::var_os(GIVEN) {
         let given = PathBuf::from(given);
         println!("cargo::rerun-if-changed={}", given.display());
@@ -53,6 +56,17 @@ fn build() -> Result<(), String> {
     }
     let built = build_agent(workspace, &out.join("agent"))?;
     embed(&built, &out.join(LIBRARY))
+}
+
+/// Writes the content security policy of the report's page.
+fn write_policy(to: &Path) -> Result<(), String> {
+    let read = |name: &str| {
+        println!("cargo::rerun-if-changed={name}");
+        fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))
+    };
+    println!("cargo::rerun-if-changed=../stacks/policy.rs");
+    let policy = policy::policy(&read("src/report/page.css")?, &read("src/report/page.js")?);
+    fs::write(to, policy).map_err(|error| format!("{}: {error}", to.display()))
 }
 
 /// Cargo's list of the workspace's packages.

@@ -240,3 +240,81 @@ fn root_reaches_the_jvms_of_others() {
 fn classes_file() -> std::path::PathBuf {
     classes().join("Idle.class")
 }
+
+#[test]
+fn the_next_steps_are_shown() {
+    let scene = Scene::new();
+    let jvm = idle(Jdk::tested()[0], &["-XX:+EnableDynamicAgentLoading"]);
+    let file = jvm.path("profile.txt").display().to_string();
+    let output = attach(&scene, jvm.pid(), &[&format!("cpu=samples,file={file}")]);
+    let text = stderr(&output);
+    assert!(output.status.success(), "{text}");
+    let control = format!("hprof-rs control {} ", jvm.pid());
+    for words in [
+        format!("the profile will be in {file}"),
+        format!("{control}dump"),
+        format!("{control}detach"),
+    ] {
+        assert!(text.contains(&words), "{text}");
+    }
+}
+
+#[test]
+fn a_heap_dump_is_there_at_once_and_stays() {
+    each_jdk(|jdk| {
+        for format in ["a", "b"] {
+            let scene = Scene::new();
+            let jvm = idle(jdk, &[]);
+            let file = jvm.path("dump").display().to_string();
+            let options = format!("heap=dump,format={format},file={file}");
+            let output = attach(&scene, jvm.pid(), &[&options]);
+            let text = stderr(&output);
+            assert!(output.status.success(), "{text}");
+            assert!(
+                text.contains(&format!("the profile is in {file}")),
+                "{text}"
+            );
+            assert!(text.contains(&format!("hprof-rs summary {file}")), "{text}");
+            let before = std::fs::read(&file).expect("the dump");
+            let pid = jvm.pid().to_string();
+            let output = run(&mut scene.hprof_rs(&["control", &pid, "detach"]), "");
+            assert!(output.status.success(), "{}", stderr(&output));
+            let after = std::fs::read(&file).expect("the dump");
+            assert!(
+                before == after,
+                "{} and {} bytes",
+                before.len(),
+                after.len()
+            );
+            let output = run(&mut scene.hprof_rs(&["summary", &file]), "");
+            assert!(output.status.success(), "{}", stderr(&output));
+        }
+    });
+}
+
+#[test]
+fn a_stopped_jvm_is_given_up_in_time() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let scene = Scene::new();
+    let jvm = idle(Jdk::tested()[0], &[]);
+    let output = attach(&scene, jvm.pid(), &["cpu=samples"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let pid = Pid::from_raw(jvm.pid().cast_signed()).expect("a pid");
+    kill_process(pid, Signal::STOP).unwrap();
+    let text = jvm.pid().to_string();
+    for arguments in [
+        &["attach", &text, "--timeout", "1", "--jcmd", "VM.version"][..],
+        &["attach", &text, "--timeout", "1", "cpu=samples"],
+        &["control", &text, "--timeout", "1", "status"],
+    ] {
+        let start = Instant::now();
+        let output = run(&mut scene.hprof_rs(arguments), "");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let text = stderr(&output);
+        assert!(text.contains("within 1 s"), "{text}");
+        assert!(start.elapsed() < Duration::from_secs(60), "{arguments:?}");
+    }
+    kill_process(pid, Signal::CONT).unwrap();
+    let output = run(&mut scene.hprof_rs(&["control", &text, "status"]), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+}

@@ -14,7 +14,8 @@ const LOCAL: &str = "127.0.0.1:0";
 fn silent_connections_lock_nobody_out() {
     let scene = Scene::new();
     let mut listener = Listener::start_with(&scene, LOCAL, &["--per-address", "20"]);
-    let connect = || TcpStream::connect(&listener.address).expect("it accepts");
+    let address = listener.address.clone();
+    let connect = || TcpStream::connect(&address).expect("it accepts");
     let silent: Vec<TcpStream> = (0..100).map(|_| connect()).collect();
     let mut agent = FakeAgent::connect(&listener.address);
     agent.send(&beginning(7, "App"));

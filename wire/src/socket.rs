@@ -116,7 +116,7 @@ impl ControlSocket {
         Err(format!("no control socket: {}", reasons.join("; ")))
     }
 
-    /// What to tell the user: the name that was taken, and the one that is used instead.
+    /// A sentence for the user: the name that was taken, and the one that is used instead.
     #[must_use]
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()

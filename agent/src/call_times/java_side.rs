@@ -13,7 +13,7 @@ use jni_sys::{jclass, jfieldID, jobject};
 use super::methods::HOOK_CLASS;
 use super::natives::{VIRTUAL, natives};
 use super::table::{StateTable, VmThread};
-use super::{Arrival, CallTimes, MANY_REFERENCES, permission, sampler};
+use super::{Arrival, CallTimes, permission, sampler};
 use crate::call_times::Timing;
 use crate::report;
 use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, Result};
@@ -305,7 +305,7 @@ impl CallTimes {
         seen: &mut HashSet<(i32, String)>,
     ) -> Rewriting {
         let mut rewriting = Rewriting::default();
-        let _frame = jni.local_frame(MANY_REFERENCES);
+        let _frame = jni.large_local_frame();
         let Ok(classes) = jvmti.loaded_classes() else {
             report::error("the VM does not tell its classes: those of its start are not counted");
             return rewriting;

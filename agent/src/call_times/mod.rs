@@ -53,9 +53,6 @@ const NODE_MEMORY: usize = 300 << 20;
 /// A node's own size, its share of the index and of tables.
 const NODE_OVERHEAD: usize = 64;
 const MOST_PATHS: usize = 1 << 21;
-/// Room for references to classes.
-const MANY_REFERENCES: u32 = 1 << 15;
-
 /// The one counter of this process: natives of the hook class have no other way
 /// to it.
 static CALLS: OnceLock<CallTimes> = OnceLock::new();
@@ -374,7 +371,7 @@ fn install_ticks(timing: Timing, signal: Option<i32>) -> std::result::Result<Tic
 
 /// Classes without a name that one could load them by: lambdas' above all.
 fn hidden_classes(jvmti: Jvmti, jni: &Jni) -> usize {
-    let _frame = jni.local_frame(MANY_REFERENCES);
+    let _frame = jni.large_local_frame();
     let Ok(classes) = jvmti.loaded_classes() else {
         return 0;
     };

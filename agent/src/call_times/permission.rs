@@ -8,7 +8,6 @@
 
 use jni_sys::{jclass, jvalue};
 
-use super::MANY_REFERENCES;
 use crate::report;
 use crate::vm::{Jni, Jvmti, Result};
 
@@ -17,7 +16,7 @@ pub(super) fn ask_for_all(jvmti: Jvmti, jni: &Jni) {
     if !has_manager(jni) {
         return;
     }
-    let _frame = jni.local_frame(MANY_REFERENCES);
+    let _frame = jni.large_local_frame();
     let asked = jvmti
         .loaded_classes()
         .and_then(|classes| ask_for(jvmti, jni, &classes));

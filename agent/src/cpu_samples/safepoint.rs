@@ -37,9 +37,6 @@ struct Clock {
     round: Instant,
 }
 
-/// Room for references to threads.
-const MANY_REFERENCES: u32 = 1 << 12;
-
 impl SafepointSampler {
     /// A sampler whose first round is one interval from now.
     pub fn new(interval: Duration, depth: u32) -> Self {
@@ -83,7 +80,7 @@ impl SafepointSampler {
         while self.next <= now {
             self.next += self.interval;
         }
-        let _frame = jni.local_frame(MANY_REFERENCES);
+        let _frame = jni.large_local_frame();
         let threads = jvmti.all_threads()?;
         let interval = self.interval.as_nanos().max(1) as u64;
         let mut running = Vec::new();

@@ -101,6 +101,7 @@ impl HeapSites {
 
     /// Gives each class a tag that names it.
     fn tag_classes(&self, jni: &Jni, mark: i64) -> Result<()> {
+        let _frame = jni.large_local_frame();
         let classes = self.jvmti.loaded_classes()?;
         for &class in classes.iter() {
             let mirror = jni.own(class);

@@ -96,8 +96,6 @@ pub struct Usage {
     pub left_out: usize,
 }
 
-/// Room for references while a dump is made.
-const MANY_REFERENCES: u32 = 1 << 14;
 /// How many locks a dump looks at; the VM is stopped for each monitor.
 const MOST_LOCKS: usize = 4096;
 /// How many threads a dump shows. There may be a million virtual ones.
@@ -116,7 +114,7 @@ struct Objects<'a> {
 impl Monitors {
     /// Looks at all threads but `own`. `serial` gives a thread its number.
     pub fn usage(&self, jni: &Jni, own: &[GlobalRef], depth: u32) -> Usage {
-        let _frame = jni.local_frame(MANY_REFERENCES);
+        let _frame = jni.large_local_frame();
         let threads = self.threads(jni, own);
         let raw_threads: Vec<jobject> = threads.iter().map(LocalRef::as_raw).collect();
         let stacks = self.stacks(&raw_threads, depth);

@@ -21,6 +21,7 @@ use super::{Engine, Phase, Profile, advice, identity, peer};
 use crate::clock::LocalTime;
 use crate::cpu_samples::Samples;
 use crate::cpu_samples::safepoint::SafepointSampler;
+use crate::cpu_samples::signal::Watch;
 use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::monitors::Monitors;
 use crate::names::{MethodTable, Resolver, TraceTable};
@@ -61,6 +62,8 @@ pub(super) struct Collector {
     pub(super) paused: bool,
     /// How many dumps were written.
     pub(super) dumps: u32,
+    /// Looks for other profilers.
+    pub(super) watch: Watch,
     began: Instant,
 }
 
@@ -124,6 +127,7 @@ impl Collector {
             ending: false,
             paused: false,
             dumps: 0,
+            watch: Watch::default(),
             began: Instant::now(),
         }
     }
@@ -363,9 +367,12 @@ impl Collector {
 
     /// Takes the samples out of the signal engine's ring.
     pub(super) fn drain(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> usize {
-        let Engine::Signal(engine, _) = profile.engine() else {
+        let Engine::Signal(engine, installed) = profile.engine() else {
             return 0;
         };
+        if let Some(text) = self.watch.look(engine, installed) {
+            report::note(text);
+        }
         let tables = &mut self.tables;
         engine.drain(|sample| tables.add_signal_sample(jvmti, jni, &sample))
     }

@@ -93,7 +93,8 @@ impl Collector {
         }
         let mut summary = None;
         let modes = profile.settings.modes;
-        if parts.has(Mode::Heap, modes.heap_dump) {
+        let is_done = self.ending && profile.heap_was_dumped.load(Ordering::Acquire);
+        if parts.has(Mode::Heap, modes.heap_dump && !is_done) {
             if verbose {
                 report::raw(" Java heap ...");
             }
@@ -317,6 +318,11 @@ impl Collector {
                     registry.without_timer(),
                     if installed.is_ours() { "n" } else { "y" },
                 ));
+                if let Some(text) = self.watch.look_now(engine, installed) {
+                    report::note(text);
+                }
+                let found = self.watch.found();
+                lines.extend(found.map(|text| format!("hprof-rs: {text}")));
                 self.shown = (cpu, lost);
             }
             Engine::Safepoint => lines.push(format!(

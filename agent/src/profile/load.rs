@@ -208,7 +208,7 @@ fn prepare(
         Ok(heap_sites) => heap_sites,
         Err(refusal) => return Err((output, refusal)),
     };
-    let calls = match prepare_calls(&settings, arrival) {
+    let calls = match prepare_calls(jvmti, &settings, arrival) {
         Ok(calls) => calls,
         Err(refusal) => return Err((output, refusal)),
     };
@@ -229,6 +229,7 @@ fn prepare(
         heap_sites,
         calls,
         monitors,
+        heap_was_dumped: AtomicBool::new(false),
         java_threads: OnceLock::new(),
         own_threads: Mutex::new(Vec::new()),
         exit_hook: OnceLock::new(),
@@ -332,11 +333,24 @@ pub(super) fn find_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, S
 }
 
 fn prepare_calls(
+    jvmti: Jvmti,
     settings: &Settings,
     arrival: Arrival,
 ) -> Result<Option<&'static CallTimes>, Refusal> {
     if !settings.modes.counts_calls() {
         return Ok(None);
+    }
+    let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+    if structs.is_some_and(VmStructs::makes_aot_cache) {
+        let mode = if settings.modes.cpu_old {
+            "cpu=old"
+        } else {
+            "cpu=times"
+        };
+        return Err(set_up_error(&format!(
+            "{mode} rewrites classes, and this VM crashes when it makes an AOT cache of such: leave \
+             out -XX:AOTCacheOutput and -XX:AOTMode=record or create, or use cpu=samples"
+        )));
     }
     let depth = settings.call_depth();
     if depth > MAX_PATH {

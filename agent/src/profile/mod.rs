@@ -100,6 +100,8 @@ struct Profile {
     control: OnceLock<VmHandle>,
     /// The profile thread writes a heap dump.
     dumping_heap: AtomicBool,
+    /// A run that came late has written its heap dump when it began; its end writes no second one.
+    heap_was_dumped: AtomicBool,
     /// The folder of the user who wants to know where the profile is in the end.
     advises: Option<PathBuf>,
 }

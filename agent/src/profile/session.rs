@@ -4,11 +4,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use hprof_native_headers as raw;
+use hprof_wire::control::{Mode, Request};
 use jni_sys::JavaVM;
 use parking_lot::Mutex;
 
 use super::{Engine, PROFILE, Phase, Profile, exit_hook, load, start};
 use crate::options::{self, Destination, Process, Settings, StartTime};
+use crate::report;
 use crate::vm::Jni;
 
 /// One begins at a time.
@@ -73,10 +75,26 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
                         .to_owned(),
                 )
             }
-            Phase::Live => Ok(true),
+            Phase::Live => {
+                dump_heap_at_once(profile);
+                Ok(true)
+            }
             _ => Err("the profile thread cannot be started".to_owned()),
         }
     })
+}
+
+/// Whoever asks a running VM for a heap dump wants it now, not when the VM ends. With heap=all there
+/// is nothing to join the objects with yet.
+fn dump_heap_at_once(profile: &'static Profile) {
+    let modes = &profile.settings.modes;
+    if !modes.heap_dump || modes.heap_sites {
+        return;
+    }
+    match super::request(Request::Dump(vec![Mode::Heap])).error {
+        None => profile.heap_was_dumped.store(true, Ordering::Release),
+        Some(text) => report::error(&text),
+    }
 }
 
 /// Adds modes to a run.

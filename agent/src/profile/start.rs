@@ -14,9 +14,6 @@ use crate::vm::{
     self, Capabilities, JavaThreads, Jni, LocalRef, NativeThread, VmLibrary, VmStructs,
 };
 
-/// Room for references to classes or threads: the most that a start-up has.
-const MANY_REFERENCES: u32 = 1 << 14;
-
 /// Switches everything on. What fails is reported and left out; the program runs.
 pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     if let Err(error) = start_profile_thread(profile, jni) {
@@ -75,7 +72,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
 
 /// Registers the threads that started before their event was enabled.
 fn register_running(profile: &'static Profile, jni: &Jni) {
-    let _frame = jni.local_frame(MANY_REFERENCES);
+    let _frame = jni.large_local_frame();
     let Ok(threads) = profile.jvmti.all_threads() else {
         return;
     };
@@ -113,7 +110,7 @@ pub(super) fn start_sampling(profile: &'static Profile, jni: &Jni) -> Result<(),
         make_method_ids(profile, jni);
     }
     *profile.engine.write() = engine;
-    let _frame = jni.local_frame(MANY_REFERENCES);
+    let _frame = jni.large_local_frame();
     let threads = profile.jvmti.all_threads();
     for &thread in threads.map_err(|error| error.to_string())?.iter() {
         let thread = jni.own(thread);
@@ -142,7 +139,7 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
             ));
         }
     }
-    let _frame = jni.local_frame(MANY_REFERENCES);
+    let _frame = jni.large_local_frame();
     let Ok(classes) = profile.jvmti.loaded_classes() else {
         return;
     };

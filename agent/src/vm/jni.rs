@@ -380,6 +380,14 @@ impl Jni {
         LocalFrame { jni: *self, pushed }
     }
 
+    /// As [`Self::local_frame`], for lists of the VM: of all threads or all classes.
+    ///
+    /// Room costs nothing until it is used, so this is the most that the VM grants
+    /// (`MaxJNILocalCapacity`). With less than there are references, `-Xcheck:jni` prints a warning.
+    pub fn large_local_frame(&self) -> LocalFrame {
+        self.local_frame(1 << 16)
+    }
+
     /// Whether a Java exception is pending. Most JNI calls are forbidden then.
     pub fn exception_pending(&self) -> bool {
         jni!(self, v1_2.ExceptionCheck)

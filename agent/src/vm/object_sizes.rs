@@ -113,6 +113,7 @@ fn measure_with(jvmti: Jvmti, jni: &Jni) -> Result<Vec<ClassSize>> {
     if refused.can_tag_objects() != 0 {
         return Err(JvmtiError::NOT_AVAILABLE);
     }
+    let _frame = jni.large_local_frame();
     let classes = jvmti.loaded_classes()?;
     let mut signatures = Vec::with_capacity(classes.len());
     for &class in classes.iter() {

@@ -152,6 +152,22 @@ impl VmStructs {
             .any(|flag| self.bool_flag(flag) == Some(true))
     }
 
+    /// Whether the VM records or makes an AOT cache in this run (JEP 483, JEP 514).
+    pub fn makes_aot_cache(self) -> bool {
+        self.is_flag_set(c"AOTCacheOutput")
+            || self
+                .text_flag(c"AOTMode")
+                .is_some_and(|mode| mode == c"record" || mode == c"create")
+    }
+
+    /// The value of the VM flag `name` (a `ccstr`), if it has one.
+    fn text_flag(self, name: &CStr) -> Option<&'static CStr> {
+        let (address, _) = self.flag(name)?;
+        // SAFETY: the VM's own table says that the flag lies there; the caller names one of type
+        // ccstr, and the VM frees no value of a flag that was set on the command line.
+        unsafe { read_name(address) }
+    }
+
     /// Address and origin (JVMFlagOrigin, 0 is the default) of a VM flag.
     fn flag(self, name: &CStr) -> Option<(usize, i32)> {
         // A flag was called `Flag` before JDK 11 and `JVMFlag` since.

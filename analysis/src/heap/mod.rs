@@ -28,5 +28,6 @@ pub(crate) use layout::MOST_ALIGNMENT;
 pub use layout::{Layout, LayoutSource, Sizes};
 pub(crate) use layout_votes::LayoutVotes;
 pub use objects::{HeapFile, Object};
+pub(crate) use strings::{StringClass, StringSource, Uniform, count_strings, is_uniform};
 pub use strings::{StringGroup, StringReport, strings};
 pub use thread_facts::{Local, ThreadFacts, locals, thread_facts};

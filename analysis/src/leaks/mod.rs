@@ -7,6 +7,7 @@
 mod fill;
 mod find;
 mod sites;
+mod start;
 mod words;
 
 use serde::Serialize;

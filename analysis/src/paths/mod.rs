@@ -68,6 +68,9 @@ pub fn root(snapshot: &Snapshot, object: usize) -> String {
     root.map_or("root".to_owned(), |root| snapshot.root_in_words(root))
 }
 
+/// Instances that are looked at for paths to their class.
+const INSTANCES: usize = 1000;
+
 /// The shortest paths to an object that reach it in different ways, at most `most`, the shortest
 /// first: each comes in from another object that refers to it.
 pub fn alternatives(
@@ -83,7 +86,10 @@ pub fn alternatives(
     if !snapshot.graph().roots_of(object).is_empty() {
         found.push(vec![object]);
     }
-    let referrers: FxHashSet<usize> = snapshot.referring(object).into_iter().collect();
+    // Of the instances of a class some will do.
+    let instances = snapshot.instances(object).take(INSTANCES);
+    let holders = snapshot.referring(object).into_iter();
+    let referrers: FxHashSet<usize> = holders.chain(instances).collect();
     // Those that are reached through the object itself are no other way to it.
     let mut is_behind = vec![false; snapshot.graph().len()];
     // The nearest come first, so one walk finds as many as are wanted, however deep they lie.

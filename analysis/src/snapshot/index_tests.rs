@@ -36,7 +36,7 @@ fn use_all(snapshot: &Snapshot) {
         RetainedBy::Loader,
         RetainedBy::Thread,
     ] {
-        retained_by(snapshot, by);
+        retained_by(snapshot, by).unwrap();
     }
     crate::duplicates::duplicates(snapshot, 10).unwrap();
     crate::growth::places(snapshot, &paths).unwrap();

@@ -11,11 +11,12 @@ mod properties;
 mod reference_list;
 mod referrers;
 mod soundness;
+mod strings;
 mod threads;
 mod values;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 
@@ -32,7 +33,7 @@ pub use open::{INDEX_LIMIT, IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
 pub(crate) use values::text;
-pub use values::{FieldValue, Value, decimal};
+pub use values::{FieldValue, Value, decimal, of_float};
 
 /// A heap dump that is ready to be asked.
 pub struct Snapshot {
@@ -46,6 +47,7 @@ pub struct Snapshot {
     pub(crate) store: Store,
     pub(crate) index: IndexState,
     pub(crate) collections: CollectionNotes,
+    pub(crate) stripped: OnceLock<bool>,
 }
 
 /// What became of the index.

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_analysis::android::{BitmapRow, Status, Trace, bitmaps, traces};
+use hprof_analysis::android::{
+    AndroidFacts, BitmapRow, Status, Trace, android_facts, bitmaps, traces,
+};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::snapshot::Snapshot;
 use serde_json::json;
@@ -12,7 +14,7 @@ use crate::render::screen::{Style, bytes, count, plural, print, print_json, prin
 use crate::snapshot::{self, HeapArguments};
 
 /// Show why destroyed activities, fragments, views, view models and services of an Android dump
-/// are still there, its heaps, and its bitmaps.
+/// are still there, its heaps, its bitmaps, and which device and program it is of.
 ///
 /// Each step of a path is marked: whether the object should be there, should be gone, or is not
 /// known to be either. The references marked with `~` may be the cause. Leaks with the same
@@ -38,11 +40,13 @@ impl Android {
         let traces = traces(&snapshot, &paths);
         let mut images = bitmaps(&snapshot);
         let heaps = heaps(&snapshot);
+        let facts = android_facts(&snapshot);
         if self.json {
             return print_json(&json!({
                 "file": snapshot.name,
                 "notes": snapshot::notes(&snapshot),
                 "is_partial": snapshot::is_partial(&snapshot),
+                "android": facts,
                 "leaks": traces,
                 "heaps": heaps.iter().map(|(name, objects)| json!({
                     "name": name, "objects": objects,
@@ -59,13 +63,16 @@ impl Android {
             plural(own.len() as u64, "leak", "leaks"),
             count(library.len() as u64)
         );
-        let mut text = match (snapshot::is_partial(&snapshot), traces.is_empty()) {
+        let found = match (snapshot::is_partial(&snapshot), traces.is_empty()) {
             (false, _) => style.bold(&found),
             (true, false) => style.bold(&format!("At least {found}: a part could not be seen")),
             (true, true) => style.warn(
                 "Not known whether there are leaks: none is in what could be seen of the dump",
             ),
         };
+        let mut text = fact_lines(&facts);
+        text.push('\n');
+        text.push_str(&found);
         text.push_str("\n\n");
         for trace in own.into_iter().chain(library) {
             text.push_str(&as_text(trace, style));
@@ -73,7 +80,7 @@ impl Android {
         let names: Vec<String> = (heaps.iter())
             .map(|(name, objects)| format!("{name} {}", count(*objects)))
             .collect();
-        let is_told = snapshot.graph().is_android() || names.len() > 1;
+        let is_told = snapshot.contents().format.is_android() || names.len() > 1;
         let heaps = match is_told {
             true => names.join(", "),
             false => "not known, as the file does not tell (hprof-conv drops it)".to_owned(),
@@ -82,6 +89,12 @@ impl Android {
         text.push_str(&bitmap_lines(&mut images, self.top));
         print(&text)
     }
+}
+
+/// What the dump tells of device and program.
+pub(super) fn fact_lines(facts: &AndroidFacts) -> String {
+    let line = |(name, value): (&str, String)| format!("{name:<9}{}\n", printable(&value));
+    facts.lines().map(line).concat()
 }
 
 /// Objects by heap.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
+use hprof_wire::control::Request;
 
 use crate::agent_options::{self, Checked};
-use crate::attach::{self, Limits, MAX_ARGUMENT, Request, Target};
+use crate::attach::{self, Limits, MAX_ARGUMENT, Target};
 use crate::jvm::Jvm;
 use crate::jvm::process::Pid;
 use crate::render::out::tell;
@@ -45,6 +46,9 @@ Examples:
 
   hprof-rs attach 4242 cpu=samples,depth=16,file=/tmp/app.txt
       samples the CPU time of process 4242 from now on
+
+  hprof-rs attach 4242 heap=dump,format=b,file=/tmp/heap.hprof
+      writes a heap dump at once; the end of the run writes no second one
 
   hprof-rs attach 4242 cpu=times,include=com.example,file=/tmp/calls.txt
       counts every call of these classes from now on; 'control 4242 detach' ends
@@ -97,6 +101,7 @@ impl Attach {
             "hprof-rs: the agent {done} in process {} ({name})",
             self.pid
         );
+        self.tell_what_is_next(&target, limits.answer);
         if !loaded.was_there && warns(jvm) {
             tell!(
                 "hprof-rs: its JVM has warned of that on its standard error (JEP 451); programs \
@@ -107,13 +112,45 @@ impl Attach {
     }
 }
 
+impl Attach {
+    /// Where the profile is, and the commands to use next. An agent without a control socket has
+    /// said why, on the program's standard error.
+    fn tell_what_is_next(&self, target: &Target, limit: Duration) {
+        let Ok(status) = attach::control(target, &Request::Status, limit) else {
+            return;
+        };
+        let pid = self.pid;
+        let Some(place) = status.get("output").map(printable) else {
+            tell!("  next: hprof-rs control {pid} start cpu=samples");
+            return;
+        };
+        let number = |name| status.get(name).and_then(|text| text.parse::<u64>().ok());
+        let is_written = number("dumps").is_some_and(|dumps| dumps > 0);
+        let is_file = place.starts_with('/');
+        let what = match (is_file, is_written) {
+            (false, _) => "goes to",
+            (true, true) => "is in",
+            (true, false) => "will be in",
+        };
+        tell!("  the profile {what} {place}");
+        if is_file && target.jvm.in_container == Some(true) {
+            tell!("    from outside of the container: /proc/{pid}/root{place}");
+        }
+        if is_file && is_written {
+            tell!("  hprof-rs summary {place}");
+        }
+        tell!("  hprof-rs control {pid} dump     writes what was counted so far");
+        tell!("  hprof-rs control {pid} detach   writes the profile and ends the run");
+    }
+}
+
 fn warns(jvm: &Jvm) -> bool {
     jvm.feature().is_some_and(|feature| feature >= 21)
         && jvm.flag("EnableDynamicAgentLoading") != Some(true)
 }
 
 fn diagnose(target: &Target, command: &str, limits: Limits) -> anyhow::Result<ExitCode> {
-    let answer = attach::ask(target, &Request::Diagnostic(command), limits)?;
+    let answer = attach::ask(target, &attach::Request::Diagnostic(command), limits)?;
     if answer.status == 0 {
         let lines = answer.text.lines().map(|line| {
             // Its tables are set with tabs.

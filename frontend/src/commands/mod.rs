@@ -30,6 +30,8 @@ mod threads;
 mod top;
 mod usage;
 
+pub(crate) use object::in_words as object_in_words;
+
 use std::process::ExitCode;
 
 use clap::Subcommand;

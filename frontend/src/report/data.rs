@@ -1,6 +1,9 @@
 //! What a report tells.
 
-use hprof_analysis::android::{Trace, traces};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, Leaks, ObjectShare, largest_in, leaks_with};
 use hprof_analysis::paths::ShortestPaths;
@@ -8,6 +11,7 @@ use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
 use hprof_analysis::snapshot::Snapshot;
 use serde::Serialize;
 
+use super::details::{Detail, Details};
 use crate::render::screen::plural;
 use crate::snapshot;
 
@@ -38,6 +42,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Totals.
     pub summary: Summary,
+    /// On Android, what the dump tells of device and program.
+    pub android: Option<AndroidFacts>,
     /// On Android, objects whose life is over, with what keeps them alive.
     pub dead_objects: Vec<Trace>,
     /// Leak suspects.
@@ -54,6 +60,8 @@ pub struct Report {
     pub objects: Vec<ObjectShare>,
     /// Threads with stacks and locals.
     pub threads: Vec<ThreadRow>,
+    /// The objects that other parts of the report name, with what they refer to.
+    pub details: Vec<Detail>,
     /// Equal strings and arrays.
     pub duplicates: Duplicates,
     /// System properties, secrets masked.
@@ -88,6 +96,9 @@ pub struct TreeNode {
     pub name: String,
     /// Its identifier.
     pub id: String,
+    /// The same as a number; 0 for an area of several objects.
+    #[serde(skip)]
+    pub number: u64,
     /// What it retains, in bytes.
     pub bytes: u64,
     /// The largest objects under it; what they do not cover is itself or small.
@@ -103,8 +114,8 @@ pub struct ThreadRow {
     pub retained_bytes: u64,
     /// The methods on its stack, innermost first.
     pub stack: Vec<String>,
-    /// What the stack holds: frame, object in words, bytes retained.
-    pub locals: Vec<(Option<u32>, String, u64)>,
+    /// What the stack holds: frame, object in words, bytes retained, identifier.
+    pub locals: Vec<(Option<u32>, String, u64, String)>,
 }
 
 impl Report {
@@ -137,6 +148,9 @@ impl Report {
         let [classes_by, packages, loaders_by] = tables;
         let (classes_by, packages, loaders_by) = (classes_by?, packages?, loaders_by?);
         let mut notes = snapshot::notes(snapshot);
+        if snapshot.is_stripped() {
+            notes.push(STRIPPED.to_owned());
+        }
         if [&classes_by, &packages, &loaders_by]
             .iter()
             .any(|rows| !all_exact(rows))
@@ -156,6 +170,10 @@ impl Report {
             .iter()
             .filter(|class| class.is_described);
         let loaders: std::collections::HashSet<u64> = classes.clone().map(|c| c.loader).collect();
+        let tree = tree(snapshot, None, (live_bytes / 300).max(1), 6);
+        let objects = largest_in(snapshot, None, OBJECTS, |_| true);
+        let threads = threads(snapshot);
+        let details = Details::of(snapshot, &leaks, &dead_objects, &tree, &objects, &threads);
         Ok(Self {
             schema: SCHEMA,
             file: snapshot.name.clone(),
@@ -173,14 +191,16 @@ impl Report {
                 roots: (graph.roots().len() + graph.locals().len()) as u64,
                 threads: graph.roots().iter().filter(|root| root.is_thread()).count() as u64,
             },
+            android: graph.is_android().then(|| android_facts(snapshot)),
             dead_objects,
             leaks,
-            tree: tree(snapshot, None, (live_bytes / 300).max(1), 6),
+            tree,
             classes: cut(classes_by),
             packages: cut(packages),
             loaders: cut(loaders_by),
-            objects: largest_in(snapshot, None, OBJECTS),
-            threads: threads(snapshot),
+            objects,
+            threads,
+            details,
             duplicates: duplicates?,
             properties: snapshot.system_properties(),
         })
@@ -194,6 +214,10 @@ fn all_exact(rows: &[RetainedRow]) -> bool {
 /// What is said where classes may retain more than their rows tell.
 pub const LOWER_BOUNDS: &str = "what classes, packages or loaders retain is at least what is shown: \
      the heap has too many different ways to its objects";
+
+/// What is said of a dump without contents.
+const STRIPPED: &str = "strings and arrays are blank, as `hprof-rs strip` leaves them: equal ones \
+     are not told";
 
 /// The largest children that retain at least `least` bytes, so many levels deep.
 fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> Vec<TreeNode> {
@@ -210,6 +234,7 @@ fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> 
             TreeNode {
                 name: snapshot.describe(object),
                 id: format!("{:#x}", snapshot.graph().id(object)),
+                number: snapshot.graph().id(object),
                 bytes: dominators.retained(child),
                 children: tree(snapshot, Some(child), least, depth - 1),
             }
@@ -225,13 +250,50 @@ fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> 
     let shown: u64 = nodes.iter().map(|node| node.bytes).sum();
     let rest = all.saturating_sub(own + shown);
     if rest >= least {
-        let more = dominators.children(place).count() - nodes.len();
-        nodes.push(TreeNode {
-            name: plural(more as u64, "smaller object", "smaller objects"),
-            id: String::new(),
-            bytes: rest,
-            children: Vec::new(),
-        });
+        nodes.extend(small_children(snapshot, place, &nodes, least));
+    }
+    nodes
+}
+
+/// The children that have no area of their own, by class; what is small even so is one area.
+fn small_children(
+    snapshot: &Snapshot,
+    place: Option<usize>,
+    shown: &[TreeNode],
+    least: u64,
+) -> Vec<TreeNode> {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
+    let shown: HashSet<u64> = shown.iter().map(|node| node.number).collect();
+    let mut sums: HashMap<u32, (u64, u64)> = HashMap::new();
+    for child in dominators.children(place) {
+        let object = dominators.object(child);
+        if !shown.contains(&graph.id(object)) {
+            let sum = sums.entry(graph.class_of(object)).or_default();
+            *sum = (sum.0 + 1, sum.1 + dominators.retained(child));
+        }
+    }
+    let area = |name: String, bytes: u64| TreeNode {
+        name,
+        id: String::new(),
+        number: 0,
+        bytes,
+        children: Vec::new(),
+    };
+    let mut rest = (0, 0);
+    let mut nodes = Vec::new();
+    for (class, (count, bytes)) in sums {
+        if bytes < least {
+            rest = (rest.0 + count, rest.1 + bytes);
+            continue;
+        }
+        let class = &graph.classes().get(class).name;
+        let objects = plural(count, "object", "objects");
+        nodes.push(area(format!("{class}: {objects}"), bytes));
+    }
+    nodes.sort_by(|a, b| (Reverse(a.bytes), &a.name).cmp(&(Reverse(b.bytes), &b.name)));
+    if rest.1 >= least {
+        let name = plural(rest.0, "smaller object", "smaller objects");
+        nodes.push(area(name, rest.1));
     }
     nodes
 }
@@ -247,7 +309,8 @@ fn threads(snapshot: &Snapshot) -> Vec<ThreadRow> {
             .take(500)
             .map(|local| {
                 let words = snapshot.describe(local.object);
-                (local.frame, words, snapshot.retained(local.object))
+                let id = format!("{:#x}", snapshot.graph().id(local.object));
+                (local.frame, words, snapshot.retained(local.object), id)
             })
             .collect(),
     };

@@ -1,6 +1,7 @@
 //! The report on a heap dump: one page, JSON or Markdown.
 
 mod data;
+mod details;
 mod html;
 mod markdown;
 

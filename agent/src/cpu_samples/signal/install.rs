@@ -136,7 +136,7 @@ fn is_free(signal: i32) -> Result<bool, SignalError> {
     Ok(handler == libc::SIG_DFL || handler == libc::SIG_IGN)
 }
 
-fn handler_of(signal: i32) -> Result<usize, SignalError> {
+pub(super) fn handler_of(signal: i32) -> Result<usize, SignalError> {
     // SAFETY: a sigaction of zero bytes is valid.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: only reads the current action into the local.

@@ -1,0 +1,70 @@
+//! Where the path to a suspect starts: with what a person wrote.
+
+use crate::snapshot::Snapshot;
+
+/// How a path starts that leaves out what the VM put before a class of the program.
+const OWN_CLASS: &str = "class of the program, alive as long as its loader";
+
+/// Packages of the JDK.
+const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "oracle."];
+
+const PRIMITIVES: [&str; 8] = [
+    "boolean", "byte", "char", "double", "float", "int", "long", "short",
+];
+
+/// True of classes of the JDK, and of arrays of these or of primitives.
+pub(super) fn is_of_the_jdk(class: &str) -> bool {
+    let element = class.trim_end_matches("[]");
+    PRIMITIVES.contains(&element) || JDK.iter().any(|package| element.starts_with(package))
+}
+
+/// True of objects of such classes, and of these classes themselves.
+pub(super) fn is_jdk_object(snapshot: &Snapshot, object: usize) -> bool {
+    let graph = snapshot.graph();
+    is_of_the_jdk(match graph.class_of_object(object) {
+        Some(class) => graph.classes().get(class).name.as_str(),
+        None => snapshot.class_name(object),
+    })
+}
+
+/// Drops the start of a path up to the first class of the program, if only objects of the JDK stand
+/// there: `LauncherHelper.appClass` refers to the main class, which its loader keeps as well. Returns
+/// how the rest starts, if anything was dropped.
+pub(super) fn skip_holders(snapshot: &Snapshot, objects: &mut Vec<usize>) -> Option<&'static str> {
+    let graph = snapshot.graph();
+    let is_own_class = |&object: &usize| {
+        let class = graph.class_of_object(object)?;
+        let class = graph.classes().get(class);
+        Some(class.loader != 0 && !is_of_the_jdk(&class.name))
+    };
+    let at = objects
+        .iter()
+        .position(|object| is_own_class(object) == Some(true))?;
+    let are_of_the_jdk = objects[..at].iter().all(|&it| is_jdk_object(snapshot, it));
+    // The class itself is what the path leads to, or all before it says something.
+    if at == 0 || at + 1 == objects.len() || !are_of_the_jdk {
+        return None;
+    }
+    objects.drain(..at);
+    Some(OWN_CLASS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_the_jdk_are_known() {
+        for name in [
+            "java.lang.String",
+            "byte[]",
+            "sun.launcher.LauncherHelper",
+            "java.util.Map[][]",
+        ] {
+            assert!(is_of_the_jdk(name), "{name}");
+        }
+        for name in ["App", "App[]", "javafy.A", "com.example.Cache"] {
+            assert!(!is_of_the_jdk(name), "{name}");
+        }
+    }
+}

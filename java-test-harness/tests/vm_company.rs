@@ -1,0 +1,144 @@
+//! The agent among the VM's own checks, the VM's other features, and other profilers.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::Duration;
+
+use java_test_harness::{Jdk, Run, agent_library, classes, each_jdk, each_jdk_since};
+
+const MODES: [&str; 9] = [
+    "heap=dump",
+    "heap=dump,format=b",
+    "heap=sites",
+    "heap=all,format=b",
+    "cpu=samples,interval=1,thread=y",
+    "cpu=samples,interval=1,engine=safepoint",
+    "cpu=times",
+    "cpu=old",
+    "monitor=y",
+];
+
+#[test]
+fn the_vms_checks_of_jni_find_nothing() {
+    each_jdk(|jdk| {
+        for mode in MODES {
+            let run = Run::new(jdk).agent(&format!("{mode},file=out"));
+            let outcome = run.jvm_arg("-Xcheck:jni").class("HelloWorld").run();
+            let outcome = outcome.expect_status(0);
+            let said = format!("{}{}", outcome.stdout, outcome.stderr);
+            for word in ["WARNING", "exceeds capacity", "FATAL"] {
+                assert!(!said.contains(word), "{mode}: {said}");
+            }
+        }
+    });
+}
+
+#[test]
+fn call_counting_is_refused_where_the_vm_makes_an_aot_cache() {
+    each_jdk_since(25, |jdk| {
+        for mode in ["cpu=times", "cpu=old"] {
+            for arguments in [
+                &["-XX:AOTCacheOutput=a.aot"][..],
+                &["-XX:AOTMode=record", "-XX:AOTConfiguration=a.conf"],
+            ] {
+                let run = Run::new(jdk).agent(mode).jvm_args(arguments);
+                let outcome = run.class("Hello").run().expect_status(1);
+                let text = &outcome.stderr;
+                assert!(
+                    text.contains(&format!("{mode} rewrites classes"))
+                        && text.contains("AOT cache"),
+                    "{arguments:?}: {text}"
+                );
+                assert_eq!(outcome.stdout, "", "the program has not begun");
+            }
+            let run = Run::new(jdk).agent(mode);
+            let run = run.env("JAVA_TOOL_OPTIONS", "-XX:AOTCacheOutput=a.aot");
+            let outcome = run.class("Hello").run().expect_status(1);
+            assert!(outcome.stderr.contains("AOT cache"), "{}", outcome.stderr);
+        }
+    });
+}
+
+/// Lines that speak of another profiler, on standard error and in the profile.
+fn remarks(stderr: &str, profile: &str) -> [Vec<String>; 2] {
+    let lines = |text: &str| {
+        let lines = text
+            .lines()
+            .filter(|line| line.contains("one profiler at a time"));
+        lines.map(str::to_owned).collect()
+    };
+    [lines(stderr), lines(profile)]
+}
+
+#[test]
+fn signals_of_another_profiler_are_noticed_once() {
+    let jdk = Jdk::feature_release(17);
+    let run = Run::new(jdk).agent("cpu=samples,file=out.txt");
+    let running = run.class("Exits").args(["wait"]).start();
+    running.wait_for_line("ready");
+    let pid = i32::try_from(running.pid()).unwrap();
+    for _ in 0..200 {
+        // SAFETY: a signal to a process of our own.
+        unsafe { libc::kill(pid, libc::SIGPROF) };
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    running.wait_until("the remark", |running| {
+        running.stderr().contains("comes from elsewhere")
+    });
+    running.signal(java_test_harness::Signal::Terminate);
+    let outcome = running.finish();
+    let profile = String::from_utf8(outcome.bytes("out.txt")).unwrap();
+    let [said, written] = remarks(&outcome.stderr, &profile);
+    assert_eq!((said.len(), written.len()), (1, 1), "{said:?} {written:?}");
+}
+
+#[test]
+fn an_interval_timer_of_another_profiler_is_noticed() {
+    let jdk = Jdk::feature_release(17);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("out.txt");
+    let agent = format!(
+        "-agentpath:{}=cpu=samples,file={}",
+        agent_library().display(),
+        file.display()
+    );
+    let mut java = Command::new(jdk.tool("java"));
+    java.arg(agent)
+        .arg("-cp")
+        .arg(classes())
+        .args(["Exits", "return"]);
+    let set_timer = || {
+        // Later than the program lasts: only that there is one counts.
+        let long = libc::timeval {
+            tv_sec: 3600,
+            tv_usec: 0,
+        };
+        let timer = libc::itimerval {
+            it_interval: long,
+            it_value: long,
+        };
+        // SAFETY: the kernel reads the local; the timer outlives exec.
+        unsafe { libc::setitimer(libc::ITIMER_PROF, &raw const timer, std::ptr::null_mut()) };
+        Ok(())
+    };
+    // SAFETY: a system call and nothing else between fork and exec.
+    unsafe { java.pre_exec(set_timer) };
+    let output = java.output().unwrap();
+    assert!(output.status.success());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let profile = std::fs::read_to_string(&file).unwrap();
+    let [said, written] = remarks(&stderr, &profile);
+    assert_eq!((said.len(), written.len()), (1, 1), "{stderr}");
+    assert!(said[0].contains("setitimer"), "{said:?}");
+}
+
+#[test]
+fn alone_nothing_is_said() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("cpu=samples,file=out.txt");
+        let outcome = run.class("Exits").args(["return"]).run().expect_status(0);
+        let profile = String::from_utf8(outcome.bytes("out.txt")).unwrap();
+        let [said, written] = remarks(&outcome.stderr, &profile);
+        assert!(said.is_empty() && written.is_empty(), "{said:?}");
+    });
+}
