@@ -13,6 +13,7 @@ use serde::Serialize;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::graph::{Array, Store};
+use crate::heap::is_uniform;
 use crate::snapshot::{Snapshot, Value, decimal};
 
 /// Arrays with equal contents.
@@ -41,12 +42,16 @@ pub struct Duplicates {
     pub arrays: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Live strings.
-    pub strings: u64,
+    /// Live arrays whose elements were blotted out, in a dump from which somebody stripped
+    /// contents; they are not compared, and in no other figure.
+    pub blank: u64,
     /// What could be saved if equal arrays were one.
     pub wasted_bytes: u64,
-    /// What could be saved in strings.
-    pub wasted_in_strings: u64,
+    /// All strings, live or not; unknown where memory is limited.
+    pub strings: Option<u64>,
+    /// What all but one string of each text and its array take, as [`Snapshot::strings`] has it;
+    /// unknown where memory is limited.
+    pub wasted_in_strings: Option<u64>,
     /// The groups that waste most.
     pub groups: Vec<Duplicate>,
 }
@@ -98,8 +103,9 @@ pub fn duplicates(snapshot: &Snapshot, most: usize) -> io::Result<Duplicates> {
         error: Mutex::default(),
     };
     let blocks = graph.blocks();
-    let strings = on_threads(blocks.len().div_ceil(TASK), |take| {
-        let mut walk = Walk::new(snapshot, &in_strings, &parts);
+    let is_stripped = snapshot.is_stripped();
+    let blank = on_threads(blocks.len().div_ceil(TASK), |take| {
+        let mut walk = Walk::new(snapshot, &in_strings, &parts, is_stripped);
         while let Some(task) = take() {
             let first = TASK * task;
             let task = &blocks[first..(first + TASK).min(blocks.len())];
@@ -127,12 +133,16 @@ pub fn duplicates(snapshot: &Snapshot, most: usize) -> io::Result<Duplicates> {
         let (mut sum, mut groups) = (Duplicates::default(), Vec::new());
         while let Some(part) = take() {
             let runs = std::mem::take(&mut *lock(&runs[part]));
-            count(snapshot, runs, &is_string, most, &mut sum, &mut groups);
+            count(snapshot, runs, most, &mut sum, &mut groups);
         }
         (sum, groups)
     });
+    // What is known of each string is kept in memory.
+    let strings = (!snapshot.store().is_limited()).then(|| snapshot.strings(0));
     let mut found = Duplicates {
-        strings: strings.into_iter().sum(),
+        blank: blank.into_iter().sum(),
+        strings: strings.as_ref().map(|strings| strings.strings),
+        wasted_in_strings: strings.map(|strings| strings.waste),
         ..Duplicates::default()
     };
     let mut groups = Vec::new();
@@ -140,7 +150,6 @@ pub fn duplicates(snapshot: &Snapshot, most: usize) -> io::Result<Duplicates> {
         found.arrays += sum.arrays;
         found.bytes += sum.bytes;
         found.wasted_bytes += sum.wasted_bytes;
-        found.wasted_in_strings += sum.wasted_in_strings;
         groups.extend(more);
     }
     keep_largest(&mut groups, most);
@@ -167,7 +176,6 @@ pub fn duplicates(snapshot: &Snapshot, most: usize) -> io::Result<Duplicates> {
 fn count(
     snapshot: &Snapshot,
     runs: Runs,
-    is_string: &dyn Fn(u64) -> bool,
     most: usize,
     sum: &mut Duplicates,
     groups: &mut Vec<Group>,
@@ -185,9 +193,6 @@ fn count(
         if count > 1 {
             let wasted = (count - 1) * bytes;
             sum.wasted_bytes += wasted;
-            if is_string(first) {
-                sum.wasted_in_strings += wasted;
-            }
             groups.push((wasted, count, first));
             if groups.len() > most.saturating_mul(2).saturating_add(1000) {
                 keep_largest(groups, most);
@@ -255,11 +260,17 @@ struct Walk<'a, 's> {
     parts: &'a Parts<'s>,
     entries: Vec<Vec<Entry>>,
     string_classes: Vec<bool>,
-    strings: u64,
+    is_stripped: bool,
+    blank: u64,
 }
 
 impl<'a, 's> Walk<'a, 's> {
-    fn new(snapshot: &'a Snapshot, in_strings: &'a [AtomicU64], parts: &'a Parts<'s>) -> Self {
+    fn new(
+        snapshot: &'a Snapshot,
+        in_strings: &'a [AtomicU64],
+        parts: &'a Parts<'s>,
+        is_stripped: bool,
+    ) -> Self {
         let classes = snapshot.graph().classes().list().iter();
         Self {
             snapshot,
@@ -267,7 +278,8 @@ impl<'a, 's> Walk<'a, 's> {
             parts,
             entries: vec![Vec::new(); PARTS],
             string_classes: classes.map(|c| c.name == "java.lang.String").collect(),
-            strings: 0,
+            is_stripped,
+            blank: 0,
         }
     }
 
@@ -287,6 +299,10 @@ impl<'a, 's> Walk<'a, 's> {
                 let Some(object) = live(array.get()) else {
                     return;
                 };
+                if self.is_stripped && !values.is_empty() && is_uniform(element, values) {
+                    self.blank += 1;
+                    return;
+                }
                 let mut hasher = FxHasher::default();
                 hasher.write_u8(element.code());
                 hasher.write(values);
@@ -313,7 +329,6 @@ impl<'a, 's> Walk<'a, 's> {
                 if !self.string_classes[class as usize] || live(object.get()).is_none() {
                     return;
                 }
-                self.strings += 1;
                 let value = self.snapshot.field_of(class, values, "value");
                 if let Some(Value::Object(array)) = value {
                     self.in_strings[array / 64].fetch_or(1 << (array % 64), Ordering::Relaxed);
@@ -323,14 +338,14 @@ impl<'a, 's> Walk<'a, 's> {
         }
     }
 
-    /// Hands over what is left; the number of strings.
+    /// Hands over what is left; the number of arrays whose elements were blotted out.
     fn finish(mut self) -> u64 {
         for (part, entries) in self.entries.iter_mut().enumerate() {
             if !entries.is_empty() {
                 self.parts.add(part, entries);
             }
         }
-        self.strings
+        self.blank
     }
 }
 

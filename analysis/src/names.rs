@@ -17,13 +17,21 @@ pub struct Names {
     serials: FxHashMap<ClassSerial, (ObjectId, StringId)>,
     stack_chunk: Option<StringId>,
     stack_chunks: Option<ObjectId>,
+    android: Option<StringId>,
+    has_android: bool,
 }
+
+/// A class that the VMs of Android have and no other.
+const OF_ANDROID: [&[u8]; 2] = [b"dalvik/system/VMRuntime", b"dalvik.system.VMRuntime"];
 
 impl Names {
     /// Adds a string in modified UTF-8. If an identifier comes twice, the first string stays.
     pub fn add_string(&mut self, id: StringId, bytes: &[u8]) {
         if is_stack_chunk(bytes) {
             self.stack_chunk = Some(id);
+        }
+        if OF_ANDROID.contains(&bytes) {
+            self.android = Some(id);
         }
         self.strings.entry(id).or_insert_with(|| bytes.into());
     }
@@ -33,6 +41,7 @@ impl Names {
         if self.stack_chunk == Some(name) {
             self.stack_chunks = Some(class);
         }
+        self.has_android |= self.android == Some(name);
         self.classes.entry(class).or_insert(name);
         self.serials.entry(serial).or_insert((class, name));
     }
@@ -40,6 +49,11 @@ impl Names {
     /// The class of the stacks of virtual threads, whose objects are larger than their fields.
     pub fn stack_chunks(&self) -> Option<ObjectId> {
         self.stack_chunks
+    }
+
+    /// True if there is a class that only the VMs of Android have.
+    pub(crate) fn has_class_of_android(&self) -> bool {
+        self.has_android
     }
 
     /// The identifiers of all classes, these too, in order. Those that are loaded but not linked

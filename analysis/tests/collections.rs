@@ -18,7 +18,7 @@ fn size(made: Made, object: u64) -> (Option<u64>, usize) {
 }
 
 fn map_classes(made: &mut Made, name: &str, fields: &[(&str, Put)]) -> (u64, u64) {
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let map = made.class("java.util.AbstractMap", object, &[]);
     (map, made.class(name, map, fields))
 }
@@ -26,7 +26,7 @@ fn map_classes(made: &mut Made, name: &str, fields: &[(&str, Put)]) -> (u64, u64
 #[test]
 fn a_concurrent_map_of_segments_has_the_entries_of_all_segments() {
     let mut made = Made::new();
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let fields = [("segmentMask", Int(0)), ("segments", Ref(0))];
     let (_, class) = map_classes(&mut made, "java.util.concurrent.ConcurrentHashMap", &fields);
     let fields = [("count", Int(0)), ("table", Ref(0))];
@@ -63,7 +63,7 @@ fn a_concurrent_map_of_segments_has_the_entries_of_all_segments() {
 #[test]
 fn properties_up_to_jdk_8_have_the_entries_of_their_table() {
     let mut made = Made::new();
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let fields = [("table", Ref(0)), ("count", Int(0))];
     let table_class = made.class("java.util.Hashtable", object, &fields);
     let class = made.class("java.util.Properties", table_class, &[("defaults", Ref(0))]);
@@ -77,7 +77,7 @@ fn properties_up_to_jdk_8_have_the_entries_of_their_table() {
 #[test]
 fn a_skip_list_without_a_count_is_counted() {
     let mut made = Made::new();
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let name = "java.util.concurrent.ConcurrentSkipListMap";
     let (_, class) = map_classes(&mut made, name, &[("head", Ref(0))]);
     let fields = [("key", Ref(0)), ("value", Ref(0)), ("next", Ref(0))];
@@ -105,7 +105,7 @@ fn a_skip_list_without_a_count_is_counted() {
 #[test]
 fn a_linked_list_in_a_circle_ends_where_it_began() {
     let mut made = Made::new();
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let class = made.class(
         "java.util.LinkedList",
         object,
@@ -126,7 +126,7 @@ fn a_linked_list_in_a_circle_ends_where_it_began() {
 #[test]
 fn marks_of_what_was_taken_out_of_a_sparse_array_are_no_elements() {
     let mut made = Made::of("JAVA PROFILE 1.0.3", 4);
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let mark = made.instance(object, &[]);
     let fields = [("mKeys", Ref(0)), ("mValues", Ref(0)), ("mSize", Int(0))];
     let class = made.class_with(
@@ -157,7 +157,7 @@ fn marks_of_what_was_taken_out_of_a_sparse_array_are_no_elements() {
 #[test]
 fn chains_in_a_circle_and_wrappers_of_themselves_are_of_unknown_size() {
     let mut made = Made::new();
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let class = made.class(
         "java.util.concurrent.ConcurrentLinkedQueue",
         object,
@@ -177,7 +177,7 @@ fn chains_in_a_circle_and_wrappers_of_themselves_are_of_unknown_size() {
     assert_eq!(size(made, queue).0, None);
 
     let mut made = Made::new();
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let class = made.class(
         "java.util.Collections$UnmodifiableMap",
         object,
@@ -192,7 +192,7 @@ fn chains_in_a_circle_and_wrappers_of_themselves_are_of_unknown_size() {
 #[test]
 fn the_size_of_a_set_of_constants_is_that_of_its_bits() {
     let mut made = Made::new();
-    let object = made.named("java.lang.Object");
+    let object = made.object();
     let fields = [("elements", Long(0)), ("universe", Ref(0))];
     let class = made.class("java.util.RegularEnumSet", object, &fields);
     let constants: Vec<u64> = (0..5).map(|_| made.instance(object, &[])).collect();

@@ -4,7 +4,7 @@ mod common;
 
 use common::{data, stream};
 use hprof_analysis::contents::{Contents, ReadOptions, read};
-use hprof_analysis::heap::{Group, histogram};
+use hprof_analysis::heap::{Group, histogram, layout};
 use hprof_analysis::input::Input;
 use hprof_analysis::stacks::{CallTree, Measure, Weights, by_method, by_thread};
 use proptest::prelude::*;
@@ -15,7 +15,8 @@ fn use_all(contents: &Contents) {
         for group in [Group::Class, Group::Family, Group::Package, Group::Loader] {
             histogram(contents, dump, group);
         }
-        dump.census.largest.sorted();
+        let (layout, _) = layout(contents, &dump.census);
+        dump.census.largest.sorted(&layout);
     }
     for measure in Measure::ALL {
         if let Some(weights) = Weights::of(contents, measure) {

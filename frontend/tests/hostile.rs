@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use java_test_harness::{Jdk, agent_library, classes, each_jdk};
+use java_test_harness::{Jdk, agent_library, classes, each_jdk, rights};
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
 
@@ -21,18 +21,9 @@ use support::{Scene, run, stderr, stdout};
 const LONG: Duration = Duration::from_secs(90);
 const NOBODY: u32 = 65534;
 
-/// Whether containers can be made here.
+/// Whether containers, and other users in them, can be had here.
 fn can_make_containers() -> bool {
-    let unshare = || {
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "--pid", "--fork", "--mount-proc", "true"]);
-        command.stderr(Stdio::null()).status()
-    };
-    let able = rustix::process::geteuid().is_root() && unshare().is_ok_and(|it| it.success());
-    if !able {
-        eprintln!("not tested: this takes root and leave to make namespaces");
-    }
-    able
+    rights::may_make_containers() && rights::may_act_for_others()
 }
 
 /// Runs `work` on a thread of another user.

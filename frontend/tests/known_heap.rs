@@ -188,3 +188,99 @@ fn growth_names_the_path_at_which_objects_were_added() {
     let output = run(&mut Scene::new().hprof_rs(&gate), "");
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn the_largest_arrays_come_in_the_order_of_the_bytes_shown() {
+    let (_outcome, file) = dump(Jdk::feature_release(17));
+    let top = json(&["top", "--json", "--top", "200", &file]);
+    let arrays = top["arrays"].as_array().expect("arrays");
+    let bytes: Vec<u64> = (arrays.iter())
+        .map(|array| array["shallow_bytes"].as_u64().expect("a number"))
+        .collect();
+    assert_eq!(bytes.len(), 200);
+    assert!(bytes.is_sorted_by(|a, b| a >= b), "{bytes:?}");
+    let of_objects = |array: &&Value| array["preview"] == "";
+    let objects = arrays.iter().filter(of_objects).count();
+    assert!((1..200).contains(&objects), "{objects}");
+    // As SQL has it.
+    let sql = "SELECT size FROM objects WHERE length NOT NULL ORDER BY size DESC LIMIT 200";
+    let asked = json(&["query", "--json", &file, sql]);
+    let asked = asked["rows"].as_array().expect("rows").iter();
+    assert!(
+        asked
+            .map(|row| row["size"].as_u64())
+            .eq(bytes.iter().copied().map(Some))
+    );
+}
+
+#[test]
+fn report_and_strings_agree_on_what_duplicates_waste() {
+    each_jdk(|jdk| {
+        let (_outcome, file) = dump(jdk);
+        let strings = json(&["strings", "--json", "--top", "1", &file]);
+        let duplicates = json(&["duplicates", "--json", &file]);
+        let report = json(&["report", "--json", &file]);
+        for found in [&duplicates["duplicates"], &report["duplicates"]] {
+            assert_eq!(found["strings"], strings["strings"]["strings"]);
+            assert_eq!(found["wasted_in_strings"], strings["strings"]["waste"]);
+        }
+        assert!(strings["strings"]["waste"].as_u64() > Some(24_000));
+    });
+}
+
+#[test]
+fn blank_contents_of_a_stripped_dump_are_not_compared() {
+    let (outcome, file) = dump(Jdk::feature_release(17));
+    let stripped = outcome.path("stripped.hprof").display().to_string();
+    let done = run(
+        &mut Scene::new().hprof_rs(&["strip", &file, "-o", &stripped]),
+        "",
+    );
+    assert!(done.status.success(), "{}", stderr(&done));
+    // Other programs leave question marks.
+    let other = outcome.path("other.hprof").display().to_string();
+    std::fs::write(&other, with_question_marks(&file)).expect("written");
+    for file in [&stripped, &other] {
+        let strings = json(&["strings", "--json", file]);
+        // What is left are empty strings, which are equal for certain.
+        assert_eq!(strings["strings"]["contents"], 1, "{strings}");
+        assert!(
+            strings["strings"]["blank"].as_u64() > Some(1100),
+            "{strings}"
+        );
+        assert!(text(&["strings", file]).contains("blank strings were not compared"));
+        let duplicates = json(&["duplicates", "--json", file]);
+        assert!(duplicates["duplicates"]["wasted_in_strings"].as_u64() < Some(1000));
+        assert!(duplicates["duplicates"]["blank"].as_u64() > Some(1100));
+        assert!(text(&["duplicates", file]).contains("blank arrays were not compared"));
+        let report = json(&["report", "--json", file]);
+        let notes = report["notes"].as_array().expect("notes");
+        let says = |note: &Value| note.as_str().is_some_and(|note| note.contains("are blank"));
+        assert!(notes.iter().any(says), "{notes:?}");
+    }
+    let whole = json(&["strings", "--json", &file]);
+    assert_eq!(whole["strings"]["blank"], 0);
+}
+
+/// The dump with a question mark in place of each byte of a string.
+fn with_question_marks(path: &str) -> Vec<u8> {
+    use hprof_format::binary::{Record, SubRecord};
+    let mut bytes = std::fs::read(path).expect("a file");
+    let file = bytes.clone();
+    let start = file.as_ptr().addr();
+    for record in hprof_format::reader::Reader::new(&file)
+        .expect("a dump")
+        .flatten()
+    {
+        let (Record::HeapDump(heap) | Record::HeapDumpSegment(heap)) = record.record else {
+            continue;
+        };
+        for sub_record in heap.flatten() {
+            if let SubRecord::PrimitiveArray { values, .. } = sub_record {
+                let at = values.as_ptr().addr() - start;
+                bytes[at..at + values.len()].fill(b'?');
+            }
+        }
+    }
+    bytes
+}

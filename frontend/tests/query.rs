@@ -87,7 +87,7 @@ fn tables_agree_with_each_other() {
     );
     assert_eq!(
         rows(
-            "SELECT name, target FROM references WHERE source = '0x500002fc'
+            "SELECT name, target FROM references WHERE source = '0x500002fc' AND kind <> 'class'
              EXCEPT SELECT name, target FROM fields WHERE object = '0x500002fc'"
         ),
         Vec::<Value>::new()
@@ -227,7 +227,7 @@ fn referrers_and_references_are_those_of_the_tables() {
             true
         }
     });
-    assert_eq!(found.len(), 6);
+    assert_eq!(found.len(), 7);
     assert_eq!(found, expected);
     let found = json_of(&["referrers", "--json", &dump(), main]);
     let found: Vec<Value> = (found["referrers"].as_array().unwrap().iter())
@@ -456,4 +456,48 @@ fn a_mapping_file_gives_original_names() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn numbers_are_printed_as_java_does() {
+    let sql =
+        "SELECT 4.9e-324 AS least, 1.5e300 AS large, 9e999 AS most, 1.0e7 AS bound, 0.1 AS tenth";
+    let csv = text(&["query", "--csv", &dump(), sql]);
+    assert_eq!(
+        csv.lines().nth(1),
+        Some("4.9E-324,1.5E300,Infinity,1.0E7,0.1")
+    );
+    let table = text(&["query", &dump(), sql]);
+    assert!(table.contains("4.9E-324"), "{table}");
+    assert_eq!(rows("SELECT 9e999, 0.5"), [json!(["Infinity", 0.5])]);
+}
+
+#[test]
+fn the_class_of_an_object_is_one_of_its_references() {
+    let thread = "0x500002fc";
+    let object = json_of(&["object", "--json", &dump(), thread]);
+    let class = object["class_id"].as_str().expect("an id");
+    assert!(
+        text(&["object", &dump(), thread]).contains(&format!("Class: java.lang.Thread {class}"))
+    );
+    let references = json_of(&["references", "--json", &dump(), thread]);
+    let all = references["references"].as_array().expect("rows");
+    let of_class = all
+        .iter()
+        .find(|row| row["object"]["id"] == class)
+        .expect("a row");
+    assert_eq!(of_class["edge"], json!({"kind": "class", "name": "class"}));
+    let referrers = json_of(&["referrers", "--top", "100000", "--json", &dump(), class]);
+    let all = referrers["referrers"].as_array().expect("rows");
+    let is_instance = |row: &&Value| row["edge"]["name"] == "class";
+    let instances = all.iter().filter(is_instance).count();
+    let found = rows("SELECT objects FROM classes WHERE name = 'java.lang.Thread'");
+    assert_eq!(found, [json!([instances])]);
+    assert_eq!(
+        rows(&format!(
+            "SELECT count(*) FROM references WHERE target = '{class}' AND name = 'class'"
+        )),
+        found
+    );
+    assert!(all.iter().any(|row| row["object"]["id"] == thread));
 }

@@ -317,4 +317,4 @@ fn late() -> io::Error {
 
 #[cfg(test)]
 #[path = "local/tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@
 //! LeakCanary's documentation describes ("How LeakCanary works", "Fundamentals").
 
 mod bitmaps;
+mod facts;
 mod state;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::paths::{Path, ShortestPaths};
 use crate::snapshot::{EdgeKind, Snapshot};
 
 pub use bitmaps::{BitmapRow, bitmaps};
+pub use facts::{AndroidFacts, android_facts};
 pub use state::{State, Status};
 
 /// A step of a trace, with what is known about the object's life.

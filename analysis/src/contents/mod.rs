@@ -190,6 +190,17 @@ impl Contents {
         }
     }
 
+    /// True for heap dumps of Android's VMs, those too that `hprof-conv` has given the version of
+    /// other VMs: sizes stay as Android has them.
+    pub fn is_android(&self) -> bool {
+        let Format::Binary { id_size, .. } = self.format else {
+            return false;
+        };
+        // On other VMs, programs may bring classes of Android along for tests.
+        let is_converted = id_size == IdSize::Four && self.settings.is_none();
+        self.format.is_android() || (is_converted && self.names.has_class_of_android())
+    }
+
     /// The thread with a serial.
     pub fn thread(&self, serial: ThreadSerial) -> Option<&Thread> {
         self.threads

@@ -251,7 +251,9 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                 };
                 let class = self.class(class.get());
                 if class == self.shared.object_class && plan.classes.by_id(object.get()).is_some() {
-                    // The class dump tells more of the same object.
+                    // The class dump tells more of the same object, but not its size.
+                    let size = self.shared.plans[class as usize].units.unwrap_or(0);
+                    self.shared.units[number].store(size, Ordering::Relaxed);
                     return Ok(());
                 }
                 self.targets.clear();
@@ -390,7 +392,10 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                     self.reference(id);
                 }
             }
-            self.finish(number, self.shared.object_class, 0)?;
+            // The room that the object takes is zero unless an instance dump tells it.
+            let position = self.writer.write(&mut self.targets)?;
+            N::store(&self.shared.start[number], position);
+            self.shared.class_of[number].store(self.shared.object_class, Ordering::Relaxed);
         }
         Ok(())
     }

@@ -136,7 +136,7 @@ impl Graph {
         if dump >= dumps {
             return Err(GraphError::NoDump(dumps));
         }
-        let is_android = contents.format.is_android();
+        let is_android = contents.is_android();
         let pass = scan::Pass {
             threads: options.threads,
             progress: options.progress,
@@ -298,8 +298,8 @@ impl Graph {
         self.classes.get(class).is_described.then_some(class)
     }
 
-    /// The room that an object takes in the VM's heap, in bytes. Class objects count nothing, as
-    /// most VMs dump classes without the room they take.
+    /// The room that an object takes in the VM's heap, in bytes. Class objects count nothing where
+    /// the VM dumps classes without the room they take, as most do.
     #[inline]
     pub fn size(&self, object: usize) -> u64 {
         8 * u64::from(self.units[object])

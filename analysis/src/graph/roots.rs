@@ -72,6 +72,11 @@ impl GraphRoot {
         self.tag == u32::from(tag::ROOT_THREAD_OBJECT)
     }
 
+    /// True for a class that the VM keeps.
+    pub fn is_sticky_class(&self) -> bool {
+        self.tag == u32::from(tag::ROOT_STICKY_CLASS)
+    }
+
     /// True for what a stack holds.
     pub fn is_local(&self) -> bool {
         let tags = [

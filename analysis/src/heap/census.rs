@@ -327,7 +327,7 @@ impl Census {
         self.seen(array, Some((length, true)));
         let count = self.class(class);
         count.add_array(length);
-        if self.largest.wants(data_bytes) {
+        if self.largest.wants_objects(data_bytes) {
             self.largest.add(Large {
                 data_bytes,
                 object: array,
@@ -344,7 +344,7 @@ impl Census {
         // Type codes are below 16.
         let count = &mut self.primitives[usize::from(element.code() & 15)];
         count.add(length, data_bytes);
-        if self.largest.wants(data_bytes) {
+        if self.largest.wants_primitives(data_bytes) {
             let preview = &values[..values.len().min(PREVIEW)];
             self.largest.add(Large {
                 data_bytes,

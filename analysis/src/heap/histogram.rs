@@ -73,7 +73,7 @@ pub fn layout(contents: &Contents, census: &Census) -> (Layout, LayoutSource) {
         Format::Binary { id_size, .. } => id_size,
         Format::Text => IdSize::Eight,
     };
-    if contents.format.is_android() {
+    if contents.is_android() {
         return (Layout::assumed(id_size, false), LayoutSource::Stated);
     }
     match census.measured_layout() {
@@ -100,7 +100,7 @@ pub fn histogram(contents: &Contents, dump: &Dump, group: Group) -> Histogram {
         group,
         rows: FxHashMap::default(),
     };
-    let mut sizes = Sizes::new(layout, contents.format.is_android(), &census.shapes)
+    let mut sizes = Sizes::new(layout, contents.is_android(), &census.shapes)
         .of_vm(&contents.names)
         .measured(census.measured_sizes(&contents.names));
     let mut without_class = 0;

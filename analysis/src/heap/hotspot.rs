@@ -51,8 +51,10 @@ enum When {
     NewLacks(&'static str),
     /// The VM is older than JDK 15.
     Old,
+    /// The VM is of JDK 8 or later: classes lie outside of the heap (JEP 122).
+    SinceMetaspace,
 }
-use When::{Always, Has, Lacks, New, NewLacks, Old};
+use When::{Always, Has, Lacks, New, NewLacks, Old, SinceMetaspace};
 
 const fn fields(fields: &'static [BasicType]) -> Hidden {
     Hidden {
@@ -78,7 +80,8 @@ const CONTENDED: Hidden = Hidden {
 
 /// The first row that fits a class is taken.
 const TABLE: &[(&str, When, Hidden)] = &[
-    ("java/lang/ClassLoader", Always, fields(&[POINTER])),
+    ("java/lang/ClassLoader", SinceMetaspace, fields(&[POINTER])),
+    ("java/lang/ClassLoader", Always, fields(&[])),
     // While threads were not virtual (JEP 425) their random seeds were kept apart.
     (
         "java/lang/Thread",
@@ -208,6 +211,13 @@ pub(super) fn classes(
     is_new: bool,
 ) -> Classes {
     let mut classes = Classes::default();
+    // `java.lang.Class` has had a field `annotationData` since JDK 8.
+    let has_metaspace = !shapes.iter().any(|(&class, shape)| {
+        let mut fields = shape.fields.iter();
+        names.class_is(class, "java/lang/Class")
+            && !shape.fields.is_empty()
+            && !fields.any(|&(field, _)| names.string_is(field, "annotationData"))
+    });
     for (&class, shape) in shapes.iter().filter(|(_, shape)| shape.loader.is_null()) {
         let has = |wanted| {
             let mut fields = shape.fields.iter();
@@ -222,6 +232,7 @@ pub(super) fn classes(
                     New => is_new,
                     NewLacks(field) => is_new && !has(field),
                     Old => !is_new,
+                    SinceMetaspace => has_metaspace,
                 }
         });
         if let Some(&(name, _, hidden)) = row {

@@ -27,5 +27,6 @@ pub use largest::{Large, LargeKind, Largest, PREVIEW};
 pub use layout::{Layout, LayoutSource, Sizes};
 pub(crate) use layout_votes::LayoutVotes;
 pub use objects::{HeapFile, Object};
+pub(crate) use strings::{StringClass, StringSource, Uniform, count_strings, is_uniform};
 pub use strings::{StringGroup, StringReport, strings};
 pub use thread_facts::{Local, ThreadFacts, locals, thread_facts};

@@ -60,10 +60,14 @@ pub fn classes_in(snapshot: &Snapshot, start: usize, end: usize) -> Vec<ClassSha
 }
 
 /// The objects directly under a place in the dominator tree, by class, with the bytes that they
-/// keep alive; those that keep most first.
-pub fn children_by_class(snapshot: &Snapshot, place: Option<usize>) -> Vec<ClassShare> {
+/// keep alive; those that keep most first. Only places for which `is_shown` holds count.
+pub fn children_by_class(
+    snapshot: &Snapshot,
+    place: Option<usize>,
+    is_shown: impl Fn(&usize) -> bool,
+) -> Vec<ClassShare> {
     let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
-    for child in snapshot.dominators().children(place) {
+    for child in snapshot.dominators().children(place).filter(is_shown) {
         let object = snapshot.dominators().object(child);
         let sum = sums.entry(snapshot.graph().class_of(object)).or_default();
         sum.0 += 1;
@@ -99,10 +103,20 @@ pub fn list_by_class(snapshot: &Snapshot, start: usize, least: usize) -> Option<
     (nodes.0 >= least as u64).then(|| sorted(snapshot, sums.into_iter()))
 }
 
-/// The objects directly under a place that keep most alive.
-pub fn largest_in(snapshot: &Snapshot, place: Option<usize>, most: usize) -> Vec<ObjectShare> {
-    let largest = snapshot.dominators().largest_children(place, most);
-    (largest.into_iter())
+/// The objects directly under a place that keep most alive, of those for which `is_shown` holds.
+pub fn largest_in(
+    snapshot: &Snapshot,
+    place: Option<usize>,
+    most: usize,
+    is_shown: impl Fn(&usize) -> bool,
+) -> Vec<ObjectShare> {
+    let (dominators, is_shown) = (snapshot.dominators(), &is_shown);
+    let hidden = dominators
+        .children(place)
+        .filter(|child| !is_shown(child))
+        .count();
+    let largest = dominators.largest_children(place, most.saturating_add(hidden));
+    (largest.into_iter().filter(is_shown).take(most))
         .map(|child| ObjectShare::new(snapshot, snapshot.dominators().object(child)))
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fill::{children_by_class, classes_in, largest_in, list_by_class};
 use super::sites::sites_of;
@@ -86,7 +86,7 @@ pub fn leaks_with(snapshot: &Snapshot, paths: &ShortestPaths, options: LeakOptio
     candidates.truncate(options.most.max(1) * 4);
     let mut suspects: Vec<(String, Suspect)> = Vec::new();
     for candidate in candidates {
-        let (signature, suspect) = suspect(snapshot, paths, &candidate, live_bytes);
+        let (signature, suspect) = suspect(snapshot, paths, &candidate, threshold);
         match suspects.iter_mut().find(|(other, _)| *other == signature) {
             Some((_, first)) => join(first, suspect),
             None => suspects.push((signature, suspect)),
@@ -170,7 +170,32 @@ fn candidates(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
         }
         todo.extend(big.into_iter().map(Some));
     }
-    found
+    disjoint(snapshot, found)
+}
+
+/// Leaves those candidates out that lie within another one: that of a list starts at its first
+/// node, above what the other nodes hold.
+fn disjoint(snapshot: &Snapshot, found: Vec<Candidate>) -> Vec<Candidate> {
+    let whole: Vec<std::ops::Range<usize>> = (found.iter())
+        .filter(|candidate| candidate.group.is_none() && !candidate.is_rest)
+        .map(|candidate| candidate.members[0])
+        .map(|place| place..snapshot.dominators().end(place))
+        .collect();
+    let is_within = |candidate: &Candidate| {
+        let place = candidate.members[0];
+        let mut above = whole.iter().filter(|range| range.contains(&place));
+        match candidate.is_rest {
+            true => above.next().is_some(),
+            false => above.any(|range| range.start != place),
+        }
+    };
+    let mut seen = FxHashSet::default();
+    let mut left = found;
+    left.retain(|candidate| {
+        candidate.group.is_some()
+            || !is_within(candidate) && seen.insert((candidate.members[0], candidate.is_rest))
+    });
+    left
 }
 
 /// The first node of the list that a place is a node of, or the place itself. Each node of a list
@@ -278,9 +303,12 @@ fn suspect(
     snapshot: &Snapshot,
     paths: &ShortestPaths,
     candidate: &Candidate,
-    live_bytes: u64,
+    threshold: u64,
 ) -> (String, Suspect) {
     let dominators = snapshot.dominators();
+    let live_bytes = dominators.live_bytes();
+    // What other candidates keep alive is left out of the rest.
+    let is_shown = |&place: &usize| !candidate.is_rest || dominators.retained(place) < threshold;
     let first = candidate.members[0];
     // A group of instances is held together by what most of their paths lead through.
     let common = candidate.group.is_some().then(|| {
@@ -291,11 +319,12 @@ fn suspect(
         deepest_common(paths, members)
     });
     let place = match &candidate.group {
-        Some(_) => first,
-        None => accumulation_point(snapshot, first),
+        None if !candidate.is_rest => accumulation_point(snapshot, first),
+        _ => first,
     };
     let shared = match common {
         Some(common) => common,
+        None if candidate.is_rest => None,
         None => shared_holder(snapshot, paths, place),
     };
     let is_common = shared.is_some();
@@ -336,17 +365,25 @@ fn suspect(
         ),
         (_, inner) => {
             let place = inner.unwrap_or(place);
+            let list = match candidate.is_rest {
+                true => None,
+                false => list_by_class(snapshot, place, LIST),
+            };
             (
-                list_by_class(snapshot, place, LIST)
-                    .unwrap_or_else(|| children_by_class(snapshot, Some(place))),
-                largest_in(snapshot, Some(place), 10),
+                list.unwrap_or_else(|| children_by_class(snapshot, Some(place), is_shown)),
+                largest_in(snapshot, Some(place), 10, is_shown),
             )
         }
     };
     let mut contents = Vec::new();
-    if candidate.group.is_some() {
+    let parts: Option<Vec<usize>> = match (&candidate.group, candidate.is_rest) {
+        (Some(_), _) => Some(candidate.members.clone()),
+        (None, true) => Some(dominators.children(Some(place)).filter(is_shown).collect()),
+        (None, false) => None,
+    };
+    if let Some(parts) = parts {
         let mut sums: FxHashMap<String, (u64, u64)> = FxHashMap::default();
-        for &member in &candidate.members {
+        for member in parts {
             for share in classes_in(snapshot, member, dominators.end(member)) {
                 let sum = sums.entry(share.name).or_default();
                 sum.0 += share.objects;
@@ -367,7 +404,10 @@ fn suspect(
     }
     let sample = match candidate.group {
         Some(_) => candidate.members.clone(),
-        None => dominators.children(Some(place)).take(SAMPLE).collect(),
+        None => {
+            let children = dominators.children(Some(place)).filter(is_shown);
+            children.take(SAMPLE).collect()
+        }
     };
     let sites = sites_of(
         snapshot,
@@ -414,7 +454,7 @@ fn suspect(
 fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: usize) -> Option<usize> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let own = dominators.object(place);
-    let class = children_by_class(snapshot, Some(place));
+    let class = children_by_class(snapshot, Some(place), |_| true);
     let class = &class.first()?.name;
     let members = dominators
         .children(Some(place))

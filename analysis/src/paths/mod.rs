@@ -67,6 +67,9 @@ pub fn root(snapshot: &Snapshot, object: usize) -> String {
     root.map_or("root".to_owned(), |root| snapshot.root_in_words(root))
 }
 
+/// Instances that are looked at for paths to their class.
+const INSTANCES: usize = 1000;
+
 /// The shortest paths to an object that reach it in different ways, at most `most`, the shortest
 /// first: each comes in from another object that refers to it.
 pub fn alternatives(
@@ -79,7 +82,10 @@ pub fn alternatives(
     let Some(shortest) = paths.to(object) else {
         return found;
     };
-    for (referrer, _) in snapshot.referrers(object) {
+    let holders = snapshot.holders(object).into_iter().map(|(from, _)| from);
+    // Of the instances of a class some will do.
+    let instances = snapshot.instances(object).take(INSTANCES);
+    for referrer in holders.chain(instances) {
         let Some(mut path) = paths.to(referrer) else {
             continue;
         };

@@ -15,6 +15,16 @@ pub struct Edge {
     pub name: String,
 }
 
+impl Edge {
+    /// The reference of each object to its class.
+    pub(crate) fn to_class() -> Self {
+        Self {
+            kind: EdgeKind::Class,
+            name: "class".to_owned(),
+        }
+    }
+}
+
 /// What kind of reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -193,8 +203,10 @@ impl Snapshot {
                 (class.signers, "signers"),
                 (class.domain, "protection domain"),
             ];
-            let word = words.iter().find(|(other, _)| *other == id)?.1;
-            return edge(EdgeKind::Class, word);
+            if let Some((_, word)) = words.iter().find(|(other, _)| *other == id) {
+                return edge(EdgeKind::Class, word);
+            }
+            return (self.class_object(from) == Some(to)).then(Edge::to_class);
         }
         let (_, record) = self.graph.locate(&self.file, from)?;
         match record {
@@ -221,7 +233,7 @@ impl Snapshot {
             });
         }
         if self.graph.class_of_object(to) == Some(self.graph.class_of(from)) {
-            return edge(EdgeKind::Class, "class");
+            return Some(Edge::to_class());
         }
         let class = classes.get(self.graph.class_of_object(to)?);
         if class.loader == self.graph.id(from) {
@@ -234,7 +246,7 @@ impl Snapshot {
     pub fn local_in_words(&self, local: &GraphRoot) -> String {
         match self.frame_of(local) {
             Some(frame) => format!("{} in {frame}", local.label()),
-            None => local.label().to_owned(),
+            None => self.root_label(local).to_owned(),
         }
     }
 
@@ -245,6 +257,28 @@ impl Snapshot {
         }
         let frames = self.stack(local.thread)?;
         frames.get(local.frame as usize).cloned()
+    }
+
+    /// The kind of a root in words, as a noun.
+    pub fn root_label(&self, root: &GraphRoot) -> &'static str {
+        if !root.is_sticky_class() {
+            return root.label();
+        }
+        let classes = self.graph.classes();
+        let loader = self.graph.class_of_object(root.object());
+        let loader = loader.map(|class| classes.get(class).loader);
+        // Android's VM names classes of programs too, and its boot loader has an object.
+        let is_of_boot_loader = loader.is_some_and(|loader| {
+            let object = self.graph.number(loader).filter(|_| loader != 0);
+            object.map_or(loader == 0, |it| {
+                self.class_name(it) == "java.lang.BootClassLoader"
+            })
+        });
+        match (is_of_boot_loader, self.graph.is_android()) {
+            (true, true) => "system class",
+            (true, false) => root.label(),
+            (false, _) => "class that the VM keeps",
+        }
     }
 
     /// Why a root is alive, in words.

@@ -7,10 +7,11 @@ mod open;
 mod properties;
 mod reference_list;
 mod referrers;
+mod strings;
 mod threads;
 mod values;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 
@@ -26,7 +27,7 @@ pub use open::{IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
 pub(crate) use values::text;
-pub use values::{FieldValue, Value, decimal};
+pub use values::{FieldValue, Value, decimal, of_float};
 
 /// A heap dump that is ready to be asked.
 pub struct Snapshot {
@@ -40,6 +41,7 @@ pub struct Snapshot {
     pub(crate) store: Store,
     pub(crate) index: IndexState,
     pub(crate) collections: CollectionNotes,
+    pub(crate) stripped: OnceLock<bool>,
 }
 
 /// What became of the index.

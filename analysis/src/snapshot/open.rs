@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 use thiserror::Error;
@@ -165,6 +165,7 @@ impl Snapshot {
                 dominators,
                 index: IndexState::Used,
                 collections: CollectionNotes::default(),
+                stripped: OnceLock::new(),
             });
         }
         let mut snapshot = Self::build(name, file, contents, dump, options, store)?;
@@ -226,6 +227,7 @@ impl Snapshot {
             store,
             index: IndexState::None,
             collections: CollectionNotes::default(),
+            stripped: OnceLock::new(),
         })
     }
 }

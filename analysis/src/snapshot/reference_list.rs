@@ -17,6 +17,14 @@ pub struct ReferenceList {
     elements: Range<usize>,
 }
 
+impl ReferenceList {
+    fn add_class(&mut self, snapshot: &Snapshot, object: usize) {
+        let class = snapshot.class_object(object);
+        let class = class.map(|class| (Edge::to_class(), class));
+        self.listed.extend(class);
+    }
+}
+
 impl Snapshot {
     /// The references of an object.
     pub fn reference_list(&self, object: usize) -> ReferenceList {
@@ -41,6 +49,7 @@ impl Snapshot {
             add(EdgeKind::Class, "class loader", class.loader);
             add(EdgeKind::Class, "signers", class.signers);
             add(EdgeKind::Class, "protection domain", class.domain);
+            list.add_class(self, object);
             return list;
         }
         match self.graph.locate(&self.file, object) {
@@ -81,6 +90,7 @@ impl Snapshot {
                 }
             }
         }
+        list.add_class(self, object);
         list
     }
 

@@ -1,13 +1,26 @@
 //! What refers to an object.
 
+use rustc_hash::FxHashSet;
+
 use super::Snapshot;
 use super::describe::Edge;
 use crate::graph::{Number, References, Width};
 
 impl Snapshot {
-    /// The objects that refer to one, each once, with how they do; that of an object to its class
-    /// is left out.
+    /// The objects that refer to one, each once, with how they do; of class objects that includes
+    /// all instances.
     pub fn referrers(&self, object: usize) -> Vec<(usize, Edge)> {
+        let mut found = self.holders(object);
+        if self.graph.class_of_object(object).is_some() {
+            let known: FxHashSet<usize> = found.iter().map(|(from, _)| *from).collect();
+            let instances = self.instances(object).filter(|from| !known.contains(from));
+            found.extend(instances.map(|from| (from, Edge::to_class())));
+        }
+        found
+    }
+
+    /// The objects that refer to one in ways other than being its instances.
+    pub fn holders(&self, object: usize) -> Vec<(usize, Edge)> {
         let found = match self.graph.width() {
             Width::Narrow(references) => referrers(references, object),
             Width::Wide(references) => referrers(references, object),
@@ -17,14 +30,30 @@ impl Snapshot {
             .collect()
     }
 
-    /// The objects that one refers to, each once, with how; its class is left out.
+    /// The instances of the class that a class object stands for.
+    pub fn instances(&self, class_object: usize) -> impl Iterator<Item = usize> + '_ {
+        let class = self.graph.class_of_object(class_object);
+        let class_of = self.graph.all_classes_of().iter().enumerate();
+        class_of.filter_map(move |(object, &of)| (Some(of) == class).then_some(object))
+    }
+
+    /// The object of an object's class, if the file has it.
+    pub fn class_object(&self, object: usize) -> Option<usize> {
+        let class = self.graph.classes().get(self.graph.class_of(object));
+        self.graph.number(class.id).filter(|_| class.id != 0)
+    }
+
+    /// The objects that one refers to, each once, with how; its class last.
     pub fn references(&self, object: usize) -> Vec<(usize, Edge)> {
         let mut targets = self.graph.references(object);
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         targets.retain(|&target| seen.insert(target));
-        (targets.into_iter())
+        let mut found: Vec<(usize, Edge)> = (targets.into_iter())
             .map(|to| (to, self.edge(object, to)))
-            .collect()
+            .collect();
+        let class = self.class_object(object).filter(|it| !seen.contains(it));
+        found.extend(class.map(|class| (class, Edge::to_class())));
+        found
     }
 
     /// The objects that refer to one in a way that does not keep it alive.

@@ -55,12 +55,37 @@ impl Value {
     }
 }
 
-/// A decimal number in few characters: those that are very large or small have an exponent.
+/// A decimal number as Java prints it (`Double.toString` since JDK 19): the fewest digits that tell
+/// it from others, two at least; very large and small ones have an exponent.
 pub fn decimal(value: f64) -> String {
-    if value.is_infinite() {
-        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    let is_small = |size: f64| (1e-3..1e7).contains(&size);
+    match value {
+        _ if value.is_nan() => "NaN".to_owned(),
+        _ if value.is_infinite() && value > 0.0 => "Infinity".to_owned(),
+        _ if value.is_infinite() => "-Infinity".to_owned(),
+        _ if value == 0.0 || is_small(value.abs()) => {
+            let text = value.to_string();
+            match text.contains('.') {
+                true => text,
+                false => text + ".0",
+            }
+        }
+        _ => two_digits(format!("{value:e}"), || format!("{value:.1e}")).replace('e', "E"),
     }
-    format!("{value:?}")
+}
+
+/// A number of type `float`, with the digits that are meant: 0.1 rather than 0.10000000149011612.
+pub fn of_float(value: f32) -> f64 {
+    let text = two_digits(format!("{value:e}"), || format!("{value:.1e}"));
+    text.parse().unwrap_or(f64::from(value))
+}
+
+/// The shortest form with an exponent, or where that has a single digit the best of two.
+fn two_digits(shortest: String, best: impl Fn() -> String) -> String {
+    match shortest.contains('.') {
+        true => shortest,
+        false => best(),
+    }
 }
 
 impl Snapshot {
@@ -88,11 +113,7 @@ impl Snapshot {
                 let unit = char::from_u32(bits as u16 as u32);
                 Value::Char(unit.unwrap_or(char::REPLACEMENT_CHARACTER))
             }
-            // With the digits that are meant: 0.1 rather than 0.10000000149011612.
-            BasicType::Float => {
-                let value = f32::from_bits(bits as u32);
-                Value::Float(value.to_string().parse().unwrap_or(f64::from(value)))
-            }
+            BasicType::Float => Value::Float(of_float(f32::from_bits(bits as u32))),
             BasicType::Double => Value::Float(f64::from_bits(bits)),
             BasicType::Byte => Value::Integer(i64::from(bits as i8)),
             BasicType::Short => Value::Integer(i64::from(bits as i16)),
@@ -254,15 +275,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimal_numbers_are_short() {
+    fn decimal_numbers_are_those_that_java_prints() {
         for (value, text) in [
             (0.75, "0.75"),
             (2.0, "2.0"),
             (-0.0, "-0.0"),
-            (f64::from_bits(1), "5e-324"),
-            (1e300, "1e300"),
+            (0.001, "0.001"),
+            (0.000_999, "9.99E-4"),
+            (9_999_999.5, "9999999.5"),
+            (1e7, "1.0E7"),
+            (123_456_789.0, "1.23456789E8"),
+            (2e23, "2.0E23"),
+            (f64::from_bits(1), "4.9E-324"),
+            (f64::MAX, "1.7976931348623157E308"),
+            (1e300, "1.0E300"),
             (f64::NAN, "NaN"),
+            (f64::INFINITY, "Infinity"),
             (f64::NEG_INFINITY, "-Infinity"),
+            (of_float(0.1), "0.1"),
+            (of_float(f32::from_bits(1)), "1.4E-45"),
+            (of_float(f32::MAX), "3.4028235E38"),
+            (of_float(f32::NAN), "NaN"),
         ] {
             assert_eq!(decimal(value), text);
         }

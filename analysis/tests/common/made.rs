@@ -54,6 +54,8 @@ pub struct Made {
     strings: BTreeMap<String, u64>,
     classes: BTreeMap<u64, Class>,
     next: u64,
+    /// The loader of the classes that are made from now on.
+    pub loader: u64,
 }
 
 impl Made {
@@ -64,7 +66,15 @@ impl Made {
 
     /// In a version of the format, with identifiers of so many bytes.
     pub fn of(version: &'static str, id_bytes: usize) -> Self {
-        let mut made = Self {
+        let mut made = Self::bare(version, id_bytes);
+        let object = made.object();
+        made.class("java.lang.Class", object, &[]);
+        made
+    }
+
+    /// The same without any class.
+    pub fn bare(version: &'static str, id_bytes: usize) -> Self {
+        Self {
             version,
             id_bytes,
             records: Vec::new(),
@@ -72,17 +82,16 @@ impl Made {
             strings: BTreeMap::new(),
             classes: BTreeMap::new(),
             next: 0x10_0000,
-        };
-        made.class("java.lang.Object", 0, &[]);
-        let object = made.named("java.lang.Object");
-        made.class("java.lang.Class", object, &[]);
-        made
+            loader: 0,
+        }
     }
 
-    /// The identifier of the class that was made first.
-    pub fn named(&self, name: &str) -> u64 {
-        assert_eq!(name, "java.lang.Object");
-        *self.classes.keys().next().expect("a class")
+    /// The class `java.lang.Object`, which is made if it is not there.
+    pub fn object(&mut self) -> u64 {
+        match self.classes.keys().next() {
+            Some(&first) => first,
+            None => self.class("java.lang.Object", 0, &[]),
+        }
     }
 
     /// An identifier that nothing has.
@@ -155,7 +164,8 @@ impl Made {
         body.extend(self.id(id));
         body.extend([0; 4]);
         body.extend(self.id(super_id));
-        for _ in 0..5 {
+        body.extend(self.id(self.loader));
+        for _ in 0..4 {
             body.extend(self.id(0));
         }
         body.extend(size.to_be_bytes());
@@ -268,8 +278,13 @@ impl Made {
 
     /// The file, opened.
     pub fn open(self) -> Snapshot {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), self.bytes()).expect("written");
-        Snapshot::open(file.path(), &OpenOptions::default()).expect("a snapshot")
+        open(&self.bytes())
     }
+}
+
+/// A file, opened.
+pub fn open(bytes: &[u8]) -> Snapshot {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), bytes).expect("written");
+    Snapshot::open(file.path(), &OpenOptions::default()).expect("a snapshot")
 }

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_analysis::android::{BitmapRow, Status, Trace, bitmaps, traces};
+use hprof_analysis::android::{
+    AndroidFacts, BitmapRow, Status, Trace, android_facts, bitmaps, traces,
+};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::snapshot::Snapshot;
 use serde_json::json;
@@ -12,7 +14,7 @@ use crate::render::screen::{Style, bytes, count, plural, print, print_json, prin
 use crate::snapshot::{self, HeapArguments};
 
 /// Show why destroyed activities, fragments, views, view models and services of an Android dump
-/// are still there, its heaps, and its bitmaps.
+/// are still there, its heaps, its bitmaps, and which device and program it is of.
 ///
 /// Each step of a path is marked: whether the object should be there, should be gone, or is not
 /// known to be either. The references marked with `~` may be the cause. Leaks with the same
@@ -38,10 +40,12 @@ impl Android {
         let traces = traces(&snapshot, &paths);
         let mut images = bitmaps(&snapshot);
         let heaps = heaps(&snapshot);
+        let facts = android_facts(&snapshot);
         if self.json {
             return print_json(&json!({
                 "file": snapshot.name,
                 "notes": snapshot::notes(&snapshot),
+                "android": facts,
                 "leaks": traces,
                 "heaps": heaps.iter().map(|(name, objects)| json!({
                     "name": name, "objects": objects,
@@ -53,11 +57,13 @@ impl Android {
         let (own, library): (Vec<&Trace>, Vec<&Trace>) = traces
             .iter()
             .partition(|trace| trace.library_leak.is_none());
-        let mut text = style.bold(&format!(
+        let mut text = fact_lines(&facts);
+        text.push('\n');
+        text.push_str(&style.bold(&format!(
             "{} of the program, {} of Android itself",
             plural(own.len() as u64, "leak", "leaks"),
             count(library.len() as u64)
-        ));
+        )));
         text.push_str("\n\n");
         for trace in own.into_iter().chain(library) {
             text.push_str(&as_text(trace, style));
@@ -69,6 +75,12 @@ impl Android {
         text.push_str(&bitmap_lines(&mut images, self.top));
         print(&text)
     }
+}
+
+/// What the dump tells of device and program.
+pub(super) fn fact_lines(facts: &AndroidFacts) -> String {
+    let line = |(name, value): (&str, String)| format!("{name:<9}{}\n", printable(&value));
+    facts.lines().map(line).concat()
 }
 
 /// Objects by heap.

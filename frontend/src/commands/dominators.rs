@@ -90,7 +90,7 @@ impl DominatorsCommand {
             heading.push('\n');
         }
         if self.by_class {
-            let mut shares = children_by_class(&snapshot, place);
+            let mut shares = children_by_class(&snapshot, place, |_| true);
             let left_out = shares.len().saturating_sub(self.top);
             shares.truncate(self.top);
             if self.json {
@@ -155,7 +155,7 @@ fn table(
         return;
     }
     let live = snapshot.dominators().live_bytes();
-    for share in largest_in(snapshot, place, top) {
+    for share in largest_in(snapshot, place, top, |_| true) {
         rows.push([
             percent(share.retained_bytes, live),
             count(share.retained_bytes),
@@ -182,7 +182,7 @@ fn tree(snapshot: &Snapshot, place: Option<usize>, top: usize, depth: usize) -> 
         };
         json!({"object": share, "children": children})
     };
-    largest_in(snapshot, place, top)
+    largest_in(snapshot, place, top, |_| true)
         .into_iter()
         .map(node)
         .collect()

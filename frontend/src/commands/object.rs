@@ -92,11 +92,14 @@ impl Object {
         let roots: Vec<String> = (snapshot.graph().roots_of(object).iter())
             .map(|root| snapshot.root_in_words(root))
             .collect();
+        let class_id = snapshot.class_object(object);
+        let class_id = class_id.map(|class| format!("{:#x}", snapshot.graph().id(class)));
         if self.json {
             return print_json(&json!({
                 "file": snapshot.name,
                 "object": share,
                 "class": snapshot.class_name(object),
+                "class_id": class_id,
                 "text": text,
                 "roots": roots,
                 "fields": fields.iter().map(|(name, class, value)| json!({
@@ -118,6 +121,10 @@ impl Object {
             bytes(share.shallow_bytes),
             bytes(share.retained_bytes)
         ));
+        if let Some(id) = &class_id {
+            let class = printable(snapshot.class_name(object));
+            out.push_str(&format!("Class: {class} {id}\n"));
+        }
         for root in &roots {
             out.push_str(&format!("Root: {}\n", printable(root)));
         }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use hprof_analysis::snapshot::decimal;
 use rusqlite::{Rows, Statement};
 use serde_json::{Map, Value};
 
@@ -158,7 +159,7 @@ fn write_csv(out: &mut Out, head: &[String], answer: &mut Answer<'_>) -> anyhow:
         csv.write_record(row.iter().map(|cell| match cell {
             Cell::Null => String::new(),
             Cell::Integer(number) => number.to_string(),
-            Cell::Real(number) => number.to_string(),
+            Cell::Real(number) => decimal(*number),
             Cell::Text(text) => sheet::text(text),
         }))?;
     }
@@ -187,6 +188,8 @@ fn write_json(
             .zip(row.into_iter().map(|cell| match cell {
                 Cell::Null => Value::Null,
                 Cell::Integer(number) => Value::from(number),
+                // JSON has no such numbers.
+                Cell::Real(number) if !number.is_finite() => Value::from(decimal(number)),
                 Cell::Real(number) => Value::from(number),
                 Cell::Text(text) => Value::from(text.into_owned()),
             }));
@@ -246,7 +249,7 @@ fn in_words(cell: &Cell<'_>) -> String {
         Cell::Integer(number) => crate::render::screen::signed(i128::from(*number))
             .trim_start_matches('+')
             .to_owned(),
-        Cell::Real(number) => number.to_string(),
+        Cell::Real(number) => decimal(*number),
         Cell::Text(text) => cut(&printable(text), WIDEST),
     }
 }

@@ -140,6 +140,12 @@ fn as_text(report: &StringReport, rest: usize, style: Style) -> String {
             count(report.without_value)
         ));
     }
+    if report.blank > 0 {
+        text.push_str(&format!(
+            "\n{} not compared: somebody blotted out what the dump holds",
+            plural(report.blank, "blank string was", "blank strings were")
+        ));
+    }
     text.push_str("\n\n");
     let rows: Vec<[String; 5]> = report.groups.iter().map(row).collect();
     let head = [

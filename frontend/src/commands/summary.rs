@@ -1,14 +1,18 @@
 //! `hprof-rs summary`: what is in a file, on one screen.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use hprof_analysis::android::{AndroidFacts, android_facts};
 use hprof_analysis::contents::{Contents, Dump, Format, TextDump};
 use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram, text_histogram};
+use hprof_analysis::snapshot::{OpenOptions, Snapshot};
 use hprof_analysis::stacks::{Measure, Weights, by_method};
 use hprof_format::reader::Version;
 use serde_json::{Value, json};
 
+use super::android::fact_lines;
 use super::top;
 use crate::open::{FileArgument, Opened};
 use crate::render::screen::{
@@ -58,15 +62,31 @@ impl Summary {
             Some(top) => (top, top),
         };
         let opened = self.file.open(true, arrays)?;
+        let facts = facts(&self.file, &opened);
         if self.json {
-            return crate::render::screen::print_json(&as_json(&opened, rows));
+            let mut all = as_json(&opened, rows);
+            all["android"] = json!(facts);
+            return crate::render::screen::print_json(&all);
         }
-        let text = as_text(&opened, rows, Style::of_stdout());
+        let text = as_text(&opened, facts.as_ref(), rows, Style::of_stdout());
         print(&text)
     }
 }
 
-fn as_text(opened: &Opened, rows: usize, style: Style) -> String {
+/// What an Android dump tells of device and program. That is looked up in the heap, so it takes
+/// another look at the file, which a pipe does not give.
+fn facts(file: &FileArgument, opened: &Opened) -> Option<AndroidFacts> {
+    if !opened.contents.is_android() || opened.contents.dumps.is_empty() {
+        return None;
+    }
+    let snapshot = match file.file == Path::new("-") {
+        true => None,
+        false => Snapshot::open(&file.file, &OpenOptions::default()).ok(),
+    };
+    Some(snapshot.as_ref().map(android_facts).unwrap_or_default())
+}
+
+fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: Style) -> String {
     let contents = &opened.contents;
     let mut text = format!("{}\n{}\n", style.bold(&opened.name), format_line(opened));
     let mut facts = Vec::new();
@@ -101,6 +121,9 @@ fn as_text(opened: &Opened, rows: usize, style: Style) -> String {
     }
     for (name, value) in facts {
         text.push_str(&format!("{name:<9}{value}\n"));
+    }
+    if let Some(facts) = android {
+        text.push_str(&fact_lines(facts));
     }
     for (index, dump) in contents.dumps.iter().enumerate() {
         text.push_str(&dump_text(contents, dump, index, rows, style));
@@ -206,7 +229,7 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style:
         text.push_str(&format!("Objects by heap: {}\n", heaps.join(", ")));
     }
     text.push_str(&classes(&histogram, rows, style));
-    if !census.largest.sorted().is_empty() {
+    if !census.largest.is_empty() {
         text.push_str(&format!("{}\n", style.bold("Largest arrays")));
         text.push_str(&top::as_text(contents, dump, style));
     }

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::contents::{Contents, Dump};
-use hprof_analysis::heap::{Large, LargeKind, Layout, layout};
-use hprof_analysis::snapshot::decimal;
+use hprof_analysis::heap::{Large, LargeKind, layout};
+use hprof_analysis::snapshot::{decimal, of_float};
 use hprof_format::binary::BasicType;
 use serde_json::{Value, json};
 
@@ -58,12 +58,12 @@ impl Top {
 /// The largest arrays that were kept of a dump, as a table.
 pub(super) fn as_text(contents: &Contents, dump: &Dump, style: Style) -> String {
     let (layout, _) = layout(contents, &dump.census);
-    let largest = dump.census.largest.sorted();
+    let largest = dump.census.largest.sorted(&layout);
     let rows: Vec<[String; 5]> = largest
         .iter()
-        .map(|large| {
+        .map(|&(bytes, large)| {
             [
-                count(shallow(&layout, large)),
+                count(bytes),
                 count(large.length),
                 format!("{:#x}", large.object),
                 type_name(contents, large),
@@ -84,24 +84,17 @@ pub(super) fn as_text(contents: &Contents, dump: &Dump, style: Style) -> String 
 /// The largest arrays that were kept of a dump.
 pub(super) fn as_json(contents: &Contents, dump: &Dump) -> Vec<Value> {
     let (layout, _) = layout(contents, &dump.census);
-    let largest = dump.census.largest.sorted();
-    let row = |large: &&Large| {
+    let largest = dump.census.largest.sorted(&layout);
+    let row = |&(bytes, large): &(u64, &Large)| {
         json!({
             "object": format!("{:#x}", large.object),
             "type": type_name(contents, large),
             "length": large.length,
-            "shallow_bytes": shallow(&layout, large),
+            "shallow_bytes": bytes,
             "preview": preview(large),
         })
     };
     largest.iter().map(row).collect()
-}
-
-fn shallow(layout: &Layout, large: &Large) -> u64 {
-    match large.kind {
-        LargeKind::Objects(_) => layout.object_array(large.length),
-        LargeKind::Primitives(..) => layout.primitive_array(large.data_bytes),
-    }
 }
 
 fn type_name(contents: &Contents, large: &Large) -> String {
@@ -151,7 +144,7 @@ fn show(element: BasicType, value: &[u8]) -> String {
     let bits = u64::from_be_bytes(wide);
     match element {
         BasicType::Boolean => (bits != 0).to_string(),
-        BasicType::Float => format!("{:?}", f32::from_bits(bits as u32)),
+        BasicType::Float => decimal(of_float(f32::from_bits(bits as u32))),
         BasicType::Double => decimal(f64::from_bits(bits)),
         BasicType::Byte => format!("{bits:02x}"),
         BasicType::Short => (bits as i16).to_string(),

@@ -152,12 +152,28 @@ impl DuplicatesCommand {
             .collect();
         let mut text = columns(Style::of_stdout(), head, &rows);
         text.push_str(&format!(
-            "{}, {}; equal ones waste {}, of it {} in strings\n",
-            plural(found.arrays, "array", "arrays"),
-            plural(found.strings, "string", "strings"),
+            "{}: equal ones waste {}\n",
+            plural(
+                found.arrays,
+                "live array of primitives",
+                "live arrays of primitives"
+            ),
             bytes(found.wasted_bytes),
-            bytes(found.wasted_in_strings)
         ));
+        match found.strings.zip(found.wasted_in_strings) {
+            Some((strings, waste)) => text.push_str(&format!(
+                "{}: equal ones waste {}, with their arrays (`hprof-rs strings` lists them)\n",
+                plural(strings, "string", "strings"),
+                bytes(waste)
+            )),
+            None => text.push_str("Strings are not counted within --memory\n"),
+        }
+        if found.blank > 0 {
+            text.push_str(&format!(
+                "{} not compared: somebody blotted out what the dump holds\n",
+                plural(found.blank, "blank array was", "blank arrays were")
+            ));
+        }
         print(&text)
     }
 }

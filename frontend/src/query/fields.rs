@@ -128,6 +128,8 @@ impl Heap {
             Value::Boolean(value) => Cell::truth(*value),
             Value::Char(value) => Cell::from(value.to_string()),
             Value::Integer(value) => Cell::Integer(*value),
+            // SQLite takes what is no number for null.
+            Value::Float(value) if value.is_nan() => Cell::from("NaN"),
             Value::Float(value) => Cell::Real(*value),
             Value::Missing(id) => Cell::from(format!("{id:#x}")),
             Value::Object(object) => match self.snapshot.string(*object, TEXT) {

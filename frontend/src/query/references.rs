@@ -134,6 +134,9 @@ impl Heap {
         let strong = self.inbound().map(|inbound| inbound.of(target));
         let mut sources: Vec<usize> = strong.into_iter().flatten().collect();
         sources.extend(self.snapshot.weak_referrers(target));
+        if self.snapshot.graph().class_of_object(target).is_some() {
+            sources.extend(self.snapshot.instances(target));
+        }
         sources.sort_unstable();
         sources.dedup();
         sources

@@ -63,7 +63,7 @@ impl Rows for Roots {
         match column {
             0 => heap.id(root.object()),
             1 => heap.class(root.object()),
-            2 => Cell::from(root.label()),
+            2 => Cell::from(heap.snapshot.root_label(root)),
             3 => {
                 let of_serial = || {
                     let mut threads = heap.threads().iter();

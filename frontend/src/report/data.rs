@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use hprof_analysis::android::{Trace, traces};
+use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, Leaks, ObjectShare, largest_in, leaks_with};
 use hprof_analysis::paths::ShortestPaths;
@@ -42,6 +42,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Totals.
     pub summary: Summary,
+    /// On Android, what the dump tells of device and program.
+    pub android: Option<AndroidFacts>,
     /// On Android, objects whose life is over, with what keeps them alive.
     pub dead_objects: Vec<Trace>,
     /// Leak suspects.
@@ -146,6 +148,9 @@ impl Report {
         let [classes_by, packages, loaders_by] = tables;
         let (classes_by, packages, loaders_by) = (classes_by?, packages?, loaders_by?);
         let mut notes = snapshot::notes(snapshot);
+        if snapshot.is_stripped() {
+            notes.push(STRIPPED.to_owned());
+        }
         if [&classes_by, &packages, &loaders_by]
             .iter()
             .any(|rows| !all_exact(rows))
@@ -166,7 +171,7 @@ impl Report {
             .filter(|class| class.is_described);
         let loaders: std::collections::HashSet<u64> = classes.clone().map(|c| c.loader).collect();
         let tree = tree(snapshot, None, (live_bytes / 300).max(1), 6);
-        let objects = largest_in(snapshot, None, OBJECTS);
+        let objects = largest_in(snapshot, None, OBJECTS, |_| true);
         let threads = threads(snapshot);
         let details = Details::of(snapshot, &leaks, &dead_objects, &tree, &objects, &threads);
         Ok(Self {
@@ -186,6 +191,7 @@ impl Report {
                 roots: (graph.roots().len() + graph.locals().len()) as u64,
                 threads: graph.roots().iter().filter(|root| root.is_thread()).count() as u64,
             },
+            android: graph.is_android().then(|| android_facts(snapshot)),
             dead_objects,
             leaks,
             tree,
@@ -208,6 +214,10 @@ fn all_exact(rows: &[RetainedRow]) -> bool {
 /// What is said where classes may retain more than their rows tell.
 pub const LOWER_BOUNDS: &str = "what classes, packages or loaders retain is at least what is shown: \
      the heap has too many different ways to its objects";
+
+/// What is said of a dump without contents.
+const STRIPPED: &str = "strings and arrays are blank, as `hprof-rs strip` leaves them: equal ones \
+     are not told";
 
 /// The largest children that retain at least `least` bytes, so many levels deep.
 fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> Vec<TreeNode> {

@@ -30,6 +30,12 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         bytes(summary.unreached_bytes),
         count(summary.threads)
     )?;
+    if let Some(facts) = &report.android {
+        for (name, value) in facts.lines() {
+            writeln!(out, "- {name}: {}", cell(&value))?;
+        }
+        writeln!(out)?;
+    }
     if !report.dead_objects.is_empty() {
         writeln!(out, "## Objects that should be gone\n")?;
     }

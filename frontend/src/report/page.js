@@ -116,10 +116,19 @@
       make("div", {class: "scroll"}, make("table", null, make("thead", null, make("tr", null, heads)), body)), more);
   };
 
+  // What an Android dump tells of device and program.
+  const androidLines = facts => {
+    const known = value => value === null ? "unknown" : String(value);
+    return "Device " + known(facts.manufacturer) + " " + known(facts.model) + ", Android " + known(facts.release) +
+      " (SDK " + known(facts.sdk) + "); process " + known(facts.process) + ", version " + known(facts.version) +
+      (facts.version_code === null ? "" : " (" + facts.version_code + ")") + ".";
+  };
+
   // Summary.
   const s = data.summary;
   section("summary", "Summary",
     data.notes.map(note => make("p", {class: "note"}, note)),
+    data.android ? make("p", {id: "android"}, androidLines(data.android)) : null,
     make("div", {class: "cards"}, [
       [bytes(s.live_bytes), "alive"], [count(s.live_objects), "live objects"],
       [bytes(s.unreached_bytes), "not reached from roots"], [count(s.classes), "classes"],
@@ -236,7 +245,7 @@
     }));
 
   section("strings", "Equal strings and arrays",
-    make("p", null, count(data.duplicates.strings) + " strings; " + bytes(data.duplicates.wasted_in_strings) + " could be saved if equal ones shared their text, and " + bytes(data.duplicates.wasted_bytes) + " in all arrays of primitives."),
+    make("p", null, (data.duplicates.strings === null ? "" : count(data.duplicates.strings) + " strings: equal ones waste " + bytes(data.duplicates.wasted_in_strings) + ", with their arrays. ") + "Equal live arrays of primitives waste " + bytes(data.duplicates.wasted_bytes) + "."),
     table("string-table", [size("Wasted"), number("Times"), size("Each"), {title: "Kind"}, {title: "Content", cell: contents}],
       data.duplicates.groups.map(group => [group.wasted_bytes, group.count, group.bytes, group.is_string ? "String" : group.element + "[]", group.preview]), 0));
 

@@ -1,0 +1,87 @@
+//! The strings of a snapshot, counted as those of a file are.
+
+use hprof_format::binary::SubRecord;
+use hprof_format::ids::ObjectId;
+
+use super::Snapshot;
+use crate::heap::{Layout, StringClass, StringReport, StringSource, Uniform, count_strings};
+
+/// Strings that are looked at to tell whether contents were blotted out.
+const LOOKED_AT: usize = 500;
+
+impl Snapshot {
+    /// All strings of the dump by content, those that no root reaches too; of each text at most
+    /// `preview` characters.
+    pub fn strings(&self, preview: usize) -> StringReport {
+        count_strings(self, preview, None)
+    }
+
+    /// True if somebody blotted the contents of strings and arrays out, so that nothing can be
+    /// said of them.
+    pub fn is_stripped(&self) -> bool {
+        *self.stripped.get_or_init(|| {
+            let mut uniform = Uniform::default();
+            let is_string: Vec<bool> = (self.graph.classes().list().iter())
+                .map(|class| class.name == "java.lang.String")
+                .collect();
+            let class_of = self.graph.all_classes_of();
+            let all = || (0..class_of.len()).filter(|&it| is_string[class_of[it] as usize]);
+            // The first strings are the VM's own, so some of all are looked at.
+            let step = all().count() / LOOKED_AT + 1;
+            for string in all().step_by(step) {
+                let array = self.field_object(string, "value");
+                let located = array.and_then(|array| self.graph.locate(&self.file, array));
+                if let Some((
+                    _,
+                    SubRecord::PrimitiveArray {
+                        element, values, ..
+                    },
+                )) = located
+                {
+                    uniform.see(element, values);
+                }
+            }
+            uniform.is_stripped()
+        })
+    }
+}
+
+impl StringSource for Snapshot {
+    fn layout(&self) -> Layout {
+        self.graph.layout().0
+    }
+
+    fn id_bytes(&self) -> usize {
+        self.graph.id_size().bytes()
+    }
+
+    fn string_classes(&self) -> Vec<StringClass> {
+        let classes = self.graph.classes();
+        let all = classes.list().iter().enumerate();
+        let strings = all.filter(|(_, class)| class.name == "java.lang.String" && class.id != 0);
+        let described = strings.filter_map(|(number, class)| {
+            let place = |name| {
+                let mut fields = classes.fields(number as u32);
+                let placed = fields.find(|placed| placed.field.name == name);
+                placed.map(|placed| placed.offset)
+            };
+            Some(StringClass {
+                class: ObjectId::new(class.id),
+                value: place("value")?,
+                coder: place("coder"),
+                part: place("offset").zip(place("count")),
+                shallow: class.instance_bytes.unwrap_or(0),
+            })
+        });
+        described.collect()
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(&SubRecord<'_>)) {
+        for block in self.graph.blocks() {
+            let sub_records = self.graph.sub_records(&self.file, block);
+            sub_records
+                .flatten()
+                .for_each(|sub_record| visit(&sub_record));
+        }
+    }
+}
