@@ -310,7 +310,9 @@ pub(super) fn about(opened: &Opened) -> About {
     let run = Run {
         file: &base_name(&opened.name),
         remarks: &opened.contents.comments,
-        ..Run::default()
+        stacks: Some(&opened.contents.stacks),
+        depth: opened.contents.settings.map(|it| usize::from(it.depth)),
+        duration: None,
     };
     About::of(&run, &opened.contents)
 }
