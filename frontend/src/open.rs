@@ -1,6 +1,7 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
 use crate::render::out::{self, tell};
+use crate::what_it_is;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use anyhow::Context;
 use clap::Args;
 use hprof_analysis::contents::{Contents, Dump, ReadOptions, read};
 use hprof_analysis::input::{Compression, Input};
+use hprof_analysis::stacks::Weights;
+use hprof_stacks::Depth;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::memory::{self, MemoryArgument};
@@ -46,7 +49,8 @@ impl FileArgument {
     /// # Errors
     /// As [`Self::open`], or if there is no room for the temporary file.
     pub fn open_mapped(&self) -> anyhow::Result<(Opened, Input)> {
-        let input = Input::open(&self.file)?;
+        let input = Input::open(&self.file)
+            .map_err(|error| what_it_is::explained(&self.file, error.into()))?;
         if input.mapped().is_some() {
             return Ok((self.open(true, 0)?, input));
         }
@@ -73,7 +77,7 @@ impl FileArgument {
         }
         bar.finish_and_clear();
         let input = Input::of_file(&name, &unpacked)?;
-        let mut opened = read_all(input, true, 0, self.strict, self.memory)?;
+        let mut opened = read_all(&self.file, input, true, 0, self.strict, self.memory)?;
         let input = Input::of_file(&name, &unpacked)?;
         opened.file_bytes = file_bytes;
         opened.compression = compression;
@@ -112,10 +116,12 @@ pub fn open(
     strict: bool,
     memory: MemoryArgument,
 ) -> anyhow::Result<Opened> {
-    read_all(Input::open(path)?, with_heap, largest, strict, memory)
+    let input = Input::open(path).map_err(|error| what_it_is::explained(path, error.into()))?;
+    read_all(path, input, with_heap, largest, strict, memory)
 }
 
 fn read_all(
+    path: &Path,
     input: Input,
     with_heap: bool,
     largest: usize,
@@ -135,7 +141,9 @@ fn read_all(
         },
         ..ReadOptions::default()
     };
-    let contents = read(input, &options).with_context(|| name.clone())?;
+    let contents = read(input, &options)
+        .with_context(|| name.clone())
+        .map_err(|error| what_it_is::explained(path, error))?;
     bar.finish_and_clear();
     Ok(Opened {
         name,
@@ -168,9 +176,7 @@ pub fn progress_bar(input: &Input) -> ProgressBar {
     // The length is only known if the bytes in the file are those to be read.
     let length = input.mapped().map(|bytes| bytes.len() as u64);
     let template = match length {
-        Some(_) => {
-            "{bar:40} {decimal_bytes}/{decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
-        }
+        Some(_) => "{wide_bar} {percent:>3}% of {decimal_total_bytes}, {eta} left",
         None => "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
     };
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
@@ -181,6 +187,13 @@ pub fn progress_bar(input: &Input) -> ProgressBar {
         bar.enable_steady_tick(Duration::from_millis(100));
     }
     bar
+}
+
+/// How deep the stacks of a profile are, and how many were cut.
+pub fn depth(opened: &Opened, weights: &Weights) -> Option<Depth> {
+    let stated = opened.contents.settings.as_ref();
+    let stated = stated.map(|settings| usize::from(settings.depth));
+    Depth::of(&opened.contents.stacks, weights, stated)
 }
 
 /// Says on standard error that a file is damaged; every command but `check` goes on.

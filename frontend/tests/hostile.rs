@@ -142,11 +142,7 @@ impl Container {
         let jvm = Jvm(command.spawn().unwrap());
         let pid = wait_for(scene, &word);
         // A JVM that starts removes what it takes for its own old socket.
-        let start = Instant::now();
-        while self.read("stdout") != "ready\n" {
-            assert!(start.elapsed() < LONG, "{}", self.read("stderr"));
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_until_ready(&self.folder.path().join("stdout"));
         (jvm, pid)
     }
 
@@ -170,6 +166,14 @@ fn wait_for(scene: &Scene, word: &str) -> u32 {
         }
         assert!(start.elapsed() < LONG, "{}", stdout(&output));
         std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn wait_until_ready(stdout: &Path) {
+    let start = Instant::now();
+    while fs::read_to_string(stdout).unwrap() != "ready\n" {
+        assert!(start.elapsed() < LONG, "the program does not begin");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -367,7 +371,7 @@ fn with_a_root_of_its_own(jdk: &Jdk, root: &Path, victim: &Path, word: &str) -> 
             "Idle",
             word,
         ])
-        .stdout(Stdio::null())
+        .stdout(File::create(root.with_file_name("stdout")).unwrap())
         .spawn()
         .unwrap();
     Jvm(child)
@@ -391,6 +395,7 @@ fn links_in_a_container_do_not_lead_root_out_of_it() {
         let word = outside.path().display().to_string();
         let _jvm = with_a_root_of_its_own(jdk, &root, &victim, &word);
         let pid = wait_for(&scene, &word);
+        wait_until_ready(&outside.path().join("stdout"));
         let text = pid.to_string();
         let output = timed(&scene, &["attach", &text, "cpu=samples,file=/tmp/p.txt"]);
         assert!(output.status.success(), "{}", stderr(&output));

@@ -1,5 +1,7 @@
 //! `hprof-rs strip`: nothing that objects hold is left, and all else is as before.
 
+#![allow(clippy::disallowed_macros)]
+
 mod support;
 
 use std::fs;

@@ -48,6 +48,12 @@ impl Collector {
             }
             self.output.begin_dump();
             let summary = self.write_dump(profile, parts, calls.as_ref(), jvmti, jni);
+            let run = format!(
+                "hprof-rs: run_ms={} depth={}",
+                self.output.age().as_millis(),
+                profile.settings.depth
+            );
+            self.output.write(|writer| writer.comment(&run));
             match self.output.end_dump() {
                 DumpEnd::Written => {
                     self.dumps += 1;

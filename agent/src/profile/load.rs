@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::bounded;
 use hprof_native_headers as raw;
@@ -43,6 +43,9 @@ impl From<Failure> for Refusal {
 
 /// Messages that may wait for the profile thread before callbacks drop theirs.
 const CHANNEL: usize = 1 << 15;
+
+/// How long a VM that is attached to may still be starting.
+const LONGEST_START: Duration = Duration::from_secs(10);
 
 /// The one signal engine of this process: a signal may be on its way to it at any time, so it is
 /// used again rather than freed.
@@ -131,7 +134,15 @@ pub(super) unsafe fn load_late(
         Refusal::Failure(failure) => failure.lines.join("\n"),
     };
     // SAFETY: by the caller's promise.
-    let jvmti = unsafe { Jvmti::from_vm(vm) }
+    let mut jvmti = unsafe { Jvmti::from_vm(vm) };
+    let asked = Instant::now();
+    // Whoever attaches early finds the VM between its phases "onload" and "live".
+    while matches!(jvmti, Err(jni_sys::JNI_EDETACHED)) && asked.elapsed() < LONGEST_START {
+        std::thread::sleep(Duration::from_millis(10));
+        // SAFETY: by the caller's promise.
+        jvmti = unsafe { Jvmti::from_vm(vm) };
+    }
+    let jvmti = jvmti
         .map_err(|code| format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))?;
     let hurry = Hurry::default();
     let output = create_sink(&settings, &hurry).map_err(said)?;
@@ -462,7 +473,7 @@ pub(super) fn restore_debug_info() {
 fn pause() {
     report::raw(&format!("\nHPROF pause for PID {}\n", std::process::id()));
     for _ in 0..60 {
-        std::thread::sleep(std::time::Duration::from_secs(10));
+        std::thread::sleep(Duration::from_secs(10));
     }
     report::raw("\n HPROF pause got tired of waiting and gave up.\n");
 }

@@ -228,6 +228,11 @@ impl Output {
         }
     }
 
+    /// How long there has been a profile.
+    pub(super) fn age(&self) -> Duration {
+        self.created.elapsed()
+    }
+
     /// Flushes what has been waiting for a while.
     pub(super) fn tick(&mut self) {
         if self.flushed.elapsed() > FLUSH_EVERY {

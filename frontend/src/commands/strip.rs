@@ -16,6 +16,7 @@ use crate::memory::MemoryArgument;
 use crate::open::progress_bar;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, plural};
+use crate::{what_it_is, written};
 
 /// Copy a heap dump without what its objects hold, so that it can be given away.
 ///
@@ -81,7 +82,9 @@ impl Strip {
         };
         let name = self.file.display().to_string();
         self.memory.watch(&name);
-        let plan = StripPlan::of(read()?, self.fields).with_context(|| name.clone())?;
+        let plan = StripPlan::of(read()?, self.fields)
+            .with_context(|| name.clone())
+            .map_err(|error| what_it_is::explained(&self.file, error))?;
         let stripped = convert::write_whole_with(&self.output, |file| {
             let file = BufWriter::with_capacity(1 << 20, file);
             let is_gzip = self.output.extension().is_some_and(|it| it == "gz");
@@ -96,6 +99,10 @@ impl Strip {
         })
         .with_context(|| name.clone())?;
         say(&name, &self.output, &stripped);
+        written::say(
+            &self.output,
+            "look at it with `hprof-rs summary FILE` before you give it away",
+        );
         Ok(ExitCode::from(u8::from(stripped.is_damaged)))
     }
 }

@@ -51,7 +51,6 @@
   // A description starts with the name of its class.
   const describe = text => {
     const name = text.startsWith("class ") ? text.slice(6) : text.split(" ")[0];
-    if (!classes.has(name)) return make("span", {class: "mono"}, contents(text));
     const at = text.indexOf(name);
     return make("span", {class: "mono"}, text.slice(0, at), classOf(name), contents(text.slice(at + name.length)));
   };

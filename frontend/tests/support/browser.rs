@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// The version of axe-core that `scripts/setup browser` fetches.
 const AXE: &str = "4.12.1";
 /// How long a page may take for what a test waits for.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What WebDriver calls special keys.
 pub mod keys {
@@ -53,7 +53,7 @@ impl Browser {
         let port = port_of(&mut driver);
         let agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(120)))
+            .timeout_global(Some(Duration::from_secs(400)))
             .build()
             .new_agent();
         let profile = tempfile::tempdir().expect("a temporary folder");
@@ -74,6 +74,8 @@ impl Browser {
         let wanted = json!({"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"args": arguments},
             "goog:loggingPrefs": {"browser": "ALL"},
+            // A machine that is busy with other tests takes its time.
+            "timeouts": {"script": 300_000, "pageLoad": 300_000},
         }}});
         let mut browser = Self {
             driver,

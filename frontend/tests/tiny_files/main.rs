@@ -3,6 +3,8 @@
 //! Each file goes through a few commands; `HPROF_RS_HOSTILE=all` takes every file through every
 //! command and prints the peak of each, which takes an hour in a debug build.
 
+#![allow(clippy::disallowed_macros)]
+
 mod corpus;
 #[path = "../support/mod.rs"]
 mod support;
