@@ -1,6 +1,7 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
 use crate::render::out::{self, tell};
+use crate::what_it_is;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use anyhow::Context;
 use clap::Args;
 use hprof_analysis::contents::{Contents, Dump, ReadOptions, read};
 use hprof_analysis::input::{Compression, Input};
+use hprof_analysis::stacks::Weights;
+use hprof_stacks::Depth;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Smaller files are read before a bar could be looked at.
@@ -41,7 +44,8 @@ impl FileArgument {
     /// # Errors
     /// As [`Self::open`], or if there is no room for the temporary file.
     pub fn open_mapped(&self) -> anyhow::Result<(Opened, Input)> {
-        let input = Input::open(&self.file)?;
+        let input = Input::open(&self.file)
+            .map_err(|error| what_it_is::explained(&self.file, error.into()))?;
         if input.mapped().is_some() {
             return Ok((self.open(true, 0)?, input));
         }
@@ -100,7 +104,7 @@ pub struct Opened {
 /// # Errors
 /// If it cannot be opened, is no HPROF file, or is damaged although `strict` is set.
 pub fn open(path: &Path, with_heap: bool, largest: usize, strict: bool) -> anyhow::Result<Opened> {
-    let input = Input::open(path)?;
+    let input = Input::open(path).map_err(|error| what_it_is::explained(path, error.into()))?;
     let (name, file_bytes, compression) = (input.name.clone(), input.file_bytes, input.compression);
     let bar = progress_bar(&input);
     let options = ReadOptions {
@@ -110,7 +114,9 @@ pub fn open(path: &Path, with_heap: bool, largest: usize, strict: bool) -> anyho
         progress: &|bytes| bar.inc(bytes),
         ..ReadOptions::default()
     };
-    let contents = read(input, &options).with_context(|| name.clone())?;
+    let contents = read(input, &options)
+        .with_context(|| name.clone())
+        .map_err(|error| what_it_is::explained(path, error))?;
     bar.finish_and_clear();
     Ok(Opened {
         name,
@@ -143,9 +149,7 @@ pub fn progress_bar(input: &Input) -> ProgressBar {
     // The length is only known if the bytes in the file are those to be read.
     let length = input.mapped().map(|bytes| bytes.len() as u64);
     let template = match length {
-        Some(_) => {
-            "{bar:40} {decimal_bytes}/{decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
-        }
+        Some(_) => "{wide_bar} {percent:>3}% of {decimal_total_bytes}, {eta} left",
         None => "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
     };
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
@@ -156,6 +160,13 @@ pub fn progress_bar(input: &Input) -> ProgressBar {
         bar.enable_steady_tick(Duration::from_millis(100));
     }
     bar
+}
+
+/// How deep the stacks of a profile are, and how many were cut.
+pub fn depth(opened: &Opened, weights: &Weights) -> Option<Depth> {
+    let stated = opened.contents.settings.as_ref();
+    let stated = stated.map(|settings| usize::from(settings.depth));
+    Depth::of(&opened.contents.stacks, weights, stated)
 }
 
 /// Says on standard error that a file is damaged; every command but `check` goes on.

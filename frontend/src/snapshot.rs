@@ -16,6 +16,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::open::DumpArgument;
 use crate::render::out::{self, tell};
 use crate::render::screen::{bytes, count, percent};
+use crate::what_it_is;
 
 /// The dump, and how to look at it.
 #[derive(Debug, Args)]
@@ -173,12 +174,13 @@ pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
         Some(file) => Some(mapping(file)?),
         None => None,
     };
-    let mut snapshot = Snapshot::open(path, &options).map_err(|error| match error {
+    let snapshot = Snapshot::open(path, &options).map_err(|error| match error {
         // These name the file.
         SnapshotError::Open(error) => error.into(),
         SnapshotError::NoDump(error) => anyhow::Error::msg(error),
         error => anyhow::Error::new(error).context(path.display().to_string()),
-    })?;
+    });
+    let mut snapshot = snapshot.map_err(|error| what_it_is::explained(path, error))?;
     if let Some(mapping) = &mapping {
         snapshot.rename(mapping);
     }
@@ -351,16 +353,17 @@ impl Progress {
 fn bar(stage: Stage) -> ProgressBar {
     let (length, template) = match stage {
         Stage::Unpacking => (None, "{spinner} unpacking {decimal_bytes}"),
-        Stage::Graph { total } => (
-            Some(total),
-            "reading twice {bar:30} {decimal_bytes}/{decimal_total_bytes}, {eta} left",
-        ),
+        Stage::Graph { total } => (Some(total), "{wide_bar} {percent:>3}% of {msg}, {eta} left"),
         Stage::Dominators => (None, "{spinner} working out what keeps what alive"),
         Stage::Index => (None, "{spinner} writing the index"),
     };
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
+    }
+    if let Stage::Graph { total } = stage {
+        // The file is passed over twice.
+        bar.set_message(bytes(total / 2));
     }
     bar.enable_steady_tick(Duration::from_millis(100));
     bar

@@ -96,6 +96,15 @@ impl Stacks {
         }
     }
 
+    /// Leaves the innermost frames of each stack only.
+    pub fn cut_to(&mut self, depth: usize) {
+        for trace in self.traces.values_mut() {
+            if trace.frames.len() > depth {
+                trace.frames = trace.frames[..depth].into();
+            }
+        }
+    }
+
     /// Adds a trace. If a serial comes twice, the first stays.
     pub fn add(&mut self, serial: TraceSerial, trace: Trace) {
         self.traces.entry(serial).or_insert(trace);

@@ -15,6 +15,7 @@ use super::convert;
 use crate::open::progress_bar;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, plural};
+use crate::{what_it_is, written};
 
 /// Copy a heap dump without what its objects hold, so that it can be given away.
 ///
@@ -68,7 +69,9 @@ impl Strip {
         };
         let path = unpacked.as_ref().map_or(&*self.file, |it| it.path());
         let name = self.file.display().to_string();
-        let plan = StripPlan::of(read(path)?, self.fields).with_context(|| name.clone())?;
+        let plan = StripPlan::of(read(path)?, self.fields)
+            .with_context(|| name.clone())
+            .map_err(|error| what_it_is::explained(&self.file, error))?;
         let stripped = convert::write_whole_with(&self.output, |file| {
             let file = BufWriter::with_capacity(1 << 20, file);
             let is_gzip = self.output.extension().is_some_and(|it| it == "gz");
@@ -83,6 +86,10 @@ impl Strip {
         })
         .with_context(|| name.clone())?;
         say(&name, &self.output, &stripped);
+        written::say(
+            &self.output,
+            "look at it with `hprof-rs summary FILE` before you give it away",
+        );
         Ok(ExitCode::SUCCESS)
     }
 }
