@@ -126,7 +126,8 @@ impl Recorder {
                 file: &title,
                 remarks: &remarks,
                 duration: Some(Duration::from_micros(self.micros)),
-                warnings: &[],
+                stacks: Some(&self.stacks),
+                depth: None,
             };
             About::of(&run, &snapshot)
         };

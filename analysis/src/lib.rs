@@ -26,3 +26,4 @@ pub mod snapshot;
 pub mod stacks;
 pub mod strip;
 pub mod usage;
+pub mod whole_file;

@@ -112,8 +112,8 @@ fn only_system_classes_of_android_are_called_so() {
         made.root(0x05, class);
         let snapshot = made.open();
         let class = number(&snapshot, class);
-        let words = snapshot.root_in_words(&snapshot.graph().roots_of(class)[0]);
-        words
+        let root = snapshot.graph().roots_of(class)[0];
+        snapshot.root_in_words(&root)
     };
     assert_eq!(words("JAVA PROFILE 1.0.3", 4, true), "system class");
     assert_eq!(

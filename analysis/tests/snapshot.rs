@@ -176,7 +176,10 @@ fn an_index_of_another_dump_or_a_damaged_one_is_not_used() {
         index: IndexPlace::Folder(folder.path().to_owned()),
         ..OpenOptions::default()
     };
-    assert!(matches!(open(&dump, &options).index(), IndexState::Written));
+    assert!(matches!(
+        open(&dump, &options).index(),
+        IndexState::Written { .. }
+    ));
     let follow = OpenOptions {
         follow: Follow {
             kinds: ReferenceKind::ALL.into(),
@@ -184,13 +187,22 @@ fn an_index_of_another_dump_or_a_damaged_one_is_not_used() {
         },
         ..options.clone()
     };
-    assert!(matches!(open(&dump, &follow).index(), IndexState::Written));
-    assert!(matches!(open(&dump, &options).index(), IndexState::Written));
+    assert!(matches!(
+        open(&dump, &follow).index(),
+        IndexState::Written { .. }
+    ));
+    assert!(matches!(
+        open(&dump, &options).index(),
+        IndexState::Written { .. }
+    ));
     let index = folder.path().join("heap.hprof.hprof-rs-index");
     let bytes = fs::read(&index).unwrap();
     for length in [0, 10, 63, bytes.len() / 2, bytes.len() - 1] {
         fs::write(&index, &bytes[..length]).unwrap();
-        assert!(matches!(open(&dump, &options).index(), IndexState::Written));
+        assert!(matches!(
+            open(&dump, &options).index(),
+            IndexState::Written { .. }
+        ));
     }
     // The same length and time, but other bytes.
     let modified = fs::metadata(&dump).unwrap().modified().unwrap();
@@ -204,7 +216,10 @@ fn an_index_of_another_dump_or_a_damaged_one_is_not_used() {
         .unwrap()
         .set_modified(modified)
         .unwrap();
-    assert!(matches!(open(&dump, &options).index(), IndexState::Written));
+    assert!(matches!(
+        open(&dump, &options).index(),
+        IndexState::Written { .. }
+    ));
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(names.len(), 2, "{names:?}");
     let nowhere = OpenOptions {
@@ -236,7 +251,10 @@ fn an_index_with_a_flipped_bit_anywhere_is_made_anew() {
         damaged[place] ^= 1 << (place % 8);
         fs::write(&index, damaged).unwrap();
         let snapshot = open(&dump, &options);
-        assert!(matches!(snapshot.index(), IndexState::Written), "{place}");
+        assert!(
+            matches!(snapshot.index(), IndexState::Written { .. }),
+            "{place}"
+        );
         assert_eq!(snapshot.dominators().live_bytes(), expected);
     }
     assert!(matches!(open(&dump, &options).index(), IndexState::Used));

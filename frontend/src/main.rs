@@ -15,16 +15,20 @@ mod export;
 mod jvm;
 mod launch;
 mod listen;
+mod memory;
 mod open;
 mod query;
 mod render;
 mod report;
 mod snapshot;
+mod what_it_is;
+mod written;
 
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
 
 use cli::Cli;
 use render::foreign;
@@ -33,7 +37,10 @@ use render::out::tell;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return refuse(&error),
+        Err(mut error) => {
+            suggest(&mut error);
+            return refuse(&error);
+        }
     };
     if cli.raw {
         foreign::print_raw();
@@ -51,6 +58,34 @@ fn main() -> ExitCode {
             tell!("hprof-rs: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Names the flag that is meant: for short ones clap finds no similar one.
+fn suggest(error: &mut clap::Error) {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else {
+        return;
+    };
+    let given = given.split('=').next().unwrap_or_default().to_owned();
+    if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some()
+    {
+        return;
+    }
+    let command = Cli::command();
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let Some(found) = names.iter().find_map(|name| command.find_subcommand(name)) else {
+        return;
+    };
+    let flags = found
+        .get_arguments()
+        .filter_map(|flag| Some(format!("--{}", flag.get_long()?)));
+    let distance = |flag: &String| strsim::damerau_levenshtein(flag, &given);
+    if let Some(flag) = flags
+        .min_by_key(distance)
+        .filter(|flag| distance(flag) <= 2)
+    {
+        error.remove(ContextKind::Suggested);
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
 use crate::render::out::{self, tell};
+use crate::what_it_is;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,7 +9,11 @@ use anyhow::Context;
 use clap::Args;
 use hprof_analysis::contents::{Contents, Dump, ReadOptions, read};
 use hprof_analysis::input::{Compression, Input};
+use hprof_analysis::stacks::Weights;
+use hprof_stacks::Depth;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::memory::{self, MemoryArgument};
 
 /// Smaller files are read before a bar could be looked at.
 const SLOW: u64 = 64 << 20;
@@ -24,6 +29,9 @@ pub struct FileArgument {
     /// Fail at the first damaged place, instead of reading on behind it.
     #[arg(long)]
     pub strict: bool,
+
+    #[command(flatten)]
+    pub memory: MemoryArgument,
 }
 
 impl FileArgument {
@@ -32,7 +40,7 @@ impl FileArgument {
     /// # Errors
     /// If it cannot be opened, is no HPROF file, or with `--strict` is damaged.
     pub fn open(&self, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
-        open(&self.file, with_heap, largest, self.strict)
+        open(&self.file, with_heap, largest, self.strict, self.memory)
     }
 
     /// Reads a file whose objects are to be looked up, which takes several passes: what comes from
@@ -41,14 +49,17 @@ impl FileArgument {
     /// # Errors
     /// As [`Self::open`], or if there is no room for the temporary file.
     pub fn open_mapped(&self) -> anyhow::Result<(Opened, Input)> {
-        let input = Input::open(&self.file)?;
+        let input = Input::open(&self.file)
+            .map_err(|error| what_it_is::explained(&self.file, error.into()))?;
         if input.mapped().is_some() {
             return Ok((self.open(true, 0)?, input));
         }
         let (name, file_bytes, compression) =
             (input.name.clone(), input.file_bytes, input.compression);
+        self.memory.watch(&name);
         let bar = progress_bar(&input);
-        let mut unpacked = tempfile::NamedTempFile::new().context("cannot unpack")?;
+        // Without a name, so that nothing is left of it however this process ends.
+        let mut unpacked = tempfile::tempfile().context("cannot unpack")?;
         let fail = || {
             format!(
                 "cannot unpack {name} into {} (TMPDIR names another folder)",
@@ -65,12 +76,11 @@ impl FileArgument {
             Err(error) => return Err(error).with_context(fail),
         }
         bar.finish_and_clear();
-        let mut opened = open(unpacked.path(), true, 0, self.strict)?;
-        let input = Input::open(unpacked.path())?;
-        opened.name = name;
+        let input = Input::of_file(&name, &unpacked)?;
+        let mut opened = read_all(&self.file, input, true, 0, self.strict, self.memory)?;
+        let input = Input::of_file(&name, &unpacked)?;
         opened.file_bytes = file_bytes;
         opened.compression = compression;
-        // The map keeps the file when its name goes.
         Ok((opened, input))
     }
 }
@@ -99,18 +109,41 @@ pub struct Opened {
 ///
 /// # Errors
 /// If it cannot be opened, is no HPROF file, or is damaged although `strict` is set.
-pub fn open(path: &Path, with_heap: bool, largest: usize, strict: bool) -> anyhow::Result<Opened> {
-    let input = Input::open(path)?;
+pub fn open(
+    path: &Path,
+    with_heap: bool,
+    largest: usize,
+    strict: bool,
+    memory: MemoryArgument,
+) -> anyhow::Result<Opened> {
+    let input = Input::open(path).map_err(|error| what_it_is::explained(path, error.into()))?;
+    read_all(path, input, with_heap, largest, strict, memory)
+}
+
+fn read_all(
+    path: &Path,
+    input: Input,
+    with_heap: bool,
+    largest: usize,
+    strict: bool,
+    memory: MemoryArgument,
+) -> anyhow::Result<Opened> {
+    memory.watch(&input.name);
     let (name, file_bytes, compression) = (input.name.clone(), input.file_bytes, input.compression);
     let bar = progress_bar(&input);
     let options = ReadOptions {
         largest,
         with_heap,
         strict,
-        progress: &|bytes| bar.inc(bytes),
+        progress: &|bytes| {
+            memory::has_read(bytes);
+            bar.inc(bytes);
+        },
         ..ReadOptions::default()
     };
-    let contents = read(input, &options).with_context(|| name.clone())?;
+    let contents = read(input, &options)
+        .with_context(|| name.clone())
+        .map_err(|error| what_it_is::explained(path, error))?;
     bar.finish_and_clear();
     Ok(Opened {
         name,
@@ -143,9 +176,7 @@ pub fn progress_bar(input: &Input) -> ProgressBar {
     // The length is only known if the bytes in the file are those to be read.
     let length = input.mapped().map(|bytes| bytes.len() as u64);
     let template = match length {
-        Some(_) => {
-            "{bar:40} {decimal_bytes}/{decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left"
-        }
+        Some(_) => "{wide_bar} {percent:>3}% of {decimal_total_bytes}, {eta} left",
         None => "{spinner} {decimal_bytes}, {decimal_bytes_per_sec}",
     };
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
@@ -156,6 +187,13 @@ pub fn progress_bar(input: &Input) -> ProgressBar {
         bar.enable_steady_tick(Duration::from_millis(100));
     }
     bar
+}
+
+/// How deep the stacks of a profile are, and how many were cut.
+pub fn depth(opened: &Opened, weights: &Weights) -> Option<Depth> {
+    let stated = opened.contents.settings.as_ref();
+    let stated = stated.map(|settings| usize::from(settings.depth));
+    Depth::of(&opened.contents.stacks, weights, stated)
 }
 
 /// Says on standard error that a file is damaged; every command but `check` goes on.

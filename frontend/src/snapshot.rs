@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use hprof_analysis::graph::{Follow, ReferenceKind};
+use hprof_analysis::graph::{Follow, Gaps, ReferenceKind};
 use hprof_analysis::mapping::Mapping;
 use hprof_analysis::snapshot::{
-    IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError, Stage,
+    INDEX_LIMIT, IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError, Stage,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::memory::{self, MemoryArgument, parse_size};
 use crate::open::DumpArgument;
 use crate::render::out::{self, tell};
-use crate::render::screen::{bytes, count, percent};
+use crate::render::screen::{bytes, count, percent, plural};
+use crate::what_it_is;
 
 /// The dump, and how to look at it.
 #[derive(Debug, Args)]
@@ -54,14 +56,18 @@ pub struct Look {
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<PathBuf>,
 
-    /// Keep the memory of this process below a limit, such as `1500M` or `4G`, by working in files.
-    #[arg(long, value_name = "LIMIT", value_parser = parse_bytes)]
-    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub memory: MemoryArgument,
 
-    /// Keep the index in this folder. By default it lies beside the dump, if that has 32 MB or
-    /// more, so that the next command opens it in a moment.
-    #[arg(long, value_name = "DIR", conflicts_with = "no_index")]
+    /// Keep the index, with which the next command opens the dump in a moment, in this folder;
+    /// `cache` stands for $XDG_CACHE_HOME/hprof-rs/index [default: beside dumps of 32 MB or more,
+    /// in the cache if that folder cannot be written to].
+    #[arg(long, value_name = "DIR|cache", conflicts_with = "no_index")]
     pub index: Option<PathBuf>,
+
+    /// What the indexes in the cache may take together; those unused for longest go first.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "10G")]
+    pub index_limit: u64,
 
     /// Neither use nor write an index.
     #[arg(long)]
@@ -75,8 +81,9 @@ impl Default for Look {
             follow: vec![Kind::Soft],
             without_field: Vec::new(),
             mapping: None,
-            memory: None,
+            memory: MemoryArgument::default(),
             index: None,
+            index_limit: INDEX_LIMIT,
             no_index: false,
         }
     }
@@ -95,26 +102,6 @@ pub enum Kind {
     Phantom,
     /// References of objects with a `finalize` method.
     Final,
-}
-
-/// Reads a number of bytes such as `1500M`.
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        _ => return Err("the unit is k, M or G, as in 1500M".to_owned()),
-    };
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "a whole number with an optional unit, as in 1500M".to_owned())?;
-    let bytes = number.checked_mul(1 << shift).ok_or("too large")?;
-    if bytes < 64 << 20 {
-        return Err("at least 64M are needed".to_owned());
-    }
-    Ok(bytes)
 }
 
 impl Look {
@@ -147,6 +134,7 @@ impl Look {
 /// # Errors
 /// If the file cannot be read or has no such dump.
 pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
+    look.memory.watch(&path.display().to_string());
     let bar = Mutex::new(Progress::default());
     let folder = path
         .parent()
@@ -155,14 +143,17 @@ pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
     let options = OpenOptions {
         dump: look.dump.dump.map(|number| number as usize - 1),
         follow: look.follow()?,
-        memory: look.memory,
+        memory: look.memory.memory,
         scratch: scratch(&folder),
         index: match (&look.index, look.no_index) {
             (_, true) => IndexPlace::Nowhere,
+            (Some(folder), _) if folder == Path::new("cache") => IndexPlace::Cache,
             (Some(folder), _) => IndexPlace::Folder(folder.clone()),
             (None, _) => IndexPlace::Beside,
         },
+        index_limit: look.index_limit,
         progress: &|stage, bytes| {
+            memory::has_read(bytes);
             if let Ok(mut bar) = bar.lock() {
                 bar.tell(stage, bytes);
             }
@@ -173,12 +164,13 @@ pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
         Some(file) => Some(mapping(file)?),
         None => None,
     };
-    let mut snapshot = Snapshot::open(path, &options).map_err(|error| match error {
+    let snapshot = Snapshot::open(path, &options).map_err(|error| match error {
         // These name the file.
         SnapshotError::Open(error) => error.into(),
         SnapshotError::NoDump(error) => anyhow::Error::msg(error),
         error => anyhow::Error::new(error).context(path.display().to_string()),
-    })?;
+    });
+    let mut snapshot = snapshot.map_err(|error| what_it_is::explained(path, error))?;
     if let Some(mapping) = &mapping {
         snapshot.rename(mapping);
     }
@@ -217,11 +209,33 @@ fn warn(snapshot: &Snapshot, look: &Look) {
     if look.dump.dump.is_none() && dumps > 1 {
         tell!("hprof-rs: {name} holds {dumps} heap dumps; this is the last (--dump N for another)");
     }
-    if let IndexState::Failed(error) = snapshot.index() {
-        tell!(
+    match snapshot.index() {
+        IndexState::Failed(error) => tell!(
             "hprof-rs: {name}: no index was written ({error}); give a folder with --index DIR, or \
              --no-index"
-        );
+        ),
+        IndexState::Nameless => tell!(
+            "hprof-rs: {name}: no index was written: it has no name under which the next command \
+             could find it"
+        ),
+        IndexState::Written {
+            path,
+            bytes: length,
+            removed,
+        } => {
+            tell!(
+                "hprof-rs: wrote an index of {} to {}, for the next command (--no-index: none)",
+                bytes(*length),
+                path.display()
+            );
+            if *removed > 0 {
+                tell!(
+                    "hprof-rs: removed {} of older indexes from the cache (--index-limit)",
+                    bytes(*removed)
+                );
+            }
+        }
+        IndexState::None | IndexState::Used => {}
     }
     for note in notes(snapshot) {
         tell!("hprof-rs: {name}: {note}");
@@ -250,20 +264,7 @@ pub fn notes(snapshot: &Snapshot) -> Vec<String> {
     }
     let graph = snapshot.graph();
     let gaps = graph.gaps();
-    let references = gaps.dangling_references - gaps.dangling_in_one_array;
-    // Dumps of HotSpot refer to objects of its archive that they do not hold.
-    if references > 1000 && references > graph.len() as u64 / 1000 {
-        notes.push(format!(
-            "{} references lead to objects that the file lacks",
-            count(references)
-        ));
-    }
-    if gaps.dangling_roots > 0 && gaps.dangling_roots > graph.roots().len() as u64 / 100 {
-        notes.push(format!(
-            "{} roots are objects that the file lacks",
-            count(gaps.dangling_roots)
-        ));
-    }
+    notes.extend(dangling(gaps));
     if gaps.without_class > 0 {
         notes.push(format!(
             "{} objects are of classes that the file does not describe: their sizes are \
@@ -276,6 +277,41 @@ pub fn notes(snapshot: &Snapshot) -> Vec<String> {
         notes.push("the file has no roots, so nothing is known to be alive".to_owned());
     }
     notes
+}
+
+/// True if something of the dump could not be seen, so that what is not found may be there.
+pub fn is_partial(snapshot: &Snapshot) -> bool {
+    let graph = snapshot.graph();
+    let gaps = graph.gaps();
+    !snapshot.contents().damage.is_empty()
+        || !graph.damage().is_empty()
+        || gaps.dangling_references > gaps.archived_references
+        || gaps.dangling_roots > 0
+        || gaps.without_class > 0
+        || snapshot.dominators().is_empty()
+}
+
+/// What a dump refers to and lacks, in sentences.
+pub fn dangling(gaps: Gaps) -> Vec<String> {
+    let mut lines = Vec::new();
+    let references = gaps.dangling_references - gaps.archived_references;
+    if references > 0 {
+        lines.push(format!(
+            "{} to objects that the file lacks",
+            plural(references, "reference leads", "references lead")
+        ));
+    }
+    if gaps.dangling_roots > 0 {
+        lines.push(format!(
+            "{} that the file lacks",
+            plural(
+                gaps.dangling_roots,
+                "root is an object",
+                "roots are objects"
+            )
+        ));
+    }
+    lines
 }
 
 /// A line on what the figures stand for.
@@ -351,16 +387,17 @@ impl Progress {
 fn bar(stage: Stage) -> ProgressBar {
     let (length, template) = match stage {
         Stage::Unpacking => (None, "{spinner} unpacking {decimal_bytes}"),
-        Stage::Graph { total } => (
-            Some(total),
-            "reading twice {bar:30} {decimal_bytes}/{decimal_total_bytes}, {eta} left",
-        ),
+        Stage::Graph { total } => (Some(total), "{wide_bar} {percent:>3}% of {msg}, {eta} left"),
         Stage::Dominators => (None, "{spinner} working out what keeps what alive"),
         Stage::Index => (None, "{spinner} writing the index"),
     };
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
+    }
+    if let Stage::Graph { total } = stage {
+        // The file is passed over twice.
+        bar.set_message(bytes(total / 2));
     }
     bar.enable_steady_tick(Duration::from_millis(100));
     bar
@@ -441,15 +478,6 @@ pub fn glob(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limits_have_units() {
-        assert_eq!(parse_bytes("1500M"), Ok(1500 << 20));
-        assert_eq!(parse_bytes("4G"), Ok(4 << 30));
-        assert!(parse_bytes("4X").is_err());
-        assert!(parse_bytes("1M").is_err());
-        assert!(parse_bytes("99999999999G").is_err());
-    }
 
     #[test]
     fn stars_stand_for_any_characters() {

@@ -149,6 +149,10 @@ fn run_with_listen_shows_the_profile_at_the_end() {
     assert_eq!(output.status.code(), Some(42), "{text}");
     assert_eq!(stdout(&output), "got hello and 300|42|x\n");
     assert!(text.contains("hprof-rs: the profile is in in/"), "{text}");
+    assert!(
+        text.contains("look at it with: hprof-rs summary in/"),
+        "{text}"
+    );
     assert!(text.contains("Burn.spin"), "{text}");
     assert_eq!(std::fs::read_dir(scene.path("in")).unwrap().count(), 1);
 }

@@ -137,6 +137,26 @@ fn the_head_names_program_mode_and_samples() {
 }
 
 #[test]
+fn the_head_warns_of_cut_stacks_and_tells_the_duration() {
+    // The only stack of three frames begins where no thread begins.
+    let profile = format!("{PROFILE}# hprof-rs: run_ms=75400 depth=3\n").replace(
+        "\tshop.Main.main(Main.java:1)\nTRACE 300003",
+        "\tshop.Web.serve(Main.java:1)\nTRACE 300003",
+    );
+    let Some((_scene, _, browser)) = show("java.hprof.txt", &profile, &[]) else {
+        return;
+    };
+    let title = browser.text("document.title");
+    assert_eq!(title, "shop.Main --fast, CPU samples every 10 ms, 75 s");
+    let warning = browser.text("document.getElementById('warnings').textContent");
+    assert!(
+        warning.starts_with("1 of 4 stacks are cut at 3 frames"),
+        "{warning}"
+    );
+    assert_clean(&browser);
+}
+
+#[test]
 fn the_search_marks_counts_and_walks() {
     let Some((_scene, page, browser)) = show("java.hprof.txt", PROFILE, &[]) else {
         return;

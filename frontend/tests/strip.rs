@@ -1,5 +1,7 @@
 //! `hprof-rs strip`: nothing that objects hold is left, and all else is as before.
 
+#![allow(clippy::disallowed_macros)]
+
 mod support;
 
 use std::fs;
@@ -108,6 +110,73 @@ fn a_file_that_is_cut_short_is_copied_so_far() {
         copy.to_str().unwrap(),
     ]);
     assert!(!refused.status.success());
+}
+
+/// A record between two others of a real file.
+fn with_record(tag: u8, length: u32, body: &[u8]) -> Vec<u8> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data/hprof-32.bin");
+    let whole = fs::read(data).expect("a file");
+    let second = Reader::new(&whole).expect("a header").nth(1);
+    let at = second.expect("a record").expect("sound").offset as usize;
+    let mut head = vec![tag, 0, 0, 0, 0];
+    head.extend(length.to_be_bytes());
+    [&whole[..at], &head, body, &whole[at..]].concat()
+}
+
+#[test]
+fn of_a_record_of_unknown_kind_the_head_is_copied_and_what_follows_too() {
+    let scene = Scene::new();
+    let (path, copy) = (scene.path("odd.hprof"), scene.path("copy.hprof"));
+    fs::write(&path, with_record(0x77, 9, b"a secret!")).expect("a file");
+    let (path, copy) = (path.display().to_string(), copy.display().to_string());
+    let output = heap(&["strip", &path, "-o", &copy]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("1 record of unknown kinds"),
+        "{}",
+        stderr(&output)
+    );
+    let stripped = fs::read(&copy).expect("a file");
+    assert!(!contains(&stripped, b"a secret!"));
+    assert!(contains(&stripped, &[0x77, 0, 0, 0, 0, 0, 0, 0, 0]));
+    for command in [
+        &["histogram", "--json", "--top", "0"][..],
+        &["retained", "--json"],
+    ] {
+        let of = |file: &str| json(&[command, &[file]].concat());
+        assert_eq!(of(&copy), of(&path), "{command:?}");
+    }
+}
+
+#[test]
+fn a_copy_that_ends_at_damage_fails() {
+    let scene = Scene::new();
+    let (path, copy) = (scene.path("odd.hprof"), scene.path("copy.hprof"));
+    fs::write(&path, with_record(0x77, 0x7fff_ffff, b"no record")).expect("a file");
+    let (path, copy) = (path.display().to_string(), copy.display().to_string());
+    let output = heap(&["strip", &path, "-o", &copy]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("is damaged"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn an_output_in_a_folder_that_is_not_there_is_named_as_the_user_did() {
+    let data = support::data("hprof-32.bin");
+    for command in [
+        &["strip", &data, "-o", "/nonexist/x.hprof"][..],
+        &["convert", &data, "-o", "/nonexist/x.html"],
+        &["report", &data, "-o", "/nonexist/x.html"],
+    ] {
+        let output = heap(command);
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains("there is no folder /nonexist;"), "{errors}");
+        assert!(!errors.contains("tmp"), "{errors}");
+    }
 }
 
 #[test]

@@ -25,7 +25,8 @@ fn every_message_that_is_quoted_is_in_the_sources() {
     for crate_name in ["agent", "options", "frontend", "wire"] {
         collect(&workspace.join(crate_name).join("src"), &mut sources);
     }
-    let sources = as_printed(&sources);
+    // The document cannot show the code marks that some messages have.
+    let sources = as_printed(&sources).replace('`', "");
     let document = fs::read_to_string(workspace.join("docs/troubleshooting.md")).unwrap();
     let messages = quoted(&document);
     assert!(messages.len() > 40, "{messages:?}");

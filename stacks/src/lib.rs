@@ -8,6 +8,7 @@
 //! any profile, so both look the same.
 
 mod call_tree;
+mod depth;
 mod family;
 mod methods;
 pub mod pictures;
@@ -16,6 +17,7 @@ mod tables;
 mod weights;
 
 pub use call_tree::{CallTree, Node};
+pub use depth::Depth;
 pub use family::family;
 pub use methods::{MethodCost, by_method, by_thread};
 pub use table::{Frame, FrameIndex, Stacks, Trace};

@@ -47,6 +47,12 @@ impl Frame {
     }
 }
 
+/// All that makes a frame.
+fn parts_of(frame: &Frame) -> (&str, &str, Option<&str>, Line) {
+    let file = frame.source_file.as_deref();
+    (&frame.class_name, &frame.method, file, frame.line)
+}
+
 /// The place of a frame in a [`Stacks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameIndex(u32);
@@ -79,7 +85,7 @@ impl Stacks {
     /// Adds a frame, or finds it.
     pub fn intern(&mut self, frame: Frame) -> FrameIndex {
         let Self { frames, index, .. } = self;
-        let hash_of = |frame: &Frame| FxBuildHasher.hash_one(frame);
+        let hash_of = |frame: &Frame| FxBuildHasher.hash_one(parts_of(frame));
         let place = index.entry(
             hash_of(&frame),
             |known| frames[known.0 as usize] == frame,
@@ -92,6 +98,46 @@ impl Stacks {
                 new.insert(added);
                 frames.push(frame);
                 added
+            }
+        }
+    }
+
+    /// Adds a frame of borrowed parts, or finds it without a copy of them.
+    pub fn intern_parts(
+        &mut self,
+        class_name: &str,
+        method: &str,
+        source_file: Option<&str>,
+        line: Line,
+    ) -> FrameIndex {
+        let Self { frames, index, .. } = self;
+        let parts = (class_name, method, source_file, line);
+        let place = index.entry(
+            FxBuildHasher.hash_one(parts),
+            |known| parts_of(&frames[known.0 as usize]) == parts,
+            |known| FxBuildHasher.hash_one(parts_of(&frames[known.0 as usize])),
+        );
+        match place {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let added = FrameIndex(frames.len() as u32);
+                new.insert(added);
+                frames.push(Frame {
+                    class_name: class_name.into(),
+                    method: method.into(),
+                    source_file: source_file.map(Into::into),
+                    line,
+                });
+                added
+            }
+        }
+    }
+
+    /// Leaves the innermost frames of each stack only.
+    pub fn cut_to(&mut self, depth: usize) {
+        for trace in self.traces.values_mut() {
+            if trace.frames.len() > depth {
+                trace.frames = trace.frames[..depth].into();
             }
         }
     }

@@ -15,6 +15,9 @@ use crate::stacks::{Frame, FrameIndex, Trace};
 /// The bytes of a record's head.
 const RECORD_HEAD: u64 = 9;
 
+/// The heap dumps that are kept. Each takes memory, and an empty one takes 18 bytes of a file.
+const MOST_DUMPS: usize = 4096;
+
 /// A frame whose names may still come.
 struct RawFrame {
     method: StringId,
@@ -49,10 +52,14 @@ pub(super) struct Builder {
     frames: FxHashMap<FrameId, RawFrame>,
     traces: Vec<RawTrace>,
     threads: Vec<RawThread>,
+    /// The last thread of each serial, by its place.
+    running: FxHashMap<ThreadSerial, usize>,
     sites: Vec<(SiteOrder, SiteRow, Vec<RawSite>)>,
     is_sampling: Option<bool>,
     /// True while the segments of a dump come.
     is_open: bool,
+    /// Set when there are more dumps than are kept.
+    has_too_many_dumps: bool,
 }
 
 impl Builder {
@@ -63,9 +70,11 @@ impl Builder {
             frames: FxHashMap::default(),
             traces: Vec::new(),
             threads: Vec::new(),
+            running: FxHashMap::default(),
             sites: Vec::new(),
             is_sampling: None,
             is_open: false,
+            has_too_many_dumps: false,
         }
     }
 
@@ -76,9 +85,19 @@ impl Builder {
         Census::new(largest, is_wide && !format.is_android())
     }
 
-    /// Tells that a heap dump or segment begins; gives the number of the dump that it belongs to.
-    pub fn begin_heap(&mut self, is_segment: bool) -> usize {
+    /// Tells that a heap dump or segment begins; gives the number of the dump that it belongs to,
+    /// `None` if that is one too many.
+    pub fn begin_heap(&mut self, is_segment: bool) -> Option<usize> {
         if !(is_segment && self.is_open) {
+            if self.contents.dumps.len() >= MOST_DUMPS {
+                self.is_open = is_segment;
+                if !std::mem::replace(&mut self.has_too_many_dumps, true) {
+                    self.contents.damage.note(format!(
+                        "the file has more than {MOST_DUMPS} heap dumps; the others are not read"
+                    ));
+                }
+                return None;
+            }
             self.contents.dumps.push(Dump {
                 census: Self::new_census(self.contents.format, self.largest),
                 segments: 0,
@@ -86,22 +105,24 @@ impl Builder {
             });
         }
         self.is_open = is_segment;
+        if self.has_too_many_dumps {
+            return None;
+        }
         let stack_chunks = self.contents.names.stack_chunks();
         let dumps = &mut self.contents.dumps;
         let index = dumps.len() - 1;
         dumps[index].segments += 1;
         dumps[index].census.look_at_stacks(stack_chunks);
-        index
+        Some(index)
     }
 
-    /// The census of the present dump.
+    /// The census of the present dump; `None` if it is one too many.
     #[inline]
-    pub fn census(&mut self) -> &mut Census {
-        if self.contents.dumps.is_empty() {
-            self.begin_heap(true);
+    pub fn census(&mut self) -> Option<&mut Census> {
+        if self.has_too_many_dumps {
+            return None;
         }
-        let last = self.contents.dumps.len() - 1;
-        &mut self.contents.dumps[last].census
+        self.contents.dumps.last_mut().map(|dump| &mut dump.census)
     }
 
     /// Counts a heap record that began at the offset given and ends here.
@@ -167,26 +188,31 @@ impl Builder {
                 name,
                 group,
                 ..
-            } => self.threads.push(RawThread {
-                thread: Thread {
-                    serial,
-                    object,
-                    name: None,
-                    group: None,
-                    trace: Some(trace),
-                    has_ended: false,
-                },
-                name,
-                group,
-            }),
+            } => {
+                self.running.insert(serial, self.threads.len());
+                self.threads.push(RawThread {
+                    thread: Thread {
+                        serial,
+                        object,
+                        name: None,
+                        group: None,
+                        trace: Some(trace),
+                        has_ended: false,
+                    },
+                    name,
+                    group,
+                });
+            }
             Record::EndThread { serial } => {
-                let mut threads = self.threads.iter_mut().rev();
-                if let Some(raw) = threads.find(|raw| raw.thread.serial == serial) {
+                let thread = self.running.get(&serial).copied();
+                if let Some(raw) = thread.and_then(|at| self.threads.get_mut(at)) {
                     raw.thread.has_ended = true;
                 }
             }
             Record::HeapDumpEnd => {
-                if let Some(dump) = self.contents.dumps.last_mut() {
+                if self.has_too_many_dumps {
+                    // It ends a dump that is not kept.
+                } else if let Some(dump) = self.contents.dumps.last_mut() {
                     dump.is_ended = true;
                 }
                 self.is_open = false;

@@ -14,6 +14,7 @@ use super::pieces::{Chain, Piece};
 use super::read::{ReadError, ReadOptions};
 use super::{Contents, DamageLog, Format};
 use crate::heap::Census;
+use crate::input::whole_stretches;
 
 /// A heap dump or a segment of one.
 struct Segment<'a> {
@@ -82,11 +83,15 @@ pub(super) fn read(
                 builder.record(found.offset, &found.record);
                 if let Record::HeapDump(heap) | Record::HeapDumpSegment(heap) = found.record {
                     let is_segment = matches!(found.record, Record::HeapDumpSegment(_));
-                    let dump = builder.begin_heap(is_segment);
-                    segments.push(Segment {
-                        dump,
-                        sub_records: heap,
-                    });
+                    // An empty one is no work, and a file may hold millions.
+                    if let Some(dump) = builder.begin_heap(is_segment)
+                        && heap.clone().next().is_some()
+                    {
+                        segments.push(Segment {
+                            dump,
+                            sub_records: heap,
+                        });
+                    }
                 }
             }
             Err(damage) => builder.contents.damage.add(damage),
@@ -234,7 +239,9 @@ pub(super) fn count_up_to(
     // Offsets of mapped bytes fit a usize.
     let done = |from: u64, to: u64| {
         (shared.options.progress)(to - from);
-        (shared.forget)(from as usize..to as usize);
+        if let Some(whole) = whole_stretches(from, to) {
+            (shared.forget)(whole);
+        }
     };
     while sub_records.offset() < limit
         && let Some(found) = sub_records.next()

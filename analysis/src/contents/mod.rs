@@ -8,6 +8,7 @@ mod read;
 mod text;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use hprof_format::binary::IdSize;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
@@ -16,6 +17,7 @@ use hprof_format::reader::Version;
 pub use hprof_stacks::{
     CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow, SiteRow, SiteTable, Tables,
 };
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::heap::Census;
@@ -144,6 +146,8 @@ pub struct Contents {
     pub stacks: Stacks,
     /// The threads that records name, in the order of the file.
     pub threads: Vec<Thread>,
+    /// Where the thread with a serial is, once one was asked for.
+    thread_index: OnceLock<FxHashMap<ThreadSerial, usize>>,
     /// Tables of CPU use.
     pub cpu: Vec<CpuTable>,
     /// Tables of allocation sites.
@@ -177,6 +181,7 @@ impl Contents {
             names: Names::default(),
             stacks: Stacks::default(),
             threads: Vec::new(),
+            thread_index: OnceLock::new(),
             cpu: Vec::new(),
             sites: Vec::new(),
             monitors: Vec::new(),
@@ -201,12 +206,13 @@ impl Contents {
         self.format.is_android() || (is_converted && self.names.has_class_of_android())
     }
 
-    /// The thread with a serial.
+    /// The thread with a serial; the last, if it comes several times.
     pub fn thread(&self, serial: ThreadSerial) -> Option<&Thread> {
-        self.threads
-            .iter()
-            .rev()
-            .find(|thread| thread.serial == serial)
+        let index = self.thread_index.get_or_init(|| {
+            let threads = self.threads.iter().enumerate();
+            threads.map(|(at, thread)| (thread.serial, at)).collect()
+        });
+        self.threads.get(*index.get(&serial)?)
     }
 }
 

@@ -96,8 +96,8 @@ pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadErr
                     if !text::looks_like_a_profile(&start) {
                         return Err(error.into());
                     }
-                    let result = stream.read_to_end(&mut start);
-                    let mut contents = read_text(&start, error, options)?;
+                    let (text, result) = spool(start, stream)?;
+                    let mut contents = read_text(&text, error, options)?;
                     if let Err(error) = result {
                         contents.damage.note(cut_short(&error));
                     }
@@ -125,6 +125,42 @@ pub fn read_outline(
     mapped::read(file, &options, forget)
 }
 
+/// A text of which no one knows how long it is: in memory while it is short, then in a temporary
+/// file, so that the system can take its pages back.
+enum Spooled {
+    Memory(Vec<u8>),
+    File(memmap2::Mmap),
+}
+
+impl std::ops::Deref for Spooled {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Memory(bytes) => bytes,
+            Self::File(map) => map,
+        }
+    }
+}
+
+/// Longer texts go into a file.
+const IN_MEMORY: u64 = 16 << 20;
+
+/// All of a text; the second result says whether its end was reached.
+fn spool(
+    mut start: Vec<u8>,
+    mut stream: impl Read,
+) -> Result<(Spooled, io::Result<u64>), ReadError> {
+    let result = stream.by_ref().take(IN_MEMORY).read_to_end(&mut start);
+    if (start.len() as u64) < IN_MEMORY || result.is_err() {
+        return Ok((Spooled::Memory(start), result.map(|read| read as u64)));
+    }
+    let mut file = tempfile::tempfile()?;
+    io::Write::write_all(&mut file, &start)?;
+    let result = io::copy(&mut stream, &mut file);
+    Ok((Spooled::File(crate::input::map(&file)?), result))
+}
+
 fn read_text(
     bytes: &[u8],
     error: HeaderError,
@@ -133,9 +169,10 @@ fn read_text(
     if !text::looks_like_a_profile(bytes) {
         return Err(error.into());
     }
+    // Said before, as a text is there as a whole.
+    (options.progress)(bytes.len() as u64);
     let mut contents = text::read(&mutf8::decode(bytes));
     contents.bytes = bytes.len() as u64;
-    (options.progress)(contents.bytes);
     options.check(&contents.damage)?;
     Ok(contents)
 }
@@ -164,8 +201,8 @@ fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents,
     while let Some(event) = reader.next() {
         match event {
             Ok(Event::SubRecord { sub_record, .. }) => {
-                if options.with_heap {
-                    builder.census().add(&sub_record);
+                if let Some(census) = builder.census().filter(|_| options.with_heap) {
+                    census.add(&sub_record);
                 }
                 continue;
             }
@@ -174,8 +211,8 @@ fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents,
                 start,
                 bytes,
             }) => {
-                if options.with_heap {
-                    builder.census().add_long(&start, bytes);
+                if let Some(census) = builder.census().filter(|_| options.with_heap) {
+                    census.add_long(&start, bytes);
                 }
                 end = offset + bytes;
             }
@@ -189,7 +226,9 @@ fn read_stream(stream: impl Read, options: &ReadOptions<'_>) -> Result<Contents,
             }) => {
                 builder.heap_ended(heap_start.take(), offset);
                 builder.begin_heap(is_segment);
-                builder.census().begin_segment();
+                if let Some(census) = builder.census() {
+                    census.begin_segment();
+                }
                 heap_start = Some((offset, is_segment));
                 end = offset;
             }

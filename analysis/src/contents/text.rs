@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
 
 use hprof_format::binary::mutf8;
-use hprof_format::model::{CpuKind, Line};
+use hprof_format::model::CpuKind;
 use hprof_format::text::{
     TextCpuTable, TextHeapDump, TextItem, TextMonitorTable, TextOldCpuRow, TextReader,
     TextSiteTable, TextTable, TextThread, TextTrace,
@@ -18,7 +17,7 @@ use super::{
     TextCount, TextDump, Thread,
 };
 use crate::names::source_form;
-use crate::stacks::{Frame, FrameIndex, Trace};
+use crate::stacks::Trace;
 
 /// The bytes in which a section of a profile must begin.
 const HEAD: usize = 64 << 10;
@@ -55,19 +54,22 @@ fn is_section(line: &str) -> bool {
 /// Collects all pieces of a profile.
 pub(super) fn read(text: &str) -> Contents {
     let mut contents = Contents::new(Format::Text);
-    let mut known = Known::default();
+    let mut running = FxHashMap::default();
     for item in TextReader::new(text) {
         match item {
             TextItem::Created(time) => contents.created_text = Some(time.to_owned()),
             TextItem::Comment(remark) => contents.comments.push(remark.to_owned()),
-            TextItem::ThreadStart(thread) => contents.threads.push(started(thread)),
+            TextItem::ThreadStart(thread) => {
+                running.insert(thread.serial, contents.threads.len());
+                contents.threads.push(started(thread));
+            }
             TextItem::ThreadEnd(serial) => {
-                let mut threads = contents.threads.iter_mut().rev();
-                if let Some(thread) = threads.find(|thread| thread.serial == serial) {
+                let thread = running.get(&serial).copied();
+                if let Some(thread) = thread.and_then(|at| contents.threads.get_mut(at)) {
                     thread.has_ended = true;
                 }
             }
-            TextItem::Trace(trace) => add_trace(&mut contents, trace, &mut known),
+            TextItem::Trace(trace) => add_trace(&mut contents, trace),
             TextItem::Cpu(table) => {
                 check(&mut contents, &table.table, title(table.kind));
                 contents.cpu.push(cpu(table));
@@ -192,11 +194,7 @@ fn started(thread: TextThread<'_>) -> Thread {
     }
 }
 
-/// Frames by class, method, file and line as the text lends them: most frames repeat, and need no
-/// copy then.
-type Known<'a> = FxHashMap<(Cow<'a, str>, Cow<'a, str>, Option<Cow<'a, str>>, Line), FrameIndex>;
-
-fn add_trace<'a>(contents: &mut Contents, trace: TextTrace<'a>, known: &mut Known<'a>) {
+fn add_trace(contents: &mut Contents, trace: TextTrace<'_>) {
     if trace.bad_lines > 0 {
         let note = format!(
             "{} lines in TRACE {} are no frames",
@@ -204,27 +202,20 @@ fn add_trace<'a>(contents: &mut Contents, trace: TextTrace<'a>, known: &mut Know
         );
         contents.damage.note(note);
     }
+    let stacks = &mut contents.stacks;
     let frames = trace.frames.into_iter().map(|frame| {
         let name = frame.name;
-        let key = (name.class_name, name.method, frame.source_file, frame.line);
-        match known.entry(key) {
-            Entry::Occupied(found) => *found.get(),
-            Entry::Vacant(new) => {
-                let (class_name, method, source_file, line) = new.key();
-                let index = contents.stacks.intern(Frame {
-                    // JDK 1.2 wrote slashes.
-                    class_name: source_form(class_name).into(),
-                    method: method.as_ref().into(),
-                    source_file: source_file.as_deref().map(Into::into),
-                    line: *line,
-                });
-                *new.insert(index)
-            }
-        }
+        // JDK 1.2 wrote slashes.
+        let class_name = match name.class_name.contains(['/', '[']) {
+            true => Cow::Owned(source_form(&name.class_name)),
+            false => name.class_name,
+        };
+        let file = frame.source_file.as_deref();
+        stacks.intern_parts(&class_name, &name.method, file, frame.line)
     });
     let frames = frames.collect();
     let thread = trace.thread;
-    contents.stacks.add(trace.serial, Trace { thread, frames });
+    stacks.add(trace.serial, Trace { thread, frames });
 }
 
 /// The part of a total that a share in percent stands for.

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hprof_format::binary::{BasicType, IdSize, SubRecord, SubRecords};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::array::{Array, Store};
@@ -29,6 +29,8 @@ pub(super) struct Plan<'a> {
     pub follow: &'a Follow,
     /// References that no field holds, by object, such as those of a thread to its locals.
     pub extra: &'a FxHashMap<usize, Vec<usize>>,
+    /// What global references of native code hold, by identifier.
+    pub archives: &'a FxHashSet<u64>,
     pub store: &'a Store,
 }
 
@@ -49,14 +51,14 @@ pub(super) struct Built<N> {
 pub(super) struct Counts {
     /// References to objects that the file lacks.
     pub dangling: u64,
-    /// The most of them in one array.
-    pub most_in_array: u64,
+    /// Those of them in arrays that native code holds.
+    pub archived: u64,
     /// Objects of classes that the file does not describe.
     pub without_class: u64,
 }
 
 /// How to read the instances of a class.
-struct ClassPlan {
+pub(super) struct ClassPlan {
     references: Box<[u32]>,
     passed_over: Box<[u32]>,
     units: Option<u32>,
@@ -64,7 +66,15 @@ struct ClassPlan {
     stack_chunk: Option<u64>,
 }
 
-fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {
+impl ClassPlan {
+    /// Where all references of an instance lie, those that keep nothing alive too.
+    pub(super) fn all_references(&self) -> impl Iterator<Item = usize> {
+        let all = self.references.iter().chain(&self.passed_over);
+        all.map(|&at| at as usize)
+    }
+}
+
+pub(super) fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {
     let plan = |class: usize| {
         let kind = classes.list()[class].reference_kind;
         let mut references = Vec::new();
@@ -167,7 +177,7 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
         for (more, sums) in parts {
             passed_over.extend(more);
             counts.dangling += sums.dangling;
-            counts.most_in_array = counts.most_in_array.max(sums.most_in_array);
+            counts.archived += sums.archived;
             counts.without_class += sums.without_class;
         }
     }
@@ -296,7 +306,9 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                     self.target(bytes, at);
                 }
                 let dangling = self.counts.dangling - before;
-                self.counts.most_in_array = self.counts.most_in_array.max(dangling);
+                if dangling > 0 && plan.archives.contains(&array.get()) {
+                    self.counts.archived += dangling;
+                }
                 let class = self.class(class.get());
                 let size = units(plan.layout.object_array(elements.len() as u64));
                 self.finish(number, class, size)
@@ -383,11 +395,7 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                 continue;
             };
             self.targets.clear();
-            let statics = class.statics.iter().chain(&class.constants);
-            let objects =
-                statics.filter(|s| BasicType::from_code(s.type_code) == Some(BasicType::Object));
-            let ids = [class.super_id, class.loader, class.signers, class.domain];
-            for id in ids.into_iter().chain(objects.map(|s| s.bits)) {
+            for id in class.references() {
                 if id != 0 {
                     self.reference(id);
                 }

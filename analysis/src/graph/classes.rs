@@ -1,5 +1,7 @@
 //! The classes of a dump.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use hprof_format::binary::{BasicType, ClassDump, IdSize, Value};
 use hprof_format::ids::ObjectId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -96,7 +98,21 @@ pub struct Classes {
     by_id: FxHashMap<u64, u32>,
     primitives: [u32; 16],
     id_bytes: usize,
+    /// Fields of classes with many, by class and name, once they were looked for.
+    known_fields: Arc<Mutex<KnownFields>>,
 }
+
+/// The declaring class of a field, its place among the fields of that class, and the first byte
+/// of its value.
+type KnownField = (u32, usize, usize);
+
+type KnownFields = FxHashMap<(u32, Box<str>), Option<KnownField>>;
+
+/// Fields of a class and the classes above it that are looked through each time.
+const FEW_FIELDS: usize = 64;
+
+/// No instance has more bytes: its record states them in four.
+pub(crate) const MAX_INSTANCE: u64 = 1 << 40;
 
 /// No class has more super classes; in damaged files they may go in circles.
 const MAX_HIERARCHY: usize = 256;
@@ -273,6 +289,7 @@ impl Classes {
 
     /// Changes classes, such as their names and those of their fields.
     pub(crate) fn change(&mut self, change: impl FnMut(&mut Class)) {
+        self.known_fields = Arc::default();
         self.list.iter_mut().for_each(change);
     }
 
@@ -315,6 +332,39 @@ impl Classes {
             .any(|class| self.get(class).name == name)
     }
 
+    /// The first field with a name.
+    pub fn field(&self, class: u32, name: &str) -> Option<PlacedField<'_>> {
+        let mut fields = self.fields(class);
+        let found = fields
+            .by_ref()
+            .take(FEW_FIELDS)
+            .find(|placed| placed.field.name == name);
+        if found.is_some() || fields.next().is_none() {
+            return found;
+        }
+        // Whoever asks for one name of such a class asks for those of all its instances.
+        let mut known = (self.known_fields.lock()).unwrap_or_else(PoisonError::into_inner);
+        let key = (class, Box::from(name));
+        let place = *known.entry(key).or_insert_with(|| {
+            let (mut declared_by, mut number) = (class, 0);
+            self.fields(class).find_map(|placed| {
+                if placed.class != declared_by {
+                    (declared_by, number) = (placed.class, 0);
+                }
+                number += 1;
+                let is_it = placed.field.name == name;
+                is_it.then_some((declared_by, number - 1, placed.offset))
+            })
+        });
+        let (class, number, offset) = place?;
+        let field = self.get(class).fields.get(number)?;
+        Some(PlacedField {
+            field,
+            class,
+            offset,
+        })
+    }
+
     /// All fields of an instance, in the order of their values.
     pub fn fields(&self, class: u32) -> impl Iterator<Item = PlacedField<'_>> {
         let mut offset = 0;
@@ -337,6 +387,15 @@ impl Classes {
 }
 
 impl Class {
+    /// The identifiers of what the class object refers to, nulls too.
+    pub(super) fn references(&self) -> impl Iterator<Item = u64> {
+        let statics = self.statics.iter().chain(&self.constants);
+        let objects =
+            statics.filter(|s| BasicType::from_code(s.type_code) == Some(BasicType::Object));
+        let ids = [self.super_id, self.loader, self.signers, self.domain];
+        ids.into_iter().chain(objects.map(|s| s.bits))
+    }
+
     fn unknown(id: u64, name: String) -> Self {
         Self {
             id,

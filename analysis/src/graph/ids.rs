@@ -335,6 +335,40 @@ impl IdMap {
     }
 }
 
+impl IdMap {
+    /// True if a map of an index can be asked without harm: identifiers ascend, and the numbers
+    /// before each block are those of the bits.
+    pub(crate) fn is_sound(&self) -> bool {
+        match &self.kind {
+            Kind::Sorted(ids) => {
+                ids.len() == self.count && ids.windows(2).all(|pair| pair[0] < pair[1])
+            }
+            Kind::Bits {
+                shift,
+                first_page,
+                table,
+                slots,
+                blocks,
+            } => {
+                let end = (u128::from(*first_page) + table.len() as u128) * u128::from(PAGE_BITS);
+                let fits = *shift < 16 && end << shift <= 1 << 64;
+                let mut before = 0;
+                let is_counted = blocks.iter().all(|block| {
+                    let is_right = block.before == before;
+                    before += block.ones();
+                    is_right
+                });
+                fits && table.len() as u64 <= MAX_TABLE
+                    && blocks.len() == slots.len() * PAGE_BLOCKS as usize
+                    && (slots.iter().enumerate())
+                        .all(|(page, &slot)| table[slot as usize] as usize == page)
+                    && is_counted
+                    && before == self.count as u64
+            }
+        }
+    }
+}
+
 /// What an index says of a map of identifiers.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct IdMapHead {

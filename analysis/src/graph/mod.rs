@@ -7,6 +7,7 @@
 mod array;
 mod build;
 mod classes;
+mod gaps;
 mod ids;
 mod inbound;
 mod links;
@@ -29,6 +30,7 @@ use crate::contents::{Contents, DamageLog, Format};
 use crate::heap::{Layout, LayoutSource};
 
 pub use array::{Array, Plain, Store};
+pub(crate) use classes::MAX_INSTANCE;
 pub use classes::{Class, ClassKind, Classes, Field, PlacedField, Static};
 pub(crate) use ids::IdMapHead;
 pub use ids::{IdMap, IdPlan};
@@ -76,9 +78,9 @@ pub struct GraphOptions<'a> {
 pub struct Gaps {
     /// References to objects that the file lacks.
     pub dangling_references: u64,
-    /// The most of them in one array. HotSpot's archive has an array of classes and other objects
-    /// of which it loads, and dumps, only what the program uses (JEP 310).
-    pub dangling_in_one_array: u64,
+    /// Those of them in arrays that native code holds. HotSpot's archive has an array of classes and
+    /// other objects of which it loads, and dumps, only what the program uses (JEP 310).
+    pub archived_references: u64,
     /// Roots whose object the file lacks.
     pub dangling_roots: u64,
     /// Objects of classes that the file does not describe.
@@ -182,6 +184,7 @@ impl Graph {
         add_boot_classes(&mut roots, &classes, &ids);
         let roots::Sorted { roots, locals } = roots::sort(roots);
         let extra = extra(&locals, &classes, &ids);
+        let archives = gaps::archives(&scan.roots);
         let plan = build::Plan {
             file,
             id_size,
@@ -191,6 +194,7 @@ impl Graph {
             layout,
             follow: options.follow,
             extra: &extra,
+            archives: &archives,
             store: options.store,
         };
         let is_narrow = !options.wide && ids.len() < 1 << 31;
@@ -215,7 +219,7 @@ impl Graph {
             }
         };
         gaps.dangling_references = counts.dangling;
-        gaps.dangling_in_one_array = counts.most_in_array;
+        gaps.archived_references = counts.archived;
         gaps.without_class = counts.without_class;
         let heap_name = |(heap, name)| {
             let name = names.string(name);
@@ -399,10 +403,24 @@ fn segments<'f>(
     forget: &(dyn Fn(Range<usize>) + Sync),
 ) -> Vec<SubRecords<'f>> {
     let mut segments = Vec::new();
+    each_segment(file, forget, |dump, heap| {
+        if dump == wanted {
+            segments.push(heap);
+        }
+    });
+    segments
+}
+
+/// Calls `visit` with all segments that are not empty and the numbers of their dumps, from 0.
+fn each_segment<'f>(
+    file: &'f [u8],
+    forget: &(dyn Fn(Range<usize>) + Sync),
+    mut visit: impl FnMut(usize, SubRecords<'f>),
+) {
     let Ok(mut reader) = Reader::new(file) else {
-        return segments;
+        return;
     };
-    let mut dumps = 0;
+    let mut dumps = 0usize;
     let mut is_open = false;
     let mut forgotten = 0;
     while let Some(found) = reader.next() {
@@ -428,11 +446,11 @@ fn segments<'f>(
             dumps += 1;
         }
         is_open = is_segment;
-        if dumps == wanted + 1 {
-            segments.push(heap);
+        // An empty one is no work, and a file may hold millions.
+        if heap.clone().next().is_some() {
+            visit(dumps - 1, heap);
         }
     }
-    segments
 }
 
 /// Without any root that is a class, as other VMs write dumps, all classes of the boot loader are

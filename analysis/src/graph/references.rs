@@ -44,6 +44,13 @@ impl<N: Number> References<N> {
         self.chunks.iter().for_each(|chunk| chunk.set_hot(is_hot));
     }
 
+    /// What follows from a position on, up to the end of its chunk; `None` if there is no such
+    /// position.
+    pub(crate) fn list_at(&self, position: usize) -> Option<&[N]> {
+        let chunk = self.chunks.get(position >> CHUNK_SHIFT)?;
+        chunk.get(position & (CHUNK - 1)..)
+    }
+
     /// Ready for look-ups.
     pub fn view(&self) -> ReferenceView<'_, N> {
         ReferenceView {

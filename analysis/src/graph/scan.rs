@@ -7,13 +7,14 @@ use std::thread;
 use hprof_format::binary::{BasicType, IdSize, SubRecord, SubRecords};
 use hprof_format::ids::{ObjectId, StringId};
 use hprof_format::model::Root;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::classes::RawClass;
 use super::ids::{IdCollector, IdMap, IdPlan};
 use crate::contents::DamageLog;
 use crate::heap::{AddressSample, Distances, LOOKED_AT, LayoutVotes};
+use crate::input::whole_stretches;
 
 /// A run of sub-records within a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -60,7 +61,7 @@ struct Part {
     used_classes: FxHashSet<u64>,
     last_class: ObjectId,
     roots: Vec<Root>,
-    heaps: Vec<(u32, StringId)>,
+    heaps: FxHashMap<u32, StringId>,
     votes: LayoutVotes,
     sample: AddressSample,
     distances: Distances,
@@ -116,7 +117,9 @@ impl Pass<'_> {
 
     fn done(&self, from: u64, to: u64) {
         (self.progress)(to - from);
-        (self.forget)(from as usize..to as usize);
+        if let Some(whole) = whole_stretches(from, to) {
+            (self.forget)(whole);
+        }
     }
 }
 
@@ -167,6 +170,7 @@ pub(super) fn scan(
 
 fn merge(parts: Vec<Part>) -> Option<Scan> {
     let mut ids = Vec::new();
+    let mut heaps = std::collections::BTreeMap::new();
     let mut scan = Scan {
         ids: IdMap::empty(),
         blocks: Vec::new(),
@@ -187,11 +191,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
         scan.used_classes.extend(part.used_classes);
         scan.roots.extend(part.roots);
         for (heap, name) in part.heaps {
-            match scan.heaps.iter_mut().find(|known| known.0 == heap) {
-                Some(known) if known.1.is_null() => known.1 = name,
-                Some(_) => {}
-                None => scan.heaps.push((heap, name)),
-            }
+            heaps.entry(heap).or_insert(name);
         }
         scan.votes.merge(&part.votes);
         scan.sample.merge(&part.sample);
@@ -202,7 +202,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
     // Threads take segments in any order; answers must not depend on it.
     scan.blocks.sort_unstable_by_key(|block| block.offset);
     scan.classes.sort_by_key(|class| class.id);
-    scan.heaps.sort_unstable();
+    scan.heaps = heaps.into_iter().collect();
     scan.damage.sort();
     scan.ids = IdMap::new(ids)?;
     Some(scan)
@@ -217,7 +217,7 @@ impl Part {
             used_classes: FxHashSet::default(),
             last_class: ObjectId::NULL,
             roots: Vec::new(),
-            heaps: Vec::new(),
+            heaps: FxHashMap::default(),
             votes: LayoutVotes::default(),
             sample: AddressSample::default(),
             distances: Distances::default(),
@@ -305,8 +305,9 @@ impl Part {
                         self.close(block, before);
                         block = Block::new(before, u64::from(heap));
                     }
-                    if !self.heaps.contains(&(heap, name)) {
-                        self.heaps.push((heap, name));
+                    let known = self.heaps.entry(heap).or_insert(name);
+                    if known.is_null() {
+                        *known = name;
                     }
                 }
             }

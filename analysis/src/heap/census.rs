@@ -143,7 +143,9 @@ pub struct Census {
     classes: Vec<(ObjectId, ClassCount)>,
     class_index: FxHashMap<ObjectId, u32>,
     last_class: (ObjectId, u32),
-    primitives: Vec<ArrayCount>,
+    /// By the code of the element's type; each is made when its first array comes, as a file may
+    /// hold thousands of dumps with nothing in them.
+    primitives: [Option<Box<ArrayCount>>; 16],
     /// The classes by their objects.
     pub shapes: FxHashMap<ObjectId, ClassShape>,
     /// Class dumps, repeated ones included.
@@ -158,6 +160,8 @@ pub struct Census {
     pub without_data: u64,
     /// Android's heaps; one entry without a name in other files.
     pub heaps: Vec<HeapCount>,
+    /// Where the count of each heap but the first is.
+    heap_index: FxHashMap<u32, usize>,
     heap: usize,
     /// The largest arrays.
     pub largest: Largest,
@@ -179,7 +183,7 @@ impl Census {
             classes: Vec::new(),
             class_index: FxHashMap::default(),
             last_class: (ObjectId::NULL, u32::MAX),
-            primitives: vec![ArrayCount::default(); 16],
+            primitives: Default::default(),
             shapes: FxHashMap::default(),
             class_dumps: 0,
             roots: RootCounts::new(),
@@ -191,6 +195,7 @@ impl Census {
                 name: StringId::NULL,
                 objects: 0,
             }],
+            heap_index: FxHashMap::default(),
             heap: 0,
             largest: Largest::new(largest),
             votes: LayoutVotes::default(),
@@ -343,7 +348,7 @@ impl Census {
         let length = data_bytes / width;
         // Type codes are below 16.
         let count = &mut self.primitives[usize::from(element.code() & 15)];
-        count.add(length, data_bytes);
+        count.get_or_insert_default().add(length, data_bytes);
         if self.largest.wants_primitives(data_bytes) {
             let preview = &values[..values.len().min(PREVIEW)];
             self.largest.add(Large {
@@ -389,15 +394,7 @@ impl Census {
             }
             SubRecord::Unreachable { .. } => self.unreachable += 1,
             SubRecord::HeapInfo { heap, name } => {
-                let known = self.heaps.iter().position(|count| count.heap == heap);
-                self.heap = known.unwrap_or_else(|| {
-                    self.heaps.push(HeapCount {
-                        heap,
-                        name,
-                        objects: 0,
-                    });
-                    self.heaps.len() - 1
-                });
+                self.heap = self.heap_number(heap, name);
                 let named = &mut self.heaps[self.heap];
                 if named.name.is_null() {
                     named.name = name;
@@ -407,13 +404,34 @@ impl Census {
         }
     }
 
+    /// The place of the count of one of Android's heaps.
+    fn heap_number(&mut self, heap: u32, name: StringId) -> usize {
+        let next = self.heaps.len();
+        // The first is there before any is named.
+        let found = match heap {
+            0 => 0,
+            heap => *self.heap_index.entry(heap).or_insert(next),
+        };
+        if found == next {
+            let objects = 0;
+            self.heaps.push(HeapCount {
+                heap,
+                name,
+                objects,
+            });
+        }
+        found
+    }
+
     /// Adds another part of the same dump.
     pub fn merge(&mut self, other: Self) {
         for (class, count) in &other.classes {
             self.class(*class).merge(count);
         }
         for (sum, more) in self.primitives.iter_mut().zip(&other.primitives) {
-            sum.merge(more);
+            if let Some(more) = more {
+                sum.get_or_insert_default().merge(more);
+            }
         }
         for (class, shape) in other.shapes {
             self.shapes.entry(class).or_insert(shape);
@@ -426,10 +444,8 @@ impl Census {
         self.unreachable += other.unreachable;
         self.without_data += other.without_data;
         for more in other.heaps {
-            match self.heaps.iter_mut().find(|count| count.heap == more.heap) {
-                Some(count) => count.objects += more.objects,
-                None => self.heaps.push(more),
-            }
+            let found = self.heap_number(more.heap, more.name);
+            self.heaps[found].objects += more.objects;
         }
         self.largest.merge(other.largest);
         self.votes.merge(&other.votes);
@@ -463,10 +479,10 @@ impl Census {
 
     /// All primitive types that have arrays.
     pub fn primitive_arrays(&self) -> impl Iterator<Item = (BasicType, &ArrayCount)> {
-        BasicType::ALL
-            .into_iter()
-            .map(|element| (element, &self.primitives[usize::from(element.code() & 15)]))
-            .filter(|(_, count)| count.arrays > 0)
+        BasicType::ALL.into_iter().filter_map(|element| {
+            let count = self.primitives[usize::from(element.code() & 15)].as_deref()?;
+            Some((element, count))
+        })
     }
 
     /// Objects and arrays of all kinds; class objects are not among them.

@@ -24,6 +24,7 @@ pub(crate) use distances::{Distances, LOOKED_AT};
 pub use histogram::{Group, Histogram, Row, Totals, histogram, layout, text_histogram};
 pub(crate) use hotspot::{is_stack_chunk, stack_words};
 pub use largest::{Large, LargeKind, Largest, PREVIEW};
+pub(crate) use layout::MOST_ALIGNMENT;
 pub use layout::{Layout, LayoutSource, Sizes};
 pub(crate) use layout_votes::LayoutVotes;
 pub use objects::{HeapFile, Object};

@@ -72,6 +72,16 @@ pub(crate) fn forget(map: &Mmap, range: Range<usize>) {
     let _ = dropped;
 }
 
+/// The stretches of a file, of a megabyte each, that end between two places: what may be forgotten
+/// after a part was walked over. One call for each of millions of small parts would take longer
+/// than the parts.
+pub(crate) fn whole_stretches(from: u64, to: u64) -> Option<Range<usize>> {
+    const STRETCH: u64 = 1 << 20;
+    let (first, end) = (from / STRETCH * STRETCH, to / STRETCH * STRETCH);
+    // Offsets of mapped bytes fit a usize.
+    (first < end).then_some(first as usize..end as usize)
+}
+
 /// Where the uncompressed bytes come from.
 pub(crate) enum Source {
     /// All in memory at once.
@@ -80,6 +90,17 @@ pub(crate) enum Source {
     Bytes(Vec<u8>),
     /// One after the other.
     Stream(Box<dyn Read + Send>),
+}
+
+/// Maps a file that is only read.
+pub(crate) fn map(file: &File) -> io::Result<Mmap> {
+    // SAFETY: the map is only read, as bytes, which have no invalid values. If another process
+    // cuts the file meanwhile, access ends this process with SIGBUS; that is the contract of
+    // every program that maps files, and no memory is corrupted.
+    let map = unsafe { Mmap::map(file) }?;
+    // Only a hint: without it the same bytes come, a little later.
+    let _ = map.advise(Advice::Sequential);
+    Ok(map)
 }
 
 impl Input {
@@ -110,13 +131,28 @@ impl Input {
         if metadata.len() == 0 {
             return Err(OpenError::Empty(path.to_owned()));
         }
-        // SAFETY: the map is only read, as bytes, which have no invalid values. If another process
-        // cuts the file meanwhile, access ends this process with SIGBUS; that is the contract of
-        // every program that maps files, and no memory is corrupted.
-        let map = unsafe { Mmap::map(&file) }.map_err(fail)?;
-        // Only a hint: without it the same bytes come, a little later.
-        let _ = map.advise(Advice::Sequential);
-        Self::from_map(name, map, path)
+        Self::from_map(name, map(&file).map_err(fail)?, path)
+    }
+
+    /// Reads a file that is open and uncompressed, such as a temporary one without a name.
+    ///
+    /// # Errors
+    /// If it is empty or cannot be mapped.
+    pub fn of_file(name: &str, file: &File) -> Result<Self, OpenError> {
+        let fail = |error| OpenError::Io {
+            path: PathBuf::from(name),
+            error,
+        };
+        let length = file.metadata().map_err(fail)?.len();
+        if length == 0 {
+            return Err(OpenError::Empty(PathBuf::from(name)));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            file_bytes: Some(length),
+            compression: Compression::None,
+            source: Source::Mapped(map(file).map_err(fail)?),
+        })
     }
 
     fn from_map(name: String, map: Mmap, path: &Path) -> Result<Self, OpenError> {

@@ -3,6 +3,7 @@
 mod merged;
 mod shortest;
 
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::snapshot::{Edge, Snapshot};
@@ -79,26 +80,34 @@ pub fn alternatives(
     most: usize,
 ) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> = Vec::new();
-    let Some(shortest) = paths.to(object) else {
+    if paths.before(object).is_none() {
         return found;
-    };
-    let holders = snapshot.holders(object).into_iter().map(|(from, _)| from);
-    // Of the instances of a class some will do.
-    let instances = snapshot.instances(object).take(INSTANCES);
-    for referrer in holders.chain(instances) {
-        let Some(mut path) = paths.to(referrer) else {
-            continue;
-        };
-        if !path.contains(&object) {
-            path.push(object);
-            found.push(path);
-        }
     }
     if !snapshot.graph().roots_of(object).is_empty() {
         found.push(vec![object]);
     }
-    found.sort_by_key(|path| (path.len(), *path != shortest));
-    found.dedup();
+    // Of the instances of a class some will do.
+    let instances = snapshot.instances(object).take(INSTANCES);
+    let holders = snapshot.referring(object).into_iter();
+    let referrers: FxHashSet<usize> = holders.chain(instances).collect();
+    // Those that are reached through the object itself are no other way to it.
+    let mut is_behind = vec![false; snapshot.graph().len()];
+    // The nearest come first, so one walk finds as many as are wanted, however deep they lie.
+    for position in 0..paths.len() {
+        if found.len() >= most {
+            break;
+        }
+        let at = paths.reached_at(position);
+        let before = paths.before(at).filter(|&before| before != at);
+        if at == object || before.is_some_and(|before| is_behind[before]) {
+            is_behind[at] = true;
+        } else if referrers.contains(&at)
+            && let Some(mut path) = paths.to(at)
+        {
+            path.push(object);
+            found.push(path);
+        }
+    }
     found.truncate(most);
     found
 }

@@ -210,10 +210,15 @@ impl Snapshot {
         }
         let (_, record) = self.graph.locate(&self.file, from)?;
         match record {
-            SubRecord::Instance { .. } => {
-                let mut fields = self.fields(from).into_iter();
-                if let Some(field) = fields.find(|field| field.value == Value::Object(to)) {
-                    return edge(EdgeKind::Field, &field.name);
+            SubRecord::Instance { values, .. } => {
+                let mut fields = classes.fields(self.graph.class_of(from));
+                let refers = |placed: &crate::graph::PlacedField<'_>| {
+                    let value = values.get(placed.offset..);
+                    let value = value.and_then(|it| self.value(placed.field.basic_type(), it));
+                    value == Some(Value::Object(to))
+                };
+                if let Some(placed) = fields.find(refers) {
+                    return edge(EdgeKind::Field, &placed.field.name);
                 }
             }
             SubRecord::ObjectArray { elements, .. } => {

@@ -12,8 +12,8 @@ use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::num::NonZero;
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::UNIX_EPOCH;
@@ -26,6 +26,7 @@ use twox_hash::XxHash3_64;
 use zerocopy::IntoBytes;
 
 use super::open::map_file;
+use super::soundness::is_sound;
 use crate::contents::DamageLog;
 use crate::dominators::{Dominators, Sums, Tree};
 use crate::graph::{
@@ -33,10 +34,11 @@ use crate::graph::{
     References, Width,
 };
 use crate::heap::{Layout, LayoutSource};
+use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
 /// Raised with every change of the layout, so that older indexes are made anew.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const PRELUDE: u64 = 64;
 
 /// What an index is made of. Another dump, or another way to look at it, has another index.
@@ -108,16 +110,6 @@ struct Head {
     checksums: Vec<u64>,
 }
 
-/// Where the index of a dump lies: beside it, or in a folder.
-pub(crate) fn path_of(dump: &Path, folder: Option<&Path>) -> Option<PathBuf> {
-    let mut name = dump.file_name()?.to_owned();
-    name.push(".hprof-rs-index");
-    Some(match folder {
-        Some(folder) => folder.join(name),
-        None => dump.with_file_name(name),
-    })
-}
-
 /// The arrays of a graph and its dominators, in the order of the file.
 fn arrays<'a, N: Number>(
     graph: &'a Graph,
@@ -150,17 +142,15 @@ fn arrays<'a, N: Number>(
     arrays
 }
 
-/// Writes an index. It appears under its name when it is complete.
+/// Writes an index of at most so many bytes, and gives their number. It appears under its name when
+/// it is complete.
 pub(crate) fn write(
     path: &Path,
-    key: Key,
+    key: &Key,
     graph: &Graph,
     dominators: &Dominators,
-) -> io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    most: u64,
+) -> io::Result<u64> {
     let (head_of_ids, ids) = graph.ids.parts();
     let locals: (Vec<u64>, Vec<GraphRoot>) = (graph.locals.iter())
         .map(|&(thread, root)| (thread as u64, root))
@@ -193,8 +183,14 @@ pub(crate) fn write(
             ));
         }
     };
-    let (file, named) = Unnamed::new(folder)?;
-    let mut out = BufWriter::with_capacity(1 << 20, &file);
+    let needed: u64 = arrays.iter().map(|bytes| bytes.len() as u64).sum();
+    if needed > most {
+        let words = format!("it would take {needed} bytes, more than --index-limit allows");
+        return Err(io::Error::other(words));
+    }
+    let whole = WholeFile::for_path(path, 0o600)?;
+    let file = whole.file();
+    let mut out = BufWriter::with_capacity(1 << 20, file);
     let mut at = PRELUDE;
     out.write_all(&[0; PRELUDE as usize])?;
     let mut places = Vec::new();
@@ -208,12 +204,12 @@ pub(crate) fn write(
     }
     out.flush()?;
     drop(out);
-    let written = map_file(&file)?;
+    let written = map_file(file)?;
     let checksums = checksums(&written, written.len());
     drop(written);
     let head = Head {
         checksums,
-        key,
+        key: key.clone(),
         four_byte_ids: graph.id_size == IdSize::Four,
         is_android: graph.is_android,
         ids: head_of_ids,
@@ -229,7 +225,7 @@ pub(crate) fn write(
         arrays: places,
     };
     let head = serde_json::to_vec(&head)?;
-    let mut file_ref = &file;
+    let mut file_ref = file;
     file_ref.write_all(&head)?;
     let mut prelude = Vec::new();
     prelude.extend(MAGIC);
@@ -240,7 +236,8 @@ pub(crate) fn write(
     prelude.extend(hash(&head).to_le_bytes());
     file_ref.seek(SeekFrom::Start(0))?;
     file_ref.write_all(&prelude)?;
-    named.publish(&file, path)
+    whole.publish(path)?;
+    Ok(at + head.len() as u64)
 }
 
 fn hash(bytes: &[u8]) -> u64 {
@@ -273,47 +270,48 @@ fn checksums(map: &Mmap, end: usize) -> Vec<u64> {
     sums
 }
 
-/// A file that gets its name at the end, so that whoever is killed before leaves nothing behind.
-struct Unnamed {
-    /// On file systems that cannot give names to unnamed files.
-    temporary: Option<tempfile::TempPath>,
+/// What is found where an index may lie.
+pub(crate) enum Found {
+    /// None of this dump, or one that is damaged or of another version.
+    Nothing,
+    /// A file that somebody else has made, or could have changed.
+    Foreign,
+    /// The graph and dominators, and the map they lie in.
+    Index(Box<(Graph, Dominators, Arc<Mmap>)>),
 }
 
-impl Unnamed {
-    fn new(folder: &Path) -> io::Result<(File, Self)> {
-        use rustix::fs::{Mode, OFlags, open};
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        match open(folder, flags, Mode::RUSR | Mode::WUSR) {
-            Ok(file) => Ok((file.into(), Self { temporary: None })),
-            Err(_) => {
-                let (file, path) = tempfile::NamedTempFile::new_in(folder)?.into_parts();
-                let temporary = Some(path);
-                Ok((file, Self { temporary }))
-            }
-        }
-    }
-
-    fn publish(self, file: &File, path: &Path) -> io::Result<()> {
-        if let Some(temporary) = self.temporary {
-            return temporary.persist(path).map_err(|error| error.error);
-        }
-        // As open(2) describes for O_TMPFILE.
-        use rustix::fs::{AtFlags, CWD, linkat};
-        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-        // A link cannot replace a file, but a rename can.
-        let mut new = path.as_os_str().to_owned();
-        new.push(format!(".{}", std::process::id()));
-        linkat(CWD, own, CWD, &new, AtFlags::SYMLINK_FOLLOW)?;
-        fs::rename(&new, path).inspect_err(|_| {
-            let _ = fs::remove_file(&new);
-        })
+/// Looks for the index of a dump at a place.
+pub(crate) fn read(path: &Path, key: &Key) -> Found {
+    let Ok(file) = open_own(path) else {
+        return Found::Nothing;
+    };
+    let Some(file) = file else {
+        return Found::Foreign;
+    };
+    match read_file(&file, key) {
+        Some(found) => Found::Index(Box::new(found)),
+        None => Found::Nothing,
     }
 }
 
-/// The graph and dominators in an index; `None` if it is not of this dump, or of another version.
-pub(crate) fn read(path: &Path, key: &Key) -> Option<(Graph, Dominators, Arc<Mmap>)> {
-    let file = File::open(path).ok()?;
-    let map = Arc::new(map_file(&file).ok()?);
+/// Opens a file that only this user can have written; `None` if others can have. What is asked is
+/// the open file, as the name may lead to another one a moment later.
+fn open_own(path: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{Mode, OFlags, open};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = match open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        // A link, or what may not even be read.
+        Err(rustix::io::Errno::LOOP | rustix::io::Errno::ACCESS) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let about = file.metadata()?;
+    let is_own = about.uid() == rustix::process::geteuid().as_raw();
+    Ok((is_own && about.is_file() && about.mode() & 0o022 == 0).then_some(file))
+}
+
+fn read_file(file: &File, key: &Key) -> Option<(Graph, Dominators, Arc<Mmap>)> {
+    let map = Arc::new(map_file(file).ok()?);
     let prelude = map.get(..PRELUDE as usize)?;
     let number = |at: usize| prelude[at..at + 8].try_into().map(u64::from_le_bytes).ok();
     if &prelude[..8] != MAGIC || prelude[8..12] != VERSION.to_le_bytes() {
@@ -321,21 +319,23 @@ pub(crate) fn read(path: &Path, key: &Key) -> Option<(Graph, Dominators, Arc<Mma
     }
     let start = usize::try_from(number(16)?).ok()?;
     let length = usize::try_from(number(24)?).ok()?;
-    let head = map.get(start..start.checked_add(length)?)?;
-    if hash(head) != number(32)? || start + length != map.len() {
+    let end = start.checked_add(length)?;
+    let head = map.get(start..end)?;
+    if hash(head) != number(32)? || end != map.len() || start < PRELUDE as usize {
         return None;
     }
     let head: Head = serde_json::from_slice(head).ok()?;
     if head.key != *key || checksums(&map, start) != head.checksums {
         return None;
     }
-    Some(if head.is_wide {
+    let (graph, dominators) = if head.is_wide {
         let (graph, dominators) = assemble::<u64>(head, &map)?;
-        (graph(Width::Wide), Dominators::Wide(dominators), map)
+        (graph(Width::Wide), Dominators::Wide(dominators))
     } else {
         let (graph, dominators) = assemble::<u32>(head, &map)?;
-        (graph(Width::Narrow), Dominators::Narrow(dominators), map)
-    })
+        (graph(Width::Narrow), Dominators::Narrow(dominators))
+    };
+    is_sound(&graph, &dominators, key.bytes).then_some((graph, dominators, map))
 }
 
 /// Makes a graph once it is known which width its references are.
@@ -417,4 +417,50 @@ fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N
         follow: head.key.follow,
     };
     Some((Box::new(finish), tree))
+}
+
+/// An index taken apart, for tests that change it.
+#[cfg(test)]
+pub(super) struct Reading {
+    /// All before the head.
+    pub body: Vec<u8>,
+    pub head: Vec<u8>,
+    /// Start and bytes of each array.
+    pub arrays: Vec<(usize, usize)>,
+}
+
+#[cfg(test)]
+impl Reading {
+    pub fn of(file: &[u8]) -> Option<Self> {
+        let start = u64::from_le_bytes(file[16..24].try_into().ok()?) as usize;
+        let head: Head = serde_json::from_slice(&file[start..]).ok()?;
+        let arrays = head.arrays.iter();
+        Some(Self {
+            body: file[..start].to_vec(),
+            head: file[start..].to_vec(),
+            arrays: arrays
+                .map(|&(start, bytes)| (start as usize, bytes as usize))
+                .collect(),
+        })
+    }
+}
+
+/// Puts an index together again, with the checksums that it needs.
+#[cfg(test)]
+pub(super) fn reseal(reading: &Reading) -> Vec<u8> {
+    let mut head = reading.head.clone();
+    if let Ok(mut fields) = serde_json::from_slice::<serde_json::Value>(&head) {
+        let pieces = reading.body[PRELUDE as usize..].chunks(PIECE);
+        let sums: Vec<u64> = pieces.map(hash).collect();
+        fields["checksums"] = serde_json::json!(sums);
+        // Numbers of 128 bits are beyond what a value of JSON holds.
+        if let Ok(sealed) = serde_json::to_vec(&fields) {
+            head = sealed;
+        }
+    }
+    let mut file = reading.body.clone();
+    file.extend(&head);
+    file[24..32].copy_from_slice(&(head.len() as u64).to_le_bytes());
+    file[32..40].copy_from_slice(&hash(&head).to_le_bytes());
+    file
 }

@@ -3,14 +3,19 @@
 mod collections;
 mod describe;
 pub(crate) mod index;
+mod index_files;
+#[cfg(test)]
+mod index_tests;
 mod open;
 mod properties;
 mod reference_list;
 mod referrers;
+mod soundness;
 mod strings;
 mod threads;
 mod values;
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
@@ -23,7 +28,8 @@ pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
 pub(crate) use describe::grouped;
 pub use describe::{Edge, EdgeKind};
-pub use open::{IndexPlace, OpenOptions, SnapshotError, Stage};
+pub use index_files::index_cache;
+pub use open::{INDEX_LIMIT, IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
 pub(crate) use values::text;
@@ -49,10 +55,19 @@ pub struct Snapshot {
 pub enum IndexState {
     /// None was asked for, or the file is too small for one to be of use.
     None,
+    /// One was asked for, but the input has no name under which it could be found again.
+    Nameless,
     /// It was there.
     Used,
     /// It was made.
-    Written,
+    Written {
+        /// Where.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+        /// The bytes of others that had to go.
+        removed: u64,
+    },
     /// It could not be written.
     Failed(std::io::Error),
 }

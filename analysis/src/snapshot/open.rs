@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 use memmap2::Mmap;
 use thiserror::Error;
 
-use super::{CollectionNotes, IndexState, Snapshot, index};
+use super::index::Found;
+use super::{CollectionNotes, IndexState, Snapshot, index, index_files};
 use crate::contents::{Contents, ReadError, read_outline};
 use crate::dominators::Dominators;
 use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
@@ -35,11 +36,17 @@ pub enum Stage {
 pub enum IndexPlace {
     /// There is none.
     Nowhere,
-    /// Beside the dump, if the dump is so large that one is of use.
+    /// Beside the dump, if the dump is so large that one is of use; in the cache if nothing can be
+    /// written there, or somebody else has put a file there.
     Beside,
+    /// In the folder of [`index_cache`](super::index_cache).
+    Cache,
     /// In a folder.
     Folder(PathBuf),
 }
+
+/// What the indexes in the cache may take together.
+pub const INDEX_LIMIT: u64 = 10 << 30;
 
 /// Smaller dumps are read in less time than it takes to look at the answer.
 const INDEXED: usize = 32 << 20;
@@ -59,6 +66,8 @@ pub struct OpenOptions<'a> {
     pub threads: usize,
     /// Where the index is looked for, and written to.
     pub index: IndexPlace,
+    /// What the indexes in the cache may take together, in bytes.
+    pub index_limit: u64,
     /// True for object numbers of eight bytes, however few there are.
     pub wide: bool,
     /// Is told how many bytes a stage has done since the last call, from any thread.
@@ -74,6 +83,7 @@ impl Default for OpenOptions<'_> {
             scratch: std::env::temp_dir(),
             threads: 0,
             index: IndexPlace::Nowhere,
+            index_limit: INDEX_LIMIT,
             wide: false,
             progress: &|_, _| {},
         }
@@ -138,44 +148,88 @@ impl Snapshot {
     pub fn open(path: &Path, options: &OpenOptions<'_>) -> Result<Self, SnapshotError> {
         let input = Input::open(path)?;
         let name = input.name.clone();
-        let is_file = input.mapped().is_some();
+        let is_mapped = input.mapped().is_some();
         let file = Arc::new(map(input, options)?);
-        let folder = match &options.index {
-            IndexPlace::Beside if is_file && file.len() >= INDEXED => None,
-            IndexPlace::Folder(folder) if is_file => Some(folder.as_path()),
-            _ => return Self::of_map(name, file, options),
-        };
-        let Some(index) = index::path_of(path, folder) else {
-            return Self::of_map(name, file, options);
-        };
+        // Compressed files have one only if asked for: they are unpacked all the same.
+        let beside_is_of_use = is_mapped && file.len() >= INDEXED;
+        let is_asked_for = matches!(options.index, IndexPlace::Cache | IndexPlace::Folder(_));
+        let is_named = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+        let is_wanted = is_asked_for || options.index == IndexPlace::Beside && beside_is_of_use;
+        if !is_named || !is_wanted {
+            let mut snapshot = Self::of_map(name, file, options)?;
+            if is_asked_for {
+                snapshot.index = IndexState::Nameless;
+            }
+            return Ok(snapshot);
+        }
         // Before anything is read, so that the limit holds from the start.
         let store = store(options, &file)?;
         let contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
         let dump = select_dump(&name, &contents, options.dump)?;
         let key = index::Key::new(path, &file, dump, &options.follow, options.wide)?;
-        if let Some((graph, dominators, map)) = index::read(&index, &key) {
-            store.watch_map(&map);
-            return Ok(Self {
-                name,
-                store,
-                file,
-                contents,
-                dump,
-                graph,
-                dominators,
-                index: IndexState::Used,
-                collections: CollectionNotes::default(),
-                stripped: OnceLock::new(),
-            });
+        let mut places = Vec::new();
+        for place in places_of(path, options) {
+            match index::read(&place.path, &key) {
+                Found::Index(found) => {
+                    let (graph, dominators, map) = *found;
+                    store.watch_map(&map);
+                    if place.cache.is_some() {
+                        index_files::touch(&place.path);
+                    }
+                    return Ok(Self {
+                        name,
+                        store,
+                        file,
+                        contents,
+                        dump,
+                        graph,
+                        dominators,
+                        index: IndexState::Used,
+                        collections: CollectionNotes::default(),
+                        stripped: OnceLock::new(),
+                    });
+                }
+                Found::Nothing => places.push(place),
+                // Not to be touched.
+                Found::Foreign => {}
+            }
         }
         let mut snapshot = Self::build(name, file, contents, dump, options, store)?;
         (options.progress)(Stage::Index, 0);
-        let written = index::write(&index, key, &snapshot.graph, &snapshot.dominators);
-        snapshot.index = match written {
-            Ok(()) => IndexState::Written,
-            Err(error) => IndexState::Failed(error),
-        };
+        snapshot.index = snapshot.write_index(&places, &key, options.index_limit);
         Ok(snapshot)
+    }
+
+    /// Writes an index to the first place that takes it.
+    fn write_index(&self, places: &[Place], key: &index::Key, limit: u64) -> IndexState {
+        let foreign = "a file of that name belongs to somebody else, or others may write to it";
+        let mut failure = io::Error::other(foreign);
+        for place in places {
+            let written = match &place.cache {
+                None => index::write(&place.path, key, &self.graph, &self.dominators, u64::MAX),
+                Some(cache) => index_files::make_cache(cache).and_then(|()| {
+                    index::write(&place.path, key, &self.graph, &self.dominators, limit)
+                }),
+            };
+            match written {
+                Ok(bytes) => {
+                    let path = place.path.clone();
+                    let cache = place.cache.as_deref();
+                    let removed = cache.map_or(0, |cache| {
+                        // The new one is the last to go, and it fits.
+                        index_files::touch(&path);
+                        index_files::prune(cache, 0, limit)
+                    });
+                    return IndexState::Written {
+                        path,
+                        bytes,
+                        removed,
+                    };
+                }
+                Err(error) => failure = error,
+            }
+        }
+        IndexState::Failed(failure)
     }
 
     /// Makes a snapshot of a file in memory, without an index.
@@ -230,6 +284,34 @@ impl Snapshot {
             stripped: OnceLock::new(),
         })
     }
+}
+
+/// A place for an index.
+struct Place {
+    path: PathBuf,
+    /// The cache, if it lies in there.
+    cache: Option<PathBuf>,
+}
+
+/// The places in which the index of a dump may lie, the first to be preferred.
+fn places_of(dump: &Path, options: &OpenOptions<'_>) -> Vec<Place> {
+    let in_folder = |folder: Option<&Path>| {
+        let path = index_files::in_folder(dump, folder)?;
+        Some(Place { path, cache: None })
+    };
+    let in_cache = || {
+        let cache = index_files::index_cache()?;
+        let path = index_files::in_cache(dump, &cache)?;
+        let cache = Some(cache);
+        Some(Place { path, cache })
+    };
+    let places = match &options.index {
+        IndexPlace::Nowhere => [None, None],
+        IndexPlace::Folder(folder) => [in_folder(Some(folder)), None],
+        IndexPlace::Beside => [in_folder(None), in_cache()],
+        IndexPlace::Cache => [in_cache(), None],
+    };
+    places.into_iter().flatten().collect()
 }
 
 fn store(options: &OpenOptions<'_>, file: &Arc<Mmap>) -> io::Result<Store> {

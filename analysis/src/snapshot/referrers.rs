@@ -1,6 +1,6 @@
 //! What refers to an object.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Snapshot;
 use super::describe::Edge;
@@ -21,13 +21,17 @@ impl Snapshot {
 
     /// The objects that refer to one in ways other than being its instances.
     pub fn holders(&self, object: usize) -> Vec<(usize, Edge)> {
-        let found = match self.graph.width() {
-            Width::Narrow(references) => referrers(references, object),
-            Width::Wide(references) => referrers(references, object),
-        };
-        (found.into_iter())
+        (self.referring(object).into_iter())
             .map(|from| (from, self.edge(from, object)))
             .collect()
+    }
+
+    /// The objects that refer to one, each once.
+    pub(crate) fn referring(&self, object: usize) -> Vec<usize> {
+        match self.graph.width() {
+            Width::Narrow(references) => referrers(references, object),
+            Width::Wide(references) => referrers(references, object),
+        }
     }
 
     /// The instances of the class that a class object stands for.
@@ -45,11 +49,26 @@ impl Snapshot {
 
     /// The objects that one refers to, each once, with how; its class last.
     pub fn references(&self, object: usize) -> Vec<(usize, Edge)> {
-        let mut targets = self.graph.references(object);
+        // All at once: to look for the edge of each would take the square of their number.
+        let list = self.reference_list(object);
+        let mut edges: FxHashMap<usize, Edge> = FxHashMap::default();
+        for at in 0.. {
+            match self.reference_at(&list, at) {
+                Some(Some((edge, target))) => {
+                    edges.entry(target).or_insert(edge);
+                }
+                Some(None) => {}
+                None => break,
+            }
+        }
         let mut seen = FxHashSet::default();
+        let mut targets = self.graph.references(object);
         targets.retain(|&target| seen.insert(target));
         let mut found: Vec<(usize, Edge)> = (targets.into_iter())
-            .map(|to| (to, self.edge(object, to)))
+            .map(|to| {
+                let edge = edges.remove(&to);
+                (to, edge.unwrap_or_else(|| self.edge(object, to)))
+            })
             .collect();
         let class = self.class_object(object).filter(|it| !seen.contains(it));
         found.extend(class.map(|class| (class, Edge::to_class())));

@@ -160,8 +160,7 @@ impl Snapshot {
 
     /// The value of the first field with a name, among the values of an instance of a class.
     pub(crate) fn field_of(&self, class: u32, values: &[u8], name: &str) -> Option<Value> {
-        let mut fields = self.graph.classes().fields(class);
-        let placed = fields.find(|placed| placed.field.name == name)?;
+        let placed = self.graph.classes().field(class, name)?;
         self.value(placed.field.basic_type(), values.get(placed.offset..)?)
     }
 

@@ -13,18 +13,22 @@ use super::{StripError, StripPlan, Stripped};
 const CHUNK: usize = 64 << 10;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
+/// What seems to be a record of unknown kind with more bytes than these is none.
+const LONGEST_UNKNOWN: u64 = 256 << 10;
 
 /// Why copying ends before the end of the file.
 enum Stop {
     Error(StripError),
-    /// The file ends in the middle of something, or what comes is no record.
+    /// The file ends in the middle of something.
+    Cut,
+    /// What comes is no record.
     Damage,
 }
 
 impl From<io::Error> for Stop {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => Self::Damage,
+            io::ErrorKind::UnexpectedEof => Self::Cut,
             _ => Self::Error(error.into()),
         }
     }
@@ -70,8 +74,9 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
         match ended {
             Ok(()) => Ok(self.done),
             Err(Stop::Error(error)) => Err(error),
-            Err(Stop::Damage) => {
+            Err(stop) => {
                 self.done.ends_at = Some(self.at);
+                self.done.is_damaged = matches!(stop, Stop::Damage);
                 Ok(self.done)
             }
         }
@@ -86,9 +91,13 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
                 _ => self.input.read_exact(&mut head[1..])?,
             }
             let (tag, length) = (head[0], number(&head[5..]));
-            if !is_known(tag) || (head == [0; RECORD_HEAD]) {
-                // Nobody knows what such a record holds.
+            if head == [0; RECORD_HEAD] || !is_known(tag) && length > LONGEST_UNKNOWN {
+                // No record begins like this.
                 return Err(Stop::Damage);
+            }
+            if !is_known(tag) {
+                self.unknown(head, length)?;
+                continue;
             }
             self.write(&head)?;
             match tag {
@@ -97,6 +106,19 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
                 _ => self.copy(length)?,
             }
         }
+    }
+
+    /// Nobody knows what such a record holds, so its head is all that is copied.
+    fn unknown(&mut self, mut head: [u8; RECORD_HEAD], length: u64) -> Result<(), Stop> {
+        let passed = io::copy(&mut self.input.by_ref().take(length), &mut io::sink())?;
+        if passed < length {
+            return Err(Stop::Cut);
+        }
+        head[5..].fill(0);
+        self.output.write_all(&head)?;
+        self.at += RECORD_HEAD as u64 + length;
+        self.done.unknown += 1;
+        Ok(())
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Stop> {
@@ -119,7 +141,7 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
         while left > 0 {
             let most = left.min(CHUNK as u64) as usize;
             let found = match self.input.read(&mut self.chunk[..most]) {
-                Ok(0) => return Err(Stop::Damage),
+                Ok(0) => return Err(Stop::Cut),
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),

@@ -46,8 +46,12 @@ pub struct Stripped {
     pub emptied: u64,
     /// Names and other text outside of the heap that were blotted out.
     pub texts: u64,
+    /// Records of unknown kinds, of which only the heads were copied.
+    pub unknown: u64,
     /// Where the file is damaged or cut short: the copy ends there.
     pub ends_at: Option<u64>,
+    /// True if what comes there is no record, so that the rest of the file was left out.
+    pub is_damaged: bool,
 }
 
 impl StripPlan {

@@ -50,7 +50,8 @@ impl Cutoff {
         let is_kept = |&(row, weight): &(usize, u64)| {
             let left = share(total.saturating_sub(sum), total);
             sum = sum.saturating_add(weight);
-            !(share(weight, total) < self.share)
+            self.share.is_nan()
+                || share(weight, total) >= self.share
                 || (left > self.most_left_out && row < self.most_rows)
         };
         weights.into_iter().enumerate().take_while(is_kept).count()

@@ -45,6 +45,7 @@ impl Android {
             return print_json(&json!({
                 "file": snapshot.name,
                 "notes": snapshot::notes(&snapshot),
+                "is_partial": snapshot::is_partial(&snapshot),
                 "android": facts,
                 "leaks": traces,
                 "heaps": heaps.iter().map(|(name, objects)| json!({
@@ -57,13 +58,21 @@ impl Android {
         let (own, library): (Vec<&Trace>, Vec<&Trace>) = traces
             .iter()
             .partition(|trace| trace.library_leak.is_none());
-        let mut text = fact_lines(&facts);
-        text.push('\n');
-        text.push_str(&style.bold(&format!(
+        let found = format!(
             "{} of the program, {} of Android itself",
             plural(own.len() as u64, "leak", "leaks"),
             count(library.len() as u64)
-        )));
+        );
+        let found = match (snapshot::is_partial(&snapshot), traces.is_empty()) {
+            (false, _) => style.bold(&found),
+            (true, false) => style.bold(&format!("At least {found}: a part could not be seen")),
+            (true, true) => style.warn(
+                "Not known whether there are leaks: none is in what could be seen of the dump",
+            ),
+        };
+        let mut text = fact_lines(&facts);
+        text.push('\n');
+        text.push_str(&found);
         text.push_str("\n\n");
         for trace in own.into_iter().chain(library) {
             text.push_str(&as_text(trace, style));
@@ -71,7 +80,12 @@ impl Android {
         let names: Vec<String> = (heaps.iter())
             .map(|(name, objects)| format!("{name} {}", count(*objects)))
             .collect();
-        text.push_str(&format!("Objects by heap: {}\n", names.join(", ")));
+        let is_told = snapshot.contents().format.is_android() || names.len() > 1;
+        let heaps = match is_told {
+            true => names.join(", "),
+            false => "not known, as the file does not tell (hprof-conv drops it)".to_owned(),
+        };
+        text.push_str(&format!("Objects by heap: {heaps}\n"));
         text.push_str(&bitmap_lines(&mut images, self.top));
         print(&text)
     }

@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::contents::ReadError;
+use hprof_analysis::graph::Gaps;
 use serde_json::json;
 
-use crate::open::{FileArgument, Opened};
+use crate::open::{self, FileArgument, Opened};
 use crate::render::out::tell;
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
+use crate::snapshot;
 
 /// Read a whole file and report every place that is damaged.
 #[derive(Debug, Args)]
@@ -34,7 +36,7 @@ Examples:
 
 impl Check {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let opened = match self.file.open(true, 0) {
+        let (opened, input) = match self.file.open_mapped() {
             Ok(opened) => opened,
             Err(error) => {
                 tell!("hprof-rs: {error:#}");
@@ -42,7 +44,12 @@ impl Check {
                 return Ok(ExitCode::from(if is_damaged { 1 } else { 2 }));
             }
         };
-        let missing = missing_parts(&opened);
+        let mut missing = missing_parts(&opened);
+        let gaps = gaps(&opened, input.mapped().unwrap_or_default());
+        missing.extend(gaps.iter().flat_map(|&(number, gaps)| {
+            let lines = snapshot::dangling(gaps).into_iter();
+            lines.map(move |line| format!("heap dump {number}: {line}"))
+        }));
         let is_sound = opened.contents.damage.is_empty() && missing.is_empty();
         if self.json {
             print_json(&json!({
@@ -51,12 +58,25 @@ impl Check {
                 "bytes": opened.contents.bytes,
                 "damage": opened.contents.damage,
                 "missing": missing,
+                "gaps": gaps.iter().map(|(_, gaps)| gaps).collect::<Vec<_>>(),
             }))?;
         } else {
             print(&as_text(&opened, &missing, Style::of_stdout()))?;
         }
         Ok(ExitCode::from(u8::from(!is_sound)))
     }
+}
+
+/// What each heap dump refers to and lacks, by number from 1.
+fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps)> {
+    let bar = open::spinner(opened, "looking up what is referred to");
+    let all = Gaps::of_all(file, &opened.contents).into_iter();
+    let found = (1..)
+        .zip(all)
+        .filter_map(|(number, gaps)| Some((number, gaps?)));
+    let found = found.collect();
+    bar.finish_and_clear();
+    found
 }
 
 /// What a whole file would have.

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use hprof_analysis::stacks::Weights;
+use hprof_analysis::whole_file::WholeFile;
 use hprof_stacks::pictures::about::{About, Run};
 use hprof_stacks::pictures::flame_graph::Drawing;
 use hprof_stacks::pictures::page::Start;
@@ -18,7 +19,9 @@ use super::samples::MeasureArgument;
 use crate::export::{self, heap_views, old_view};
 use crate::open::{self, FileArgument, Opened};
 use crate::render::foreign;
-use crate::render::out::{self, Out};
+use crate::render::out::{self, Out, tell};
+use crate::render::screen::{count, percent, plural};
+use crate::written;
 
 /// Turn a profile or heap dump into a picture, or into a file for another tool.
 ///
@@ -99,6 +102,20 @@ enum To {
 }
 
 impl To {
+    /// What to do with the file.
+    fn next(self) -> &'static str {
+        match self {
+            Self::Html | Self::Svg => "open it in a browser",
+            Self::Collapsed => "flamegraph.pl and https://www.speedscope.app draw it",
+            Self::Pprof => "look at it with `go tool pprof -http :8000 FILE`",
+            Self::Speedscope => "open it at https://www.speedscope.app",
+            Self::Firefox => "open it at https://profiler.firefox.com",
+            Self::Csv => "open it in a spreadsheet",
+            Self::Json => "look at it with `jq . FILE`",
+            Self::Text | Self::Binary => "look at it with `hprof-rs summary FILE`",
+        }
+    }
+
     /// The file without characters that a terminal or browser would obey; pprof and HPROF are for
     /// programs alone.
     fn harmless(self, file: Vec<u8>) -> Vec<u8> {
@@ -123,6 +140,9 @@ impl Convert {
         let with_heap = matches!(to, To::Csv | To::Json | To::Html | To::Svg | To::Collapsed);
         let opened = self.file.open(with_heap, 0)?;
         open::warn_of_damage(&opened);
+        if !self.heap && !matches!(to, To::Csv | To::Json | To::Text | To::Binary) {
+            warn_of_cut_stacks(&opened);
+        }
         let mut bytes = Vec::new();
         self.convert(to, &opened, &mut bytes)?;
         let bytes = to.harmless(bytes);
@@ -138,6 +158,7 @@ impl Convert {
             Some(path) => {
                 let fail = || format!("cannot write {}", path.display());
                 write_whole(path, &bytes).with_context(fail)?;
+                written::say(path, to.next());
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -290,9 +311,35 @@ pub(super) fn about(opened: &Opened) -> About {
     let run = Run {
         file: &base_name(&opened.name),
         remarks: &opened.contents.comments,
-        ..Run::default()
+        stacks: Some(&opened.contents.stacks),
+        depth: opened.contents.settings.map(|it| usize::from(it.depth)),
+        duration: None,
     };
     About::of(&run, &opened.contents)
+}
+
+/// Says on standard error that callers are missing, as a picture does not.
+fn warn_of_cut_stacks(opened: &Opened) {
+    let Some(weights) = Weights::first_of(&opened.contents) else {
+        return;
+    };
+    let Some(depth) = open::depth(opened, &weights) else {
+        return;
+    };
+    // A stack or two of the greatest length need not be cut.
+    if depth.cut_cost.saturating_mul(100) > weights.total {
+        tell!(
+            "hprof-rs: {}: {} of {} end at {} frames and lack their callers ({} of all {}); record \
+             with depth={} to have them",
+            opened.name,
+            count(depth.cut as u64),
+            plural(depth.stacks as u64, "stack", "stacks"),
+            depth.limit,
+            percent(depth.cut_cost, weights.total),
+            weights.measure.unit(),
+            (depth.limit * 4).clamp(64, 2048),
+        );
+    }
 }
 
 /// The last part of a path.
@@ -322,21 +369,12 @@ pub(super) fn write_whole_with<T>(
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return write(&mut File::options().write(true).open(path)?);
     }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".hprof-rs-").permissions(open_to_all());
-    let mut file = builder.tempfile_in(folder)?;
-    let written = write(file.as_file_mut())?;
-    file.persist(path).map_err(|error| error.error)?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(written::mode(path));
+    let mut file = WholeFile::for_path(path, 0o600)?;
+    let written = write(file.file_mut())?;
+    file.file().set_permissions(mode)?;
+    file.publish(path)?;
     Ok(written)
-}
-
-/// The rights of a new file, less what the user's mask takes away.
-fn open_to_all() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
 
 fn format_of_name(path: &Path) -> Option<To> {

@@ -16,10 +16,12 @@ use serde_json::{Value, json};
 
 use super::convert::{about, base_name, write_whole};
 use crate::export::heap_views;
+use crate::memory::MemoryArgument;
 use crate::open::{self, Opened};
 use crate::render::foreign;
 use crate::render::out::tell;
 use crate::render::screen::{Align, Style, columns, count, plural, print, print_json, signed};
+use crate::written;
 
 /// Show what has changed from one heap dump or profile to another.
 ///
@@ -76,6 +78,9 @@ pub struct Diff {
     #[arg(long)]
     strict: bool,
 
+    #[command(flatten)]
+    memory: MemoryArgument,
+
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -114,9 +119,9 @@ impl Diff {
     }
 
     fn compare(&self) -> anyhow::Result<Comparison> {
-        let before = open::open(&self.before, true, 0, self.strict)?;
+        let mut before = open::open(&self.before, true, 0, self.strict, self.memory)?;
         open::warn_of_damage(&before);
-        let after = open::open(&self.after, true, 0, self.strict)?;
+        let mut after = open::open(&self.after, true, 0, self.strict, self.memory)?;
         open::warn_of_damage(&after);
         let dumps = (before.contents.dumps.last(), after.contents.dumps.last());
         if let ((Some(old), Some(new)), None) = (dumps, self.measure) {
@@ -135,6 +140,7 @@ impl Diff {
             });
         }
         let (mut old, new) = self.weights(&before, &after)?;
+        cut_alike(&mut before, &mut after, &old, &new);
         if self.normalize {
             old.scale_to(new.total);
         }
@@ -216,7 +222,9 @@ impl Diff {
                 .with_context(|| format!("{}: nothing was counted", after.name))?
         };
         write_whole(path, foreign::markup(&text).as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        written::say(path, "open it in a browser");
+        Ok(())
     }
 
     fn show(&self, mut comparison: Comparison) -> anyhow::Result<ExitCode> {
@@ -257,6 +265,30 @@ impl Diff {
             .is_some_and(|percent| changes.iter().any(|change| has_grown(change, percent)));
         Ok(ExitCode::from(u8::from(is_too_much || is_row_too_much)))
     }
+}
+
+/// Stacks that were cut at different depths are no more different than that.
+fn cut_alike(before: &mut Opened, after: &mut Opened, old: &Weights, new: &Weights) {
+    let depths = (open::depth(before, old), open::depth(after, new));
+    let (Some(old), Some(new)) = depths else {
+        return;
+    };
+    let (less, more, deeper) = match old.limit < new.limit {
+        true => (old, new, after),
+        false => (new, old, before),
+    };
+    if less.limit == more.limit || less.cut == 0 {
+        return;
+    }
+    deeper.contents.stacks.cut_to(less.limit);
+    tell!(
+        "hprof-rs: the stacks of one file have {} frames at most, those of {} up to {}: the \
+         innermost {} of both are compared",
+        less.limit,
+        deeper.name,
+        more.limit,
+        less.limit
+    );
 }
 
 fn text(comparison: &Comparison, growth: i128, limit: usize, style: Style) -> String {

@@ -8,7 +8,7 @@ use hprof_analysis::snapshot::Snapshot;
 use serde_json::{Value, json};
 
 use crate::render::screen::{
-    Align, Style, bytes, columns, count, percent, print, print_json, printable,
+    Align, Style, bytes, columns, count, more, percent, print, print_json, printable,
 };
 use crate::snapshot::{self, HeapArguments};
 
@@ -52,7 +52,10 @@ Examples:
   hprof-rs dominators --by-class heap.hprof 0x7ffd00770";
 
 impl DominatorsCommand {
-    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+    pub(super) fn execute(mut self) -> anyhow::Result<ExitCode> {
+        if self.top == 0 {
+            self.top = usize::MAX;
+        }
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
         let live = snapshot.dominators().live_bytes();
         let mut place = None;
@@ -117,7 +120,7 @@ impl DominatorsCommand {
                     ]
                 })
                 .collect();
-            return print(&(heading + &columns(style, head, &rows)));
+            return print(&(heading + &columns(style, head, &rows) + &more(left_out)));
         }
         if self.json {
             return print_json(&json!({
@@ -136,7 +139,12 @@ impl DominatorsCommand {
         ];
         let mut rows = Vec::new();
         table(&snapshot, place, self.top, self.depth, 0, &mut rows);
-        let mut text = heading + &columns(style, head, &rows);
+        let children = snapshot
+            .dominators()
+            .largest_children(place, usize::MAX)
+            .len();
+        let left_out = children.saturating_sub(self.top);
+        let mut text = heading + &columns(style, head, &rows) + &more(left_out);
         text.push_str(&style.dim(&snapshot::model(&snapshot)));
         text.push('\n');
         print(&text)

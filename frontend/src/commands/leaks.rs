@@ -63,6 +63,7 @@ impl LeaksCommand {
             return print_json(&json!({
                 "file": snapshot.name,
                 "notes": snapshot::notes(&snapshot),
+                "is_partial": snapshot::is_partial(&snapshot),
                 "leaks": leaks,
                 "dead_objects": dead,
             }));
@@ -79,6 +80,10 @@ impl LeaksCommand {
             }
             text.push_str(&style.bold("What keeps most of the heap alive"));
             text.push_str("\n\n");
+        }
+        if snapshot::is_partial(&snapshot) {
+            let line = "A part of the dump could not be seen: this holds for the rest only.";
+            text.push_str(&format!("{}\n\n", style.warn(line)));
         }
         text.push_str(&as_text(&leaks, style));
         text.push_str(&Style::of_stdout().dim(&snapshot::model(&snapshot)));

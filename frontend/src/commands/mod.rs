@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod control;
 mod convert;
+mod cutoff;
 mod diff;
 mod dominators;
 mod histogram;

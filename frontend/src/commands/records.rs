@@ -12,6 +12,7 @@ use hprof_format::reader::{Event, Positioned, StreamError, StreamReader};
 use crate::open::FileArgument;
 use crate::render::foreign::printable;
 use crate::render::out::{Out, tell};
+use crate::what_it_is;
 
 /// List the records of a binary file with their offsets, for a look at the bytes' meaning.
 ///
@@ -51,10 +52,12 @@ impl Records {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let input = Input::open(&self.file.file)?;
         let name = input.name.clone();
+        self.file.memory.watch(&name);
         let length = input.mapped().map(|bytes| bytes.len() as u64);
         let mut reader = StreamReader::new(input.into_reader())
             .map_err(anyhow::Error::from)
-            .with_context(|| format!("{name} has no records to list"))?;
+            .with_context(|| format!("{name} has no records to list"))
+            .map_err(|error| what_it_is::explained(&self.file.file, error))?;
         if let Some(length) = length {
             reader.set_file_length(length);
         }

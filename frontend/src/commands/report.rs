@@ -1,18 +1,17 @@
 //! `hprof-rs report`: all about a heap dump on one page.
 
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 
+use super::convert;
 use crate::render::foreign;
-use crate::render::out::tell;
 use crate::render::screen::{print, print_json};
 use crate::report::{Report, html, markdown};
 use crate::snapshot::{self, HeapArguments};
+use crate::written;
 
 /// Write a report on a heap dump: leak suspects, a map of what keeps the heap alive, classes,
 /// packages, loaders, threads with stacks and locals, equal strings, system properties.
@@ -25,7 +24,8 @@ pub struct ReportCommand {
     #[command(flatten)]
     heap: HeapArguments,
 
-    /// Where to write the page [default: the dump's name with `.html`].
+    /// Where to write; the name ends in .html, .md or .json, which tells the format [default: the
+    /// dump's name with `.html`].
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
@@ -45,33 +45,93 @@ Examples:
   hprof-rs report --json heap.hprof | jq '.summary'
 docs/report-schema.md describes the JSON.";
 
+/// The forms of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Html,
+    Json,
+    Markdown,
+}
+
+impl Form {
+    fn of_name(path: &Path) -> Option<Self> {
+        let end = path.extension()?.to_str()?.to_ascii_lowercase();
+        match end.as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "json" => Some(Self::Json),
+            "md" | "markdown" => Some(Self::Markdown),
+            _ => None,
+        }
+    }
+}
+
 impl ReportCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let form = self.form()?;
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
         let report = Report::new(&snapshot)?;
-        if self.json && self.output.is_none() {
+        let is_printed = match &self.output {
+            None => form != Form::Html,
+            Some(output) => output == Path::new("-"),
+        };
+        if is_printed && form == Form::Json {
             return print_json(&report);
         }
-        if self.md && self.output.is_none() {
-            return print(&markdown(&report));
-        }
-        let text = if self.json {
-            foreign::json(&serde_json::to_string_pretty(&report)?)
-        } else if self.md {
-            foreign::page(&markdown(&report))
-        } else {
-            foreign::markup(&html(&report)?)
+        let text = match form {
+            Form::Json => foreign::json(&serde_json::to_string_pretty(&report)?),
+            // Printing makes it a page itself.
+            Form::Markdown if is_printed => markdown(&report),
+            Form::Markdown => foreign::page(&markdown(&report)),
+            Form::Html => foreign::markup(&html(&report)?),
         };
+        if is_printed {
+            return print(&text);
+        }
         let output = match self.output {
             Some(output) => output,
             None => default_output(&self.heap.file)?,
         };
-        if output == Path::new("-") {
-            return print(&text);
-        }
-        write(&output, &text).with_context(|| format!("cannot write {}", output.display()))?;
-        tell!("hprof-rs: wrote {}", output.display());
+        let fail = || format!("cannot write {}", output.display());
+        convert::write_whole(&output, text.as_bytes()).with_context(fail)?;
+        let next = match form {
+            Form::Html => "open it in a browser",
+            Form::Json => "look at it with `jq .summary FILE`",
+            Form::Markdown => "paste it into a ticket",
+        };
+        written::say(&output, next);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The form that is asked for, by a flag or by the name of the output, which must agree.
+    fn form(&self) -> anyhow::Result<Form> {
+        let asked = match (self.json, self.md) {
+            (true, _) => Some(Form::Json),
+            (_, true) => Some(Form::Markdown),
+            _ => None,
+        };
+        let Some(path) = self
+            .output
+            .as_deref()
+            .filter(|path| *path != Path::new("-"))
+        else {
+            return Ok(asked.unwrap_or(Form::Html));
+        };
+        let named = Form::of_name(path);
+        match (asked, named) {
+            (None, Some(named)) => Ok(named),
+            (Some(asked), None) => Ok(asked),
+            (Some(asked), Some(named)) if asked == named => Ok(asked),
+            (Some(_), Some(_)) => bail!(
+                "-o {}: the name tells another format than the flag; leave the flag out, or end the \
+                 name otherwise",
+                path.display()
+            ),
+            (None, None) => bail!(
+                "-o {}: a report is a page (.html), Markdown (.md) or JSON (.json); end the name in \
+                 one of these. Browsers print a page as PDF",
+                path.display()
+            ),
+        }
     }
 }
 
@@ -80,23 +140,4 @@ fn default_output(dump: &Path) -> anyhow::Result<PathBuf> {
     let mut name = name.context("give a file for the page with -o")?.to_owned();
     name.push(".html");
     Ok(PathBuf::from(name))
-}
-
-/// Writes a file that appears under its name when it is complete.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Temporary files are for their owner alone; what dumps hold is best left so, unless a
-        // file of that name was open to others before.
-        let mode = fs::metadata(path).map_or(0o600, |found| found.permissions().mode());
-        fs::set_permissions(file.path(), fs::Permissions::from_mode(mode))?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

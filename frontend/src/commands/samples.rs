@@ -8,6 +8,7 @@ use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{CallTree, Measure, Node, Weights, by_method, by_thread};
 use serde_json::{Value, json};
 
+use super::cutoff;
 use crate::export::{old_callees, readable};
 use crate::open::{self, FileArgument, Opened};
 use crate::render::screen::{
@@ -144,6 +145,7 @@ impl Samples {
             By::Thread => self.threads(contents, &weights, style),
             By::Tree => self.tree(contents, &weights, style),
         });
+        text.push_str(&below_cutoff(contents, &weights, style));
         print(&text)
     }
 
@@ -393,6 +395,26 @@ impl Samples {
         }
         text
     }
+}
+
+/// A line about rows that the profiler left out of the file; nothing if there are none.
+fn below_cutoff(contents: &Contents, weights: &Weights, style: Style) -> String {
+    let table = match weights.measure {
+        Measure::Samples => "cpu_samples",
+        Measure::Time | Measure::Calls => "cpu_times",
+        Measure::Contention => "monitor_time",
+        _ => "sites",
+    };
+    let rows = cutoff::rows(contents, table);
+    let missing = weights.missing();
+    if missing == 0 && rows.is_none_or(|rows| rows == 0) {
+        return String::new();
+    }
+    let share = percent(missing, weights.total);
+    let rows = rows.map_or_else(|| "Rows".to_owned(), |rows| plural(rows, "row", "rows"));
+    let line =
+        format!("{rows} below the cutoff, {share}, are not in the file (cutoff=0 keeps all)");
+    format!("{}\n", style.dim(&line))
 }
 
 /// A line about rows that are not shown.

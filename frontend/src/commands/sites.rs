@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use hprof_analysis::contents::{Contents, SiteRow, SiteTable};
+use hprof_analysis::names::family;
 use serde_json::{Value, json};
 
+use super::cutoff;
 use crate::open::{self, FileArgument};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, print_json, printable,
@@ -16,7 +18,8 @@ use crate::render::screen::{
 /// Show where a profile's objects were allocated (heap=sites).
 ///
 /// A site is a class and the stack that allocated its objects. The last table of the file is
-/// shown. `samples --measure allocated-bytes` sums sites up by method.
+/// shown, without the numbers and addresses of lambdas and hidden classes, which differ from run to
+/// run; `--json` keeps them. `samples --measure allocated-bytes` sums sites up by method.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Sites {
@@ -92,7 +95,23 @@ impl Sites {
                 .collect();
             return print_json(&json!({"file": opened.name, "sites": rows}));
         }
-        print(&self.text(table, &rows, all))
+        let mut text = self.text(table, &rows, all);
+        let left_out = cutoff::last(contents, "sites", "rows_below_cutoff").unwrap_or_default();
+        if left_out > 0 {
+            let part = |name: &str, whole: &str| {
+                let number = |name: &str| cutoff::last(contents, "sites", name).unwrap_or_default();
+                percent(number(name), number(whole))
+            };
+            let line = format!(
+                "{} below the cutoff, {} of what is alive and {} of what was allocated, are not in \
+                 the file (cutoff=0 keeps all)",
+                plural(left_out, "site", "sites"),
+                part("live_bytes_below_cutoff", "live_bytes"),
+                part("allocated_bytes_below_cutoff", "allocated_bytes"),
+            );
+            text.push_str(&format!("{}\n", Style::of_stdout().dim(&line)));
+        }
+        print(&text)
     }
 
     fn matches(&self, row: &SiteRow, stack: &[String]) -> bool {
@@ -127,7 +146,7 @@ impl Sites {
                 count(row.live_objects),
                 count(row.allocated_bytes),
                 count(row.allocated_objects),
-                row.class_name.to_string(),
+                family(&row.class_name).into_owned(),
                 stack
                     .first()
                     .cloned()

@@ -1,6 +1,6 @@
 //! `hprof-rs strip`: a heap dump without what its objects hold.
 
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,9 +12,11 @@ use hprof_analysis::input::Input;
 use hprof_analysis::strip::{StripPlan, Stripped};
 
 use super::convert;
+use crate::memory::MemoryArgument;
 use crate::open::progress_bar;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, plural};
+use crate::{what_it_is, written};
 
 /// Copy a heap dump without what its objects hold, so that it can be given away.
 ///
@@ -23,7 +25,8 @@ use crate::render::screen::{bytes, count, plural};
 /// roots and stacks stay, so that histogram, leaks, dominators and paths show the same. `--fields`
 /// empties fields of primitive types too.
 ///
-/// The file is read twice. A damaged file is copied up to the first damaged place.
+/// The file is read twice. A file that is cut short is copied up to its end; one that is damaged up
+/// to the first damaged place, with status 1. Of records of unknown kinds the head is copied.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Strip {
@@ -38,6 +41,9 @@ pub struct Strip {
     /// Empty the fields of primitive types too: numbers, characters, booleans.
     #[arg(long)]
     fields: bool,
+
+    #[command(flatten)]
+    memory: MemoryArgument,
 }
 
 const EXAMPLES: &str = "\
@@ -59,38 +65,46 @@ impl Strip {
         // What comes from a pipe can be read once only.
         let unpacked = match self.file == Path::new("-") {
             true => {
-                let mut unpacked = tempfile::NamedTempFile::new().context("cannot unpack")?;
+                let mut unpacked = tempfile::tempfile().context("cannot unpack")?;
                 let input = Input::open(&self.file)?;
                 io::copy(&mut input.into_reader(), &mut unpacked).context("cannot unpack")?;
                 Some(unpacked)
             }
             false => None,
         };
-        let path = unpacked.as_ref().map_or(&*self.file, |it| it.path());
+        let read = || -> anyhow::Result<_> {
+            let input = match &unpacked {
+                Some(file) => Input::of_file("standard input", file)?,
+                None => Input::open(&self.file)?,
+            };
+            let bar = progress_bar(&input);
+            Ok(bar.wrap_read(input.into_reader()))
+        };
         let name = self.file.display().to_string();
-        let plan = StripPlan::of(read(path)?, self.fields).with_context(|| name.clone())?;
+        self.memory.watch(&name);
+        let plan = StripPlan::of(read()?, self.fields)
+            .with_context(|| name.clone())
+            .map_err(|error| what_it_is::explained(&self.file, error))?;
         let stripped = convert::write_whole_with(&self.output, |file| {
             let file = BufWriter::with_capacity(1 << 20, file);
             let is_gzip = self.output.extension().is_some_and(|it| it == "gz");
             if is_gzip {
                 let mut packer = GzEncoder::new(file, Compression::fast());
-                let stripped = plan.copy(read(path)?, &mut packer)?;
+                let stripped = plan.copy(read()?, &mut packer)?;
                 packer.finish()?.flush()?;
                 Ok(stripped)
             } else {
-                Ok(plan.copy(read(path)?, file)?)
+                Ok(plan.copy(read()?, file)?)
             }
         })
         .with_context(|| name.clone())?;
         say(&name, &self.output, &stripped);
-        Ok(ExitCode::SUCCESS)
+        written::say(
+            &self.output,
+            "look at it with `hprof-rs summary FILE` before you give it away",
+        );
+        Ok(ExitCode::from(u8::from(stripped.is_damaged)))
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<impl Read + use<>> {
-    let input = Input::open(path)?;
-    let bar = progress_bar(&input);
-    Ok(bar.wrap_read(input.into_reader()))
 }
 
 fn say(name: &str, output: &Path, stripped: &Stripped) {
@@ -104,6 +118,12 @@ fn say(name: &str, output: &Path, stripped: &Stripped) {
         bytes(stripped.emptied),
         plural(stripped.texts, "text", "texts"),
     );
+    if stripped.unknown > 0 {
+        tell!(
+            "hprof-rs: {name}: {} of unknown kinds, of which only the heads were copied",
+            plural(stripped.unknown, "record", "records"),
+        );
+    }
     if let Some(end) = stripped.ends_at {
         tell!(
             "hprof-rs: {name} is damaged or cut short at byte {}: the copy ends there \

@@ -132,7 +132,13 @@ impl Threads {
 impl Threads {
     /// Threads with what they keep alive, those that keep most first.
     fn show_retained(&self) -> anyhow::Result<ExitCode> {
-        let snapshot = snapshot::open(&self.file.file, &Look::default())?;
+        let snapshot = snapshot::open(
+            &self.file.file,
+            &Look {
+                memory: self.file.memory,
+                ..Look::default()
+            },
+        )?;
         let threads = snapshot.threads();
         if self.json {
             return print_json(&json!({"file": snapshot.name, "threads": threads}));

@@ -198,6 +198,10 @@ pub fn run_program(settings: &Settings, program: &mut Command) -> anyhow::Result
                 tell!("{line}");
             }
         }
+        tell!(
+            "hprof-rs: look at it with: hprof-rs summary {}",
+            file.display()
+        );
     }
     use std::os::unix::process::ExitStatusExt;
     let code = status

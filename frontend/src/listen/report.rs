@@ -253,8 +253,8 @@ fn as_text(event: &Event<'_>) -> String {
         Event::Text(text) => (*text).to_owned(),
         Event::Mistake(text) | Event::Refused(text) => format!("hprof-rs: {text}"),
         Event::LeftOut(lines) => format!(
-            "hprof-rs: there were too many connections; {} about them left out",
-            plural(*lines, "line was", "lines were")
+            "hprof-rs: there are too many connections; left out {} about them",
+            plural(*lines, "line", "lines")
         ),
     }
 }

@@ -7,7 +7,7 @@ use hprof_format::model::CpuKind;
 use serde::Serialize;
 
 use super::numbers;
-use crate::Tables;
+use crate::{Frame, Stacks, Tables, Trace};
 
 /// The head of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -31,8 +31,10 @@ pub struct Run<'a> {
     pub remarks: &'a [String],
     /// How long the run took, if something else than the remarks tells.
     pub duration: Option<Duration>,
-    /// What makes the pictures less true than they look.
-    pub warnings: &'a [String],
+    /// The stacks, of which some may be cut.
+    pub stacks: Option<&'a Stacks>,
+    /// The greatest number of frames in a stack, if something else than the remarks tells.
+    pub depth: Option<usize>,
 }
 
 impl About {
@@ -46,6 +48,11 @@ impl About {
         });
         let duration = duration.map(words_for);
         let program = known.get("main").copied();
+        let depth = run.depth.or_else(|| known.get("depth")?.parse().ok());
+        let counted = run.stacks.filter(|_| mode.is_some());
+        let warnings = counted
+            .zip(depth)
+            .and_then(|(stacks, depth)| cut_stacks(stacks, depth));
         let title = [program, mode.as_deref(), duration.as_deref()];
         let title: Vec<&str> = title.into_iter().flatten().collect();
         let mut facts: Vec<String> = Vec::new();
@@ -68,7 +75,7 @@ impl About {
                 false => title.join(", "),
             },
             facts,
-            warnings: run.warnings.to_vec(),
+            warnings: warnings.into_iter().collect(),
             remarks: run.remarks.to_vec(),
         }
     }
@@ -86,6 +93,26 @@ fn values(remarks: &[String]) -> BTreeMap<&str, &str> {
         known.extend(line.split(' ').filter_map(|word| word.split_once('=')));
     }
     known
+}
+
+/// A warning if stacks end at the greatest depth, and not where threads begin.
+fn cut_stacks(stacks: &Stacks, depth: usize) -> Option<String> {
+    let is_cut = |trace: &Trace| {
+        let outermost = trace.frames.last().map(|&frame| stacks.frame(frame));
+        let begins =
+            |frame: &Frame| matches!(&*frame.method, "main" | "run" | "runWith" | "enterSpecial");
+        depth > 0 && trace.frames.len() >= depth && !outermost.is_some_and(begins)
+    };
+    let traces = stacks.traces();
+    let cut = traces.iter().filter(|(_, trace)| is_cut(trace)).count();
+    (cut > 0).then(|| {
+        format!(
+            "{} of {} stacks are cut at {depth} frames: the methods that called these are missing, and \
+             one method may stand in several places. Profile with a greater depth.",
+            numbers::count(cut as u64),
+            numbers::count(traces.len() as u64)
+        )
+    })
 }
 
 /// How the profile was made.
@@ -123,6 +150,9 @@ fn words_for(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hprof_format::ids::TraceSerial;
+    use hprof_format::model::Line;
+
     use crate::{CpuTable, MonitorTable, OldCpuRow, SiteTable};
 
     struct Samples(Vec<CpuTable>);
@@ -170,6 +200,30 @@ mod tests {
             "java.hprof.txt",
         ];
         assert_eq!(about.facts, facts);
+        let mut stacks = Stacks::default();
+        let frame = |method: &str| Frame {
+            class_name: "A".into(),
+            method: method.into(),
+            source_file: None,
+            line: Line::Unknown,
+        };
+        let frames = [frame("inner"), frame("outer"), frame("main")];
+        let [inner, outer, main] = frames.map(|frame| stacks.intern(frame));
+        for (serial, frames) in [(1, [inner, outer]), (2, [inner, main])] {
+            let (thread, frames) = (None, frames.into());
+            stacks.add(TraceSerial::new(serial), Trace { thread, frames });
+        }
+        let cut = Run {
+            stacks: Some(&stacks),
+            depth: Some(2),
+            ..run.clone()
+        };
+        let warnings = About::of(&cut, &tables).warnings;
+        assert!(
+            warnings[0].starts_with("1 of 2 stacks are cut at 2 frames"),
+            "{warnings:?}"
+        );
+        assert!(About::of(&run, &tables).warnings.is_empty());
         let unknown = Run {
             file: "a.txt",
             ..Run::default()

@@ -1,0 +1,215 @@
+//! Indexes that somebody has made: whatever they say, they are refused or answer in peace.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::index::{Reading, reseal};
+use super::{IndexPlace, IndexState, OpenOptions, Snapshot};
+use crate::leaks::{LeakOptions, leaks_with};
+use crate::paths::{Path as Way, ShortestPaths, alternatives, merged};
+use crate::retained::{RetainedBy, retained_by};
+
+/// A generator of numbers that are the same in each run (Marsaglia, "Xorshift RNGs").
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit.max(1) as u64) as usize
+    }
+}
+
+fn use_all(snapshot: &Snapshot) {
+    let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
+    let paths = ShortestPaths::new(graph, snapshot.store()).unwrap();
+    let options = LeakOptions {
+        threshold: 0.05,
+        ..LeakOptions::default()
+    };
+    leaks_with(snapshot, &paths, options);
+    merged(snapshot, &paths, |object| object % 97 == 0);
+    for by in [
+        RetainedBy::Class,
+        RetainedBy::Package,
+        RetainedBy::Loader,
+        RetainedBy::Thread,
+    ] {
+        retained_by(snapshot, by).unwrap();
+    }
+    crate::duplicates::duplicates(snapshot, 10).unwrap();
+    crate::growth::places(snapshot, &paths).unwrap();
+    crate::android::traces(snapshot, &paths);
+    crate::android::bitmaps(snapshot);
+    snapshot.threads();
+    snapshot.system_properties();
+    for place in dominators.largest_children(None, 10) {
+        dominators.largest_children(Some(place), 10);
+    }
+    for object in (0..graph.len()).step_by(graph.len() / 20 + 1) {
+        snapshot.describe(object);
+        snapshot.fields(object);
+        snapshot.elements(object);
+        snapshot.primitives(object, 10);
+        snapshot.collection_elements(object, 10);
+        snapshot.references(object);
+        snapshot.retained(object);
+        graph.heap_of(snapshot.file(), object);
+        graph.roots_of(object);
+        for path in alternatives(snapshot, &paths, object, 2) {
+            Way::new(snapshot, &path);
+        }
+    }
+}
+
+struct Scene {
+    folder: tempfile::TempDir,
+    dump: PathBuf,
+    index: PathBuf,
+    whole: Vec<u8>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data/hprof-32.bin");
+        let folder = tempfile::tempdir().unwrap();
+        let dump = folder.path().join("heap.hprof");
+        fs::copy(data, &dump).unwrap();
+        let index = folder.path().join("heap.hprof.hprof-rs-index");
+        let mut scene = Self {
+            folder,
+            dump,
+            index,
+            whole: Vec::new(),
+        };
+        assert!(matches!(scene.open().index(), IndexState::Written { .. }));
+        scene.whole = fs::read(&scene.index).unwrap();
+        scene
+    }
+
+    fn open(&self) -> Snapshot {
+        let options = OpenOptions {
+            index: IndexPlace::Folder(self.folder.path().to_owned()),
+            ..OpenOptions::default()
+        };
+        Snapshot::open(&self.dump, &options).unwrap()
+    }
+
+    /// Opens the dump with a made index; true if that was used.
+    fn uses(&self, made: &[u8]) -> bool {
+        // Of its own, so that a map of the one before does not change.
+        let _ = fs::remove_file(&self.index);
+        fs::write(&self.index, made).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(&self.index, mode).unwrap();
+        let snapshot = self.open();
+        let is_used = matches!(snapshot.index(), IndexState::Used);
+        if is_used {
+            use_all(&snapshot);
+        }
+        is_used
+    }
+}
+
+const ODD: [u64; 8] = [
+    0,
+    1,
+    2,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_fffe,
+    u64::MAX,
+    1 << 40,
+];
+
+#[test]
+fn a_made_index_with_right_checksums_is_refused_or_answers() {
+    let scene = Scene::new();
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let (mut used, mut refused) = (0, 0);
+    for round in 0..300 {
+        let mut reading = Reading::of(&scene.whole).unwrap();
+        for _ in 0..=round % 3 {
+            // Each array as often as any other, however short it is.
+            let filled: Vec<(usize, usize)> = (reading.arrays.iter())
+                .filter(|(_, bytes)| *bytes > 0)
+                .copied()
+                .collect();
+            let (start, bytes) = filled[numbers.below(filled.len())];
+            let width = if numbers.below(2) == 0 { 4 } else { 8 };
+            let at = start + numbers.below((bytes / width).max(1)) * width;
+            let odd = ODD[numbers.below(ODD.len())];
+            let other = numbers.below(1 << 16) as u64;
+            let value = if numbers.below(2) == 0 { odd } else { other };
+            let end = (at + width).min(start + bytes);
+            reading.body[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
+        }
+        match scene.uses(&reseal(&reading)) {
+            true => used += 1,
+            false => refused += 1,
+        }
+    }
+    assert!(refused > 100, "{used} used, {refused} refused");
+    assert!(scene.uses(&reseal(&Reading::of(&scene.whole).unwrap())));
+}
+
+#[test]
+fn a_made_head_with_right_checksums_is_refused_or_answers() {
+    let scene = Scene::new();
+    let mut numbers = Numbers(0x1234_5678_9abc_def1);
+    for _ in 0..150 {
+        let mut reading = Reading::of(&scene.whole).unwrap();
+        let head = String::from_utf8(reading.head.clone()).unwrap();
+        // A number somewhere in the JSON becomes another one.
+        let digits: Vec<usize> = (1..head.len())
+            .filter(|&at| {
+                let bytes = head.as_bytes();
+                bytes[at].is_ascii_digit() && matches!(bytes[at - 1], b':' | b',' | b'[')
+            })
+            .collect();
+        let at = digits[numbers.below(digits.len())];
+        let end = at + head[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+        let value = ODD[numbers.below(ODD.len())];
+        reading.head = format!("{}{value}{}", &head[..at], &head[end..]).into_bytes();
+        scene.uses(&reseal(&reading));
+    }
+}
+
+#[test]
+fn an_index_that_others_may_write_or_that_is_a_link_is_neither_used_nor_replaced() {
+    let scene = Scene::new();
+    assert!(matches!(scene.open().index(), IndexState::Used));
+    let mode = |mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(&scene.index, mode).unwrap();
+    };
+    for open in [0o620, 0o602, 0o666] {
+        mode(open);
+        let snapshot = scene.open();
+        assert!(
+            matches!(snapshot.index(), IndexState::Failed(_)),
+            "{open:o}"
+        );
+        assert_eq!(fs::read(&scene.index).unwrap(), scene.whole);
+    }
+    mode(0o600);
+    let moved = scene.folder.path().join("moved");
+    fs::rename(&scene.index, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &scene.index).unwrap();
+    assert!(matches!(scene.open().index(), IndexState::Failed(_)));
+    fs::remove_file(&scene.index).unwrap();
+    fs::rename(&moved, &scene.index).unwrap();
+    assert!(matches!(scene.open().index(), IndexState::Used));
+}
+
+#[test]
+fn an_index_of_another_user_is_not_used() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root can give a file to another user");
+        return;
+    }
+    let scene = Scene::new();
+    std::os::unix::fs::chown(&scene.index, Some(65_534), None).unwrap();
+    assert!(matches!(scene.open().index(), IndexState::Failed(_)));
+}

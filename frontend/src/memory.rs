@@ -1,0 +1,172 @@
+//! Ends the command before it takes more memory than it may, whatever a file makes it do.
+
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::render::out::tell;
+use crate::render::screen::bytes;
+
+/// The exit status of a command that has no memory left.
+const NO_MEMORY: i32 = 3;
+/// How often the memory is looked at: a gigabyte a second is four megabytes in this time.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// How much memory a command may take.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct MemoryArgument {
+    /// The most memory to take, such as `1500M` or `4G`. Commands that need the graph of the heap
+    /// keep below it by working in files. The others stop reading and end with status 3
+    /// [default: nine tenths of what the machine or container has free].
+    #[arg(long, value_name = "LIMIT", value_parser = parse_bytes)]
+    pub memory: Option<u64>,
+}
+
+/// What is being read.
+struct Reading {
+    name: Mutex<String>,
+    bytes: AtomicU64,
+}
+
+static READING: Reading = Reading {
+    name: Mutex::new(String::new()),
+    bytes: AtomicU64::new(0),
+};
+
+impl MemoryArgument {
+    /// Watches over the memory of this process from now on, while `name` is read.
+    pub fn watch(self, name: &str) {
+        static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+        if let Ok(mut shown) = READING.name.lock() {
+            name.clone_into(&mut shown);
+        }
+        READING.bytes.store(0, Ordering::Relaxed);
+        if IS_WATCHED.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (limit, is_given) = match self.memory {
+            Some(limit) => (limit, true),
+            None => match free_bytes() {
+                Some(free) => (free / 10 * 9, false),
+                None => return,
+            },
+        };
+        // Without the thread the command works as it would without a limit.
+        let _ = thread::Builder::new()
+            .name("memory".to_owned())
+            .spawn(move || watch(limit, is_given));
+    }
+}
+
+/// Counts bytes of the file that have been read.
+pub fn has_read(more: u64) {
+    READING.bytes.fetch_add(more, Ordering::Relaxed);
+}
+
+fn watch(limit: u64, is_given: bool) {
+    loop {
+        match own_bytes() {
+            None => return,
+            Some(taken) if taken > limit => end(limit, is_given),
+            Some(_) => thread::sleep(PAUSE),
+        }
+    }
+}
+
+/// Ends the process. Files that are being written have no name yet, so nothing is left.
+fn end(limit: u64, is_given: bool) -> ! {
+    let name = READING.name.lock().map(|name| name.clone());
+    let read = bytes(READING.bytes.load(Ordering::Relaxed));
+    let of = name.unwrap_or_default();
+    let limit = bytes(limit);
+    let what = match is_given {
+        true => format!("the {limit} that --memory allows are used up; allow more"),
+        false => format!("{limit} of memory are used up, nine tenths of what was free"),
+    };
+    tell!("hprof-rs: {of}: stopped after {read} were read: {what}");
+    std::process::exit(NO_MEMORY)
+}
+
+/// The memory of this process that is no file's.
+fn own_bytes() -> Option<u64> {
+    // Size, resident and shared pages come first (proc(5)).
+    let statm = fs::read_to_string("/proc/self/statm").ok()?;
+    let mut pages = statm.split_ascii_whitespace().skip(1);
+    let resident: u64 = pages.next()?.parse().ok()?;
+    let of_files: u64 = pages.next()?.parse().ok()?;
+    Some(resident.saturating_sub(of_files) * rustix::param::page_size() as u64)
+}
+
+/// The memory that the machine, or the container that this process is in, has free.
+fn free_bytes() -> Option<u64> {
+    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let machine = line
+        .trim()
+        .trim_end_matches("kB")
+        .trim()
+        .parse::<u64>()
+        .ok()?
+        << 10;
+    let number = |name: &str| {
+        let text = fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    // Both are there only where this process is in a group of its own, as in containers.
+    let group = number("memory.max").zip(number("memory.current"));
+    let group = group.map(|(most, taken)| most.saturating_sub(taken));
+    // What the group holds of files can go.
+    Some(machine.min(group.map_or(u64::MAX, |free| free.max(64 << 20))))
+}
+
+/// Reads a number of bytes such as `1500M`.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text)?;
+    if bytes < 64 << 20 {
+        return Err("at least 64M are needed".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// Reads a number of bytes, however small.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        _ => return Err("the unit is k, M or G, as in 1500M".to_owned()),
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "a whole number with an optional unit, as in 1500M".to_owned())?;
+    Ok(number.checked_mul(1 << shift).ok_or("too large")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_have_units() {
+        assert_eq!(parse_bytes("1500M"), Ok(1500 << 20));
+        assert_eq!(parse_bytes("4G"), Ok(4 << 30));
+        assert_eq!(parse_size("1M"), Ok(1 << 20));
+        assert!(parse_bytes("4X").is_err());
+        assert!(parse_bytes("1M").is_err());
+        assert!(parse_bytes("99999999999G").is_err());
+    }
+
+    #[test]
+    fn the_system_tells_memory() {
+        assert!(own_bytes().is_some_and(|bytes| bytes > 0));
+        assert!(free_bytes().is_none_or(|bytes| bytes >= 1 << 20));
+    }
+}

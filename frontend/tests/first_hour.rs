@@ -1,0 +1,205 @@
+//! What a newcomer is told: what was written and what to do with it, what a wrong file is, which
+//! flag was meant, that callers are missing.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use support::{Scene, data, run, stderr, stdout};
+
+fn tried(scene: &Scene, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = run(&mut scene.hprof_rs(arguments), "");
+    (output.status.code(), stdout(&output), stderr(&output))
+}
+
+#[test]
+fn what_is_written_is_announced_and_its_owners_alone() {
+    let scene = Scene::new();
+    let (profile, heap) = (data("cpu-samples-b.hprof"), data("hprof-32.bin"));
+    for (arguments, file, next) in [
+        (
+            vec!["convert", &profile, "-o", "p.html"],
+            "p.html",
+            "browser",
+        ),
+        (
+            vec!["convert", &profile, "-o", "p.pb.gz"],
+            "p.pb.gz",
+            "go tool pprof -http :8000 p.pb.gz",
+        ),
+        (
+            vec!["convert", &profile, "-o", "p.txt"],
+            "p.txt",
+            "hprof-rs summary p.txt",
+        ),
+        (vec!["report", &heap, "-o", "r.html"], "r.html", "browser"),
+        (vec!["report", &heap, "-o", "r.md"], "r.md", "ticket"),
+        (vec!["report", &heap, "-o", "r.json"], "r.json", "jq"),
+        (
+            vec!["strip", &heap, "-o", "s.hprof"],
+            "s.hprof",
+            "hprof-rs summary s.hprof",
+        ),
+        (
+            vec!["diff", &profile, &profile, "--flamegraph", "d.svg"],
+            "d.svg",
+            "browser",
+        ),
+    ] {
+        let (status, _, told) = tried(&scene, &arguments);
+        assert_eq!(status, Some(0), "{told}");
+        let line = told
+            .lines()
+            .find(|line| line.contains(&format!("wrote {file} (")));
+        assert!(
+            line.is_some_and(|line| line.contains(next)),
+            "{arguments:?}: {told}"
+        );
+        let mode = fs::metadata(scene.path(file))
+            .expect("a file")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    // A file that others may read stays so.
+    fs::set_permissions(scene.path("p.html"), fs::Permissions::from_mode(0o644)).expect("a mode");
+    tried(&scene, &["convert", &profile, "-o", "p.html"]);
+    let mode = fs::metadata(scene.path("p.html"))
+        .expect("a file")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o644);
+}
+
+#[test]
+fn the_name_of_a_report_decides_its_format_or_is_refused() {
+    let scene = Scene::new();
+    let heap = data("hprof-32.bin");
+    tried(&scene, &["report", &heap, "-o", "r.md"]);
+    assert!(scene.profile("r.md").starts_with("# Heap report"));
+    tried(&scene, &["report", &heap, "-o", "r.json"]);
+    assert!(scene.profile("r.json").starts_with('{'));
+    let (status, _, told) = tried(&scene, &["report", &heap, "-o", "r.pdf"]);
+    assert_eq!(status, Some(1));
+    assert!(told.contains(".html") && told.contains("PDF"), "{told}");
+    assert!(!scene.path("r.pdf").exists());
+    let (status, _, told) = tried(&scene, &["report", "--json", &heap, "-o", "r.html"]);
+    assert_eq!(status, Some(1), "{told}");
+}
+
+#[test]
+fn a_file_that_is_no_dump_is_named() {
+    let scene = Scene::new();
+    let elf = |kind: u8| [&b"\x7fELF\x02\x01"[..], &[0; 10], &[kind, 0], &[0; 100]].concat();
+    for (contents, what, advice) in [
+        (
+            b"FLR\0\0\x02\0\x01".repeat(20),
+            "Flight Recorder",
+            "jfr summary",
+        ),
+        (elf(4), "core dump", "jhsdb"),
+        (elf(3), "ELF", "hprof-rs run"),
+        (b"<!DOCTYPE html><html>".repeat(5), "HTML", "browser"),
+        (b"\x89PNG\r\n\x1a\n".repeat(20), "PNG", "profile"),
+        (
+            b"\xca\xfe\xba\xbe\0\0\0\x41".repeat(20),
+            "Java class",
+            "javap",
+        ),
+        (b"{\"a\": [1, 2, 3]}\n".repeat(5), "JSON", "jq"),
+        (
+            b"[0.010s][info][gc] GC(0) Pause Young\n".repeat(5),
+            "garbage collector",
+            "GCViewer",
+        ),
+        (
+            b"Full thread dump OpenJDK 64-Bit\n\"main\"\n".repeat(5),
+            "thread dump",
+            "hprof-rs threads",
+        ),
+        (
+            b"Dear diary, this is long enough.\n".repeat(5),
+            "plain text",
+            "JAVA PROFILE",
+        ),
+    ] {
+        fs::write(scene.path("file"), contents).expect("a file");
+        for command in [
+            &["summary", "file"][..],
+            &["histogram", "file"],
+            &["leaks", "file"],
+            &["records", "file"],
+            &["check", "file"],
+            &["threads", "file"],
+            &["strip", "file", "-o", "out"],
+        ] {
+            let (status, _, told) = tried(&scene, command);
+            assert_ne!(status, Some(0), "{command:?}");
+            assert!(
+                told.contains(what) && told.contains(advice),
+                "{command:?}: {what}: {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_flag_that_is_nearly_right_is_suggested() {
+    let scene = Scene::new();
+    for given in ["--tp", "--topp", "--to"] {
+        let (status, _, told) = tried(&scene, &["histogram", given, "3", "file"]);
+        assert_eq!(status, Some(2));
+        assert!(told.contains("'--top'"), "{told}");
+    }
+}
+
+#[test]
+fn stacks_that_were_cut_are_said_to_be() {
+    let scene = Scene::new();
+    let deep = fs::read_to_string(data("cpu-samples.txt")).expect("test data");
+    // Without its callers each stack ends in the middle.
+    let is_caller = |line: &&str| {
+        [
+            "lambda$main$0",
+            "Lambda",
+            "java.lang.Thread.run",
+            "nanoTime",
+        ]
+        .iter()
+        .any(|name| line.contains(name))
+            && line.starts_with('\t')
+    };
+    let flat: String = deep
+        .lines()
+        .filter(|line| !is_caller(line))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(scene.path("flat.txt"), &flat).expect("a file");
+    fs::write(scene.path("deep.txt"), &deep).expect("a file");
+    let (_, _, told) = tried(&scene, &["convert", "flat.txt", "-o", "p.html"]);
+    assert!(
+        told.contains("lack their callers") && told.contains("depth=64"),
+        "{told}"
+    );
+    let (_, _, told) = tried(&scene, &["convert", "deep.txt", "-o", "p.html"]);
+    assert!(!told.contains("lack their callers"), "{told}");
+    let (_, _, told) = tried(
+        &scene,
+        &["diff", "flat.txt", "deep.txt", "--flamegraph", "d.html"],
+    );
+    assert!(told.contains("of both are compared"), "{told}");
+    let (_, _, told) = tried(&scene, &["diff", "deep.txt", "deep.txt"]);
+    assert_eq!(told, "");
+}
+
+#[test]
+fn what_the_profiler_left_out_is_said() {
+    let scene = Scene::new();
+    let text = fs::read_to_string(data("cpu-samples.txt")).expect("test data");
+    let remark = "hprof-rs: table=cpu_samples rows_below_cutoff=7 below_cutoff_share=0.01";
+    let text = format!("{text}# {remark}\n");
+    fs::write(scene.path("p.txt"), &text).expect("a file");
+    let (_, shown, _) = tried(&scene, &["samples", "p.txt"]);
+    assert!(shown.contains("7 rows below the cutoff"), "{shown}");
+}
