@@ -280,12 +280,9 @@ fn a_heap_dump_is_there_at_once_and_stays() {
             let output = run(&mut scene.hprof_rs(&["control", &pid, "detach"]), "");
             assert!(output.status.success(), "{}", stderr(&output));
             let after = std::fs::read(&file).expect("the dump");
-            assert!(
-                before == after,
-                "{} and {} bytes",
-                before.len(),
-                after.len()
-            );
+            // Threads may end afterwards; a second dump would be as long as the first.
+            let grown = after.len() - before.len();
+            assert!(after.starts_with(&before) && grown < 4096, "{grown}");
             let output = run(&mut scene.hprof_rs(&["summary", &file]), "");
             assert!(output.status.success(), "{}", stderr(&output));
         }
@@ -317,4 +314,31 @@ fn a_stopped_jvm_is_given_up_in_time() {
     kill_process(pid, Signal::CONT).unwrap();
     let output = run(&mut scene.hprof_rs(&["control", &text, "status"]), "");
     assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_jvm_that_is_still_starting_is_waited_for() {
+    each_jdk(|jdk| {
+        for _ in 0..5 {
+            let scene = Scene::new();
+            let jvm = Run::new(jdk)
+                .jvm_arg("-XX:-UsePerfData")
+                .class("Idle")
+                .start();
+            let file = jvm.path("profile.txt").display().to_string();
+            let options = format!("cpu=samples,file={file}");
+            let start = Instant::now();
+            // At first it is a launcher, which has not loaded the VM.
+            let output = loop {
+                let output = attach(&scene, jvm.pid(), &[&options]);
+                let is_early = stderr(&output).contains("is no JVM");
+                if !is_early || start.elapsed() > Duration::from_secs(60) {
+                    break output;
+                }
+            };
+            let text = stderr(&output);
+            assert!(output.status.success(), "{text}{}", jvm.stderr());
+            jvm.wait_for_line("ready");
+        }
+    });
 }
