@@ -128,7 +128,7 @@ fn a_made_index_with_right_checksums_is_refused_or_answers() {
     let scene = Scene::new();
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let (mut used, mut refused) = (0, 0);
-    for round in 0..300 {
+    for round in 0..72 {
         let mut reading = Reading::of(&scene.whole).unwrap();
         for _ in 0..=round % 3 {
             // Each array as often as any other, however short it is.
@@ -150,7 +150,7 @@ fn a_made_index_with_right_checksums_is_refused_or_answers() {
             false => refused += 1,
         }
     }
-    assert!(refused > 100, "{used} used, {refused} refused");
+    assert!(refused > 24, "{used} used, {refused} refused");
     assert!(scene.uses(&reseal(&Reading::of(&scene.whole).unwrap())));
 }
 
