@@ -203,3 +203,40 @@ fn what_the_profiler_left_out_is_said() {
     let (_, shown, _) = tried(&scene, &["samples", "p.txt"]);
     assert!(shown.contains("7 rows below the cutoff"), "{shown}");
 }
+
+#[test]
+fn a_format_that_contradicts_the_name_is_refused() {
+    let scene = Scene::new();
+    fs::copy(data("cpu-samples.txt"), scene.path("p.txt")).expect("a copy");
+    for (to, name) in [("svg", "p.html"), ("pprof", "p.hprof"), ("html", "p.svg")] {
+        let (status, _, told) = tried(&scene, &["convert", "--to", to, "-o", name, "p.txt"]);
+        assert_ne!(status, Some(0), "{to} {name}");
+        assert!(told.contains("change one of them"), "{told}");
+        assert!(!scene.path(name).exists());
+    }
+    for (to, name) in [
+        ("speedscope", "p.json"),
+        ("collapsed", "q.txt"),
+        ("svg", "p.out"),
+    ] {
+        let (status, _, told) = tried(&scene, &["convert", "--to", to, "-o", name, "p.txt"]);
+        assert_eq!(status, Some(0), "{told}");
+    }
+}
+
+#[test]
+fn the_head_of_sites_has_the_totals_of_the_program() {
+    let scene = Scene::new();
+    let text = fs::read_to_string(data("heap-sites-thread.txt")).expect("test data");
+    let remark = "hprof-rs: table=sites rows_below_cutoff=7 below_cutoff_share=0.5 \
+                  live_bytes_below_cutoff=5 allocated_bytes_below_cutoff=5 live_bytes=123456789012 \
+                  live_objects=9 allocated_bytes=987654321012 allocated_objects=9";
+    fs::write(scene.path("p.txt"), format!("{text}# {remark}\n")).expect("a file");
+    let (_, shown, told) = tried(&scene, &["sites", "p.txt"]);
+    let head = shown.lines().next().unwrap_or_default();
+    assert!(
+        head.contains("123.5 GB") && head.contains("987.7 GB"),
+        "{head} {told}"
+    );
+    assert!(shown.contains("7 sites below the cutoff"), "{shown}");
+}

@@ -262,3 +262,32 @@ fn a_site_whose_objects_are_all_dead_is_shown_by_what_it_has_allocated() {
         assert!(profile.counter("rows_below_cutoff") > 10);
     });
 }
+
+#[test]
+fn hidden_classes_have_addresses_in_binary_files_only() {
+    each_jdk(|jdk| {
+        let run = |options: &str| {
+            let options = format!("heap=sites,cutoff=0,depth=32,file=out,{options}");
+            let run = Run::new(jdk).agent(&options).class("Allocations");
+            run.run().expect_status(0)
+        };
+        let has =
+            |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
+        // JDK 11 numbers them by hashes.
+        let mark = if jdk.feature() == 11 { b"MH." } else { b".0x" };
+        let hidden = |lines: &[u8]| {
+            lines
+                .windows(4)
+                .any(|window| window.starts_with(mark) && window[3].is_ascii_digit())
+        };
+        let text = String::from_utf8(run("format=a").bytes("out")).expect("UTF-8");
+        // Below the head, which quotes the original's manual.
+        let profile = text.split_once("--------").expect("a head").1;
+        assert!(profile.contains("Allocations$$Lambda\n"));
+        assert!(!hidden(profile.as_bytes()));
+        assert!(profile.contains("(format=b keeps them)"));
+        let binary = run("format=b").bytes("out");
+        assert!(has(&binary, "Allocations$$Lambda") && hidden(&binary));
+        assert!(!has(&binary, "keeps them"));
+    });
+}
