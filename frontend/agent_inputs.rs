@@ -8,7 +8,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 /// Folders of a package that its library is not made of.
-const NOT_BUILT: [&str; 4] = ["tests", "examples", "benches", "fuzz"];
+const NOT_BUILT: [&str; 6] = [
+    "tests",
+    "examples",
+    "benches",
+    "fuzz",
+    "proptest-regressions",
+    "verify",
+];
 
 /// The files and folders whose change makes another agent library, from the text that `cargo metadata
 /// --no-deps --format-version 1` prints: those of the package `agent` and of the workspace's packages

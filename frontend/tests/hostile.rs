@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use java_test_harness::{Jdk, agent_library, classes, each_jdk, rights};
@@ -361,7 +361,7 @@ fn with_a_root_of_its_own(jdk: &Jdk, root: &Path, victim: &Path, word: &str) -> 
     let child = Command::new("unshare")
         .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])
         .args(["sh", "-c", script])
-        .args([root, victim, &classes()])
+        .args([root, victim, classes()])
         .arg(jdk.home().join("bin/java"))
         .args([
             "-Xmx64m",

@@ -45,8 +45,8 @@ impl HiddenNames {
     /// A remark on names that were shortened, if there are any.
     pub fn remark() -> Option<&'static str> {
         SHORTENED.load(Ordering::Relaxed).then_some(
-            "hprof-rs: lambdas and hidden classes have no numbers and addresses in their names \
-             (format=b keeps them)",
+            "hprof-rs: lambdas and hidden classes have no numbers and addresses in tables and \
+             traces (format=b keeps them)",
         )
     }
 }

@@ -23,7 +23,7 @@ pub struct RankedCpuTable {
 }
 
 impl RankedCpuTable {
-    /// Orders a table and applies a cutoff, see [`rank`].
+    /// Orders a table and applies a cutoff, see [`rank`](super::rank()).
     pub fn new(table: &CpuTable<'_>, cutoff: impl Into<Cutoff>) -> Self {
         let (rows, left_out) = ranked(table.rows, table.total, cutoff.into());
         Self {
@@ -78,7 +78,7 @@ pub struct RankedMonitorTable<'a> {
 }
 
 impl<'a> RankedMonitorTable<'a> {
-    /// Orders a table and applies a cutoff, see [`rank`].
+    /// Orders a table and applies a cutoff, see [`rank`](super::rank()).
     pub fn new(table: &MonitorTable<'a>, cutoff: impl Into<Cutoff>) -> Self {
         let (rows, left_out) = ranked(table.rows, table.total_nanos, cutoff.into());
         Self {

@@ -69,13 +69,13 @@ impl Line {
         out.push_str(lines);
         out.push_str(&self.prompt);
         out.push_str(&self.text);
-        if end % width == 0 {
+        if end.is_multiple_of(width) {
             // The terminal stays in the last column until something more comes.
             out.push('\n');
         }
         out.push_str(&up(end / width - cursor / width));
         out.push('\r');
-        if cursor % width > 0 {
+        if !cursor.is_multiple_of(width) {
             out.push_str(&format!("\x1b[{}C", cursor % width));
         }
         out

@@ -1,5 +1,7 @@
 //! Chromium, told by chromedriver's HTTP protocol (<https://www.w3.org/TR/webdriver2/>).
 
+#![allow(clippy::disallowed_macros)] // Tests speak to whoever runs them.
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

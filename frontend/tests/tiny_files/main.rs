@@ -84,6 +84,8 @@ struct Ran {
 }
 
 /// Runs a command to its end, and the memory that it occupied at most.
+// It is waited for below, by a call that tells the memory too.
+#[allow(clippy::zombie_processes)]
 fn ran(command: &mut Command) -> Ran {
     let started = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::null());
