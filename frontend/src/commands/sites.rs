@@ -13,6 +13,7 @@ use super::cutoff;
 use crate::open::{self, FileArgument};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, print_json, printable,
+    whole_columns,
 };
 
 /// Show where a profile's objects were allocated (heap=sites).
@@ -159,10 +160,10 @@ impl Sites {
             ("class", Align::Left),
             ("at", Align::Left),
         ];
-        let listing = columns(style, head, &lines);
         if !self.stacks {
-            text.push_str(&listing);
+            text.push_str(&columns(style, head, &lines));
         } else {
+            let listing = whole_columns(style, head, &lines);
             let mut listed = listing.lines();
             text.extend(listed.next().map(|head| format!("{head}\n")));
             for (line, (_, stack)) in listed.zip(rows) {
