@@ -240,3 +240,30 @@ fn the_head_of_sites_has_the_totals_of_the_program() {
     );
     assert!(shown.contains("7 sites below the cutoff"), "{shown}");
 }
+
+#[test]
+fn lambdas_are_one_row_of_a_histogram_unless_classes_are_asked_for() {
+    let scene = Scene::new();
+    let text = fs::read_to_string(data("heap-dump-excerpt.txt")).expect("test data");
+    let text = text
+        .replacen("class=java.lang.Thread@", "class=a.B$$Lambda$1/0x0800@", 1)
+        .replacen("class=java.lang.Thread@", "class=a.B$$Lambda$2/0x0900@", 1);
+    fs::write(scene.path("h.txt"), text).expect("a file");
+    let rows = |arguments: &[&str]| {
+        let (_, shown, _) = tried(&scene, arguments);
+        let rows = shown.lines().filter(|line| line.contains("$$Lambda"));
+        rows.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let families = rows(&["histogram", "--top", "0", "h.txt"]);
+    assert_eq!(families.len(), 1, "{families:?}");
+    assert!(families[0].ends_with("  2  a.B$$Lambda"), "{families:?}");
+    assert_eq!(
+        rows(&["histogram", "--by", "class", "--top", "0", "h.txt"]).len(),
+        2
+    );
+    assert_eq!(
+        rows(&["histogram", "--json", "--top", "0", "h.txt"]).len(),
+        2
+    );
+    assert!(rows(&["summary", "--top", "500", "h.txt"]).len() <= 1);
+}
