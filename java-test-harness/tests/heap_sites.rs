@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hprof_analysis::names::{family, source_form};
 use java_test_harness::{Outcome, Run, Running, SiteRow, TextProfile, each_collector, each_jdk};
 
 const DUMPED: &str = "Dumping allocation sites ... done.\n";
@@ -140,30 +141,9 @@ type Totals = BTreeMap<String, (u64, u64)>;
 
 /// A class's name as Java source has it, without what tells hidden classes apart.
 fn source_name(name: &str) -> String {
-    let dimensions = name.len() - name.trim_start_matches('[').len();
-    let element = match &name[dimensions..] {
-        element if dimensions == 0 => element,
-        "Z" => "boolean",
-        "C" => "char",
-        "F" => "float",
-        "D" => "double",
-        "B" => "byte",
-        "S" => "short",
-        "I" => "int",
-        "J" => "long",
-        class => class.trim_start_matches('L').trim_end_matches(';'),
-    };
-    let brackets = &element[element.find("[]").unwrap_or(element.len())..];
-    let element = &element[..element.len() - brackets.len()];
-    let end = element.find(['/', '+']).unwrap_or(element.len());
-    let element = match element[..end].rsplit_once('.') {
-        Some((class, suffix)) if suffix.starts_with(|first: char| first.is_ascii_digit()) => class,
-        _ => &element[..end],
-    };
-    format!("{element}{brackets}{}", "[]".repeat(dimensions))
+    family(&source_form(name)).into_owned()
 }
 
-/// What `jcmd PID GC.class_histogram` says.
 fn histogram(running: &Running) -> Totals {
     let mut totals = Totals::new();
     for line in running.jcmd(&["GC.class_histogram"]).lines() {
