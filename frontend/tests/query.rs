@@ -159,11 +159,11 @@ fn mistakes_are_explained() {
     for (sql, words) in [
         (
             "SELECT clas FROM objects",
-            "did you mean class?\nColumns of objects: id, class",
+            "did you mean class?\n  Columns of objects: id, class",
         ),
         (
             "SELECT * FROM object",
-            "did you mean objects?\nTables: objects, classes",
+            "did you mean objects?\n  Tables: objects, classes",
         ),
         ("SELECT feild(id, 'x') FROM objects", "did you mean field?"),
         ("SELECT id, FROM objects", "^"),

@@ -65,14 +65,70 @@ fn a_full_disk_costs_the_dump_only() {
     });
 }
 
-/// Sets the largest size that a file of the process may get. Its signal does not end a JVM.
+/// What a failed dump leaves has the temporary name, the agent says where, and the next dump goes there.
+#[test]
+fn a_profile_whose_only_heap_dump_failed_gets_no_final_name() {
+    each_jdk(|jdk| {
+        for (bytes, is_room_made) in [(1 << 20, false), (32 << 10, false), (32 << 10, true)] {
+            let running = Run::new(jdk)
+                .agent("heap=dump,format=b")
+                .class("Busy")
+                .args(["5"])
+                .start();
+            running.wait_for_line("ready");
+            limit_files(running.pid(), bytes);
+            running.jcmd(&["JVMTI.data_dump"]);
+            running.wait_until("the dump fails", |it| it.stderr().contains("the profile"));
+            assert!(!running.files().iter().any(|name| name == "java.hprof"));
+            assert!(!running.stderr().contains("done"), "{}", running.stderr());
+            if is_room_made {
+                limit_files(running.pid(), libc::RLIM_INFINITY);
+            }
+            std::fs::write(running.path("end"), "").unwrap();
+            let outcome = running.finish().expect_status(0);
+            assert!(outcome.stdout.ends_with("ended\n"));
+            let (files, text) = (outcome.files(), &outcome.stderr);
+            assert_eq!(text.contains("done"), is_room_made, "{text}");
+            if is_room_made {
+                assert!(files.iter().any(|name| name == "java.hprof"), "{files:?}");
+                assert_eq!(hprof_check(&outcome.bytes("java.hprof")), 1);
+                continue;
+            }
+            assert!(!files.iter().any(|name| name == "java.hprof"), "{files:?}");
+            let left: Vec<_> = files.iter().filter(|it| it.ends_with(".tmp")).collect();
+            let [left] = left.as_slice() else {
+                panic!("{files:?}");
+            };
+            assert!(text.contains(left.as_str()), "{left}: {text}");
+        }
+    });
+}
+
+/// A folder that takes no files is there all the same.
+#[test]
+fn a_current_folder_that_takes_no_files_is_named() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("heap=dump,file=/proc/java.hprof.txt")
+            .class("Hello")
+            .run();
+        let wanted = "no file can be created in /proc; choose a writable place with file=";
+        assert!(outcome.stderr.contains(wanted), "{}", outcome.stderr);
+    });
+}
+
+/// Sets the largest size that a file of the process may get, for a while. Its signal does not end a JVM.
 fn limit_files(pid: u32, bytes: u64) {
-    let limit = libc::rlimit {
-        rlim_cur: bytes,
-        rlim_max: bytes,
-    };
     let pid = libc::pid_t::try_from(pid).unwrap();
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: both pointers are valid or null for the call.
+    let result = unsafe { libc::prlimit(pid, libc::RLIMIT_FSIZE, std::ptr::null(), &mut limit) };
+    assert_eq!(result, 0);
+    limit.rlim_cur = bytes.min(limit.rlim_max);
+    // SAFETY: as above.
     let result = unsafe { libc::prlimit(pid, libc::RLIMIT_FSIZE, &limit, std::ptr::null_mut()) };
     assert_eq!(result, 0);
 }

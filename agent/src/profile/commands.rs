@@ -84,7 +84,7 @@ impl Collector {
             Command::DumpHeap => self
                 .dump_heap(vm.profile, vm.jvmti, vm.jni)
                 .map(|_| ())
-                .ok_or_else(|| "there is no heap dump, see the JVM's standard error".to_owned()),
+                .map_err(|_| "there is no heap dump, see the JVM's standard error".to_owned()),
             Command::AllocSites { flags, cutoff } => self.alloc_sites(vm, flags, cutoff),
             Command::HeapSummary => self.heap_summary(vm),
             Command::DumpTraces => {

@@ -20,10 +20,37 @@ use crate::call_times::{CallTimes, PathCost, PathCosts, PathMethod};
 use crate::clock::LocalTime;
 use crate::cpu_samples::signal::SignalEngine;
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
-use crate::names::Method;
+use crate::names::{HiddenNames, Method};
 use crate::options::{Clock, Format};
 use crate::report;
 use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
+
+/// The parts of a dump that were written.
+#[derive(Default)]
+struct Written {
+    /// The heap dump, if it was asked for.
+    heap: Option<Result<Summary, Lack>>,
+    /// Any other part was asked for.
+    others: bool,
+}
+
+impl Written {
+    /// Whether there is more than a heap dump that failed.
+    fn has_content(&self) -> bool {
+        self.others || !matches!(self.heap, Some(Err(_)))
+    }
+}
+
+/// Why a profile is without its heap dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// Nothing of it was written.
+    NoDump,
+    /// Its end is missing.
+    CutOff,
+    /// The output failed.
+    Output,
+}
 
 impl Collector {
     /// Writes a dump, and forgets the counts that it holds.
@@ -42,34 +69,43 @@ impl Collector {
             let costs = calls.take(self.ending, &serial_of);
             (calls, costs)
         });
-        loop {
+        let is_whole = loop {
             if verbose {
                 report::raw("Dumping");
             }
             self.output.begin_dump();
-            let summary = self.write_dump(profile, parts, calls.as_ref(), jvmti, jni);
+            let written = self.write_dump(profile, parts, calls.as_ref(), jvmti, jni);
             let run = format!(
                 "hprof-rs: run_ms={} depth={}",
                 self.output.age().as_millis(),
                 profile.settings.depth
             );
             self.output.write(|writer| writer.comment(&run));
-            match self.output.end_dump() {
+            match self.output.end_dump(written.has_content()) {
                 DumpEnd::Written => {
                     self.dumps += 1;
-                    if verbose {
-                        report::raw(" done.\n");
-                        if let Some(summary) = summary {
-                            report::note(&summary.to_string());
+                    match written.heap {
+                        Some(Err(lack)) => self.tell_lack(lack),
+                        _ if !verbose => {}
+                        heap => {
+                            report::raw(" done.\n");
+                            if let Some(Ok(summary)) = heap {
+                                report::note(&summary.to_string());
+                            }
                         }
                     }
-                    break;
+                    break !matches!(written.heap, Some(Err(_)));
                 }
                 // The front-end is lost, and a file is there instead.
                 DumpEnd::Again => {}
-                DumpEnd::Failed => return false,
+                DumpEnd::Failed => {
+                    if let Some(Err(lack)) = written.heap {
+                        self.tell_lack(lack);
+                    }
+                    return false;
+                }
             }
-        }
+        };
         if let Some(waits) = &mut self.waits
             && parts.has(Mode::Monitor, true)
         {
@@ -79,7 +115,20 @@ impl Collector {
             self.tables.samples.clear();
             (self.last_cpu, self.last_lost) = self.shown;
         }
-        true
+        is_whole
+    }
+
+    /// Tells where the profile is that lacks a heap dump.
+    fn tell_lack(&self, lack: Lack) {
+        let place = self.output.present_place();
+        match lack {
+            Lack::NoDump => report::note(&format!("the profile in {place} has no heap dump")),
+            Lack::CutOff => report::note(&format!(
+                "the profile in {place} has a heap dump that is cut off"
+            )),
+            // The output has said so.
+            Lack::Output => {}
+        }
     }
 
     fn write_dump(
@@ -89,7 +138,7 @@ impl Collector {
         calls: Option<&(&CallTimes, PathCosts)>,
         jvmti: Jvmti,
         jni: &Jni,
-    ) -> Option<Summary> {
+    ) -> Written {
         let verbose = profile.settings.verbose;
         if parts.has(Mode::Monitor, profile.monitors.is_some()) {
             if verbose {
@@ -97,7 +146,8 @@ impl Collector {
             }
             self.dump_waits(profile, jvmti, jni);
         }
-        let mut summary = None;
+        let mut written = Written::default();
+        written.others = parts.has(Mode::Monitor, profile.monitors.is_some());
         let modes = profile.settings.modes;
         let is_done = self.ending && profile.heap_was_dumped.load(Ordering::Acquire);
         if parts.has(Mode::Heap, modes.heap_dump && !is_done) {
@@ -105,7 +155,7 @@ impl Collector {
                 report::raw(" Java heap ...");
             }
             profile.dumping_heap.store(true, Ordering::Release);
-            summary = self.dump_heap(profile, jvmti, jni);
+            written.heap = Some(self.dump_heap(profile, jvmti, jni));
             profile.dumping_heap.store(false, Ordering::Release);
         }
         if parts.has(Mode::Sites, modes.heap_sites) {
@@ -114,6 +164,7 @@ impl Collector {
             }
             let request = SiteRequest::of_dump(profile);
             self.dump_sites(profile, jvmti, jni, request);
+            written.others = true;
         }
         let samples = modes.cpu_samples || !matches!(profile.engine(), Engine::None);
         if parts.has(Mode::Cpu, samples) {
@@ -121,8 +172,10 @@ impl Collector {
                 report::raw(" CPU usage by sampling running threads ...");
             }
             self.dump_samples(profile);
+            written.others = true;
         }
         if let Some((calls, costs)) = calls {
+            written.others = true;
             let old = profile.settings.modes.cpu_old;
             if verbose {
                 report::raw(if old {
@@ -138,7 +191,10 @@ impl Collector {
             }
             self.dump_call_remarks(profile, calls, jvmti, jni);
         }
-        summary
+        if let Some(remark) = HiddenNames::remark() {
+            self.output.write(|writer| writer.comment(remark));
+        }
+        written
     }
 
     /// Writes all objects. A failure is reported, and the profile goes on without.
@@ -147,7 +203,7 @@ impl Collector {
         profile: &Profile,
         jvmti: Jvmti,
         jni: &Jni,
-    ) -> Option<Summary> {
+    ) -> Result<Summary, Lack> {
         let settings = &profile.settings;
         let content = Content {
             text: settings.format == Format::Text,
@@ -180,15 +236,19 @@ impl Collector {
             self.tables.own_thread = None;
         }
         let mut numbers = ProfileNumbers::new(profile, jni, &mut self.tables, self.sites.as_mut());
-        let mut result = None;
+        let mut result = Err(Lack::Output);
         self.output.write(|writer| {
             let remark = match heap_dump::dump(&request, writer, &mut numbers) {
                 Ok(summary) => {
-                    result = Some(summary);
+                    result = Ok(summary);
                     summary.to_string()
                 }
                 Err(Failure::Output(error)) => return Err(error),
                 Err(failure) => {
+                    result = Err(match failure {
+                        Failure::CutOff(_) => Lack::CutOff,
+                        _ => Lack::NoDump,
+                    });
                     report::error(&failure.to_string());
                     failure.to_string()
                 }

@@ -46,6 +46,8 @@ pub(super) struct Output {
     proven: bool,
     /// The output has a dump.
     dumped: bool,
+    /// The output has nothing that is worth a final name: its only dump failed.
+    is_stub: bool,
     /// How many outputs came before this one.
     generation: u32,
 }
@@ -130,6 +132,7 @@ impl Output {
             threads: BTreeMap::new(),
             ended: Vec::new(),
             dumped: false,
+            is_stub: false,
             generation: 0,
             lost: None,
             parked: None,
@@ -255,12 +258,14 @@ impl Output {
     }
 
     /// The dump is complete. If the output failed in the meantime, its successor wants all of it.
-    pub(super) fn end_dump(&mut self) -> DumpEnd {
+    /// `has_content` tells that the dump has a part that did not fail.
+    pub(super) fn end_dump(&mut self, has_content: bool) -> DumpEnd {
+        self.is_stub = !has_content && !self.dumped;
         let committed = self.commit();
         let state = std::mem::replace(&mut self.dump, DumpState::None);
         match state {
             DumpState::Interrupted => DumpEnd::Again,
-            _ if committed => {
+            _ if committed && has_content => {
                 (self.proven, self.dumped) = (true, true);
                 DumpEnd::Written
             }
@@ -291,6 +296,7 @@ impl Output {
             return false;
         }
         let committed = match &mut *self.sink.0.lock() {
+            Some(Sink::File(file)) if self.is_stub && file.is_regular() => return false,
             Some(Sink::File(file)) => {
                 let committed = file.commit();
                 if let Err(error) = &committed {
@@ -323,6 +329,15 @@ impl Output {
             Some(Sink::Net(net)) => net.endpoint().to_string(),
             None => "nowhere, writing has failed".to_owned(),
         }
+    }
+
+    /// Where the bytes are at this moment, as text.
+    pub(super) fn present_place(&self) -> String {
+        let file = match &*self.sink.0.lock() {
+            Some(Sink::File(file)) if file.is_regular() => Some(absolute(file.current_path())),
+            _ => None,
+        };
+        file.map_or_else(|| self.place(), |file| file.display().to_string())
     }
 
     /// Puts the picture of all that was written so far into a file of its own.

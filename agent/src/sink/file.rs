@@ -89,7 +89,8 @@ impl FileSink {
         let (out, temporary) = match special {
             Some(special) => (Out::Special(special), None),
             None => {
-                let (file, temporary) = create_temporary(&path).map_err(|e| fail(hint(&e)))?;
+                let (file, temporary) =
+                    create_temporary(&path).map_err(|e| fail(hint_of(&path, &e)))?;
                 (Out::File(file), Some(temporary))
             }
         };
@@ -216,6 +217,21 @@ fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
     Err(last.unwrap_or_else(|| io::ErrorKind::AlreadyExists.into()))
 }
 
+/// As [`hint`], where a file could not be created: a folder that exists may take no files, as `/proc`.
+fn hint_of(path: &Path, error: &io::Error) -> String {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+    };
+    if error.kind() == io::ErrorKind::NotFound && folder.is_dir() {
+        return format!(
+            "no file can be created in {}; choose a writable place with file=",
+            folder.display()
+        );
+    }
+    hint(error)
+}
+
 fn hint(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such folder; create it or change file=".to_owned(),
@@ -311,6 +327,16 @@ mod tests {
                 .starts_with(&format!("can't create profile file: {}", missing.display()))
         );
         assert!(text(&missing).contains("no such folder"));
+    }
+
+    #[test]
+    fn a_folder_that_takes_no_files_is_not_called_missing() {
+        let refused = FileSink::create(Path::new("/proc/p.txt"), Existing::Replace, same).err();
+        assert_eq!(
+            refused.unwrap().to_string(),
+            "can't create profile file: /proc/p.txt: no file can be created in /proc; choose a \
+             writable place with file="
+        );
     }
 
     #[test]
