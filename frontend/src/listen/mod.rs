@@ -107,6 +107,8 @@ fn start(settings: &Settings, report: Report) -> anyhow::Result<Running> {
 /// # Errors
 /// If it cannot listen, or not save.
 pub fn listen(settings: Settings) -> anyhow::Result<ExitCode> {
+    // Before anybody can know that it listens: a signal would end it without saving.
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let running = start(&settings, Report::new(settings.json))?;
     let hub = &running.hub;
     if !settings.address.is_local() {
@@ -115,7 +117,7 @@ pub fn listen(settings: Settings) -> anyhow::Result<ExitCode> {
              they are not encrypted"
         );
     }
-    close_on_signals(hub)?;
+    close_on_signals(hub, signals)?;
     let is_terminal = out::is_terminal() && !settings.json;
     let board = is_terminal.then(|| Board::start(hub)).flatten();
     let steps = settings.script;
@@ -252,8 +254,7 @@ fn accept(hub: &Arc<Hub>, listener: &Listener) {
     }
 }
 
-fn close_on_signals(hub: &Arc<Hub>) -> anyhow::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+fn close_on_signals(hub: &Arc<Hub>, mut signals: Signals) -> anyhow::Result<()> {
     let hub = Arc::clone(hub);
     spawn("signals", move || {
         for signal in signals.forever() {
