@@ -11,7 +11,8 @@ use std::time::Duration;
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::{
     CpuKind, Header, HeapClass, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapRoot,
-    HeapSummary, HeapTotals, MonitorDump, OldCpuRow, Settings, SiteOrder, ThreadStart, Trace,
+    HeapSummary, HeapTotals, LockKind, MonitorDump, OldCpuRow, Settings, SiteOrder, ThreadStart,
+    Trace,
 };
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::writer::{HeapWriter, InnermostMethod, MonitorWriter, ProfileWriter};
@@ -41,8 +42,8 @@ struct CpuSum {
 #[derive(Default)]
 struct MonitorSum {
     total: u64,
-    /// Nanoseconds and the number of waits by trace and class.
-    rows: BTreeMap<(TraceSerial, Box<str>), (u64, u64)>,
+    /// Nanoseconds and the number of waits by trace, kind and class.
+    rows: BTreeMap<(TraceSerial, LockKind, Box<str>), (u64, u64)>,
 }
 
 /// Keeps a profile until it is drawn.
@@ -180,9 +181,10 @@ impl Recorder {
             let rows = sum
                 .rows
                 .iter()
-                .map(|((trace, class), &(nanos, count))| MonitorRow {
+                .map(|((trace, lock, class), &(nanos, count))| MonitorRow {
                     trace: *trace,
                     class_name: class.clone(),
+                    lock: *lock,
                     count,
                     millis: rounded(nanos, NANOS_PER_MILLI),
                 });
@@ -312,7 +314,8 @@ impl MonitorWriter for Recorder {
         let sum = self.monitors.get_or_insert_default();
         sum.total = sum.total.saturating_add(table.total_nanos());
         for ranked in table.rows() {
-            let key = (ranked.row.trace, ranked.row.class_name.into());
+            let (row, name) = (&ranked.row, ranked.row.class_name.into());
+            let key = (row.trace, row.lock, name);
             let row = sum.rows.entry(key).or_default();
             row.0 = row.0.saturating_add(ranked.row.nanos);
             row.1 = row.1.saturating_add(ranked.row.count);

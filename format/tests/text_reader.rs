@@ -6,9 +6,9 @@ mod common;
 use hprof_format::binary::mutf8;
 use hprof_format::ids::ObjectId;
 use hprof_format::model::{
-    CpuKind, CpuRow, CpuTable, Frame, HeapSummary, Line, MethodName, Monitor, MonitorDump,
-    MonitorThread, OldCpuRow, SignedMethod, SiteRow, SiteTable, ThreadStart, ThreadState,
-    ThreadStatus, Trace,
+    CpuKind, CpuRow, CpuTable, Frame, HeapSummary, Line, LockKind, MethodName, Monitor,
+    MonitorDump, MonitorThread, OldCpuRow, SignedMethod, SiteRow, SiteTable, ThreadStart,
+    ThreadState, ThreadStatus, Trace,
 };
 use hprof_format::rank::{RankedCpuTable, RankedSiteTable};
 use hprof_format::text::{
@@ -337,7 +337,7 @@ fn a_monitor_table_is_read() {
     let text = "MONITOR TIME BEGIN (total = 1 ms) Fri Nov 20 10:07:30 2026\n\
                 rank   self  accum   count trace monitor\n   \
                 1 75.60% 75.60%     994 300122 java.lang.Object (Java)\n   \
-                2 24.40% 100.00%     256 300121 java.lang.Object (Java)\n\
+                2 24.40% 100.00%     256 300121 java.util.concurrent.Semaphore (juc)\n\
                 MONITOR TIME END\n";
     let items: Vec<TextItem<'_>> = TextReader::new(text).collect();
     let [TextItem::MonitorTime(table)] = &items[..] else {
@@ -349,7 +349,9 @@ fn a_monitor_table_is_read() {
         (row.count, row.trace.get(), row.rank.self_percent),
         (256, 300_121, 24.4)
     );
-    assert_eq!(row.class_name, "java.lang.Object");
+    assert_eq!(row.class_name, "java.util.concurrent.Semaphore");
+    assert_eq!(row.lock, LockKind::Synchronizer);
+    assert_eq!(table.table.rows[0].lock, LockKind::Monitor);
 }
 
 #[test]

@@ -203,3 +203,67 @@ fn what_the_profiler_left_out_is_said() {
     let (_, shown, _) = tried(&scene, &["samples", "p.txt"]);
     assert!(shown.contains("7 rows below the cutoff"), "{shown}");
 }
+
+#[test]
+fn a_format_that_contradicts_the_name_is_refused() {
+    let scene = Scene::new();
+    fs::copy(data("cpu-samples.txt"), scene.path("p.txt")).expect("a copy");
+    for (to, name) in [("svg", "p.html"), ("pprof", "p.hprof"), ("html", "p.svg")] {
+        let (status, _, told) = tried(&scene, &["convert", "--to", to, "-o", name, "p.txt"]);
+        assert_ne!(status, Some(0), "{to} {name}");
+        assert!(told.contains("change one of them"), "{told}");
+        assert!(!scene.path(name).exists());
+    }
+    for (to, name) in [
+        ("speedscope", "p.json"),
+        ("collapsed", "q.txt"),
+        ("svg", "p.out"),
+    ] {
+        let (status, _, told) = tried(&scene, &["convert", "--to", to, "-o", name, "p.txt"]);
+        assert_eq!(status, Some(0), "{told}");
+    }
+}
+
+#[test]
+fn the_head_of_sites_has_the_totals_of_the_program() {
+    let scene = Scene::new();
+    let text = fs::read_to_string(data("heap-sites-thread.txt")).expect("test data");
+    let remark = "hprof-rs: table=sites rows_below_cutoff=7 below_cutoff_share=0.5 \
+                  live_bytes_below_cutoff=5 allocated_bytes_below_cutoff=5 live_bytes=123456789012 \
+                  live_objects=9 allocated_bytes=987654321012 allocated_objects=9";
+    fs::write(scene.path("p.txt"), format!("{text}# {remark}\n")).expect("a file");
+    let (_, shown, told) = tried(&scene, &["sites", "p.txt"]);
+    let head = shown.lines().next().unwrap_or_default();
+    assert!(
+        head.contains("123.5 GB") && head.contains("987.7 GB"),
+        "{head} {told}"
+    );
+    assert!(shown.contains("7 sites below the cutoff"), "{shown}");
+}
+
+#[test]
+fn lambdas_are_one_row_of_a_histogram_unless_classes_are_asked_for() {
+    let scene = Scene::new();
+    let text = fs::read_to_string(data("heap-dump-excerpt.txt")).expect("test data");
+    let text = text
+        .replacen("class=java.lang.Thread@", "class=a.B$$Lambda$1/0x0800@", 1)
+        .replacen("class=java.lang.Thread@", "class=a.B$$Lambda$2/0x0900@", 1);
+    fs::write(scene.path("h.txt"), text).expect("a file");
+    let rows = |arguments: &[&str]| {
+        let (_, shown, _) = tried(&scene, arguments);
+        let rows = shown.lines().filter(|line| line.contains("$$Lambda"));
+        rows.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let families = rows(&["histogram", "--top", "0", "h.txt"]);
+    assert_eq!(families.len(), 1, "{families:?}");
+    assert!(families[0].ends_with("  2  a.B$$Lambda"), "{families:?}");
+    assert_eq!(
+        rows(&["histogram", "--by", "class", "--top", "0", "h.txt"]).len(),
+        2
+    );
+    assert_eq!(
+        rows(&["histogram", "--json", "--top", "0", "h.txt"]).len(),
+        2
+    );
+    assert!(rows(&["summary", "--top", "500", "h.txt"]).len() <= 1);
+}

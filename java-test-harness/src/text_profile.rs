@@ -123,6 +123,8 @@ pub struct Row {
     pub trace: u32,
     /// `Class.method` of the innermost frame, or `<empty trace>`.
     pub method: String,
+    /// In MONITOR TIME: a lock of `java.util.concurrent`, not a monitor.
+    pub is_synchronizer: bool,
 }
 
 impl TextProfile {

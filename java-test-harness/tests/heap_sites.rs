@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hprof_analysis::names::{family, source_form};
 use java_test_harness::{Outcome, Run, Running, SiteRow, TextProfile, each_collector, each_jdk};
 
 const DUMPED: &str = "Dumping allocation sites ... done.\n";
@@ -140,30 +141,9 @@ type Totals = BTreeMap<String, (u64, u64)>;
 
 /// A class's name as Java source has it, without what tells hidden classes apart.
 fn source_name(name: &str) -> String {
-    let dimensions = name.len() - name.trim_start_matches('[').len();
-    let element = match &name[dimensions..] {
-        element if dimensions == 0 => element,
-        "Z" => "boolean",
-        "C" => "char",
-        "F" => "float",
-        "D" => "double",
-        "B" => "byte",
-        "S" => "short",
-        "I" => "int",
-        "J" => "long",
-        class => class.trim_start_matches('L').trim_end_matches(';'),
-    };
-    let brackets = &element[element.find("[]").unwrap_or(element.len())..];
-    let element = &element[..element.len() - brackets.len()];
-    let end = element.find(['/', '+']).unwrap_or(element.len());
-    let element = match element[..end].rsplit_once('.') {
-        Some((class, suffix)) if suffix.starts_with(|first: char| first.is_ascii_digit()) => class,
-        _ => &element[..end],
-    };
-    format!("{element}{brackets}{}", "[]".repeat(dimensions))
+    family(&source_form(name)).into_owned()
 }
 
-/// What `jcmd PID GC.class_histogram` says.
 fn histogram(running: &Running) -> Totals {
     let mut totals = Totals::new();
     for line in running.jcmd(&["GC.class_histogram"]).lines() {
@@ -260,5 +240,34 @@ fn a_site_whose_objects_are_all_dead_is_shown_by_what_it_has_allocated() {
         let classes: Vec<_> = profile.site_tables[0].rows.iter().collect();
         assert_eq!(classes.len(), 2, "{classes:?}");
         assert!(profile.counter("rows_below_cutoff") > 10);
+    });
+}
+
+#[test]
+fn hidden_classes_have_addresses_in_binary_files_only() {
+    each_jdk(|jdk| {
+        let run = |options: &str| {
+            let options = format!("heap=sites,cutoff=0,depth=32,file=out,{options}");
+            let run = Run::new(jdk).agent(&options).class("Allocations");
+            run.run().expect_status(0)
+        };
+        let has =
+            |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
+        // JDK 11 numbers them by hashes.
+        let mark = if jdk.feature() == 11 { b"MH." } else { b".0x" };
+        let hidden = |lines: &[u8]| {
+            lines
+                .windows(4)
+                .any(|window| window.starts_with(mark) && window[3].is_ascii_digit())
+        };
+        let text = String::from_utf8(run("format=a").bytes("out")).expect("UTF-8");
+        // Below the head, which quotes the original's manual.
+        let profile = text.split_once("--------").expect("a head").1;
+        assert!(profile.contains("Allocations$$Lambda\n"));
+        assert!(!hidden(profile.as_bytes()));
+        assert!(profile.contains("(format=b keeps them)"));
+        let binary = run("format=b").bytes("out");
+        assert!(has(&binary, "Allocations$$Lambda") && hidden(&binary));
+        assert!(!has(&binary, "keeps them"));
     });
 }

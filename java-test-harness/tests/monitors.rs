@@ -49,6 +49,8 @@ fn contended_in(profile: &TextProfile, method: &str, class: &str) -> (u64, f64) 
     profile.contended(|row, trace| {
         let here = trace.has(method);
         assert!(!here || row.method == class, "{row:?} at {trace:?}");
+        let of_juc = class != "java.lang.Object";
+        assert!(!here || row.is_synchronizer == of_juc, "{row:?}");
         here
     })
 }

@@ -8,10 +8,10 @@ pub fn family(name: &str) -> Cow<'_, str> {
     let element = name.trim_end_matches("[]");
     let suffix = &name[element.len()..];
     // HotSpot writes the slash or plus, JVMTI's signatures give a dot.
-    let start = ["/0x", "+0x", ".0x"]
-        .iter()
-        .find_map(|mark| element.rfind(mark));
-    let base = start.map_or(element, |at| &element[..at]);
+    let base = match element.rsplit_once(['/', '+', '.']) {
+        Some((base, number)) if is_number(number) => base,
+        _ => element,
+    };
     let base = match base.find("$$Lambda$") {
         Some(at) => &base[..at + "$$Lambda".len()],
         None => base,
@@ -21,6 +21,11 @@ pub fn family(name: &str) -> Cow<'_, str> {
     } else {
         Cow::Owned(format!("{base}{suffix}"))
     }
+}
+
+/// An address, or the hash that JDK 8 and 11 number their anonymous classes with.
+fn is_number(text: &str) -> bool {
+    text.starts_with("0x") || (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -37,7 +42,12 @@ mod tests {
                 "java.lang.invoke.LambdaForm$MH/0x1",
                 "java.lang.invoke.LambdaForm$MH",
             ),
+            ("a.LambdaForm$MH.284720968", "a.LambdaForm$MH"),
+            ("a.LambdaForm$MH/284720968[]", "a.LambdaForm$MH[]"),
+            ("a.App$$Lambda$14/0x0800c03000@123", "a.App$$Lambda"),
+            ("a.App$$Lambda$14/1234", "a.App$$Lambda"),
             ("a.B$1", "a.B$1"),
+            ("a.", "a."),
             ("a.B$$Lambda$1.0x00007f29d8000a08", "a.B$$Lambda"),
         ] {
             assert_eq!(family(name), expected);

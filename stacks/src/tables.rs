@@ -1,7 +1,7 @@
 //! The tables of a profile, as files hold them.
 
 use hprof_format::ids::TraceSerial;
-use hprof_format::model::{CpuKind, SiteOrder};
+use hprof_format::model::{CpuKind, LockKind, SiteOrder};
 
 /// CPU use of one trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub struct MonitorRow {
     pub trace: TraceSerial,
     /// The class of the monitor.
     pub class_name: Box<str>,
+    /// How it locks.
+    pub lock: LockKind,
     /// How often a thread had to wait.
     pub count: u64,
     /// How long, rounded, since files give shares only.

@@ -11,7 +11,7 @@ use hprof_format::binary::BasicType;
 use jni_sys::jclass;
 use parking_lot::{Mutex, RwLock};
 
-use crate::names::java_class_name;
+use crate::names::{HiddenNames, java_class_name};
 use crate::vm::{Jni, Jvmti, Result, WeakRef};
 
 /// The place of a class in its table.
@@ -22,7 +22,7 @@ pub(crate) struct ClassId(pub(crate) u32);
 #[derive(Debug)]
 pub(crate) struct Class {
     pub(crate) id: ClassId,
-    /// As Java source has it.
+    /// As Java source and the profile have it.
     pub(crate) name: String,
     /// The type of the elements, for an array.
     pub(crate) element: Option<BasicType>,
@@ -32,6 +32,7 @@ pub(crate) struct Class {
 
 /// All classes seen.
 pub(crate) struct ClassTable {
+    hidden: HiddenNames,
     by_hash: Mutex<HashMap<i32, Vec<Arc<Class>>>>,
     all: RwLock<Vec<Arc<Class>>>,
 }
@@ -41,7 +42,7 @@ pub(crate) struct ClassTable {
 const MOST_CLASSES: usize = 1 << 20;
 
 impl ClassTable {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(hidden: HiddenNames) -> Self {
         let unknown = Arc::new(Class {
             id: ClassId(0),
             name: "<Unknown Class>".to_owned(),
@@ -49,6 +50,7 @@ impl ClassTable {
             mirror: None,
         });
         Self {
+            hidden,
             by_hash: Mutex::default(),
             all: RwLock::new(vec![unknown]),
         }
@@ -116,7 +118,7 @@ impl ClassTable {
         }
         let class = Arc::new(Class {
             id: ClassId(u32::try_from(all.len()).unwrap_or(0)),
-            name: java_class_name(signature),
+            name: self.hidden.shown(java_class_name(signature)),
             element: element_type(signature),
             mirror: Some(mirror),
         });

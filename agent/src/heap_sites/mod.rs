@@ -38,6 +38,7 @@ use hprof_native_headers as raw;
 use jni_sys::jobject;
 use parking_lot::Mutex;
 
+use crate::names::HiddenNames;
 use crate::options::{Live, Settings};
 use crate::report;
 use crate::vm::{Capabilities, Jni, Jvmti, Result, StackKeys, VmLibrary, VmStructs};
@@ -152,7 +153,7 @@ impl HeapSites {
             gives_up_buffers: needs_help && prime::give_up_buffers(structs),
             stacks: StackTable::new(STACK_MEMORY),
             stack_keys: OnceLock::new(),
-            classes: ClassTable::new(),
+            classes: ClassTable::new(HiddenNames::of(settings.format)),
             sites: SiteTable::new(),
             threads: Threads::default(),
             segments,

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::acquisition::Acquisition;
 use crate::heap_sites::ClassTable;
+use crate::names::HiddenNames;
 use crate::vm::{FastCompare, Jni, Jvmti, WeakRef};
 
 /// The class of a lock. It is never freed.
@@ -49,7 +50,8 @@ pub struct LockClasses {
 impl LockClasses {
     pub fn new(compare: FastCompare) -> Self {
         Self {
-            table: ClassTable::new(),
+            // There are no binary files of this mode.
+            table: ClassTable::new(HiddenNames::Families),
             known: Mutex::default(),
             recent: (0..RECENT).map(|_| AtomicCell::new(None)).collect(),
             compare,

@@ -27,7 +27,7 @@ mod waiting;
 
 pub use deadlock::{Edge, cycles};
 pub use kinds::{Classified, Kind, classify, inner_frames, public_class};
-pub use rows::Row;
+pub use rows::{Row, Source};
 pub use usage::{LockUsage, Usage, UsedBy};
 
 use std::sync::OnceLock;

@@ -1,5 +1,56 @@
 //! Class names as Java source has them.
 
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hprof_stacks::family;
+
+use crate::options::Format;
+
+/// Whether the names of lambdas and hidden classes keep their numbers and addresses, which differ
+/// from run to run. Text is for people, who compare runs; binary files have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HiddenNames {
+    /// They keep them.
+    Whole,
+    /// `App$$Lambda$14.0x0800` is `App$$Lambda`.
+    Families,
+}
+
+/// True once a name was shortened.
+static SHORTENED: AtomicBool = AtomicBool::new(false);
+
+impl HiddenNames {
+    /// The names in files of a format.
+    pub fn of(format: Format) -> Self {
+        match format {
+            Format::Text => Self::Families,
+            Format::Binary => Self::Whole,
+        }
+    }
+
+    /// The name as files have it.
+    pub fn shown(self, name: String) -> String {
+        let family = match self {
+            Self::Whole => return name,
+            Self::Families => match family(&name) {
+                Cow::Borrowed(_) => return name,
+                Cow::Owned(family) => family,
+            },
+        };
+        SHORTENED.store(true, Ordering::Relaxed);
+        family
+    }
+
+    /// A remark on names that were shortened, if there are any.
+    pub fn remark() -> Option<&'static str> {
+        SHORTENED.load(Ordering::Relaxed).then_some(
+            "hprof-rs: lambdas and hidden classes have no numbers and addresses in tables and \
+             traces (format=b keeps them)",
+        )
+    }
+}
+
 /// Turns a signature (JVM specification, 4.3.2) into the name that HPROF prints:
 /// `[[I` is `int[][]`, `Ljava/util/Map$Entry;` is `java.util.Map$Entry`. Hidden
 /// classes keep the dot and suffix that the VM puts into their signature.
@@ -32,7 +83,7 @@ pub fn java_class_name(signature: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::java_class_name;
+    use super::{HiddenNames, java_class_name};
 
     #[test]
     fn signatures_become_names() {
@@ -52,5 +103,14 @@ mod tests {
         ] {
             assert_eq!(java_class_name(signature), name);
         }
+    }
+
+    #[test]
+    fn hidden_classes_lose_their_addresses_in_text_only() {
+        let name = || "Spin$$Lambda$1.0x00007f29d8000a08[]".to_owned();
+        assert_eq!(HiddenNames::Whole.shown(name()), name());
+        assert_eq!(HiddenNames::Families.shown(name()), "Spin$$Lambda[]");
+        let plain = "a.B$1".to_owned();
+        assert_eq!(HiddenNames::Families.shown(plain.clone()), plain);
     }
 }

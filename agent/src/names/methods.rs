@@ -10,6 +10,8 @@ use std::fmt;
 use hprof_format::ids::ObjectId;
 use hprof_format::model::{Frame, Line, MethodName};
 
+use super::class_name::HiddenNames;
+
 /// The names of a method.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Method {
@@ -32,8 +34,8 @@ pub struct MethodId(u32);
 pub struct FrameId(u32);
 
 /// All methods and frames seen.
-#[derive(Default)]
 pub struct MethodTable {
+    hidden: HiddenNames,
     methods: Vec<Method>,
     method_ids: HashMap<Method, MethodId>,
     classes: HashMap<String, u32>,
@@ -60,8 +62,22 @@ impl fmt::Display for MethodTable {
 }
 
 impl MethodTable {
+    /// An empty table.
+    pub fn new(hidden: HiddenNames) -> Self {
+        Self {
+            hidden,
+            methods: Vec::new(),
+            method_ids: HashMap::new(),
+            classes: HashMap::new(),
+            frames: Vec::new(),
+            frame_ids: HashMap::new(),
+            bytes: 0,
+        }
+    }
+
     /// The id of a method, new or known.
-    pub fn intern(&mut self, method: Method) -> MethodId {
+    pub fn intern(&mut self, mut method: Method) -> MethodId {
+        method.class_name = self.hidden.shown(method.class_name);
         if let Some(&id) = self.method_ids.get(&method) {
             return id;
         }
@@ -160,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_same_names_are_the_same_method_and_class() {
-        let mut table = MethodTable::default();
+        let mut table = MethodTable::new(HiddenNames::Whole);
         let run = table.intern(method("A", "run"));
         assert_eq!(table.intern(method("A", "run")), run);
         let stop = table.intern(method("A", "stop"));
@@ -172,5 +188,14 @@ mod tests {
         assert_eq!(ids[0], ids[1]);
         assert_ne!(ids[0], ids[2]);
         assert_eq!(table.describe(frames[1]).method, "stop");
+    }
+
+    #[test]
+    fn lambdas_of_a_class_are_one_method_in_text() {
+        let mut table = MethodTable::new(HiddenNames::Families);
+        let one = table.intern(method("A$$Lambda$1.0x0800", "run"));
+        assert_eq!(table.intern(method("A$$Lambda$2.0x0900", "run")), one);
+        let frame = table.frame(one, Line::Unknown);
+        assert_eq!(table.name(frame).class_name, "A$$Lambda");
     }
 }

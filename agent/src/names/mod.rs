@@ -10,7 +10,7 @@ mod methods;
 mod resolver;
 mod traces;
 
-pub use class_name::java_class_name;
+pub use class_name::{HiddenNames, java_class_name};
 pub use methods::{FrameId, Method, MethodTable};
 pub use resolver::{Location, Resolver};
 pub use traces::TraceTable;

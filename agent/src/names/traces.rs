@@ -159,6 +159,7 @@ fn serial(number: u32) -> TraceSerial {
 
 #[cfg(test)]
 mod tests {
+    use super::super::class_name::HiddenNames;
     use super::super::methods::Method;
     use super::*;
     use hprof_format::model::Line;
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn equal_traces_have_one_serial() {
-        let mut methods = MethodTable::default();
+        let mut methods = MethodTable::new(HiddenNames::Whole);
         let f = frames(&mut methods, 4);
         let mut traces = TraceTable::new(1 << 20);
         let one = traces.intern(&methods, None, &f[..2]);
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_full_table_keeps_the_top_frame_and_what_it_knows() {
-        let mut methods = MethodTable::default();
+        let mut methods = MethodTable::new(HiddenNames::Whole);
         let f = frames(&mut methods, 2000);
         let mut traces = TraceTable::new(methods.bytes() + 4096);
         let known = traces.intern(&methods, None, &f[..100]);

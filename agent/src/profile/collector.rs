@@ -24,7 +24,7 @@ use crate::cpu_samples::safepoint::SafepointSampler;
 use crate::cpu_samples::signal::Watch;
 use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::monitors::Monitors;
-use crate::names::{MethodTable, Resolver, TraceTable};
+use crate::names::{HiddenNames, MethodTable, Resolver, TraceTable};
 use crate::options::{Format, Settings as RunSettings};
 use crate::report;
 use crate::vm::{Jni, Jvmti};
@@ -102,7 +102,7 @@ impl Collector {
             put_off: None,
             output,
             tables: Tables {
-                methods: MethodTable::default(),
+                methods: MethodTable::new(HiddenNames::of(settings.format)),
                 resolver: Resolver::new(settings.lineno),
                 traces: TraceTable::new(table_memory),
                 own_thread: None,

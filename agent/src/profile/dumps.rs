@@ -20,7 +20,7 @@ use crate::call_times::{CallTimes, PathCost, PathCosts, PathMethod};
 use crate::clock::LocalTime;
 use crate::cpu_samples::signal::SignalEngine;
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
-use crate::names::Method;
+use crate::names::{HiddenNames, Method};
 use crate::options::{Clock, Format};
 use crate::report;
 use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
@@ -190,6 +190,9 @@ impl Collector {
                 self.dump_times(profile, calls, costs);
             }
             self.dump_call_remarks(profile, calls, jvmti, jni);
+        }
+        if let Some(remark) = HiddenNames::remark() {
+            self.output.write(|writer| writer.comment(remark));
         }
         written
     }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::{
-    MethodName, Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread, ThreadState,
-    ThreadStatus,
+    LockKind, MethodName, Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread,
+    ThreadState, ThreadStatus,
 };
 use hprof_format::rank::{Cutoff, RankedMonitorTable};
 use hprof_native_headers as raw;
@@ -21,8 +21,8 @@ use super::virtual_threads::NAMED;
 use crate::clock::LocalTime;
 use crate::cpu_samples::intern_stack;
 use crate::monitors::{
-    Classified, Edge, Host, INNER_FRAMES, Kind, LockUsage, LogLine, Monitors, Row, Usage, UsedBy,
-    classify, cycles, inner_frames, public_class,
+    Classified, Edge, Host, INNER_FRAMES, Kind, LockUsage, LogLine, Monitors, Row, Source, Usage,
+    UsedBy, classify, cycles, inner_frames, public_class,
 };
 use crate::vm::{self, Jni, Jvmti};
 
@@ -66,6 +66,7 @@ fn log(line: LogLine) {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Place {
     kind: Kind,
+    lock: LockKind,
     trace: TraceSerial,
     class: String,
 }
@@ -89,6 +90,7 @@ impl Costs {
             count: cost.count,
             trace: place.trace,
             class_name: &place.class,
+            lock: place.lock,
         });
         rows.collect()
     }
@@ -159,7 +161,16 @@ fn place_of(
     let thread = (row.thread != 0).then(|| ThreadSerial::new(row.thread));
     let trace = intern_stack(&tables.methods, &mut tables.traces, thread, shown);
     let class = public_class(&row.class.name).to_owned();
-    Place { kind, trace, class }
+    let lock = match row.source {
+        Source::Monitor | Source::ObjectWait => LockKind::Monitor,
+        Source::Synchronizer | Source::Park => LockKind::Synchronizer,
+    };
+    Place {
+        kind,
+        lock,
+        trace,
+        class,
+    }
 }
 
 /// Where a thread is, but for the frames of what it is parked in.

@@ -275,6 +275,7 @@ fn monitors(table: TextMonitorTable<'_>) -> MonitorTable {
     let rows = table.table.rows.into_iter().map(|row| MonitorRow {
         trace: row.trace,
         class_name: source_form(&row.class_name).into(),
+        lock: row.lock,
         count: row.count,
         millis: share(row.rank.self_percent, total_millis),
     });

@@ -16,7 +16,8 @@ pub use heap::{
     HeapRoot, HeapTotals, InstanceLayout, PrimitiveValues, Root, RootKind,
 };
 pub use monitors::{
-    Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread, ThreadState, ThreadStatus,
+    LockKind, Monitor, MonitorDump, MonitorRow, MonitorTable, MonitorThread, ThreadState,
+    ThreadStatus,
 };
 pub use old_cpu::{OldCpuRow, SignedMethod};
 pub use sites::{HeapSummary, SiteOrder, SiteRow, SiteTable};

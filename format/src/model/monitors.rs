@@ -105,6 +105,34 @@ pub struct MonitorRow<'a> {
     pub trace: TraceSerial,
     /// The class of the monitor, as Java source has it.
     pub class_name: &'a str,
+    /// How it locks.
+    pub lock: LockKind,
+}
+
+/// How a lock does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LockKind {
+    /// It is the monitor of an object, for `synchronized`.
+    Monitor,
+    /// It is a lock or synchronizer as `java.util.concurrent` has them.
+    Synchronizer,
+}
+
+impl LockKind {
+    /// The last word of a row of `MONITOR TIME`. The JDK's agents wrote `(Java)` for all.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Monitor => "(Java)",
+            Self::Synchronizer => "(juc)",
+        }
+    }
+
+    /// The kind with a label.
+    pub fn with_label(label: &str) -> Option<Self> {
+        [Self::Monitor, Self::Synchronizer]
+            .into_iter()
+            .find(|kind| kind.label() == label)
+    }
 }
 
 /// All time lost to monitors, in any order.

@@ -294,6 +294,7 @@ fn shown<R: Rankable>(rows: &[Ranked<R>]) -> u64 {
 mod tests {
     use super::*;
     use crate::ids::ObjectId;
+    use crate::model::LockKind;
 
     fn site(trace: u32, live_bytes: u64, allocated_bytes: u64) -> SiteRow<'static> {
         SiteRow {
@@ -374,6 +375,7 @@ mod tests {
             count,
             trace: TraceSerial::new(trace),
             class_name: "A",
+            lock: LockKind::Monitor,
         };
         let rows = [row(300_001, 1), row(300_003, 2), row(300_002, 2)];
         let table = MonitorTable {

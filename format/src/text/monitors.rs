@@ -60,13 +60,14 @@ impl<W: Write> MonitorWriter for TextWriter<W> {
             for ranked in table.rows() {
                 writeln!(
                     s,
-                    "{:4} {:5.2}% {:5.2}% {:7} {:5} {} (Java)",
+                    "{:4} {:5.2}% {:5.2}% {:7} {:5} {} {}",
                     ranked.rank,
                     ranked.self_percent,
                     ranked.accum_percent,
                     ranked.row.count,
                     ranked.row.trace.get(),
-                    Name(ranked.row.class_name)
+                    Name(ranked.row.class_name),
+                    ranked.row.lock.label()
                 )?;
             }
             s.write_str("MONITOR TIME END\n")

@@ -166,6 +166,15 @@ impl Convert {
 
     fn format(&self) -> anyhow::Result<To> {
         if let Some(to) = self.to {
+            let named = self.output.as_deref().and_then(format_of_name);
+            if let Some(named) = named.filter(|&named| !suits(named, to)) {
+                bail!(
+                    "{} is a name for {}, but --to asks for {}: change one of them or leave --to out",
+                    self.output.as_deref().unwrap_or(Path::new("-")).display(),
+                    value_name(named),
+                    value_name(to),
+                );
+            }
             return Ok(to);
         }
         let Some(path) = &self.output else {
@@ -375,6 +384,22 @@ pub(super) fn write_whole_with<T>(
     file.file().set_permissions(mode)?;
     file.publish(path)?;
     Ok(written)
+}
+
+/// Whether a file may have a name that tells one format and hold the other.
+fn suits(named: To, to: To) -> bool {
+    named == to
+        || match named {
+            To::Json => matches!(to, To::Speedscope | To::Firefox),
+            To::Text => to == To::Collapsed,
+            _ => false,
+        }
+}
+
+/// A format as the option has it.
+fn value_name(to: To) -> String {
+    let value = to.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 fn format_of_name(path: &Path) -> Option<To> {

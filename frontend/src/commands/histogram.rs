@@ -18,15 +18,18 @@ use crate::render::screen::{
 /// Bytes are shallow: the room that the objects themselves take in the VM's heap, with their
 /// headers, as `jcmd PID GC.class_histogram` counts them. Class objects are not counted, as
 /// dumps do not tell what they take.
+///
+/// A row of text stands for all lambdas or hidden classes of one name, as in `diff`, `summary` and
+/// `sites`: their numbers and addresses differ from run to run. `--by class` keeps them apart.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct HistogramCommand {
     #[command(flatten)]
     file: FileArgument,
 
-    /// What a row stands for.
-    #[arg(long, value_enum, default_value_t = By::Class)]
-    by: By,
+    /// What a row stands for. Without this, text shows families and JSON shows classes.
+    #[arg(long, value_enum)]
+    by: Option<By>,
 
     /// The number of rows, 0 for all.
     #[arg(long, value_name = "N", default_value_t = 25)]
@@ -54,9 +57,9 @@ Examples:
 /// What a row stands for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum By {
-    /// Classes of one name.
+    /// Classes of one name, with the numbers and addresses of lambdas and hidden classes.
     Class,
-    /// Classes of one name, all lambdas of a class being one.
+    /// Classes of one name, without those.
     Family,
     /// Packages.
     Package,
@@ -68,7 +71,11 @@ impl HistogramCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let opened = self.file.open(true, 0)?;
         open::warn_of_damage(&opened);
-        let group = match self.by {
+        let by = self.by.unwrap_or(match self.json {
+            true => By::Class,
+            false => By::Family,
+        });
+        let group = match by {
             By::Class => Group::Class,
             By::Family => Group::Family,
             By::Package => Group::Package,

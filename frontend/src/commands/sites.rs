@@ -13,6 +13,7 @@ use super::cutoff;
 use crate::open::{self, FileArgument};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, print_json, printable,
+    whole_columns,
 };
 
 /// Show where a profile's objects were allocated (heap=sites).
@@ -95,7 +96,8 @@ impl Sites {
                 .collect();
             return print_json(&json!({"file": opened.name, "sites": rows}));
         }
-        let mut text = self.text(table, &rows, all);
+        let totals = Totals::of(contents, table);
+        let mut text = self.text(totals, &rows, all);
         let left_out = cutoff::last(contents, "sites", "rows_below_cutoff").unwrap_or_default();
         if left_out > 0 {
             let part = |name: &str, whole: &str| {
@@ -121,14 +123,9 @@ impl Sites {
         row.class_name.contains(filter.as_str()) || stack.iter().any(|frame| frame.contains(filter))
     }
 
-    fn text(&self, table: &SiteTable, rows: &[(&SiteRow, Vec<String>)], all: usize) -> String {
+    fn text(&self, totals: Totals, rows: &[(&SiteRow, Vec<String>)], all: usize) -> String {
         let style = Style::of_stdout();
-        let sum = |value: fn(&SiteRow) -> u64| match &table.totals {
-            Some(totals) => value(totals),
-            None => table.rows.iter().map(value).sum(),
-        };
-        let live = sum(|row| row.live_bytes);
-        let allocated = sum(|row| row.allocated_bytes);
+        let Totals { live, allocated } = totals;
         let mut text = format!(
             "{}: {} alive of {} allocated\n",
             style.bold("Allocation sites"),
@@ -163,10 +160,10 @@ impl Sites {
             ("class", Align::Left),
             ("at", Align::Left),
         ];
-        let listing = columns(style, head, &lines);
         if !self.stacks {
-            text.push_str(&listing);
+            text.push_str(&columns(style, head, &lines));
         } else {
+            let listing = whole_columns(style, head, &lines);
             let mut listed = listing.lines();
             text.extend(listed.next().map(|head| format!("{head}\n")));
             for (line, (_, stack)) in listed.zip(rows) {
@@ -181,6 +178,29 @@ impl Sites {
             text.push_str(&style.dim(&format!("... {more} more (--top 0 for all)\n")));
         }
         text
+    }
+}
+
+/// The bytes of the whole program.
+#[derive(Debug, Clone, Copy)]
+struct Totals {
+    live: u64,
+    allocated: u64,
+}
+
+impl Totals {
+    /// As a binary table has them, as the agent remarks them in text, or else the sums of the rows,
+    /// which lack what a cutoff dropped.
+    fn of(contents: &Contents, table: &SiteTable) -> Self {
+        let of = |value: fn(&SiteRow) -> u64, remark: &str| match &table.totals {
+            Some(totals) => value(totals),
+            None => cutoff::last(contents, "sites", remark)
+                .unwrap_or_else(|| table.rows.iter().map(value).sum()),
+        };
+        Self {
+            live: of(|row| row.live_bytes, "live_bytes"),
+            allocated: of(|row| row.allocated_bytes, "allocated_bytes"),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::open::{self, DumpArgument, FileArgument};
 use crate::render::screen::{
-    Align, Style, bytes, columns, count, cut, percent, plural, print, print_json, printable,
+    Align, Style, bytes, count, cut, percent, plural, print, print_json, printable, whole_columns,
 };
 use crate::render::table::width;
 
@@ -155,7 +155,7 @@ fn as_text(report: &StringReport, rest: usize, style: Style) -> String {
         ("length", Align::Right),
         ("text", Align::Left),
     ];
-    for line in columns(style, head, &rows).lines() {
+    for line in whole_columns(style, head, &rows).lines() {
         text.push_str(&cut(line, usize::from(width())));
         text.push('\n');
     }

@@ -189,7 +189,7 @@ fn created(contents: &Contents) -> Option<String> {
 
 fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style: Style) -> String {
     let census = &dump.census;
-    let histogram = histogram(contents, dump, Group::Class);
+    let histogram = histogram(contents, dump, Group::Family);
     let title = match contents.dumps.len() {
         1 => "Heap dump".to_owned(),
         _ => format!("Heap dump {}", index + 1),
@@ -237,7 +237,7 @@ fn dump_text(contents: &Contents, dump: &Dump, index: usize, rows: usize, style:
 }
 
 fn text_dump(dump: &TextDump, rows: usize, style: Style) -> String {
-    let histogram = text_histogram(dump, Group::Class);
+    let histogram = text_histogram(dump, Group::Family);
     let mut text = format!(
         "\n{}: {}, {}; {}, {}\n",
         style.bold("Heap dump in text"),

@@ -324,6 +324,7 @@ fn monitors(
             count: row.count,
             trace: row.trace,
             class_name: &row.class_name,
+            lock: row.lock,
         })
         .collect();
     let table = MonitorTable {

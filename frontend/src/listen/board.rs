@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::hub::{Agent, Hub};
 use super::report::kind_name;
-use crate::render::screen::{Align, Style, bytes, columns, count, printable};
+use crate::render::screen::{Align, Style, bytes, count, printable, whole_columns};
 use crate::render::{foreign, out};
 
 /// How often it is drawn.
@@ -71,7 +71,7 @@ fn lines(agents: &[&Agent], rates: &HashMap<u32, u64>, style: Style) -> String {
         ("samples", Align::Right),
         ("state", Align::Left),
     ];
-    columns(style, head, &rows)
+    whole_columns(style, head, &rows)
 }
 
 /// Draws the table until dropped.

@@ -1,6 +1,7 @@
 //! How results are shown.
 
 pub mod foreign;
+mod narrow;
 pub mod out;
 pub mod screen;
 pub mod table;

@@ -109,6 +109,12 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// The columns of the terminal that standard output is, if it is one.
+pub fn columns_of_terminal() -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+    Some(usize::from(width.0)).filter(|&columns| columns > 0)
+}
+
 /// Whether somebody looks at standard error.
 pub fn tells_terminal() -> bool {
     io::stderr().is_terminal()

@@ -6,8 +6,8 @@ pub use hprof_stacks::pictures::numbers::{count, percent};
 
 pub use super::foreign::printable;
 use super::foreign::{Mark, width};
-use super::out;
 pub use super::out::{print, print_json};
+use super::{narrow, out};
 
 /// Colours, if standard output wants them.
 #[derive(Debug, Clone, Copy)]
@@ -123,12 +123,30 @@ pub enum Align {
     Right,
 }
 
-/// Columns two spaces apart, under a head. The last one is not padded, so that long names
-/// cost nothing.
+/// Columns two spaces apart, under a head. On a terminal that is too narrow for them, texts wrap.
 pub fn columns<const N: usize>(
     style: Style,
     head: [(&str, Align); N],
     rows: &[[String; N]],
+) -> String {
+    columns_within(style, head, rows, out::columns_of_terminal())
+}
+
+/// Columns two spaces apart, a line for each row. The last one is not padded, so that long names
+/// cost nothing.
+pub fn whole_columns<const N: usize>(
+    style: Style,
+    head: [(&str, Align); N],
+    rows: &[[String; N]],
+) -> String {
+    columns_within(style, head, rows, None)
+}
+
+fn columns_within<const N: usize>(
+    style: Style,
+    head: [(&str, Align); N],
+    rows: &[[String; N]],
+    room: Option<usize>,
 ) -> String {
     let rows: Vec<[String; N]> = (rows.iter())
         .map(|row| row.each_ref().map(|cell| printable(cell)))
@@ -138,6 +156,18 @@ pub fn columns<const N: usize>(
         for (most, cell) in widths.iter_mut().zip(row) {
             *most = (*most).max(width(cell));
         }
+    }
+    let total = widths.iter().sum::<usize>() + 2 * N.saturating_sub(1);
+    let aligns = head.map(|(_, align)| align);
+    let titles = head.map(|(title, _)| title.to_owned());
+    if let Some(room) = room.filter(|&room| total > room && aligns.contains(&Align::Left)) {
+        let lines = |cells: &[String; N]| match narrow::widths(aligns, widths, room) {
+            Some(widths) => narrow::wrapped(cells, aligns, widths),
+            None => narrow::stacked(cells, aligns, widths, room),
+        };
+        let head = lines(&titles).into_iter().map(|line| style.bold(&line));
+        let lines = head.chain(rows.iter().flat_map(lines));
+        return lines.map(|line| line + "\n").collect();
     }
     let line = |cells: &[String; N]| {
         let mut line = String::new();
@@ -154,7 +184,7 @@ pub fn columns<const N: usize>(
         }
         line.trim_end().to_owned()
     };
-    let mut text = style.bold(&line(&head.map(|(title, _)| title.to_owned())));
+    let mut text = style.bold(&line(&titles));
     text.push('\n');
     for row in &rows {
         text.push_str(&line(row));

@@ -117,7 +117,12 @@ impl Reader {
             }
             State::Contention => {
                 let mut row = parse_row(line).ok_or("not a row")?;
-                let class = row.method.strip_suffix(" (Java)").ok_or("no kind")?;
+                let (class, kind) = row.method.rsplit_once(' ').ok_or("no kind")?;
+                row.is_synchronizer = match kind {
+                    "(Java)" => false,
+                    "(juc)" => true,
+                    _ => return Err("an unknown kind".to_owned()),
+                };
                 row.method = class.to_owned();
                 if !profile.traces.contains_key(&row.trace) {
                     return Err("the trace has not been written".to_owned());
@@ -400,5 +405,6 @@ fn parse_row(line: &str) -> Option<Row> {
         count: fields.next()?.parse().ok()?,
         trace: fields.next()?.parse().ok()?,
         method: fields.collect::<Vec<_>>().join(" "),
+        is_synchronizer: false,
     })
 }

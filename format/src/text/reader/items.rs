@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::ids::{ObjectId, ThreadSerial, TraceSerial};
-use crate::model::{CpuKind, Line, SiteOrder};
+use crate::model::{CpuKind, Line, LockKind, SiteOrder};
 
 /// A piece of a text profile, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -206,6 +206,8 @@ pub struct TextMonitorRow<'a> {
     pub trace: TraceSerial,
     /// The class of the monitor.
     pub class_name: Cow<'a, str>,
+    /// How it locks.
+    pub lock: LockKind,
 }
 
 /// `MONITOR DUMP`.

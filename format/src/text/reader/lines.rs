@@ -8,7 +8,7 @@ use super::items::{
     TextSiteRow, TextThread, TextTrace, TextWait,
 };
 use crate::ids::{ObjectId, ThreadSerial, TraceSerial};
-use crate::model::Line;
+use crate::model::{Line, LockKind};
 use crate::text::escape::unescape;
 
 /// The text between two marks, and what is behind the second.
@@ -158,12 +158,15 @@ pub fn site_row(line: &str) -> Option<TextSiteRow<'_>> {
 }
 
 pub fn monitor_row(line: &str) -> Option<TextMonitorRow<'_>> {
-    let rest = &mut line.strip_suffix(" (Java)")?;
+    let (mut rest, label) = line.rsplit_once(' ')?;
+    let lock = LockKind::with_label(label)?;
+    let rest = &mut rest;
     Some(TextMonitorRow {
         rank: rank(rest)?,
         count: column(rest)?,
         trace: TraceSerial::new(column(rest)?),
         class_name: unescape(rest.strip_prefix(' ')?),
+        lock,
     })
 }
 
