@@ -146,8 +146,10 @@ impl Collector {
             }
             self.dump_waits(profile, jvmti, jni);
         }
-        let mut written = Written::default();
-        written.others = parts.has(Mode::Monitor, profile.monitors.is_some());
+        let mut written = Written {
+            others: parts.has(Mode::Monitor, profile.monitors.is_some()),
+            ..Written::default()
+        };
         let modes = profile.settings.modes;
         let is_done = self.ending && profile.heap_was_dumped.load(Ordering::Acquire);
         if parts.has(Mode::Heap, modes.heap_dump && !is_done) {
