@@ -10,14 +10,13 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 mod call_times;
-mod clock;
 mod control;
 mod cpu_samples;
 mod heap_dump;
 mod heap_sites;
 mod monitors;
 mod names;
-mod native_thread;
+mod os;
 mod picture;
 mod profile;
 mod report;
