@@ -79,8 +79,20 @@ impl Collector {
 
     fn pause(&mut self, vm: Vm<'_>, modes: &[Mode], pause: bool) -> Result<(), String> {
         self.check(vm, modes)?;
+        // All that can be refused comes first, so that a refused request changes nothing.
+        if modes.contains(&Mode::Monitor) && pause {
+            return Err("monitors cannot be stopped; 'reset monitor' starts new counts".to_owned());
+        }
+        if modes.contains(&Mode::Heap) {
+            return Err("a heap dump is not recorded over time; ask for 'dump heap'".to_owned());
+        }
         let profile = vm.profile;
         let wanted = |mode| modes.is_empty() || modes.contains(&mode);
+        if let Some(sites) = profile.heap_sites.filter(|_| wanted(Mode::Sites)) {
+            sites
+                .set_recording(!pause)
+                .map_err(|error| error.to_string())?;
+        }
         if wanted(Mode::Cpu) {
             self.paused = pause;
             if let Engine::Signal(engine, _) = profile.engine() {
@@ -91,17 +103,6 @@ impl Collector {
                 Some(calls) => calls.resume(vm.jvmti, vm.jni),
                 None => {}
             }
-        }
-        if let Some(sites) = profile.heap_sites.filter(|_| wanted(Mode::Sites)) {
-            sites
-                .set_recording(!pause)
-                .map_err(|error| error.to_string())?;
-        }
-        if modes.contains(&Mode::Monitor) && pause {
-            return Err("monitors cannot be stopped; 'reset monitor' starts new counts".to_owned());
-        }
-        if modes.contains(&Mode::Heap) {
-            return Err("a heap dump is not recorded over time; ask for 'dump heap'".to_owned());
         }
         Ok(())
     }
@@ -133,11 +134,11 @@ impl Collector {
     fn status(&self, vm: Vm<'_>) -> Reply {
         let profile = vm.profile;
         let modes = self.modes(vm);
-        let is_paused = (modes.cpu_samples && !self.paused && self.is_sampling(profile))
+        let is_running = (modes.cpu_samples && !self.paused && self.is_sampling(profile))
             || profile.heap_sites.is_some_and(|sites| sites.is_recording())
             || profile.calls.is_some_and(CallTimes::is_counting);
         let mut reply = Reply::default();
-        reply.push("state", if is_paused { "running" } else { "stopped" });
+        reply.push("state", if is_running { "running" } else { "stopped" });
         reply.push("version", env!("CARGO_PKG_VERSION"));
         reply.push("pid", std::process::id());
         reply.push("modes", identity::modes(&modes));
