@@ -10,7 +10,7 @@ use jni_sys::{JNIEnv, jclass, jint, jobject};
 use super::messages::Message;
 use super::virtual_threads::NAMED;
 use super::{Engine, Phase, Profile, start};
-use crate::cpu_samples::signal::ThreadSlot;
+use crate::cpu_samples::signal::SampledThread;
 use crate::report;
 use crate::vm::{GlobalRef, Jni, NativeThread, guard};
 
@@ -226,7 +226,7 @@ pub(super) fn sample_thread(
                 ..
             }) = native
             {
-                let slot = ThreadSlot {
+                let slot = SampledThread {
                     tid,
                     env,
                     serial: serial.get(),
