@@ -79,7 +79,7 @@ pub(crate) struct FrameRewriter {
     parameters: Vec<(u16, u16)>,
 }
 
-/// What the frames of one method are rewritten with.
+/// The inputs for rewriting the stack map frames of one method.
 pub(crate) struct FrameContext<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) method: &'a Method<'a>,

@@ -25,7 +25,7 @@ pub(crate) struct HookLengths {
     pub(crate) repair: u32,
 }
 
-/// What is special about an instruction.
+/// The kind of an instruction, where its layout depends on its place or its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SiteKind {
     /// Nothing but being the start of a handler.

@@ -29,7 +29,7 @@ pub fn with_depth(options: &str, environment: Option<&str>, process: &Process) -
     }
 }
 
-/// What the mode bears; of several the least.
+/// The depth that the mode can afford; with several modes, the smallest.
 fn depth(modes: &Modes) -> u32 {
     if modes.cpu_times {
         CALLS_DEPTH

@@ -44,7 +44,7 @@ pub use resolve::{
     Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings, resolve,
 };
 
-/// What the agent has to do according to its options.
+/// The task that the options give the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Start {
     /// Print this text on standard output and end the process with status 0.

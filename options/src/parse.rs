@@ -39,7 +39,7 @@ const VALUE_MAX: usize = 4096;
 /// Advice for colons that do not separate host and port.
 pub(super) const BRACKETS: &str = "an IPv6 address goes in brackets, as in net=[::1]:8000";
 
-/// What the option string asks for.
+/// The request in the option string.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     /// The help text.
@@ -88,7 +88,7 @@ enum NoToken {
     TooLong,
 }
 
-/// What is left of the option string.
+/// The rest of the option string.
 struct Scanner<'a> {
     rest: &'a str,
 }

@@ -12,7 +12,7 @@ pub const PICTURE_DEPTH: u32 = 64;
 /// other pictures it is 0.
 pub const PICTURE_CALLS_CUTOFF: Cutoff = Cutoff::below(0.000_001);
 
-/// What an output file becomes by its name.
+/// The kind of picture that the name of an output file selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picture {
     /// A page with flame graphs and tables: `.html`.
@@ -40,7 +40,7 @@ pub const ENDS: [(&str, Picture); 8] = [
 ];
 
 impl Picture {
-    /// What the name of a file asks for.
+    /// The kind that the name of a file selects.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
         split(path).map(|(_, _, picture)| picture)

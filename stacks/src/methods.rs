@@ -10,7 +10,7 @@ use crate::call_tree::{CUT_OFF, EMPTY};
 use crate::table::{FrameIndex, Stacks};
 use crate::weights::Weights;
 
-/// What a method costs.
+/// The costs of a method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MethodCost {
     /// Class and method.

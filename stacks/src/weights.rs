@@ -1,4 +1,4 @@
-//! What stacks cost, in one measure.
+//! The costs of stacks, in one measure.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::tables::{SiteRow, Tables};
 
-/// What is summed up over stacks.
+/// A quantity that is summed over stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -102,7 +102,7 @@ impl FromStr for Measure {
     }
 }
 
-/// What one trace costs.
+/// The cost of one trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weight {
     /// The trace.
@@ -113,10 +113,10 @@ pub struct Weight {
     pub class: Option<Box<str>>,
 }
 
-/// What all traces cost.
+/// The costs of all traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weights {
-    /// What the values are.
+    /// The measure of the values.
     pub measure: Measure,
     /// The sum that the file states, rows below the profiler's cutoff included.
     pub total: u64,

@@ -46,7 +46,7 @@ pub enum Command {
     DumpHeap,
     /// Write the table of allocation sites.
     AllocSites {
-        /// What to show.
+        /// The selection of sites.
         flags: SiteFlags,
         /// Rows below this share of the total are left out: 0.0 to 1.0.
         cutoff: f32,

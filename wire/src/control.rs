@@ -84,7 +84,7 @@ pub enum Request {
     Reset(Vec<Mode>),
     /// Collect garbage.
     Gc,
-    /// What is going on.
+    /// State, modes, output and counts of the run.
     Status,
     /// Counters.
     Metrics,
@@ -163,7 +163,7 @@ impl fmt::Display for Request {
 /// The agent's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reply {
-    /// What is wrong, if anything.
+    /// The error, if any.
     pub error: Option<String>,
     /// Names and values, in order.
     pub values: Vec<(String, String)>,

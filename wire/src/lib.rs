@@ -1,4 +1,4 @@
-//! What an HPROF agent and its front-end say to each other.
+//! The protocols between an HPROF agent and its front-end.
 //!
 //! # Two ways to talk
 //!
@@ -28,8 +28,8 @@
 //! | CONTROL | see [`Control`](command::Control) | CONTROL SETTINGS with what is in force now; a remark in text |
 //! | EOF | no more commands follow | none |
 //!
-//! What cannot be done - its mode is off, the VM refuses it, the frame makes no sense - ends
-//! nothing: its mark says why, and so does a line on the program's standard error.
+//! A command that cannot be carried out has no effect: its mode is off, the VM refuses it, or the frame is
+//! invalid. Its mark gives the reason, and so does a line on the program's standard error.
 //!
 //! Commands that arrive faster than they are carried out wait. Equal ones among those that wait become
 //! one, which answers all; a command that reports may pass over others that report, but over none

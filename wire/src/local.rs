@@ -62,7 +62,7 @@ pub enum ConnectError {
     /// The listener takes no more connections.
     #[error("its listener takes no connection")]
     Busy,
-    /// What the system says.
+    /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -15,8 +15,9 @@ use super::details::{Detail, Details};
 use crate::render::screen::plural;
 use crate::snapshot;
 
-/// The version of the report's JSON; raised when a field changes its meaning or goes away.
-const SCHEMA: u32 = 1;
+/// The version of the report's JSON, as in docs/report-schema.md; raised when a field changes its meaning
+/// or is removed.
+const SCHEMA: u32 = 2;
 /// Rows of a histogram.
 const ROWS: usize = 500;
 /// Threads with stacks.

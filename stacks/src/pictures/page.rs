@@ -25,7 +25,7 @@ pub struct Start {
     pub shows_callers: bool,
 }
 
-/// What the script reads.
+/// The data that the script reads.
 #[derive(Default, Serialize)]
 struct Data<'a> {
     about: Option<&'a About>,
