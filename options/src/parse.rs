@@ -19,7 +19,7 @@ use super::numbers;
 use super::raw::{Raw, RawDestination};
 use super::table::{self, Kind, OptionSpec};
 
-/// The environment variable whose text is put behind the options of the
+/// The environment variable whose text is appended to the options of the
 /// command line.
 pub const ENVIRONMENT_VARIABLE: &str = "_JAVA_HPROF_OPTIONS";
 
@@ -56,7 +56,7 @@ pub enum Request {
 /// # Errors
 ///
 /// The first thing that is not understood, as a [`Failure`] that respects
-/// `errorexit`, `coredump` and `debug` as far as they stand before it.
+/// `errorexit`, `coredump` and `debug` as far as they precede it.
 pub fn parse(command_line: &str, environment: Option<&str>) -> Result<Request, Failure> {
     if command_line == "help" {
         return Ok(Request::Help);
@@ -82,7 +82,7 @@ pub fn parse(command_line: &str, environment: Option<&str>) -> Result<Request, F
 /// Why there is no token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NoToken {
-    /// Nothing stands before the separator, or at the end.
+    /// The text before the separator, or before the end, is empty.
     Empty,
     /// It is longer than it may be.
     TooLong,

@@ -47,7 +47,7 @@ impl Picture {
     }
 }
 
-/// Ends of names that stand for one format each, of other tools or of what makes files smaller. Names
+/// Ends of names of one format each, of other tools or of compressed files. Names
 /// end in anything, so only those are here that somebody would open with the wrong expectation.
 const FOREIGN: [&str; 34] = [
     "json", "jfr", "csv", "tsv", "xml", "yaml", "yml", "md", "pdf", "png", "jpg", "jpeg", "gif",
@@ -55,7 +55,7 @@ const FOREIGN: [&str; 34] = [
     "nps", "nfx", "snapshot", "jps", "sqlite", "parquet", "js",
 ];
 
-/// The end of a file's name, with its dot, that stands for a format which the agent does not write.
+/// The end of a file's name, with its dot, if it names a format that the agent does not write.
 pub(super) fn foreign_end(path: &Path) -> Option<String> {
     let end = path.extension()?.to_str()?;
     let is_foreign = FOREIGN.iter().any(|it| it.eq_ignore_ascii_case(end));

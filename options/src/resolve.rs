@@ -14,7 +14,7 @@ use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
 /// The largest accepted `depth`. JVMTI fills a buffer of this many frames per
-/// stack trace, and nobody reads longer ones.
+/// stack trace, and longer ones are unreadable.
 pub const MAX_DEPTH: u32 = 2048;
 
 /// `format=`.
@@ -40,7 +40,7 @@ impl Format {
 /// `engine=`: how `cpu=samples` takes its samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// The best that works.
+    /// The signal engine where it works, otherwise safepoints.
     Auto,
     /// Timer signals.
     Signal,

@@ -73,7 +73,7 @@ pub fn by_method(stacks: &Stacks, weights: &Weights) -> Vec<MethodCost> {
     all
 }
 
-/// Costs by thread, highest first; `None` stands for traces that name no thread.
+/// Costs by thread, highest first; `None` is for traces that name no thread.
 pub fn by_thread(stacks: &Stacks, weights: &Weights) -> Vec<(Option<ThreadSerial>, u64)> {
     let mut costs: FxHashMap<Option<ThreadSerial>, u64> = FxHashMap::default();
     for row in &weights.rows {

@@ -69,7 +69,7 @@ impl Measure {
         }
     }
 
-    /// The measure in words.
+    /// The name of the measure.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Samples => "CPU samples",
@@ -127,7 +127,7 @@ pub struct Weights {
 impl Weights {
     /// The costs in a measure; `None` if the file has none.
     ///
-    /// A profiler starts its CPU counts anew after each table, so the tables of a file are added
+    /// A profiler sets its CPU counts to zero after each table, so the tables of a file are added
     /// up. Tables of sites hold all that happened so far, so the last one counts.
     pub fn of(contents: &(impl Tables + ?Sized), measure: Measure) -> Option<Self> {
         let (total, rows) = match measure {

@@ -178,7 +178,7 @@ pub enum FrameError {
         /// How many there are.
         found: u32,
     },
-    /// CONTROL with a sub-command that nobody knows.
+    /// CONTROL with an unknown sub-command.
     #[error("unknown sub-command {0} of CONTROL")]
     UnknownControl(u16),
 }

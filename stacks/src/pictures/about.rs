@@ -31,7 +31,7 @@ pub struct Run<'a> {
     pub remarks: &'a [String],
     /// How long the run took, if something else than the remarks tells.
     pub duration: Option<Duration>,
-    /// The stacks, of which some may be cut.
+    /// The stacks; some may be truncated.
     pub stacks: Option<&'a Stacks>,
     /// The greatest number of frames in a stack, if something else than the remarks tells.
     pub depth: Option<usize>,
