@@ -2,7 +2,7 @@
 
 use jni_sys::{JNIEnv, jfieldID, jobject};
 
-use super::{Jni, VmStructs};
+use super::{Jni, VmStructs, guarded};
 
 /// Finds kernel thread id, JNI environment and stack of a Java thread.
 #[derive(Clone, Copy)]
@@ -70,28 +70,31 @@ impl JavaThreads {
         (threads.native(jni, current)?.tid == tid).then_some(threads)
     }
 
-    /// What the VM knows of a live thread, `None` when it has none (any more).
+    /// What the VM knows of a live thread, `None` when it has none (any more). The thread may end
+    /// meanwhile, and its memory be gone; `thread` is then not to be relied on.
     pub fn native(&self, jni: &Jni, thread: jobject) -> Option<NativeThread> {
         let vm_thread = usize::try_from(jni.long_field(thread, self.thread_pointer)).ok()?;
         if vm_thread == 0 {
             return None;
         }
-        // SAFETY: a thread whose pointer is set is alive, and the offsets are
-        // those of this VM. Callers ask for the current thread, or for threads of
-        // the VM's start that live as long as it does.
-        unsafe {
-            let os_thread = *((vm_thread + self.os_thread_offset) as *const usize);
-            if os_thread == 0 {
-                return None;
-            }
-            Some(NativeThread {
-                tid: *((os_thread + self.thread_id_offset) as *const i32),
-                env: (vm_thread + self.env_offset) as *mut JNIEnv,
-                stack_end: self.stack_end(vm_thread),
-                vm_thread,
-                anchor: self.anchor(vm_thread),
-            })
-        }
+        let word = |address: usize| -> Option<usize> {
+            // SAFETY: the VM's own words, at the offsets of this VM.
+            unsafe { guarded::load(address) }
+        };
+        let os_thread = word(vm_thread + self.os_thread_offset)?;
+        // SAFETY: as above.
+        let tid: i32 = unsafe { guarded::load(os_thread.checked_add(self.thread_id_offset)?) }?;
+        let stack_end = match self.stack_base_offset {
+            Some(offset) => word(vm_thread + offset)?,
+            None => 0,
+        };
+        Some(NativeThread {
+            tid,
+            env: (vm_thread + self.env_offset) as *mut JNIEnv,
+            stack_end,
+            vm_thread,
+            anchor: self.anchor(vm_thread),
+        })
     }
 
     /// What the VM knows of the current thread, by its environment.

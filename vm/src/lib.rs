@@ -15,6 +15,7 @@ mod env;
 mod error;
 mod gate;
 mod guard;
+pub mod guarded;
 mod handles;
 pub mod hash;
 mod heap;

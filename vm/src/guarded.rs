@@ -1,0 +1,148 @@
+//! Loads of memory that may be unmapped.
+//!
+//! async-profiler's SafeAccess loads at a known instruction, whose SIGSEGV its handler skips. Here
+//! the kernel is asked first, as in abseil's `AddressIsReadable`: `rt_sigprocmask` copies the signal
+//! set it is given before it finds that it is told to do nothing with it. The reasons:
+//! - HotSpot handles SIGSEGV itself, for implicit null checks and safepoints. A handler before its
+//!   own would see all of these, `-Xcheck:jni` would complain of it, and a second agent that does
+//!   the same might not let this one go.
+//! - `process_vm_readv` would load in one step, but hardened services forbid it
+//!   (`SystemCallFilter=@system-service` of systemd), and may end the process that calls it.
+//!   `rt_sigprocmask` is allowed wherever there are threads.
+//!
+//! Memory can be unmapped between question and load. What is read this way is never unmapped by
+//! another thread while it is looked at: the stack of the current thread, the code cache, strings
+//! of the VM. The address may be wrong; then it is not readable at any time.
+//!
+//! A load takes 100 ns or so: on hot paths, addresses are compared with known bounds instead.
+
+/// A number of bytes that no page is smaller than.
+const MIN_PAGE: usize = 4096;
+const WORD: usize = size_of::<usize>();
+
+/// Types that any bytes are a value of.
+///
+/// # Safety
+/// They are, and the type is no larger than [`MIN_PAGE`].
+pub unsafe trait Plain: Copy {}
+
+// SAFETY: integers.
+unsafe impl Plain for usize {}
+// SAFETY: integers.
+unsafe impl Plain for i32 {}
+// SAFETY: integers, of 16 bytes together.
+unsafe impl Plain for [usize; 2] {}
+// SAFETY: integers.
+unsafe impl Plain for [u8; 16] {}
+
+/// Loads a value; `None` when its memory cannot be read. The address need not be aligned. Safe in a
+/// signal handler, except that it may change `errno`.
+///
+/// # Safety
+/// Nobody has a mutable reference to the memory.
+pub unsafe fn load<T: Plain>(address: usize) -> Option<T> {
+    let last = address.checked_add(size_of::<T>().checked_sub(1)?)?;
+    let readable = is_readable(address) && (same_page(address, last) || is_readable(last));
+    // SAFETY: the pages of the first and of the last byte are readable, and there are none
+    // between. Others may write there at the same time, as to all memory of the VM.
+    readable.then(|| unsafe { (address as *const T).read_unaligned() })
+}
+
+fn same_page(first: usize, last: usize) -> bool {
+    first / MIN_PAGE == last / MIN_PAGE
+}
+
+/// Whether the word around an address can be read, and so its page.
+fn is_readable(address: usize) -> bool {
+    /// No operation on signal masks has this number.
+    const NO_OPERATION: i32 = -1;
+    let word = address & !(WORD - 1);
+    // SAFETY: the kernel only reads the signal set, eight bytes, and refuses what it cannot read.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            NO_OPERATION,
+            word,
+            std::ptr::null_mut::<u64>(),
+            size_of::<u64>(),
+        )
+    };
+    // SAFETY: __errno_location returns this thread's errno, which is plain memory. The call
+    // cannot succeed: a readable set has EINVAL as its answer, another one EFAULT.
+    result == -1 && word != 0 && unsafe { *libc::__errno_location() } == libc::EINVAL
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+    use std::ptr;
+
+    /// Two pages, of which the second cannot be read.
+    fn pages(unmap: bool) -> (usize, usize) {
+        // SAFETY: a new mapping, whose second page nobody uses.
+        unsafe {
+            let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+            let start = libc::mmap(
+                ptr::null_mut(),
+                2 * page,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert_ne!(start, libc::MAP_FAILED);
+            let second = start.cast::<u8>().add(page);
+            let result = if unmap {
+                libc::munmap(second.cast(), page)
+            } else {
+                libc::mprotect(second.cast(), page, libc::PROT_NONE)
+            };
+            assert_eq!(result, 0);
+            start.cast::<u8>().write_bytes(7, page);
+            (start as usize, second as usize)
+        }
+    }
+
+    #[test]
+    fn memory_that_cannot_be_read_has_no_value() {
+        for unmap in [false, true] {
+            let (first, second) = pages(unmap);
+            // SAFETY: nobody has references to these pages.
+            unsafe {
+                assert_eq!(load::<i32>(first), Some(0x0707_0707));
+                assert_eq!(load::<i32>(second - 4), Some(0x0707_0707));
+                assert_eq!(load::<[usize; 2]>(second - 15), None);
+                assert_eq!(load::<[u8; 16]>(second - 16), Some([7; 16]));
+                assert_eq!(load::<[u8; 16]>(second - 15), None);
+                assert_eq!(load::<usize>(second), None);
+                assert_eq!(load::<usize>(second + 64), None);
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_that_none_has_have_no_value() {
+        for address in [0, 1, 8, usize::MAX, usize::MAX - 7, 1 << 63] {
+            // SAFETY: nothing lies there.
+            assert_eq!(unsafe { load::<usize>(address) }, None, "{address:x}");
+        }
+    }
+
+    #[test]
+    fn the_signal_mask_stays() {
+        // SAFETY: sets of zero bytes are valid, and the call only writes the local one.
+        let mask = || unsafe {
+            let mut mask: libc::sigset_t = std::mem::zeroed();
+            libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &mut mask);
+            (1..32)
+                .map(|signal| libc::sigismember(&mask, signal))
+                .collect::<Vec<_>>()
+        };
+        let before = mask();
+        let all_ones = [usize::MAX; 2];
+        // SAFETY: the array is not borrowed mutably.
+        let loaded = unsafe { load::<[usize; 2]>(all_ones.as_ptr() as usize) };
+        assert_eq!(loaded, Some(all_ones));
+        assert_eq!(mask(), before);
+    }
+}
