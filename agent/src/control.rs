@@ -16,7 +16,7 @@ use hprof_wire::local::{Timed, Users, peer};
 use hprof_wire::socket::ControlSocket;
 use parking_lot::Mutex;
 
-use crate::native_thread;
+use crate::os::native_thread;
 use crate::profile;
 use crate::report;
 use crate::vm::VmHandle;

@@ -10,22 +10,20 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 
 mod call_times;
-mod clock;
 mod control;
 mod cpu_samples;
-mod hash;
 mod heap_dump;
 mod heap_sites;
 mod monitors;
 mod names;
-mod native_thread;
+mod os;
 mod picture;
 mod profile;
 mod report;
 mod sink;
-mod vm;
 
 use hprof_options as options;
+use hprof_vm::{self as vm, hash};
 use std::ffi::{CStr, c_char, c_void};
 use std::io::Write;
 
@@ -45,6 +43,7 @@ pub unsafe extern "C" fn Agent_OnLoad(
     _reserved: *mut c_void,
 ) -> jint {
     vm::guard(JNI_ERR, || {
+        vm::report_panics_to(report_panic);
         let options = if options.is_null() {
             String::new()
         } else {
@@ -72,6 +71,7 @@ pub unsafe extern "C" fn Agent_OnAttach(
     _reserved: *mut c_void,
 ) -> jint {
     vm::guard(JNI_ERR, || {
+        vm::report_panics_to(report_panic);
         vm::pin_library();
         let options = if options.is_null() {
             String::new()
@@ -109,6 +109,12 @@ fn attach(vm: vm::VmHandle, options: &str) -> Result<(), String> {
         }
         Ok(()) => Ok(()),
     }
+}
+
+fn report_panic(message: &str) {
+    report::error(&format!(
+        "internal error, this event is left out: {message}"
+    ));
 }
 
 /// The VM has gone; all was written at its death.

@@ -31,8 +31,9 @@ use hprof_format::ids::ThreadSerial;
 use jni_sys::{jlong, jobject};
 use parking_lot::Mutex;
 
-use crate::cpu_samples::signal::{EngineError, SignalNumber};
 use crate::names::{Method, java_class_name};
+use crate::os::TimerError;
+use crate::os::signals::SignalNumber;
 use crate::report;
 use crate::vm::{Jni, Jvmti};
 use automaton::{Automaton, NodeAddress, NodeNumber};
@@ -110,7 +111,7 @@ pub enum Unprepared {
     NoMemory,
     /// The signal that the user asked for cannot be had.
     #[error("cpu=times cannot time threads: {0}")]
-    Signal(#[from] EngineError),
+    Signal(#[from] TimerError),
     /// Methods that were running at the end of an earlier run still have its paths.
     #[error(
         "calls were counted in this JVM before with depth={0}{1}, and can be again only with the \

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::CallTimes;
-use crate::cpu_samples::signal::random;
-use crate::vm::guard;
+use crate::os::native_thread;
+use crate::os::random::random;
 
 /// The mean time between two looks. Each is up to half of it early or late, or a
 /// program that does its work in steps of the same length would be seen in the same
@@ -20,26 +20,7 @@ const PERIOD: Duration = Duration::from_micros(750);
 /// # Errors
 /// What the system says.
 pub(super) fn start(calls: &'static CallTimes) -> std::io::Result<JoinHandle<()>> {
-    let old = block_signals();
-    let started = std::thread::Builder::new()
-        .name("hprof sampler".to_owned())
-        .spawn(move || guard((), || run(calls)));
-    // SAFETY: sets the mask that was in force before.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut()) };
-    started
-}
-
-/// Blocks all signals, which a new thread inherits: the program's and the VM's
-/// signals are not for this thread. Returns the mask before.
-fn block_signals() -> libc::sigset_t {
-    // SAFETY: a signal set of zero bytes is valid, and both are locals.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut old: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-        old
-    }
+    native_thread::spawn("hprof sampler", move || run(calls))
 }
 
 fn run(calls: &'static CallTimes) {

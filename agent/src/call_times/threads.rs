@@ -10,7 +10,7 @@ use super::costs::{Cost, Costs, NodeCosts, spread};
 use super::state::{State, Timing};
 use super::table::{StateTable, VmThread};
 use super::ticks::{Tick, Ticks};
-use crate::cpu_samples::signal::thread_cpu_nanos;
+use crate::os::timer::thread_cpu_nanos;
 
 struct Thread {
     tid: i32,

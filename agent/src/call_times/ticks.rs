@@ -14,10 +14,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::state::Head;
-use crate::cpu_samples::signal::{
-    EngineError, Installed, SignalNumber, TimerId, TimerInfo, create_timer, delete_timer, install,
-    probe_timers, start_timer, thread_cpu_nanos,
-};
+use crate::os::TimerError;
+use crate::os::signals::{self, Installed, SignalNumber};
+use crate::os::timer::{self, TimerId, TimerInfo};
 
 /// CPU time between two signals; the kernel looks at timers at its own tick, every
 /// 1 to 10 ms.
@@ -68,9 +67,9 @@ impl Ticks {
     ///
     /// # Errors
     /// The kernel gives no timers, or no signal can be had.
-    pub(super) fn install(wanted: Option<SignalNumber>) -> Result<Self, EngineError> {
-        probe_timers().map_err(EngineError::Timer)?;
-        let installed = install(wanted, on_signal)?;
+    pub(super) fn install(wanted: Option<SignalNumber>) -> Result<Self, TimerError> {
+        timer::probe().map_err(TimerError::Timer)?;
+        let installed = signals::install(wanted, on_signal)?;
         Ok(Self {
             installed: Some(installed),
             free: Mutex::default(),
@@ -119,9 +118,9 @@ impl Ticks {
         let owner = &OWNERS[number as usize];
         owner.head.store(head, Ordering::Relaxed);
         owner.tid.store(tid, Ordering::Release);
-        let started = create_timer(tid, number as usize, installed.signal()).and_then(|timer| {
+        let started = timer::create(tid, number as usize, installed.signal()).and_then(|timer| {
             // At once: the first tick that hits a short thread is not lost.
-            start_timer(timer, 1, INTERVAL).map(|()| timer)
+            timer::start(timer, 1, INTERVAL).map(|()| timer)
         });
         match started {
             Ok(timer) => Some(Tick { number, timer }),
@@ -134,7 +133,7 @@ impl Ticks {
 
     /// Ends a timer. Signals still under way find no thread.
     pub(super) fn end(&self, tick: Tick) {
-        delete_timer(tick.timer);
+        timer::delete(tick.timer);
         self.release(tick.number);
     }
 
@@ -166,11 +165,10 @@ impl Free {
 
 /// Books the CPU time of the current thread.
 extern "C" fn on_signal(_signal: i32, info: *mut libc::siginfo_t, _context: *mut c_void) {
-    // SAFETY: __errno_location returns this thread's errno, which is plain memory.
-    let errno_at = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let errno = unsafe { *errno_at };
-    if !info.is_null() {
+    signals::keep_errno(|| {
+        if info.is_null() {
+            return;
+        }
         // SAFETY: the kernel filled in `info`, and siginfo_t is larger than the view.
         let info = unsafe { &*info.cast::<TimerInfo>() };
         if info.code == libc::SI_TIMER {
@@ -178,9 +176,7 @@ extern "C" fn on_signal(_signal: i32, info: *mut libc::siginfo_t, _context: *mut
         } else {
             FOREIGN.fetch_add(1, Ordering::Relaxed);
         }
-    }
-    // SAFETY: as above.
-    unsafe { *errno_at = errno };
+    });
 }
 
 fn book(number: usize) {
@@ -197,7 +193,7 @@ fn book(number: usize) {
     let Some(head) = (unsafe { owner.head.load(Ordering::Relaxed).as_ref() }) else {
         return;
     };
-    head.book(thread_cpu_nanos(tid));
+    head.book(timer::thread_cpu_nanos(tid));
     if head.note_running() {
         WOKEN.store(true, Ordering::Release);
     }

@@ -41,7 +41,7 @@ use parking_lot::Mutex;
 use crate::names::HiddenNames;
 use crate::options::{Live, Settings};
 use crate::report;
-use crate::vm::{Capabilities, Jni, Jvmti, Result, StackKeys, VmLibrary, VmStructs};
+use crate::vm::{Capabilities, Jni, Jvmti, Release, Result, StackKeys, VmLibrary, VmStructs};
 use join::Watch;
 use live::{Pulse, Segment};
 use sites::SiteTable;
@@ -61,9 +61,8 @@ pub struct HeapSites {
     per_thread: bool,
     structs: Option<VmStructs>,
     pulse: Pulse,
-    /// The feature release of the VM, 0 when it does not tell.
-    release: u32,
-    /// See [`prime::needs_help`]; only when every allocation is recorded.
+    release: Release,
+    /// See [`Release::needs_priming`]; only when every allocation is recorded.
     needs_help: bool,
     gives_up_buffers: bool,
     stacks: StackTable,
@@ -133,8 +132,8 @@ impl HeapSites {
         jvmti.set_callbacks(&event::table())?;
         jvmti.set_heap_sampling_interval(settings.heap_interval)?;
         let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
-        let release = jvmti.version().unwrap_or(0);
-        let needs_help = settings.heap_interval == 0 && prime::needs_help(release);
+        let release = Release::of(jvmti);
+        let needs_help = settings.heap_interval == 0 && release.needs_priming();
         let (segments, received) = unbounded();
         let sites = Self {
             jvmti,

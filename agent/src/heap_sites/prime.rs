@@ -23,14 +23,6 @@ const IN_A_ROW: u32 = 4;
 /// rarely larger than 1 MiB.
 const MOST_ARRAYS: u32 = 1 << 14;
 
-/// Whether a VM of this release needs help: on 11 new threads start with the
-/// default interval, and an array that does not fit into its thread's allocation
-/// buffer silences the thread until that buffer is full. On 17 all is well;
-/// between them the help does no harm.
-pub(super) fn needs_help(release: u32) -> bool {
-    release < 17
-}
-
 /// Makes a VM that needs help give up an allocation buffer when an array does not fit
 /// into it, rather than keep it for later: the flag is the part of a buffer that may be wasted,
 /// as a divisor, and is 64 by default. Called before the VM reads it. False when the user has set

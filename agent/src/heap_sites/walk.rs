@@ -78,12 +78,9 @@ impl HeapSites {
     }
 
     /// Whether objects of this class may be no objects but unused memory, which
-    /// the VM makes look like objects so that the heap can be walked: arrays of `int`, or
-    /// instances of `Object` where there is no room for an array, before JDK 19; of classes of their own
-    /// since (JDK-8284435).
+    /// the VM makes look like objects so that the heap can be walked.
     pub(super) fn may_be_filler(&self, class: &Class) -> bool {
-        class.name.starts_with("jdk.internal.vm.Filler")
-            || (self.release < 19 && matches!(&*class.name, "int[]" | "java.lang.Object"))
+        self.release.may_be_filler(&class.name)
     }
 
     fn filler_classes(&self) -> HashSet<ClassId> {

@@ -40,7 +40,8 @@ use jni_sys::jobject;
 use crate::options::{Locks, Settings};
 use crate::report;
 use crate::vm::{
-    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Result, StackKeys, VmLibrary, VmStructs,
+    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Release, Result, StackKeys, VmLibrary,
+    VmStructs,
 };
 use classes::LockClasses;
 use park::JavaSide;
@@ -84,8 +85,7 @@ pub struct Monitors {
     depth: usize,
     threshold: Duration,
     per_thread: bool,
-    /// The feature release of the VM, 0 when it does not tell.
-    release: u32,
+    release: Release,
     host: Host,
     slots: Slots,
     rows: Rows,
@@ -135,7 +135,7 @@ impl Monitors {
     /// # Errors
     /// What the VM says.
     pub fn install(jvmti: Jvmti, settings: &Settings, host: Host) -> Result<&'static Self> {
-        let release = jvmti.version().unwrap_or(0);
+        let release = Release::of(jvmti);
         let mut wanted = Capabilities::default();
         wanted.set_can_generate_monitor_events(1);
         wanted.set_can_get_monitor_info(1);
@@ -143,9 +143,7 @@ impl Monitors {
         wanted.set_can_support_virtual_threads(1);
         wanted.set_can_get_bytecodes(1);
         wanted.set_can_get_constant_pool(1);
-        // Before JDK 16 it makes the compilers do without escape analysis
-        // (JDK-8230677, JDK-8227745).
-        let owned_monitors = release >= 16;
+        let owned_monitors = release.owned_monitors_are_cheap();
         if owned_monitors {
             wanted.set_can_get_owned_monitor_info(1);
         }

@@ -202,8 +202,7 @@ impl Monitors {
     }
 
     pub(super) fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
-        // SAFETY: asked for the release first.
-        self.release >= 21 && unsafe { jni.is_virtual_thread(thread) }
+        jni.is_virtual_thread(self.release, thread)
     }
 
     /// The current thread is about to wait. `None` if it waits already: it takes its

@@ -18,7 +18,6 @@ use super::requests::Parts;
 use super::sites::SiteMarks;
 use super::tables::Tables;
 use super::{Engine, Phase, Profile, advice, identity, peer};
-use crate::clock::LocalTime;
 use crate::cpu_samples::Samples;
 use crate::cpu_samples::safepoint::SafepointSampler;
 use crate::cpu_samples::signal::Watch;
@@ -26,6 +25,7 @@ use crate::heap_sites::{HeapSites, SitesProfile};
 use crate::monitors::Monitors;
 use crate::names::{HiddenNames, MethodTable, Resolver, TraceTable};
 use crate::options::{Format, Settings as RunSettings};
+use crate::os::clock::LocalTime;
 use crate::report;
 use crate::vm::{Jni, Jvmti};
 

@@ -12,8 +12,8 @@ use super::orders::Order;
 use super::output::{DumpEnd, thread_object};
 use super::sites::SiteRequest;
 use super::{Engine, Phase, Profile, start};
-use crate::clock::LocalTime;
 use crate::options::resolve::MAX_DEPTH;
+use crate::os::clock::LocalTime;
 use crate::report;
 use crate::vm::{Jni, Jvmti};
 

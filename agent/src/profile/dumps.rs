@@ -17,11 +17,11 @@ use super::sites::SiteRequest;
 use super::tables::Tables;
 use super::{Engine, Profile};
 use crate::call_times::{CallTimes, PathCost, PathCosts, PathMethod};
-use crate::clock::LocalTime;
-use crate::cpu_samples::signal::SignalEngine;
+use crate::cpu_samples::signal::{SignalEngine, is_in_place};
 use crate::heap_dump::{self, Content, Failure, Garbage, Request, Summary};
 use crate::names::{HiddenNames, Method};
 use crate::options::{Clock, Format};
+use crate::os::clock::LocalTime;
 use crate::report;
 use crate::vm::{Jni, Jvmti, VmDumper, VmLibrary, VmStructs};
 
@@ -384,7 +384,7 @@ impl Collector {
                     lost - self.last_lost,
                     engine.foreign_signals(),
                     registry.without_timer(),
-                    if installed.is_ours() { "n" } else { "y" },
+                    if is_in_place(installed) { "n" } else { "y" },
                 ));
                 if let Some(text) = self.watch.look_now(engine, installed) {
                     report::note(text);

@@ -16,13 +16,14 @@ use super::output::Output;
 use super::registry::Registry;
 use super::{Engine, PROFILE, Phase, Profile, advice, callbacks};
 use crate::call_times::{Arrival, CallTimes, ChosenClasses, MAX_PATH, Plan, Timing};
-use crate::cpu_samples::signal::{EngineError, SignalEngine, SignalNumber};
+use crate::cpu_samples::signal::SignalEngine;
 use crate::heap_sites::HeapSites;
 use crate::monitors::Monitors;
 use crate::options::{
     self, Clock, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse,
     unique_name, unique_picture_name,
 };
+use crate::os::signals::SignalNumber;
 use crate::report;
 use crate::sink::{Endpoint, Existing, FileSink, Hurry, Sink};
 use crate::vm::{Capabilities, Jvmti, VmHandle, VmLibrary, VmStructs};
@@ -321,10 +322,9 @@ pub(super) fn find_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, S
     let started = match SIGNAL_ENGINE.get() {
         Some(&engine) => engine
             .install_again(depth, interval, wanted)
-            .map(|installed| (engine, installed))
-            .map_err(EngineError::from),
+            .map(|installed| (engine, installed)),
         None => SignalEngine::new(jvmti, depth, interval)
-            .and_then(|engine| engine.install(wanted).map_err(EngineError::from))
+            .and_then(|engine| engine.install(wanted))
             .inspect(|(engine, _)| {
                 let _ = SIGNAL_ENGINE.set(engine);
             }),

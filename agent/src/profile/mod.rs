@@ -47,10 +47,11 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::call_times::CallTimes;
 use crate::control;
-use crate::cpu_samples::signal::{Installed, SignalEngine};
+use crate::cpu_samples::signal::SignalEngine;
 use crate::heap_sites::HeapSites;
 use crate::monitors::Monitors;
 use crate::options::Settings;
+use crate::os::signals::Installed;
 use crate::report;
 use crate::sink::Hurry;
 use crate::vm::{GlobalRef, JavaThreads, Jvmti, VmHandle};

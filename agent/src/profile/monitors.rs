@@ -18,12 +18,12 @@ use super::messages::Message;
 use super::sites::stack_location;
 use super::tables::Tables;
 use super::virtual_threads::NAMED;
-use crate::clock::LocalTime;
 use crate::cpu_samples::intern_stack;
 use crate::monitors::{
     Classified, Edge, Host, INNER_FRAMES, Kind, LockUsage, LogLine, Monitors, Row, Source, Usage,
     UsedBy, classify, cycles, inner_frames, public_class,
 };
+use crate::os::clock::LocalTime;
 use crate::vm::{self, Jni, Jvmti};
 
 /// What the mode asks of the profile.

@@ -17,8 +17,8 @@ use hprof_format::text::TextWriter;
 use hprof_format::writer::ProfileWriter;
 use parking_lot::Mutex;
 
-use crate::clock::LocalTime;
 use crate::options::{Format, Picture, Settings as RunSettings, unique_name};
+use crate::os::clock::LocalTime;
 use crate::picture::Recorder;
 use crate::report;
 use crate::sink::{Endpoint, Existing, FileSink, NetSink, NetSource, Sink};

@@ -9,7 +9,7 @@ use hprof_wire::frames::FrameReader;
 use super::messages::Message;
 use super::orders::{Order, Orders, Pacer};
 use super::{Phase, Profile};
-use crate::native_thread;
+use crate::os::native_thread;
 use crate::report;
 use crate::sink::{Endpoint, NetSource};
 

@@ -6,8 +6,8 @@ use super::collector::Collector;
 use super::commands::Vm;
 use super::{Engine, identity};
 use crate::call_times::CallTimes;
-use crate::native_thread;
 use crate::options::Modes;
+use crate::os::native_thread;
 
 /// Which parts a dump has.
 #[derive(Clone, Copy)]

@@ -10,9 +10,9 @@ use hprof_format::rank::{Cutoff, RankedSiteTable};
 use super::Profile;
 use super::collector::Collector;
 use super::left_out;
-use crate::clock::LocalTime;
 use crate::heap_sites::{SiteFigure, SiteFigures};
 use crate::names::Location;
+use crate::os::clock::LocalTime;
 use crate::vm::{Jni, Jvmti, StackFrame};
 
 /// What a table of sites is to show.

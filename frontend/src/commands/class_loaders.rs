@@ -12,6 +12,7 @@ use crate::snapshot;
 
 /// Show class loaders with what they keep alive, and classes that were loaded more than once.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs classloaders heap.hprof")]
 pub struct ClassLoaders {
     #[command(flatten)]
     listing: Listing,

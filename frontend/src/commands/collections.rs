@@ -15,6 +15,7 @@ use crate::snapshot;
 /// Show how collections are used, by class: how many are empty, how full their arrays are, how many
 /// entries of hash tables collide.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs collections heap.hprof")]
 pub struct Collections {
     #[command(flatten)]
     listing: Listing,

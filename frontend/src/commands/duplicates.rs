@@ -14,6 +14,7 @@ use crate::snapshot;
 
 /// Show live strings and arrays of primitives with equal contents, and what they waste.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs duplicates --top 10 heap.hprof")]
 pub struct DuplicatesCommand {
     #[command(flatten)]
     listing: Listing,

@@ -12,6 +12,7 @@ use crate::snapshot;
 
 /// Show objects with a `finalize` method by class, and which of them wait to be finalized.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs finalizers heap.hprof")]
 pub struct Finalizers {
     #[command(flatten)]
     listing: Listing,

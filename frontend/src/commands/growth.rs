@@ -34,7 +34,7 @@ pub struct Growth {
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
 
-    /// End with status 1 if a class that retains 1% of the heap grew by more than so many percent.
+    /// Exit with status 1 if a class that retains 1% of the heap grew by more than PERCENT.
     #[arg(long, value_name = "PERCENT")]
     fail_above: Option<f64>,
 

@@ -15,7 +15,7 @@
 
 use std::time::Duration;
 
-use super::timer;
+use crate::os::random::random;
 
 /// How the first signal is counted, for one interval and tick.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl FirstSignal {
     /// Whole intervals that this first signal counts; may be none. Safe in a
     /// signal handler.
     pub(super) fn weight(&self) -> u32 {
-        self.weight_at(timer::random())
+        self.weight_at(random())
     }
 
     fn weight_at(&self, random: u64) -> u32 {
@@ -50,7 +50,7 @@ impl FirstSignal {
 
     /// Nanoseconds to the next expiry. Safe in a signal handler.
     pub(super) fn next_expiry(&self) -> u64 {
-        (timer::random() % self.interval_nanos).saturating_add(1)
+        (random() % self.interval_nanos).saturating_add(1)
     }
 }
 

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use super::SignalEngine;
 use super::anchor;
 use super::first_signal::FirstSignal;
-use super::timer;
 use super::unwind::{self, Registers};
+use crate::os::signals::{self, Installed};
+use crate::os::timer::{self, TimerInfo};
 
 /// `AsyncGetCallTrace`'s codes for a thread in Java code whose top frame it
 /// could not make out.
@@ -24,37 +25,25 @@ pub(super) fn publish(engine: &'static SignalEngine) {
     ENGINE.store(ptr::from_ref(engine).cast_mut(), Ordering::Release);
 }
 
-/// The members of `siginfo_t` for a timer (`man 2 sigaction`); the libc crate
-/// does not show the overrun count.
-#[repr(C)]
-pub(crate) struct TimerInfo {
-    signal: i32,
-    errno: i32,
-    pub(crate) code: i32,
-    padding: i32,
-    timer: i32,
-    overrun: i32,
-    pub(crate) value: usize,
+/// Whether the handler still gets its signal.
+pub fn is_in_place(installed: Installed) -> bool {
+    installed.is_handled_by(on_signal)
 }
 
 /// Takes a sample of the current thread.
 pub(super) extern "C" fn on_signal(_signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: __errno_location returns this thread's errno, which is plain memory.
-    let errno_at = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let errno = unsafe { *errno_at };
-    let engine = ENGINE.load(Ordering::Acquire);
-    if !engine.is_null() && !info.is_null() && !context.is_null() {
-        // SAFETY: a published engine is leaked; the kernel filled in `info`, and
-        // siginfo_t is larger than the view of it.
-        let (engine, info) = unsafe { (&*engine, &*info.cast::<TimerInfo>()) };
-        // Before the ring is looked at, so that whoever exchanges it waits for us.
-        engine.active.fetch_add(1, Ordering::SeqCst);
-        take_sample(engine, info, context);
-        engine.active.fetch_sub(1, Ordering::SeqCst);
-    }
-    // SAFETY: as above.
-    unsafe { *errno_at = errno };
+    signals::keep_errno(|| {
+        let engine = ENGINE.load(Ordering::Acquire);
+        if !engine.is_null() && !info.is_null() && !context.is_null() {
+            // SAFETY: a published engine is leaked; the kernel filled in `info`, and
+            // siginfo_t is larger than the view of it.
+            let (engine, info) = unsafe { (&*engine, &*info.cast::<TimerInfo>()) };
+            // Before the ring is looked at, so that whoever exchanges it waits for us.
+            engine.active.fetch_add(1, Ordering::SeqCst);
+            take_sample(engine, info, context);
+            engine.active.fetch_sub(1, Ordering::SeqCst);
+        }
+    });
 }
 
 fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {

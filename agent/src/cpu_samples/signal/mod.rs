@@ -22,25 +22,16 @@ mod asgct;
 mod code_cache;
 mod first_signal;
 mod handler;
-mod install;
 mod neighbour;
 mod ring;
 mod slots;
-mod timer;
 mod unwind;
 
 pub use asgct::{AsgctFrame, NATIVE_LOCATION, WalkFailure};
-pub(crate) use handler::TimerInfo;
-pub(crate) use install::install;
-pub use install::{Installed, SignalError, SignalNumber};
+pub use handler::is_in_place;
 pub use neighbour::Watch;
 pub use ring::Sample;
 pub use slots::{SlotToken, ThreadSlot};
-pub use timer::thread_cpu_nanos;
-pub(crate) use timer::{
-    TimerId, create as create_timer, delete as delete_timer, probe as probe_timers, random,
-    start as start_timer,
-};
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -48,6 +39,8 @@ use std::time::Duration;
 
 use parking_lot::RwLock;
 
+use crate::os::signals::{Installed, SignalNumber, install};
+use crate::os::{TimerError, timer};
 use crate::vm::{Jvmti, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use code_cache::CodeCache;
@@ -79,12 +72,9 @@ pub enum EngineError {
     /// The VM does not export what the engine needs.
     #[error("this VM does not export {0}")]
     Missing(&'static str),
-    /// No signal can be had.
+    /// The system has no timers or signals for it.
     #[error(transparent)]
-    Signal(#[from] SignalError),
-    /// The kernel refuses CPU-time timers.
-    #[error("the kernel refuses thread CPU timers: {0}")]
-    Timer(std::io::Error),
+    Timer(#[from] TimerError),
 }
 
 impl SignalEngine {
@@ -98,7 +88,7 @@ impl SignalEngine {
         let walk =
             AsyncGetCallTrace::find(library).ok_or(EngineError::Missing("AsyncGetCallTrace"))?;
         let structs = VmStructs::of(library).ok_or(EngineError::Missing("its vmStructs tables"))?;
-        timer::probe().map_err(EngineError::Timer)?;
+        timer::probe().map_err(TimerError::Timer)?;
         Ok(Self {
             walk,
             ring: AtomicPtr::new(Box::into_raw(Box::new(Ring::new(depth)))),
@@ -117,14 +107,14 @@ impl SignalEngine {
     /// The engine of an earlier run, made ready for a new one.
     ///
     /// # Errors
-    /// [`SignalError`], as for [`Self::install`].
+    /// [`EngineError::Timer`], as for [`Self::install`].
     pub fn install_again(
         &'static self,
         depth: u32,
         interval: Duration,
         wanted: Option<SignalNumber>,
-    ) -> Result<Installed, SignalError> {
-        let installed = install(wanted, handler::on_signal)?;
+    ) -> Result<Installed, EngineError> {
+        let installed = install(wanted, handler::on_signal).map_err(TimerError::from)?;
         self.unwinder.set_restorer(installed.restorer());
         self.interval_nanos
             .store(nanos(interval), Ordering::Release);
@@ -185,14 +175,14 @@ impl SignalEngine {
     /// of signal, if any.
     ///
     /// # Errors
-    /// [`SignalError`] when the signal, or each of the usual ones, has an owner.
+    /// [`EngineError::Timer`] when the signal, or each of the usual ones, has an owner.
     pub fn install(
         self,
         wanted: Option<SignalNumber>,
-    ) -> Result<(&'static Self, Installed), SignalError> {
+    ) -> Result<(&'static Self, Installed), EngineError> {
         let engine: &'static Self = Box::leak(Box::new(self));
         handler::publish(engine);
-        let installed = install(wanted, handler::on_signal)?;
+        let installed = install(wanted, handler::on_signal).map_err(TimerError::from)?;
         engine.unwinder.set_restorer(installed.restorer());
         Ok((engine, installed))
     }
@@ -214,7 +204,7 @@ impl SignalEngine {
             .slots
             .acquire(thread)
             .ok_or(std::io::ErrorKind::OutOfMemory)?;
-        let started = timer::create(thread.tid, token.as_signal_value(), installed.signal)
+        let started = timer::create(thread.tid, token.as_signal_value(), installed.signal())
             .and_then(|id| {
                 // Known before the first signal, which starts it anew.
                 self.slots.set_timer(token, id);

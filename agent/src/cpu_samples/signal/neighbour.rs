@@ -9,7 +9,8 @@ use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
 use super::SignalEngine;
-use super::install::{Installed, handler_of};
+use super::handler;
+use crate::os::signals::{Installed, handler_of};
 
 /// How often to look.
 const EVERY: Duration = Duration::from_secs(1);
@@ -51,7 +52,7 @@ impl Watch {
 
 fn look(installed: Installed, foreign: u64) -> Option<String> {
     let signal = installed.signal();
-    if !installed.is_ours() {
+    if !handler::is_in_place(installed) {
         return Some(format!(
             "{} has taken signal {signal} over, so cpu=samples gets no more samples; run one \
              profiler at a time",
@@ -117,8 +118,7 @@ fn has_interval_timer() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu_samples::signal::handler;
-    use crate::cpu_samples::signal::install::install;
+    use crate::os::signals::{SignalNumber, install};
 
     extern "C" fn other(_: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {}
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn others_are_found_and_named() {
         let signal = libc::SIGRTMIN() + 9;
-        let wanted = Some(super::super::SignalNumber(signal));
+        let wanted = Some(SignalNumber(signal));
         let installed = install(wanted, handler::on_signal).unwrap();
         assert_eq!(look(installed, MANY_SIGNALS - 1), None);
         let text = look(installed, MANY_SIGNALS).unwrap();

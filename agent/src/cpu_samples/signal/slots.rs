@@ -14,7 +14,7 @@ use std::time::Duration;
 use jni_sys::JNIEnv;
 use parking_lot::Mutex;
 
-use super::timer::{self, TimerId};
+use crate::os::timer::{self, TimerId};
 
 const CHUNK_LEN: usize = 256;
 const CHUNKS: usize = 4096;

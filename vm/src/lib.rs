@@ -6,12 +6,16 @@
 //! an error means for the profile is decided by the caller. Callbacks from the
 //! VM enter through [`guard()`], so that no panic crosses into the VM.
 
+// Functions that take raw references are not `unsafe fn` yet.
+#![allow(clippy::not_unsafe_ptr_arg_deref)]
+
 mod classes;
 mod code_blobs;
 mod env;
 mod error;
 mod guard;
 mod handles;
+pub mod hash;
 mod heap;
 mod hotspot;
 mod invoke;
@@ -21,6 +25,7 @@ mod memory;
 mod monitors;
 mod object_sizes;
 mod redefine;
+mod releases;
 mod stack_key;
 mod stacks;
 mod structs;
@@ -30,7 +35,7 @@ mod threads;
 pub use classes::LineEntry;
 pub use env::{Capabilities, Jvmti};
 pub use error::{JvmtiError, Result};
-pub use guard::{guard, panics};
+pub use guard::{guard, panics, report_panics_to};
 pub use handles::{FastCompare, handle_word};
 pub use hotspot::{JavaThreads, NativeThread};
 pub use invoke::VmHandle;
@@ -39,6 +44,7 @@ pub use management::VmDumper;
 pub use memory::VmMemory;
 pub use object_sizes::{ArrayLayout, measure_arrays, measure_classes};
 pub use redefine::NativeMethod;
+pub use releases::Release;
 pub use stack_key::StackKeys;
 pub use stacks::StackFrame;
 pub use structs::VmStructs;

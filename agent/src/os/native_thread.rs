@@ -31,5 +31,5 @@ pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<Joi
 pub fn cpu_time() -> std::time::Duration {
     // SAFETY: the call takes nothing and cannot fail.
     let tid = unsafe { libc::gettid() };
-    std::time::Duration::from_nanos(crate::cpu_samples::signal::thread_cpu_nanos(tid))
+    std::time::Duration::from_nanos(super::timer::thread_cpu_nanos(tid))
 }

@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_void};
 
 use jni_sys::{JNIEnv, jboolean, jint, jobject, jvalue};
 
+use super::releases::MANAGEMENT_TABLES;
 use super::{Jni, JvmtiError, VmLibrary};
 
 /// The ways to the VM's heap dumper.
@@ -21,17 +22,6 @@ type GetManagement = unsafe extern "C" fn(version: jint) -> *mut c_void;
 /// `DumpHeap0`: file, live objects only; an exception tells of a failure.
 type DumpHeap = unsafe extern "C" fn(*mut JNIEnv, jobject, jboolean) -> jint;
 
-/// Versions of the table (`JMM_VERSION`) with the place of `DumpHeap0` in each. A VM gives out
-/// the table of its own version only.
-const TABLES: [(jint, usize); 3] = [
-    // JDK 10 to 13
-    (0x2002_0000, 28),
-    // JDK 14 to 20
-    (0x2003_0000, 29),
-    // JDK 21 and later
-    (0x2004_0000, 30),
-];
-
 impl VmDumper {
     /// Looks for the dumper of the VM in `library`.
     pub fn of(library: Option<VmLibrary>) -> Self {
@@ -39,7 +29,7 @@ impl VmDumper {
             let symbol = library.symbol(c"JVM_GetManagement")?;
             // SAFETY: the exported function of this name has this type (jvm.h).
             let get: GetManagement = unsafe { std::mem::transmute(symbol) };
-            TABLES.iter().find_map(|&(version, slot)| {
+            MANAGEMENT_TABLES.iter().find_map(|&(version, slot)| {
                 // SAFETY: any version may be asked for; null is the answer to an unknown one.
                 let table = unsafe { get(version) }.cast::<Option<DumpHeap>>();
                 if table.is_null() {

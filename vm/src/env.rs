@@ -21,13 +21,13 @@ macro_rules! call {
         // JVMTI specification asks for in this function.
         unsafe {
             match (**env).$name {
-                Some(function) => $crate::vm::JvmtiError::check(function(env $(, $arg)*)),
-                None => Err($crate::vm::JvmtiError::NOT_AVAILABLE),
+                Some(function) => $crate::JvmtiError::check(function(env $(, $arg)*)),
+                None => Err($crate::JvmtiError::NOT_AVAILABLE),
             }
         }
     }};
 }
-pub(super) use call;
+pub(crate) use call;
 
 /// A JVMTI environment. It stays valid until the VM is gone, so it may be copied
 /// and sent freely; the JVMTI specification lets every attached thread use it.

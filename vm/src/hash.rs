@@ -1,4 +1,4 @@
-//! Hashing of stacks on the hot path.
+//! Hashing on hot paths: of stacks, their frames and their keys.
 
 /// Mixes one word into a hash: the folded 128-bit product, as in wyhash
 /// (<https://github.com/wangyi-fudan/wyhash>).

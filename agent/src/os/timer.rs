@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The kernel's number of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimerId(pub(super) i32);
+pub struct TimerId(pub i32);
 
 /// The clock that ticks while thread `tid` runs: the kernel builds the id from
 /// the inverted thread id, bit 2 (one thread) and value 2 (scheduler time); see
@@ -16,7 +16,7 @@ fn cpu_clock(tid: i32) -> libc::clockid_t {
     (!tid << 3) | 6
 }
 
-/// CPU time of a thread of this process; 0 when it has ended.
+/// CPU time of a thread of this process in nanoseconds; 0 when it has ended. Safe in a signal handler.
 pub fn thread_cpu_nanos(tid: i32) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -29,8 +29,27 @@ pub fn thread_cpu_nanos(tid: i32) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// The members of `siginfo_t` for a timer (`man 2 sigaction`); the libc crate
+/// does not show the overrun count.
+#[repr(C)]
+pub struct TimerInfo {
+    signal: i32,
+    errno: i32,
+    /// `SI_TIMER` if a timer sent the signal.
+    pub code: i32,
+    padding: i32,
+    timer: i32,
+    /// Expiries that found the signal pending.
+    pub overrun: i32,
+    /// The value given to [`create`].
+    pub value: usize,
+}
+
 /// Creates a timer whose signal goes to `tid` and carries `value`.
-pub(crate) fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
+///
+/// # Errors
+/// What the kernel says; `EAGAIN` when `ulimit -i` is reached.
+pub fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
     // SAFETY: a sigevent of zero bytes is valid.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
     event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -58,7 +77,10 @@ pub(crate) fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId>
 
 /// Starts the timer, with its first expiry `first` nanoseconds of CPU time from
 /// now. Safe in a signal handler.
-pub(crate) fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
+///
+/// # Errors
+/// What the kernel says: there is no such timer.
+pub fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
     let nanos = u64::try_from(interval.as_nanos())
         .unwrap_or(u64::MAX)
         .max(1);
@@ -84,13 +106,16 @@ pub(crate) fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<(
 }
 
 /// Deletes a timer; an error can only mean that it is gone already.
-pub(crate) fn delete(id: TimerId) {
+pub fn delete(id: TimerId) {
     // SAFETY: the call takes a number only.
     unsafe { libc::syscall(libc::SYS_timer_delete, id.0) };
 }
 
 /// Whether this kernel gives timers on a thread's CPU clock at all.
-pub(crate) fn probe() -> io::Result<()> {
+///
+/// # Errors
+/// What the kernel says.
+pub fn probe() -> io::Result<()> {
     // SAFETY: the call takes nothing and cannot fail.
     let tid = unsafe { libc::gettid() };
     create(tid, 0, libc::SIGPROF).map(delete)
@@ -105,7 +130,7 @@ fn timespec(nanos: u64) -> libc::timespec {
 
 /// Nanoseconds between two looks of the kernel at the timers of a running
 /// thread: the scheduler tick, which is also the resolution of the coarse clock.
-pub(super) fn tick_nanos() -> u64 {
+pub fn tick_nanos() -> u64 {
     let mut resolution = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -117,20 +142,4 @@ pub(super) fn tick_nanos() -> u64 {
     } else {
         0
     }
-}
-
-/// A number that differs from call to call: the clock's low digits, mixed as in
-/// splitmix64. Safe in a signal handler.
-pub(crate) fn random() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is writable.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    let mut x =
-        (time.tv_sec as u64 ^ (time.tv_nsec as u64) << 20).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }

@@ -1,4 +1,4 @@
-//! Choosing a signal and installing the handler.
+//! Choosing a signal, and installing and removing its handler.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ pub struct SignalNumber(pub i32);
 /// The handler in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Installed {
-    pub(super) signal: i32,
+    signal: i32,
     /// The action before: the default one, or to ignore it.
     was: usize,
 }
@@ -40,7 +40,7 @@ struct KernelAction {
 }
 
 /// A handler as `sigaction` takes it.
-pub(crate) type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
+pub type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
 
 impl Installed {
     /// The signal's number.
@@ -50,7 +50,7 @@ impl Installed {
 
     /// Where the handler returns to: a piece of the C library that ends signal
     /// handlers, the same for all of them. 0 when the kernel does not tell.
-    pub(super) fn restorer(self) -> usize {
+    pub fn restorer(self) -> usize {
         let mut action = KernelAction::default();
         // SAFETY: the kernel only writes the action, whose layout this is; the
         // size of a signal set is eight bytes.
@@ -68,7 +68,7 @@ impl Installed {
 
     /// Takes the handler away, if it is still there. No timer of ours may be left:
     /// signals that are still on their way are dropped.
-    pub(crate) fn remove(self, handler: Handler) {
+    pub fn remove(self, handler: Handler) {
         if !self.is_handled_by(handler) {
             return;
         }
@@ -80,23 +80,18 @@ impl Installed {
         }
     }
 
-    /// Whether the handler is still ours: another library may have replaced it.
-    pub fn is_ours(self) -> bool {
-        self.is_handled_by(super::handler::on_signal)
-    }
-
-    /// Whether `handler` still gets the signal.
-    pub(crate) fn is_handled_by(self, handler: Handler) -> bool {
+    /// Whether `handler` still gets the signal: another library may have replaced it.
+    pub fn is_handled_by(self, handler: Handler) -> bool {
         handler_of(self.signal).is_ok_and(|current| current == handler as usize)
     }
 }
 
 /// Installs `handler` for the wanted signal, or for the first free one.
 /// Real-time signals come last: they queue, and so outrun a slow handler.
-pub(crate) fn install(
-    wanted: Option<SignalNumber>,
-    handler: Handler,
-) -> Result<Installed, SignalError> {
+///
+/// # Errors
+/// [`SignalError`] when the signal, or each of the usual ones, has an owner.
+pub fn install(wanted: Option<SignalNumber>, handler: Handler) -> Result<Installed, SignalError> {
     if let Some(SignalNumber(signal)) = wanted {
         return if is_free(signal)? {
             set(signal, handler)
@@ -136,7 +131,11 @@ fn is_free(signal: i32) -> Result<bool, SignalError> {
     Ok(handler == libc::SIG_DFL || handler == libc::SIG_IGN)
 }
 
-pub(super) fn handler_of(signal: i32) -> Result<usize, SignalError> {
+/// The address of the handler of a signal, `SIG_DFL` or `SIG_IGN`.
+///
+/// # Errors
+/// There is no such signal.
+pub fn handler_of(signal: i32) -> Result<usize, SignalError> {
     // SAFETY: a sigaction of zero bytes is valid.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: only reads the current action into the local.
@@ -147,4 +146,16 @@ pub(super) fn handler_of(signal: i32) -> Result<usize, SignalError> {
         ));
     }
     Ok(action.sa_sigaction)
+}
+
+/// Runs the body of a signal handler; `errno` is as it was afterwards.
+#[inline]
+pub fn keep_errno(body: impl FnOnce()) {
+    // SAFETY: __errno_location returns this thread's errno, which is plain memory.
+    let errno_at = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let errno = unsafe { *errno_at };
+    body();
+    // SAFETY: as above.
+    unsafe { *errno_at = errno };
 }

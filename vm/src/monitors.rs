@@ -8,7 +8,7 @@ use jni_sys::{jfieldID, jobject};
 use super::env::call;
 use super::jni::{Jni, LocalRef, jni};
 use super::memory::VmMemory;
-use super::{Jvmti, Result};
+use super::{Jvmti, Release, Result};
 
 /// Who has to do with a monitor. The references are local ones.
 pub struct MonitorUsage<'a> {
@@ -110,11 +110,8 @@ impl Jni {
         jni!(self, v1_2.IsSameObject, one, other)
     }
 
-    /// `IsVirtualThread`.
-    ///
-    /// # Safety
-    /// The VM is of JDK 21 or later: the table of an older one ends before.
-    pub unsafe fn is_virtual_thread(&self, thread: jobject) -> bool {
-        jni!(self, v19.IsVirtualThread, thread)
+    /// `IsVirtualThread`; false where `release`, the VM's own, has no virtual threads.
+    pub fn is_virtual_thread(&self, release: Release, thread: jobject) -> bool {
+        release.has_virtual_threads() && jni!(self, v19.IsVirtualThread, thread)
     }
 }

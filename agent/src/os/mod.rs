@@ -1,0 +1,22 @@
+//! What the agent asks of the operating system: timers on threads' CPU clocks, signals, random
+//! numbers, threads of its own, the wall clock.
+//!
+//! Nothing here knows what is profiled. [`timer`], [`signals`] and [`random`] say which of their
+//! functions signal handlers may call.
+
+pub mod clock;
+pub mod native_thread;
+pub mod random;
+pub mod signals;
+pub mod timer;
+
+/// Why no signals from timers on CPU clocks can be had.
+#[derive(Debug, thiserror::Error)]
+pub enum TimerError {
+    /// No signal can be had.
+    #[error(transparent)]
+    Signal(#[from] signals::SignalError),
+    /// The kernel refuses CPU-time timers.
+    #[error("the kernel refuses thread CPU timers: {0}")]
+    Timer(std::io::Error),
+}

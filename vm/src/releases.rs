@@ -1,0 +1,76 @@
+//! Facts that hold for some JDK releases only: the one place that compares release numbers.
+//!
+//! `docs/new-jdk-checklist.md` tells how each is checked when a new JDK appears.
+
+use jni_sys::jint;
+
+use super::Jvmti;
+
+/// The feature release of the running VM, such as 17.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release(u32);
+
+impl Release {
+    /// The release of the VM behind `jvmti`. A VM that does not tell counts as older than all others.
+    pub fn of(jvmti: Jvmti) -> Self {
+        Self(jvmti.version().unwrap_or(0))
+    }
+
+    /// Whether new threads start with the default sampling interval, and an array that does not fit
+    /// into its thread's allocation buffer silences the thread until that buffer is full. Seen on 11,
+    /// not on 17; between them priming does no harm.
+    pub fn needs_priming(self) -> bool {
+        self.0 < 17
+    }
+
+    /// Whether unused memory of the heap looks like objects of `class`: arrays of `int`, or
+    /// instances of `Object` where there is no room for an array, before JDK 19; instances of classes
+    /// that exist for this since (JDK-8284435). `class` is a name as in Java source.
+    pub fn may_be_filler(self, class: &str) -> bool {
+        class.starts_with("jdk.internal.vm.Filler")
+            || (self.0 < 19 && matches!(class, "int[]" | "java.lang.Object"))
+    }
+
+    /// Whether `can_get_owned_monitor_info` leaves escape analysis on: since JDK 16 (JDK-8230677,
+    /// JDK-8227745).
+    pub fn owned_monitors_are_cheap(self) -> bool {
+        self.0 >= 16
+    }
+
+    /// Whether the JNI table has `IsVirtualThread`: since JDK 21. The table of an older VM ends before.
+    pub(crate) fn has_virtual_threads(self) -> bool {
+        self.0 >= 21
+    }
+}
+
+/// Versions of the management table (`JMM_VERSION` in `jmm.h`), with the place of `DumpHeap0` in each.
+/// A VM gives out the table of its own version only.
+pub(crate) const MANAGEMENT_TABLES: [(jint, usize); 3] = [
+    // JDK 10 to 13
+    (0x2002_0000, 28),
+    // JDK 14 to 20
+    (0x2003_0000, 29),
+    // JDK 21 and later
+    (0x2004_0000, 30),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_change_with_their_release() {
+        assert!(Release(11).needs_priming() && !Release(17).needs_priming());
+        assert!(!Release(11).owned_monitors_are_cheap() && Release(17).owned_monitors_are_cheap());
+        assert!(!Release(17).has_virtual_threads() && Release(21).has_virtual_threads());
+        assert!(Release(17).may_be_filler("int[]") && !Release(21).may_be_filler("int[]"));
+        assert!(Release(21).may_be_filler("jdk.internal.vm.FillerObject"));
+    }
+
+    #[test]
+    fn a_vm_that_does_not_tell_gets_the_careful_answers() {
+        let unknown = Release(0);
+        assert!(unknown.needs_priming() && unknown.may_be_filler("int[]"));
+        assert!(!unknown.owned_monitors_are_cheap() && !unknown.has_virtual_threads());
+    }
+}
