@@ -70,7 +70,7 @@ impl SafepointSampler {
     /// What the VM says; the next round may work again.
     pub fn round(
         &mut self,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
         mut serial_of: impl FnMut(jobject) -> Option<u32>,
     ) -> Result<Vec<SafepointSample>> {

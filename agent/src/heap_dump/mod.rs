@@ -90,7 +90,7 @@ pub struct Request<'a> {
     /// The VM's dumper.
     pub dumper: VmDumper,
     /// The environment.
-    pub jvmti: Jvmti,
+    pub jvmti: &'a Jvmti,
     /// That of the current thread.
     pub jni: &'a Jni,
     /// Where the profile is. Its folder must have room for a copy.

@@ -57,7 +57,7 @@ impl Resolver {
     /// The frame for a location. A method that has gone is `<Unknown Method>`.
     pub fn frame(
         &mut self,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
         table: &mut MethodTable,
         location: Location,
@@ -116,7 +116,7 @@ impl Resolver {
     }
 }
 
-fn look_up(jvmti: Jvmti, jni: &Jni, method: jmethodID) -> Option<Method> {
+fn look_up(jvmti: &Jvmti, jni: &Jni, method: jmethodID) -> Option<Method> {
     if method.is_null() {
         return None;
     }

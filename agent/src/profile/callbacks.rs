@@ -10,9 +10,9 @@ use jni_sys::{JNIEnv, jclass, jint, jobject};
 use super::messages::Message;
 use super::virtual_threads::NAMED;
 use super::{Engine, Phase, Profile, start};
-use crate::cpu_samples::signal::ThreadSlot;
+use crate::cpu_samples::signal::SampledThread;
 use crate::report;
-use crate::vm::{GlobalRef, Jni, NativeThread, guard};
+use crate::vm::{GlobalRef, Jni, NativeThread};
 
 /// The table of all callbacks.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -30,12 +30,10 @@ pub(super) fn table() -> raw::jvmtiEventCallbacks {
 }
 
 unsafe extern "C" fn vm_init(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
+    Profile::callback(|profile| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if let Some(profile) = Profile::get() {
-            start::start(profile, &jni, thread);
-        }
+        start::start(profile, &jni, thread);
     });
 }
 
@@ -51,10 +49,7 @@ unsafe extern "C" fn class_file_load(
     new_len: *mut jint,
     new_bytes: *mut *mut u8,
 ) {
-    guard((), || {
-        let Some(profile) = Profile::get() else {
-            return;
-        };
+    Profile::callback(|profile| {
         let (Some(calls), Ok(len)) = (profile.calls, usize::try_from(len)) else {
             return;
         };
@@ -82,28 +77,21 @@ unsafe extern "C" fn class_file_load(
 }
 
 unsafe extern "C" fn vm_death(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv) {
-    guard((), || {
-        if let Some(profile) = Profile::get() {
-            profile.finish();
-        }
-    });
+    Profile::callback(Profile::finish);
 }
 
 unsafe extern "C" fn data_dump_request(_env: *mut raw::jvmtiEnv) {
-    guard((), || {
-        if let Some(profile) = Profile::get().filter(|p| p.phase() == Phase::Live) {
+    Profile::callback(|profile| {
+        if profile.phase() == Phase::Live {
             profile.dump();
         }
     });
 }
 
 unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
+    Profile::callback(|profile| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        let Some(profile) = Profile::get() else {
-            return;
-        };
         if profile.phase() != Phase::Live {
             return;
         }
@@ -130,10 +118,7 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
 }
 
 unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
-        let Some(profile) = Profile::get() else {
-            return;
-        };
+    Profile::callback(|profile| {
         if let Some(sites) = profile.heap_sites {
             sites.thread_ended();
         }
@@ -175,16 +160,14 @@ unsafe extern "C" fn class_prepare(
     _thread: jobject,
     class: jclass,
 ) {
-    guard((), || {
-        if let Some(profile) = Profile::get() {
-            if let Some(calls) = profile.calls {
-                // SAFETY: the VM passes the environment of the current thread.
-                calls.class_prepared(profile.jvmti, &unsafe { Jni::new(jni) }, class);
-                return;
-            }
-            // A class that fails here only loses its names in samples.
-            let _ = profile.jvmti.create_method_ids(class);
+    Profile::callback(|profile| {
+        if let Some(calls) = profile.calls {
+            // SAFETY: the VM passes the environment of the current thread.
+            calls.class_prepared(&profile.jvmti, &unsafe { Jni::new(jni) }, class);
+            return;
         }
+        // A class that fails here only loses its names in samples.
+        let _ = profile.jvmti.create_method_ids(class);
     });
 }
 
@@ -226,7 +209,7 @@ pub(super) fn sample_thread(
                 ..
             }) = native
             {
-                let slot = ThreadSlot {
+                let slot = SampledThread {
                     tid,
                     env,
                     serial: serial.get(),

@@ -138,7 +138,7 @@ impl Collector {
     }
 
     /// The life of the profile thread.
-    pub(super) fn run(mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) {
+    pub(super) fn run(mut self, profile: &'static Profile, jvmti: &Jvmti, jni: &Jni) {
         self.begin(profile);
         self.tell_tables(profile, "start");
         if let Some(sites) = profile.heap_sites {
@@ -252,7 +252,7 @@ impl Collector {
     }
 
     /// Writes what is left. False when it could not be written.
-    fn finish(&mut self, profile: &'static Profile, jvmti: Jvmti, jni: &Jni) -> bool {
+    fn finish(&mut self, profile: &'static Profile, jvmti: &Jvmti, jni: &Jni) -> bool {
         self.ending = true;
         self.drain(profile, jvmti, jni);
         let written = if profile.settings.doe {
@@ -366,7 +366,7 @@ impl Collector {
     }
 
     /// Takes the samples out of the signal engine's ring.
-    pub(super) fn drain(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) -> usize {
+    pub(super) fn drain(&mut self, profile: &Profile, jvmti: &Jvmti, jni: &Jni) -> usize {
         let Engine::Signal(engine, installed) = profile.engine() else {
             return 0;
         };
@@ -380,7 +380,7 @@ impl Collector {
     fn safepoint_round(
         &mut self,
         profile: &Profile,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
         sampler: &mut SafepointSampler,
     ) {

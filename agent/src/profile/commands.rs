@@ -21,7 +21,7 @@ use crate::vm::{Jni, Jvmti};
 #[derive(Clone, Copy)]
 pub(super) struct Vm<'a> {
     pub(super) profile: &'static Profile,
-    pub(super) jvmti: Jvmti,
+    pub(super) jvmti: &'a Jvmti,
     pub(super) jni: &'a Jni,
 }
 
@@ -296,7 +296,7 @@ fn exit(vm: Vm<'_>) {
         vm.profile.own_threads.lock().push(own);
         vm.jvmti.run_agent_thread(
             own.as_raw(),
-            Box::new(|_, jni| {
+            Box::new(|jni| {
                 if let Err(error) = jni.exit_vm() {
                     report::error(&format!("the exit command failed: {error}"));
                 }

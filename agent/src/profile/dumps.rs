@@ -58,7 +58,7 @@ impl Collector {
         &mut self,
         profile: &'static Profile,
         parts: Parts<'_>,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
     ) -> bool {
         let verbose = profile.settings.verbose;
@@ -136,7 +136,7 @@ impl Collector {
         profile: &'static Profile,
         parts: Parts<'_>,
         calls: Option<&(&CallTimes, PathCosts)>,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
     ) -> Written {
         let verbose = profile.settings.verbose;
@@ -203,7 +203,7 @@ impl Collector {
     pub(super) fn dump_heap(
         &mut self,
         profile: &Profile,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
     ) -> Result<Summary, Lack> {
         let settings = &profile.settings;
@@ -321,7 +321,13 @@ impl Collector {
         self.output.write(|writer| writer.old_cpu_table(&rows));
     }
 
-    fn dump_call_remarks(&mut self, profile: &Profile, calls: &CallTimes, jvmti: Jvmti, jni: &Jni) {
+    fn dump_call_remarks(
+        &mut self,
+        profile: &Profile,
+        calls: &CallTimes,
+        jvmti: &Jvmti,
+        jni: &Jni,
+    ) {
         let settings = &profile.settings;
         let mut remarks = vec![format!(
             "hprof-rs {}: {} threads={} traces={} traces_cut={} internal_errors={}",

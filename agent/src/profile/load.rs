@@ -161,7 +161,6 @@ pub(super) unsafe fn load_late(
         Ok(()) => Profile::get().ok_or_else(|| "no profile".to_owned()),
         Err((output, refusal)) => {
             output.discard();
-            jvmti.dispose();
             Err(said(refusal))
         }
     }
@@ -208,11 +207,11 @@ fn prepare(
     hurry: Hurry,
     arrival: Arrival,
 ) -> Result<(), (Box<Output>, Refusal)> {
-    let engine = match choose_engine(jvmti, &settings) {
+    let engine = match choose_engine(&jvmti, &settings) {
         Ok(engine) => engine,
         Err(refusal) => return Err((output, refusal)),
     };
-    if let Err(error) = enable(jvmti, &settings, engine, arrival) {
+    if let Err(error) = enable(&jvmti, &settings, engine, arrival) {
         let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
         return Err((output, set_up_error(&text)));
     }
@@ -220,7 +219,7 @@ fn prepare(
         Ok(heap_sites) => heap_sites,
         Err(refusal) => return Err((output, refusal)),
     };
-    let calls = match prepare_calls(jvmti, &settings, arrival) {
+    let calls = match prepare_calls(&jvmti, &settings, arrival) {
         Ok(calls) => calls,
         Err(refusal) => return Err((output, refusal)),
     };
@@ -304,7 +303,7 @@ fn install_monitors(
         .map_err(|error| set_up_error(&format!("monitor=y cannot have the VM's events ({error})")))
 }
 
-fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
+fn choose_engine(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
     // Depth 0 records nothing, as in the original.
     if !settings.modes.cpu_samples || settings.depth == 0 {
         return Ok(Engine::None);
@@ -313,7 +312,7 @@ fn choose_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, Refusal> {
 }
 
 /// The engine that cpu=samples uses here, ready for its first thread.
-pub(super) fn find_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, String> {
+pub(super) fn find_engine(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
     if settings.engine == options::Engine::Safepoint {
         return Ok(Engine::Safepoint);
     }
@@ -344,7 +343,7 @@ pub(super) fn find_engine(jvmti: Jvmti, settings: &Settings) -> Result<Engine, S
 }
 
 fn prepare_calls(
-    jvmti: Jvmti,
+    jvmti: &Jvmti,
     settings: &Settings,
     arrival: Arrival,
 ) -> Result<Option<&'static CallTimes>, Refusal> {
@@ -389,7 +388,7 @@ fn prepare_calls(
 }
 
 fn enable(
-    jvmti: Jvmti,
+    jvmti: &Jvmti,
     settings: &Settings,
     engine: Engine,
     arrival: Arrival,
@@ -430,7 +429,7 @@ fn enable(
 }
 
 /// Whether the compilers keep what the engine needs, or will from now on.
-pub(super) fn has_debug_info(jvmti: Jvmti, engine: Engine) -> bool {
+pub(super) fn has_debug_info(jvmti: &Jvmti, engine: Engine) -> bool {
     match engine {
         Engine::Signal(..) => debug_non_safepoints(jvmti),
         Engine::Safepoint | Engine::None => true,
@@ -442,7 +441,7 @@ pub(super) fn has_debug_info(jvmti: Jvmti, engine: Engine) -> bool {
 /// diagnostic flag -XX:+DebugNonSafepoints. Writing it costs nothing, while the
 /// event that implies it makes the VM describe every compiled method to us, and
 /// had races with method unloading (JDK-8173361). A value the user gave stays.
-fn debug_non_safepoints(jvmti: Jvmti) -> bool {
+fn debug_non_safepoints(jvmti: &Jvmti) -> bool {
     let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else {
         return false;
     };

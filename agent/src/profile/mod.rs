@@ -131,6 +131,13 @@ impl Profile {
         unsafe { profile.as_ref() }
     }
 
+    /// Runs a callback's body, if there is a run. Its end waits for the body.
+    fn callback(body: impl FnOnce(&'static Self)) {
+        if let Some(profile) = Self::get() {
+            profile.jvmti.callback((), || body(profile));
+        }
+    }
+
     fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::Load,

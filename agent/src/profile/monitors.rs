@@ -114,7 +114,7 @@ impl WaitTables {
     }
 
     /// Looks up the names of new rows.
-    fn update(&mut self, tables: &mut Tables, jvmti: Jvmti, jni: &Jni, depth: usize) {
+    fn update(&mut self, tables: &mut Tables, jvmti: &Jvmti, jni: &Jni, depth: usize) {
         for row in self.monitors.take_fresh() {
             let place = place_of(self.monitors, row, tables, jvmti, jni, depth);
             self.rows.push((row, place));
@@ -145,7 +145,7 @@ fn place_of(
     monitors: &Monitors,
     row: &Row,
     tables: &mut Tables,
-    jvmti: Jvmti,
+    jvmti: &Jvmti,
     jni: &Jni,
     depth: usize,
 ) -> Place {
@@ -178,7 +178,7 @@ fn trace_of(
     thread: &UsedBy,
     per_thread: bool,
     tables: &mut Tables,
-    jvmti: Jvmti,
+    jvmti: &Jvmti,
     jni: &Jni,
     depth: usize,
 ) -> TraceSerial {
@@ -195,7 +195,7 @@ fn trace_of(
 
 impl Collector {
     /// Looks up names before their classes can be unloaded.
-    pub(super) fn tick_waits(&mut self, jvmti: Jvmti, jni: &Jni) {
+    pub(super) fn tick_waits(&mut self, jvmti: &Jvmti, jni: &Jni) {
         let depth = self.depth as usize;
         if let Some(waits) = &mut self.waits {
             waits.update(&mut self.tables, jvmti, jni, depth);
@@ -219,7 +219,7 @@ impl Collector {
     }
 
     /// Writes who has and wants which lock, and what time was lost to locks.
-    pub(super) fn dump_waits(&mut self, profile: &Profile, jvmti: Jvmti, jni: &Jni) {
+    pub(super) fn dump_waits(&mut self, profile: &Profile, jvmti: &Jvmti, jni: &Jni) {
         let Some(monitors) = profile.monitors else {
             return;
         };
@@ -259,7 +259,7 @@ impl Collector {
         usage: &Usage,
         waits: &WaitRanks<'_>,
         per_thread: bool,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
     ) {
         let depth = self.depth as usize;

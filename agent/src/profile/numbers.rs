@@ -20,7 +20,7 @@ pub(super) struct ProfileNumbers<'a> {
     tables: &'a mut Tables,
     /// With heap=all.
     sites: Option<&'a mut SitesProfile>,
-    jvmti: Jvmti,
+    jvmti: &'a Jvmti,
     by_vm_thread: HashMap<u64, ThreadSerial>,
     /// The VM's pointer to the profile thread, which is no thread of the program.
     own: u64,
@@ -49,7 +49,7 @@ impl<'a> ProfileNumbers<'a> {
             registry,
             tables,
             sites,
-            jvmti: profile.jvmti,
+            jvmti: &profile.jvmti,
             by_vm_thread,
             own,
         }
@@ -84,7 +84,7 @@ impl Numbers for ProfileNumbers<'_> {
             dump();
             return false;
         };
-        let (tables, jvmti) = (&mut *self.tables, self.jvmti);
+        let (tables, jvmti) = (&mut *self.tables, &self.jvmti);
         sites.locate(jni, is_dumped, dump, &mut |thread, stack| {
             tables.intern(jvmti, jni, thread, stack.iter().map(stack_location))
         })

@@ -29,8 +29,9 @@ const EVENTS: [raw::jvmtiEvent; 9] = [
     raw::JVMTI_EVENT_VM_INIT,
 ];
 
-/// Longest time that a callback may still be under way when its event is off.
-const CALLBACKS_END: Duration = Duration::from_millis(50);
+/// Longest wait for callbacks that are under way when their events go off. They take microseconds, but
+/// their threads may not run.
+const CALLBACKS_END: Duration = Duration::from_secs(5);
 
 /// Whether a run is under way.
 pub fn is_running() -> bool {
@@ -144,10 +145,10 @@ fn add(profile: &'static Profile, jni: &Jni, wanted: &Settings) -> Result<(), St
 
 impl Profile {
     /// Takes everything back that the run has put into the VM, on the profile thread. What stays is
-    /// this structure: a callback that has just begun may still look at it.
+    /// this structure: a callback that has just begun may still find it, and find its environment closed.
     pub(super) fn retire(&self, jni: &Jni) {
         if let Some(calls) = self.calls {
-            calls.retire(self.jvmti, jni);
+            calls.retire(&self.jvmti, jni);
         }
         for event in EVENTS {
             // An event that this run did not have cannot be refused.
@@ -157,21 +158,25 @@ impl Profile {
         if let Engine::Signal(engine, installed) = engine {
             engine.uninstall(installed);
         }
-        if let Some(sites) = self.heap_sites {
-            sites.end();
-        }
-        if let Some(monitors) = self.monitors {
-            monitors.retire(jni);
-        }
+        let sites = self
+            .heap_sites
+            .map_or(Ok(()), |sites| sites.end(CALLBACKS_END));
+        let monitors = self
+            .monitors
+            .map_or(Ok(()), |monitors| monitors.retire(jni, CALLBACKS_END));
         exit_hook::unregister(self, jni);
         self.registry.forget();
         load::restore_debug_info();
         PROFILE.store(std::ptr::null_mut(), Ordering::Release);
-        std::thread::sleep(CALLBACKS_END);
-        for own in self.own_threads.lock().drain(..) {
-            jni.delete_global(own);
-        }
         *self.sender.write() = None;
-        self.jvmti.dispose();
+        let own = self.jvmti.close(CALLBACKS_END);
+        if own.is_ok() {
+            for own in self.own_threads.lock().drain(..) {
+                jni.delete_global(own);
+            }
+        }
+        if let Err(error) = sites.and(monitors).and(own) {
+            report::note(&format!("{error}: the VM keeps what it has for it"));
+        }
     }
 }

@@ -103,7 +103,7 @@ fn by_site(rows: &[SiteFigure]) -> Figures {
 
 impl Collector {
     /// Lets heap=sites do what is due. True when there is more to do at once.
-    pub(super) fn tick_sites(&mut self, jvmti: Jvmti, jni: &Jni) -> bool {
+    pub(super) fn tick_sites(&mut self, jvmti: &Jvmti, jni: &Jni) -> bool {
         let tables = &mut self.tables;
         self.sites.as_mut().is_some_and(|sites| {
             sites.tick(jni, &mut |thread, stack| {
@@ -116,7 +116,7 @@ impl Collector {
     pub(super) fn site_totals(
         &mut self,
         profile: &Profile,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
     ) -> Option<HeapSummary> {
         let (sites, tables) = (self.sites.as_mut()?, &mut self.tables);
@@ -129,7 +129,7 @@ impl Collector {
     }
 
     /// Sets all figures to zero.
-    pub(super) fn clear_sites(&mut self, jvmti: Jvmti, jni: &Jni) -> bool {
+    pub(super) fn clear_sites(&mut self, jvmti: &Jvmti, jni: &Jni) -> bool {
         let (Some(sites), tables) = (&mut self.sites, &mut self.tables) else {
             return false;
         };
@@ -143,7 +143,7 @@ impl Collector {
     pub(super) fn dump_sites(
         &mut self,
         profile: &Profile,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
         request: SiteRequest,
     ) {

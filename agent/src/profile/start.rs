@@ -23,7 +23,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         return;
     }
     profile.set_phase(Phase::Live);
-    let structs = VmLibrary::of(profile.jvmti).and_then(VmStructs::of);
+    let structs = VmLibrary::of(&profile.jvmti).and_then(VmStructs::of);
     if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, jni, main)) {
         let _ = profile.java_threads.set(threads);
     }
@@ -44,10 +44,10 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         }
     }
     if profile.settings.thread {
-        virtual_threads::enable(profile.jvmti);
+        virtual_threads::enable(&profile.jvmti);
     }
     if let Some(calls) = profile.calls
-        && let Err(error) = calls.start(profile.jvmti, jni)
+        && let Err(error) = calls.start(&profile.jvmti, jni)
     {
         report::error(&format!(
             "this VM does not take the agent's Java class; calls are not counted ({error})"
@@ -98,14 +98,14 @@ fn register_running(profile: &'static Profile, jni: &Jni) {
 /// # Errors
 /// Why it cannot be sampled.
 pub(super) fn start_sampling(profile: &'static Profile, jni: &Jni) -> Result<(), String> {
-    let engine = load::find_engine(profile.jvmti, &profile.settings)?;
+    let engine = load::find_engine(&profile.jvmti, &profile.settings)?;
     if let Engine::Safepoint = engine {
         let mut wanted = Capabilities::default();
         wanted.set_can_get_thread_cpu_time(1);
         let added = profile.jvmti.add_capabilities(&wanted);
         added.map_err(|error| error.to_string())?;
     }
-    load::has_debug_info(profile.jvmti, engine);
+    load::has_debug_info(&profile.jvmti, engine);
     if let Engine::Signal(..) = engine {
         make_method_ids(profile, jni);
     }
@@ -162,7 +162,7 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> vm::Result<()> 
     profile.own_threads.lock().push(own);
     profile.jvmti.run_agent_thread(
         own.as_raw(),
-        Box::new(move |jvmti, jni| collector.run(profile, jvmti, &jni)),
+        Box::new(move |jni| collector.run(profile, &profile.jvmti, jni)),
     )
 }
 

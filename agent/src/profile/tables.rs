@@ -55,7 +55,7 @@ impl Tables {
         Ok(())
     }
 
-    pub(super) fn add_signal_sample(&mut self, jvmti: Jvmti, jni: &Jni, sample: &Sample<'_>) {
+    pub(super) fn add_signal_sample(&mut self, jvmti: &Jvmti, jni: &Jni, sample: &Sample<'_>) {
         let thread = match sample.virtual_thread {
             0 => sample.thread,
             virtual_thread => virtual_thread,
@@ -77,7 +77,7 @@ impl Tables {
 
     pub(super) fn add_safepoint_sample(
         &mut self,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
         sample: &SafepointSample,
     ) {
@@ -95,7 +95,7 @@ impl Tables {
     /// The frames of a stack.
     pub(super) fn resolve(
         &mut self,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
         stack: impl Iterator<Item = Location>,
     ) -> Vec<FrameId> {
@@ -127,7 +127,7 @@ impl Tables {
 
     pub(super) fn intern(
         &mut self,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
         thread: Option<ThreadSerial>,
         stack: impl Iterator<Item = Location>,

@@ -12,7 +12,7 @@ use jni_sys::{JNIEnv, jobject};
 
 use super::messages::Message;
 use super::{Engine, Profile};
-use crate::vm::{Jni, Jvmti, guard};
+use crate::vm::{Jni, Jvmti};
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
@@ -22,7 +22,7 @@ pub(super) const NAMED: usize = 1 << 40;
 
 /// Enables the mount events. Before JDK 21 there are none, and no virtual
 /// threads either.
-pub(super) fn enable(jvmti: Jvmti) {
+pub(super) fn enable(jvmti: &Jvmti) {
     // SAFETY: the VM calls an extension event's callback with the parameters it
     // declares; these two declare JNIEnv and thread (jvmtiExtensions.cpp).
     let (mounted, unmounted) = unsafe {
@@ -38,10 +38,7 @@ pub(super) fn enable(jvmti: Jvmti) {
 type MountEvent = unsafe extern "C" fn(*mut raw::jvmtiEnv, *mut JNIEnv, jobject);
 
 unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
-        let Some(profile) = Profile::get() else {
-            return;
-        };
+    Profile::callback(|profile| {
         let Ok(mut word) = profile.jvmti.thread_local(thread) else {
             return;
         };
@@ -54,10 +51,7 @@ unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: 
 }
 
 unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
-        let Some(profile) = Profile::get() else {
-            return;
-        };
+    Profile::callback(|profile| {
         let mentioned = note(profile, 0);
         if mentioned == 0 {
             return;
