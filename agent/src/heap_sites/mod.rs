@@ -16,8 +16,10 @@ mod classes;
 mod event;
 mod join;
 mod live;
+mod marks;
 mod prime;
 mod profile;
+mod recorder;
 mod run;
 mod sites;
 mod stacks;
@@ -27,8 +29,9 @@ mod walk;
 mod weights;
 
 pub(crate) use classes::ClassTable;
-pub use join::IsDumped;
-pub use profile::{SiteFigure, SiteFigures, SitesProfile};
+pub use join::Located;
+pub use profile::SitesProfile;
+pub use recorder::{SharedSites, SiteRequest, SitesRecorder};
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -178,7 +181,7 @@ impl HeapSites {
     }
 
     /// Records nothing any more, for good.
-    pub fn end(&self) {
+    pub fn detach(&self) {
         for event in [
             raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
             raw::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
