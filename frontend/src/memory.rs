@@ -19,9 +19,9 @@ const PAUSE: Duration = Duration::from_millis(4);
 /// How much memory a command may take.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct MemoryArgument {
-    /// The most memory to take, such as `1500M` or `4G`. Commands that need the graph of the heap
-    /// keep below it by working in files. The others stop reading and end with status 3
-    /// [default: nine tenths of what the machine or container has free].
+    /// The memory limit, such as `1500M` or `4G`. Commands that need the graph of the heap stay
+    /// below it by working in files. The others stop and exit with status 3 [default: nine
+    /// tenths of the free memory of the machine or container].
     #[arg(long, value_name = "LIMIT", value_parser = parse_bytes)]
     pub memory: Option<u64>,
 }

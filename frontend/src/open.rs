@@ -26,7 +26,7 @@ pub struct FileArgument {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Fail at the first damaged place, instead of reading on behind it.
+    /// Fail at the first damaged place instead of continuing after it.
     #[arg(long)]
     pub strict: bool,
 

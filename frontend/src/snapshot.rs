@@ -37,7 +37,7 @@ pub struct Look {
     #[command(flatten)]
     pub dump: DumpArgument,
 
-    /// The kinds of java.lang.ref.Reference whose referent counts as kept alive.
+    /// The kinds of java.lang.ref.Reference that keep their referent alive.
     #[arg(
         long,
         value_name = "KINDS",
@@ -47,29 +47,29 @@ pub struct Look {
     )]
     pub follow: Vec<Kind>,
 
-    /// A field whose object does not count as kept alive by it, such as
-    /// `com.example.Node.cache`; may be repeated.
+    /// A field that does not keep its object alive, such as `com.example.Node.cache`; may be
+    /// repeated.
     #[arg(long, value_name = "CLASS.FIELD")]
     pub without_field: Vec<String>,
 
-    /// The mapping file of R8 or ProGuard that belongs to the program, for its original names.
+    /// The program's mapping file of R8 or ProGuard, for its original names.
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<PathBuf>,
 
     #[command(flatten)]
     pub memory: MemoryArgument,
 
-    /// Keep the index, with which the next command opens the dump in a moment, in this folder;
-    /// `cache` stands for $XDG_CACHE_HOME/hprof-rs/index [default: beside dumps of 32 MB or more,
-    /// in the cache if that folder cannot be written to].
+    /// The folder for the index, with which the next command opens the dump at once; `cache`
+    /// means $XDG_CACHE_HOME/hprof-rs/index [default: beside dumps of 32 MB or more, in the cache
+    /// if that folder cannot be written to].
     #[arg(long, value_name = "DIR|cache", conflicts_with = "no_index")]
     pub index: Option<PathBuf>,
 
-    /// What the indexes in the cache may take together; those unused for longest go first.
+    /// The total size of the indexes in the cache; the least recently used are removed first.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "10G")]
     pub index_limit: u64,
 
-    /// Neither use nor write an index.
+    /// Do not use or write an index.
     #[arg(long)]
     pub no_index: bool,
 }

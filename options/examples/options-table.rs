@@ -1,4 +1,4 @@
-//! Prints the option table of the README.
+//! Prints the option table of docs/options.md.
 
 fn main() {
     print!("{}", hprof_options::table::markdown_table());

@@ -5,7 +5,7 @@
 //! * the parser ([`mod@parse`]): the option string to [`Raw`], what was written;
 //! * the resolver ([`mod@resolve`]): [`Raw`] to [`Settings`], what it means after
 //!   defaults and cross checks;
-//! * the `help` text ([`help`]), the README table ([`table::markdown_table`])
+//! * the `help` text ([`help`]), the table of docs/options.md ([`table::markdown_table`])
 //!   and the names for shell completion ([`table::names`]).
 //!
 //! [`load`] goes through all of it. Nothing here prints, exits or reads the

@@ -91,7 +91,7 @@ pub struct OptionSpec {
     pub default: &'static str,
     /// The description in the help text: at most 30 columns wide.
     pub summary: &'static str,
-    /// The description in the README.
+    /// The description in docs/options.md, in Markdown.
     pub details: &'static str,
     /// Where it is listed.
     pub section: Section,
@@ -132,8 +132,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
         .map(|spec| spec.name)
 }
 
-/// The table of all options for the README, in Markdown, with a line end
-/// behind its last row.
+/// The table of all options for docs/options.md, in Markdown, with a line end
+/// after its last row.
 pub fn markdown_table() -> String {
     let mut text = String::from("| Option | Default | Since | Meaning |\n|---|---|---|---|\n");
     for spec in TABLE {
@@ -166,8 +166,8 @@ pub static TABLE: &[OptionSpec] = &[
         value: "dump|sites|all",
         default: "all",
         summary: "heap profiling",
-        details: "heap dump, allocation sites, or both; repeating it adds up. \
-                  On by default only if no other mode is asked for.",
+        details: "heap dump, allocation sites, or both; a second `heap=` adds to the first. \
+                  Active by default only if no other mode is given.",
         section: Section::Standard,
         kind: Kind::Choice(&[
             Choice {
@@ -192,8 +192,8 @@ pub static TABLE: &[OptionSpec] = &[
         value: "samples|times|old",
         default: "off",
         summary: "CPU use",
-        details: "CPU profile by sampling (`y` means `samples` as well), by counting every call, \
-                  or the latter in the format of the old `prof`",
+        details: "CPU profile: by sampling (`y` means `samples`), by counting every call, or by \
+                  counting in the format of JDK 1.1's `prof`",
         section: Section::Standard,
         kind: Kind::Choice(&[
             Choice {
@@ -219,9 +219,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "n",
         summary: "locks",
-        details: "lock contention, waits, and who owns what; `y` means the monitors of objects as \
-                  well as the locks of `java.util.concurrent`. New: `java` or `juc` for only one \
-                  of these, `all` for both.",
+        details: "lock contention, waits, and lock owners; `y` means monitors of objects and \
+                  locks of `java.util.concurrent`. New: `java` or `juc` for one of them, `all` \
+                  for both.",
         section: Section::Standard,
         kind: Kind::Choice(&[
             Choice {
@@ -279,13 +279,14 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<file>",
         default: "java.hprof[{.txt}]",
         summary: "where the profile is written",
-        details: "output file, relative to the current directory. New: `%p` stands for the \
-                  process id, `%t` for the start time (`YYYYMMDD-HHMMSS`), `%%` for a percent \
-                  sign. The default is `java.hprof.txt`, with `format=b` `java.hprof`. A name that \
-                  ends in `.html` (flame graphs and tables), `.svg`, `.collapsed`, `.pb.gz` (pprof) \
-                  or `.speedscope.json` makes the file that, unless `format` is given; ends that stand \
-                  for formats of other tools (`.json`, `.jfr`, `.csv`, `.gz` ...) are refused then. `-` \
-                  and `/dev/stdout` mean standard output. A symbolic link is replaced, not followed.",
+        details: "output file, relative to the current directory. New: `%p` becomes the process \
+                  id, `%t` the start time (`YYYYMMDD-HHMMSS`), `%%` a percent sign. The default \
+                  is `java.hprof.txt`, with `format=b` `java.hprof`. A name that ends in `.html` \
+                  (flame graphs and tables), `.svg`, `.collapsed`, `.pb.gz` (pprof) or \
+                  `.speedscope.json` selects that format, unless `format` is given. Endings of \
+                  other tools' formats (`.json`, `.jfr`, `.csv`, `.gz` ...) are then refused. \
+                  `-` and `/dev/stdout` mean standard output. A symbolic link is replaced, not \
+                  followed.",
         section: Section::Standard,
         kind: Kind::File,
     },
@@ -295,8 +296,8 @@ pub static TABLE: &[OptionSpec] = &[
         default: "off",
         summary: "to a socket",
         details: "connect to a front-end (`hprof-rs listen`) and send the profile there instead \
-                  of to a file; an IPv6 address goes in brackets, as in `net=[::1]:8000`. New: \
-                  `net=unix:/path`",
+                  of writing a file; an IPv6 address needs brackets, as in `net=[::1]:8000`. \
+                  New: `net=unix:/path`",
         section: Section::Standard,
         kind: Kind::Net,
     },
@@ -305,8 +306,8 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<size>",
         default: "4",
         summary: "frames per stack trace",
-        details: "frames kept per stack trace, 0 to 2048. New: pictures have 64 by default. \
-                  `hprof-rs run` asks for 64, with `heap=sites` or `cpu=times` for 8.",
+        details: "frames kept per stack trace, 0 to 2048. New: the default is 64 for pictures; \
+                  `hprof-rs run` uses 64, with `heap=sites` or `cpu=times` 8.",
         section: Section::Standard,
         kind: Kind::Decimal {
             min: 0,
@@ -331,10 +332,11 @@ pub static TABLE: &[OptionSpec] = &[
         name: "cutoff",
         value: "<value>",
         default: "0.0001",
-        summary: "leave out rows below this",
-        details: "table rows below this fraction of the total are left out (0.0001 is 0.01 %). New: \
-                  unless it is given, smaller rows stay until 99 % of the total or 10,000 rows are \
-                  shown, and pictures keep all. A comment line after each table says what was left out.",
+        summary: "smallest share of a row",
+        details: "the smallest fraction of the total that gets a table row (0.0001 is 0.01 %). \
+                  New: without this option, smaller rows follow until 99 % of the total or \
+                  10,000 rows are shown, and pictures keep all. A comment line after each table \
+                  says what was left out.",
         section: Section::Standard,
         kind: Kind::Fraction(|raw| &mut raw.cutoff),
     },
@@ -352,7 +354,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "n",
         summary: "threads in traces",
-        details: "traces of different threads are kept apart and show their thread",
+        details: "separate traces for each thread, with the thread's name",
         section: Section::Standard,
         kind: Kind::Switch(|raw| &mut raw.thread),
     },
@@ -379,9 +381,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "y",
         summary: "overwrite an existing file",
-        details: "overwrite an existing output file; with `n` the process id is worked into the \
-                  new file's name instead. New: `force=y`, written out, also writes to a FIFO or \
-                  character device of the name in `file`",
+        details: "overwrite an existing output file; with `n` the new file's name gets the \
+                  process id instead. New: `force=y`, written out, also allows a FIFO or \
+                  character device as `file`",
         section: Section::Standard,
         kind: Kind::Switch(|raw| &mut raw.force),
     },
@@ -390,7 +392,8 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "y",
         summary: "messages about dumps",
-        details: "say on standard error when a dump is written; errors are shown in any case",
+        details: "print a message on standard error when a dump is written; errors are printed \
+                  in any case",
         section: Section::Standard,
         kind: Kind::Switch(|raw| &mut raw.verbose),
     },
@@ -408,9 +411,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "auto|signal|safepoint",
         default: "auto",
         summary: "how cpu=samples samples",
-        details: "`cpu=samples`: `signal` samples running threads by timer signals, wherever they \
-                  are; `safepoint` stops threads at safepoints, as the JDK's agent did; `auto` \
-                  takes the best one that works here",
+        details: "`cpu=samples`: `signal` samples running threads anywhere, by timer signals; \
+                  `safepoint` stops threads at safepoints, as the JDK's agent did; `auto` uses \
+                  `signal` where it works",
         section: Section::New,
         kind: Kind::Choice(&[
             Choice {
@@ -432,8 +435,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<name|number>",
         default: "auto",
         summary: "signal of the timers",
-        details: "the signal of threads' timers (`cpu=samples` with `engine=signal`, `cpu=times`), such \
-                  as `SIGPROF`, `PROF` or `27`; only needed if the program uses the same one",
+        details: "the signal of the threads' timers (`cpu=samples` with `engine=signal`, \
+                  `cpu=times`), such as `SIGPROF`, `PROF` or `27`; needed only if the program \
+                  uses the default one",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.signal),
     },
@@ -441,10 +445,11 @@ pub static TABLE: &[OptionSpec] = &[
         name: "clock",
         value: "sampled|exact",
         default: "sampled",
-        summary: "how cpu=times knows times",
-        details: "`cpu=times`: `sampled` looks about every millisecond of CPU time which method a \
-                  thread is in; `exact` reads a clock at the begin and end of every call, waiting \
-                  included, which takes several times as long. `cpu=old` always does the latter.",
+        summary: "how cpu=times measures",
+        details: "`cpu=times`: `sampled` checks about every millisecond of CPU time which method \
+                  a thread is in; `exact` reads the wall clock at the start and end of every \
+                  call, waiting included, and takes several times as long. `cpu=old` always uses \
+                  `exact`.",
         section: Section::New,
         kind: Kind::Choice(&[
             Choice {
@@ -462,7 +467,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<pattern>[:...]",
         default: "*",
         summary: "classes to count",
-        details: "`cpu=times|old`: count only the calls of these classes, given by name, by package \
+        details: "`cpu=times|old`: count only calls of these classes, given by name, by package \
                   or with `*` for any characters, as in `include=com.example:*Servlet`",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.include),
@@ -472,7 +477,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<pattern>[:...]",
         default: "none",
         summary: "classes not to count",
-        details: "`cpu=times|old`: do not count the calls of these classes; their time goes to \
+        details: "`cpu=times|old`: do not count calls of these classes; their time counts for \
                   their callers",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.exclude),
@@ -482,7 +487,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<seconds>",
         default: "0",
         summary: "net: wait for a front-end",
-        details: "`net`: try for this long to connect before giving up",
+        details: "`net`: how long to try to connect before giving up",
         section: Section::New,
         kind: Kind::Decimal {
             min: 0,
@@ -504,8 +509,8 @@ pub static TABLE: &[OptionSpec] = &[
         value: "y|n",
         default: "y",
         summary: "local control socket",
-        details: "a socket under `/tmp`, open to the JVM's user only, over which `hprof-rs control` \
-                  starts, stops, dumps and resets",
+        details: "a socket under `/tmp`, open to the JVM's user only, by which `hprof-rs \
+                  control` starts, stops, dumps and resets",
         section: Section::New,
         kind: Kind::Switch(|raw| &mut raw.control),
     },
@@ -514,9 +519,9 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<bytes>[k|m]",
         default: "0",
         summary: "bytes between allocations",
-        details: "`heap=sites`: record one allocation in this many bytes on average, and estimate \
-                  the rest; 0 records every allocation and all figures are exact. `512k` costs \
-                  next to nothing.",
+        details: "`heap=sites`: record one allocation in this many bytes on average, and \
+                  estimate the rest; 0 records every allocation, and all figures are exact. \
+                  `512k` costs next to nothing.",
         section: Section::New,
         kind: Kind::Bytes(|raw| &mut raw.heap_interval),
     },

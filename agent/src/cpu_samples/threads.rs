@@ -5,7 +5,7 @@ use jni_sys::jobject;
 
 use super::debug_info::has_debug_info;
 use super::engine::{Engine, Sampling, choose};
-use super::signal::ThreadSlot;
+use super::signal::SampledThread;
 use crate::recording::{NAMED, Phase, Run};
 use crate::report;
 use crate::vm::{Capabilities, NativeThread, Vm};
@@ -26,7 +26,7 @@ pub fn sample_thread(
             anchor,
             ..
         } = native;
-        let slot = ThreadSlot {
+        let slot = SampledThread {
             tid,
             env,
             serial,

@@ -18,7 +18,7 @@ use crate::render::out::{Out, print};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AgentPath {
-    /// Put the library into this folder instead, readable for everyone.
+    /// Write the library into this folder instead, readable for everyone.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -20,6 +20,7 @@ use crate::snapshot::{self, HeapArguments};
 /// known to be either. The references marked with `~` may be the cause. Leaks with the same
 /// signature have the same cause; leaks of Android itself stand apart.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs android --mapping mapping.txt heap.hprof")]
 pub struct Android {
     #[command(flatten)]
     heap: HeapArguments,

@@ -29,12 +29,13 @@ pub struct Attach {
     #[arg(value_name = "OPTIONS", default_value = "cpu=samples")]
     options: String,
 
-    /// How long to wait for the JVM to listen, and again for its answer, in seconds; 10 and 600 if
-    /// not given.
+    /// The time limits for the JVM to listen and for its answer, in seconds [default: 10 for the
+    /// first, 600 for the second].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: Option<u64>,
 
-    /// Load nothing; run a diagnostic command of the VM, as the JDK's jcmd does.
+    /// Load nothing; run a diagnostic command of the VM, as the JDK's jcmd does. Quote commands
+    /// with arguments.
     #[arg(long, value_name = "COMMAND", conflicts_with = "options")]
     jcmd: Option<String>,
 }
@@ -52,24 +53,23 @@ Examples:
 
   hprof-rs attach 4242 cpu=times,include=com.example,file=/tmp/calls.txt
       counts every call of these classes from now on; 'control 4242 detach' ends
-      it and gives all classes their own code back
+      it and restores the code of all classes
 
   hprof-rs attach 4242 --jcmd help
-  hprof-rs attach 4242 --jcmd Thread.print
-      what jcmd does, where no JDK is installed
+  hprof-rs attach 4242 --jcmd 'GC.heap_dump /tmp/heap.hprof'
+      the JDK's jcmd, where no JDK is installed
 
 Who may:
-  The user whose JVM it is, and root. In a container, the same from outside: PID
-  is the number on the host, and root (or the same user) reaches the container's
-  files through /proc/PID/root. The library is put into the container's /tmp.
+  The JVM's user and root. For a JVM in a container, PID is the process id on the
+  host; its files are below /proc/PID/root. The library goes into its /tmp.
 
 JEP 451:
-  From JDK 21 on a JVM prints a warning on its standard error when an agent is
-  loaded while it runs. A program started with -XX:+EnableDynamicAgentLoading
-  does not; one started with -XX:-EnableDynamicAgentLoading refuses.
+  JDK 21 and later print a warning on the standard error of the JVM. The JVM flag
+  -XX:+EnableDynamicAgentLoading suppresses it; -XX:-EnableDynamicAgentLoading
+  refuses the agent.
 
 Exit status:
-  0 if the agent is at work, 1 if not.";
+  0 if the agent has started, 1 if not.";
 
 impl Attach {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {

@@ -27,7 +27,7 @@ pub struct Check {
 const EXAMPLES: &str = "\
 Exit status:
   0  the file is sound
-  1  something is damaged or missing; the rest can be read
+  1  a part is damaged or missing; the rest can be read
   2  the file cannot be read at all
 
 Examples:

@@ -22,11 +22,11 @@ pub struct Control {
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pid: u32,
 
-    /// What to do: start, stop, dump, reset, gc, status, metrics or detach.
+    /// The request: start, stop, dump, reset, gc, status, metrics or detach.
     #[arg(value_name = "REQUEST", required = true, num_args = 1..)]
     request: Vec<String>,
 
-    /// How long to wait for the answer, in seconds.
+    /// The time limit for the answer, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86400))]
     timeout: u64,
 
@@ -37,26 +37,26 @@ pub struct Control {
 
 const LONG_HELP: &str = "\
 Requests:
-  start              go on with what was stopped
-  start OPTIONS      record more, or anew: start cpu=samples,depth=16
-  stop [MODE...]     record no more; what was counted stays
-  dump [MODE...]     write what was counted, and count anew
-  reset [MODE...]    count anew without writing
+  start              resume the stopped modes
+  start OPTIONS      start more modes, or with other options: start cpu=samples,depth=16
+  stop [MODE...]     pause recording; the counts stay
+  dump [MODE...]     write the profile, and set the counts to zero
+  reset [MODE...]    set the counts to zero
   gc                 collect garbage
-  status             what is going on
-  metrics            counters of the run, and what the agent itself costs
+  status             modes, output and counts
+  metrics            counters of the run, and the cost of the agent
   detach             write the last profile, end the run, free everything
 
-  MODE is cpu, sites, heap or monitor; without one, all are meant.
+  MODE is cpu, sites, heap or monitor; the default is all of them.
 
 Examples:
   hprof-rs control 4242 status
   hprof-rs control 4242 stop cpu
   hprof-rs control 4242 reset; sleep 60; hprof-rs control 4242 dump
-      a profile of this minute
+      profiles one minute
 
 Exit status:
-  0; 1 if the agent refused or there is none.";
+  0; 1 if the agent refused or is not loaded.";
 
 impl Control {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {

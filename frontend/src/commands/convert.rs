@@ -34,18 +34,18 @@ pub struct Convert {
     #[command(flatten)]
     file: FileArgument,
 
-    /// Where to write; its name tells the format [default: standard output].
+    /// The output; the ending of its name selects the format [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// The format [default: after the name of the output].
+    /// The format [default: by the name of the output].
     #[arg(long, value_enum)]
     to: Option<To>,
 
     #[command(flatten)]
     measure: MeasureArgument,
 
-    /// Of a file with both, the heap dump and not the stacks.
+    /// If the file has both, convert the heap dump instead of the stacks.
     #[arg(long, conflicts_with = "measure")]
     heap: bool,
 
@@ -53,12 +53,12 @@ pub struct Convert {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 
-    /// In pictures, the outermost method on top.
+    /// Draw the outermost method on top.
     #[arg(long)]
     icicle: bool,
 
-    /// Draw each stack from its innermost method on, so that methods called from many places
-    /// become one frame.
+    /// Draw each stack from its innermost method, so that a method with many callers is one
+    /// frame.
     #[arg(long)]
     inverted: bool,
 }
@@ -68,7 +68,7 @@ Examples:
   hprof-rs convert java.hprof.txt -o profile.html       flame graphs and tables, one page
   hprof-rs convert java.hprof.txt -o profile.svg        a flame graph alone
   hprof-rs convert --measure live-bytes java.hprof -o memory.svg
-  hprof-rs convert heap.hprof -o heap.html              what each package takes
+  hprof-rs convert heap.hprof -o heap.html              the bytes of each package
   hprof-rs convert java.hprof.txt -o profile.pb.gz && go tool pprof -http :8000 profile.pb.gz
   hprof-rs convert java.hprof.txt -o profile.speedscope.json    for https://www.speedscope.app
   hprof-rs convert java.hprof.txt -o profile.firefox.json       for https://profiler.firefox.com
@@ -83,7 +83,7 @@ enum To {
     Collapsed,
     /// A flame graph.
     Svg,
-    /// A page with flame graphs and tables of methods, which needs nothing else.
+    /// A self-contained page with flame graphs and tables of methods.
     Html,
     /// Gzipped Protocol Buffers for pprof.
     Pprof,

@@ -39,7 +39,7 @@ pub struct Diff {
     #[arg(value_name = "AFTER")]
     after: PathBuf,
 
-    /// What is compared of profiles: samples, time, calls, allocated-bytes, allocated-objects,
+    /// The measure to compare in profiles: samples, time, calls, allocated-bytes, allocated-objects,
     /// live-bytes, live-objects or contention [default: the first of these that both have].
     #[arg(long, value_name = "MEASURE")]
     measure: Option<Measure>,
@@ -48,20 +48,20 @@ pub struct Diff {
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
 
-    /// Only rows whose name contains this text.
+    /// Show only rows whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// End with status 1 if the total of the rows has grown by more than this (bytes, samples).
+    /// Exit with status 1 if the total of the rows has grown by more than this (bytes, samples).
     #[arg(long, value_name = "AMOUNT")]
     fail_above: Option<u64>,
 
-    /// End with status 1 if any single row has grown by more than this share of what it was, in
-    /// percent. New rows count as grown without limit, so name a --least with it.
+    /// Exit with status 1 if any single row has grown by more than this share of its old value,
+    /// in percent. New rows exceed every limit, so combine it with --least.
     #[arg(long, value_name = "PERCENT")]
     fail_row_above: Option<f64>,
 
-    /// Only rows that have changed by at least this much (bytes, samples).
+    /// Show only rows that have changed by at least this amount (bytes, samples).
     #[arg(long, value_name = "AMOUNT", default_value_t = 0)]
     least: u64,
 
@@ -69,12 +69,12 @@ pub struct Diff {
     #[arg(long)]
     normalize: bool,
 
-    /// Also draw a differential flame graph: red has grown, blue has shrunk. Ends in .svg (the
-    /// stacks of the second file) or .html (those of both).
+    /// Also draw a differential flame graph: red has grown, blue has shrunk. FILE ends in .svg
+    /// (stacks of the second file) or .html (stacks of both).
     #[arg(long, value_name = "FILE")]
     flamegraph: Option<PathBuf>,
 
-    /// Fail at the first damaged place, instead of reading on behind it.
+    /// Fail at the first damaged place instead of continuing after it.
     #[arg(long)]
     strict: bool,
 

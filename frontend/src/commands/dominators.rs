@@ -23,7 +23,7 @@ pub struct DominatorsCommand {
     #[command(flatten)]
     heap: HeapArguments,
 
-    /// The identifier of the object to look under.
+    /// The identifier of the object at which the tree begins [default: the roots].
     #[arg(value_name = "OBJECT")]
     object: Option<String>,
 
@@ -31,7 +31,7 @@ pub struct DominatorsCommand {
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
 
-    /// Levels to show at once.
+    /// The number of levels to show.
     #[arg(long, value_name = "N", default_value_t = 1)]
     depth: usize,
 

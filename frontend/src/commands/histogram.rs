@@ -27,7 +27,7 @@ pub struct HistogramCommand {
     #[command(flatten)]
     file: FileArgument,
 
-    /// What a row stands for. Without this, text shows families and JSON shows classes.
+    /// The unit of a row. By default, text shows families and JSON shows classes.
     #[arg(long, value_enum)]
     by: Option<By>,
 
@@ -35,7 +35,7 @@ pub struct HistogramCommand {
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
 
-    /// Only rows whose name contains this text.
+    /// Show only rows whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 

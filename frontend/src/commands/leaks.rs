@@ -22,7 +22,7 @@ pub struct LeaksCommand {
     #[command(flatten)]
     heap: HeapArguments,
 
-    /// The share of the live heap, in percent, from which something is a suspect.
+    /// The smallest share of the live heap that makes a suspect, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
     threshold: f64,
 

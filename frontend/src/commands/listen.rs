@@ -15,7 +15,7 @@ use crate::listen::{self, Address, Limits, Settings, Step};
 #[derive(Debug, Args)]
 #[command(after_long_help = long_help())]
 pub struct Listen {
-    /// Where agents connect to: HOST:PORT, PORT, :PORT (from everywhere), or unix:/PATH.
+    /// The address to listen on: HOST:PORT, PORT, :PORT (all interfaces), or unix:/PATH.
     #[arg(value_name = "ADDR", default_value = "localhost:8642")]
     address: String,
 
@@ -23,22 +23,22 @@ pub struct Listen {
     #[arg(long, value_name = "DIR", default_value = ".")]
     save: PathBuf,
 
-    /// Commands to carry out, separated by semicolons.
+    /// Commands to run, separated by semicolons.
     #[arg(long, value_name = "COMMANDS", value_parser = script)]
     exec: Option<Script>,
 
-    /// Say everything as JSON, an object a line.
+    /// Print JSON, one object per line.
     #[arg(long)]
     json: bool,
 
-    /// Keep at most this many connections from one address. Beyond it, those that have begun no
-    /// profile make room for new ones, the oldest first. Raise it if many agents share an address.
+    /// The largest number of connections from one address. Beyond it, a new connection replaces
+    /// the oldest that has begun no profile. Raise it if many agents share an address.
     #[arg(long, value_name = "N", default_value_t = 250,
         value_parser = clap::value_parser!(u16).range(1..))]
     per_address: u16,
 
-    /// Close a connection that has begun no profile after this time. The JDK's agent may be silent
-    /// for minutes.
+    /// The time after which a connection that has begun no profile is closed, in seconds. The
+    /// JDK's agent may be silent for minutes.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     silence: u32,
 }

@@ -44,46 +44,46 @@ pub enum Command {
     Run(run::Run),
     /// List the JVMs of this machine, those in containers too.
     Ps(ps::Ps),
-    /// Load the agent into a JVM that runs.
+    /// Load the agent into a running JVM.
     Attach(attach::Attach),
-    /// Start, stop, dump, reset what an agent records in a JVM that runs; ask how it is.
+    /// Command the agent in a running JVM: start, stop, dump, reset, status, detach.
     Control(control::Control),
-    /// Receive the profiles of programs that run with net=HOST:PORT, and command their agents.
+    /// Receive the profiles of programs started with net=HOST:PORT, and command their agents.
     Listen(listen::Listen),
-    /// Show what is in a heap dump or profile, on one screen.
+    /// Summarize a heap dump or profile on one screen.
     Summary(summary::Summary),
     /// Count the objects of a heap dump by class, package or loader.
     Histogram(histogram::HistogramCommand),
     /// Show the largest arrays of a heap dump.
     Top(top::Top),
-    /// Show where CPU time, allocation or waiting goes in a profile.
+    /// Show where a profile spends CPU time, allocates or waits.
     Samples(samples::Samples),
     /// Show where a profile's objects were allocated.
     Sites(sites::Sites),
-    /// Show the strings of a heap dump by content, and what duplicates waste.
+    /// Show the strings of a heap dump by content, and the memory that duplicates waste.
     Strings(strings::Strings),
     /// Show the threads of a heap dump or profile, with their stacks.
     Threads(threads::Threads),
     /// Write a report on a heap dump: a page, JSON or Markdown.
     Report(report::ReportCommand),
-    /// Find what keeps an unexpected part of the heap alive, in plain sentences.
+    /// Find leak suspects: what keeps an unexpected part of the heap alive.
     Leaks(leaks::LeaksCommand),
     /// Show how full and how empty collections are.
     Collections(usage::Collections),
     /// Show strings and arrays with equal contents.
     Duplicates(usage::DuplicatesCommand),
-    /// Show what waits to be finalized.
+    /// Show the objects that wait for finalization.
     Finalizers(usage::Finalizers),
-    /// Show class loaders and classes that were loaded more than once.
+    /// Show class loaders, and classes that were loaded more than once.
     #[command(name = "classloaders")]
     ClassLoaders(usage::ClassLoaders),
     /// Show what has grown over several heap dumps.
     Growth(usage::Growth),
-    /// Show why dead objects of an Android program are still there.
+    /// Show why destroyed objects of an Android program are still alive.
     Android(android::Android),
-    /// Show why an object, or those of a class, are alive.
+    /// Show why an object, or the objects of a class, are alive.
     Paths(paths::Paths),
-    /// Show which objects keep most alive, as a tree to go down.
+    /// Show which objects keep most memory alive, as a tree.
     Dominators(dominators::DominatorsCommand),
     /// Show what an object, a class or every class keeps alive.
     Retained(retained::Retained),
@@ -93,11 +93,11 @@ pub enum Command {
     Referrers(object::Referrers),
     /// Show what an object refers to.
     References(object::References),
-    /// Ask a heap dump in SQL: tables of objects, classes, references, roots, threads.
+    /// Query a heap dump with SQL: tables of objects, classes, references, roots, threads.
     Query(query::Query),
-    /// Turn a profile into a flame graph or a file for another tool.
+    /// Convert a profile to a flame graph or to the format of another tool.
     Convert(convert::Convert),
-    /// Copy a heap dump without what its objects hold, so that it can be given away.
+    /// Write a shareable copy of a heap dump, with all values removed.
     Strip(strip::Strip),
     /// Show what has changed from one file to another.
     Diff(diff::Diff),

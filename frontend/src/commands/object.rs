@@ -42,6 +42,7 @@ Examples:
 
 /// Show what refers to an object.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs referrers heap.hprof 0x7ffd00770")]
 pub struct Referrers {
     #[command(flatten)]
     heap: HeapArguments,
@@ -61,6 +62,7 @@ pub struct Referrers {
 
 /// Show what an object refers to.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs references heap.hprof 0x7ffd00770")]
 pub struct References {
     #[command(flatten)]
     heap: HeapArguments,

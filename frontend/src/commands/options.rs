@@ -13,8 +13,9 @@ use crate::render::table;
 /// They are given behind `--agent`, or behind `-agentpath:LIBRARY=`, separated
 /// by commas without spaces.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs options | less")]
 pub struct Options {
-    /// Also those for debugging the agent, and those that were removed.
+    /// Also show options for debugging the agent, and removed ones.
     #[arg(long)]
     all: bool,
 }
@@ -42,6 +43,6 @@ fn meaning(spec: &OptionSpec) -> String {
         Section::Debug => "Debugging: ",
         Section::Standard | Section::Obsolete | Section::Removed => "",
     };
-    // The texts are Markdown for the README; a terminal shows them plain.
+    // The texts are Markdown for docs/options.md; a terminal shows them plain.
     format!("{remark}{}", spec.details.replace('`', ""))
 }

@@ -19,12 +19,12 @@ pub struct Paths {
     #[command(flatten)]
     heap: HeapArguments,
 
-    /// The identifier of an object, such as 0x7ffd00770, or the name of a class, in which `*`
-    /// stands for any characters.
+    /// The identifier of an object, such as 0x7ffd00770, or the name of a class; `*` matches any
+    /// characters.
     #[arg(value_name = "OBJECT|CLASS")]
     target: String,
 
-    /// The largest number of paths to an object; each comes in from another object.
+    /// The largest number of paths to an object, each through another referrer.
     #[arg(short = 'k', long, value_name = "K", default_value_t = 1)]
     alternatives: usize,
 

@@ -17,7 +17,7 @@ use crate::render::screen::{Align, Style, columns, print, print_json, printable}
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Ps {
-    /// Only JVMs whose program or arguments contain this text.
+    /// Show only JVMs whose program or arguments contain this text.
     #[arg(value_name = "TEXT")]
     filter: Option<String>,
 
@@ -37,9 +37,8 @@ Examples:
   hprof-rs attach $(hprof-rs ps --json MyApp | jq .[0].pid) cpu=samples
 
 Columns:
-  agent      - if the agent is not in the JVM, else what it does, as far as it says so; ? if only
-             root can see it
-  where      container: it has its own file system or process ids";
+  agent      state and modes of the agent, - if it is not loaded, ? if only root can see it
+  where      container: the JVM has its own file system or process ids";
 
 impl Ps {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {

@@ -29,7 +29,7 @@ pub struct Query {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// The query; `-` to read it from standard input.
+    /// The query; `-` reads it from standard input.
     #[arg(value_name = "SQL")]
     sql: Option<String>,
 

@@ -24,15 +24,15 @@ pub struct Records {
     #[command(flatten)]
     file: FileArgument,
 
-    /// Also the sub-records of heap dumps, indented.
+    /// Also show the sub-records of heap dumps, indented.
     #[arg(long)]
     sub: bool,
 
-    /// Only records of this name or tag: TRACE, UTF8, 0x05.
+    /// Show only records of this name or tag: TRACE, UTF8, 0x05.
     #[arg(long, value_name = "NAME|TAG")]
     only: Option<String>,
 
-    /// Stop after so many lines, 0 for all.
+    /// Stop after N lines, 0 for all.
     #[arg(long, value_name = "N", default_value_t = 0)]
     top: u64,
 

@@ -24,8 +24,8 @@ pub struct ReportCommand {
     #[command(flatten)]
     heap: HeapArguments,
 
-    /// Where to write; the name ends in .html, .md or .json, which tells the format [default: the
-    /// dump's name with `.html`].
+    /// The output; `.html`, `.md` or `.json` at the end of its name selects the format [default:
+    /// the dump's name with `.html`].
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 

@@ -23,12 +23,11 @@ pub struct Retained {
     #[command(flatten)]
     heap: HeapArguments,
 
-    /// The identifier of an object, or the name of a class, in which `*` stands for any
-    /// characters.
+    /// The identifier of an object, or the name of a class; `*` matches any characters.
     #[arg(value_name = "OBJECT|CLASS")]
     target: Option<String>,
 
-    /// What a row of the table stands for.
+    /// The unit of a row.
     #[arg(long, value_enum, default_value_t = By::Class)]
     by: By,
 

@@ -29,20 +29,20 @@ use crate::render::out::tell;
     override_usage = "hprof-rs run [--agent <OPTIONS>] [--listen] -- <COMMAND>..."
 )]
 pub struct Run {
-    /// Options of the agent; `--agent help` explains them.
+    /// The options of the agent; `--agent help` explains them.
     #[arg(short, long, value_name = "OPTIONS", default_value = "cpu=samples")]
     agent: String,
 
-    /// Receive the profile, as `hprof-rs listen` does, and show its first rows on standard error
-    /// when the program has ended.
+    /// Receive the profile, as `hprof-rs listen` does, and print its first rows on standard error
+    /// after the program has ended.
     #[arg(long)]
     listen: bool,
 
-    /// The folder for profiles that are received.
+    /// The folder for received profiles.
     #[arg(long, value_name = "DIR", default_value = ".", requires = "listen")]
     save: PathBuf,
 
-    /// The command to run, as a rule `java` and its arguments.
+    /// The command to run, usually `java` and its arguments.
     // Not required by the parser: `--agent help` does without.
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -51,8 +51,7 @@ pub struct Run {
 const LONG_HELP: &str = "\
 Examples:
   hprof-rs run -- java -cp classes App one two
-      samples the CPU time of App and writes java.hprof.txt when it ends; the
-      agent then says where the file is and which command shows it
+      samples the CPU time of App and writes java.hprof.txt when it ends
 
   hprof-rs run --agent cpu=samples,depth=200,file=app-%p.txt -- java -jar app.jar
       keeps 200 frames per stack trace, and names the file after the process id
@@ -61,23 +60,23 @@ Examples:
       profiles every JVM that the build starts
 
   hprof-rs run --listen --agent cpu=samples -- java App
-      shows the methods that took most time; the profile is in App-PID.hprof.txt
+      prints the methods that took most CPU time; saves App-PID.hprof.txt
 
   kill -QUIT PID
-      writes a profile of a program that is running, and lets it run on
+      writes the profile of the time since the last one; the program continues
 
 Depth of stacks:
-  Options without depth= get depth=64, with heap=sites or cpu=times depth=8. The
-  agent itself would keep four frames, as the JDK's agent did.
+  The default is depth=64, with heap=sites or cpu=times depth=8. The agent alone
+  keeps four frames, as the JDK's agent did.
 
-How the agent gets in:
+How the agent is loaded:
   If COMMAND is java, -agentpath:LIBRARY=OPTIONS becomes its first argument. Any
-  other command (a script, mvn, javac) gets the same in JAVA_TOOL_OPTIONS, which
-  reaches every JVM it starts; each of them then prints \"Picked up
+  other command (a script, mvn, javac) gets it in JAVA_TOOL_OPTIONS, which every JVM
+  below it reads; each of them then prints \"Picked up
   JAVA_TOOL_OPTIONS: ...\" on standard error.
 
-  The library is unpacked into a private folder below the first of these that
-  will do: $XDG_CACHE_HOME (or ~/.cache), $XDG_RUNTIME_DIR, $TMPDIR (or /tmp).
+  The library is unpacked into a private folder below the first safe one of
+  $XDG_CACHE_HOME (or ~/.cache), $XDG_RUNTIME_DIR, $TMPDIR (or /tmp).
 
 Exit status:
   that of the program; 1 for bad agent options, 2 for a bad command line,

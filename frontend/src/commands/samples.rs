@@ -25,7 +25,7 @@ pub struct Samples {
     #[command(flatten)]
     file: FileArgument,
 
-    /// How costs are summed up.
+    /// The unit by which costs are summed.
     #[arg(long, value_enum, default_value_t = By::Method)]
     by: By,
 
@@ -36,11 +36,11 @@ pub struct Samples {
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
 
-    /// Only rows whose name contains this text (not for trees).
+    /// Show only rows whose name contains this text (not for trees).
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// In trees, leave out what costs less than this share of all, in percent.
+    /// In trees, hide branches below this share of the total, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     min: f64,
 
@@ -52,7 +52,7 @@ pub struct Samples {
 /// What is counted.
 #[derive(Debug, Args)]
 pub struct MeasureArgument {
-    /// What is counted: samples, time, calls, allocated-bytes, allocated-objects, live-bytes,
+    /// The measure: samples, time, calls, allocated-bytes, allocated-objects, live-bytes,
     /// live-objects or contention [default: the first of these that the file has].
     #[arg(long, value_name = "MEASURE")]
     pub measure: Option<Measure>,
@@ -65,10 +65,10 @@ Examples:
   hprof-rs samples --by trace --top 3 java.hprof.txt
   hprof-rs samples --measure live-bytes java.hprof";
 
-/// How costs are summed up.
+/// The unit by which costs are summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum By {
-    /// By method: its own cost, and with all it calls.
+    /// By method: its own cost, and its cost with all that it calls.
     Method,
     /// By stack trace, with the traces.
     Trace,

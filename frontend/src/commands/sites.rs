@@ -27,7 +27,7 @@ pub struct Sites {
     #[command(flatten)]
     file: FileArgument,
 
-    /// What comes first.
+    /// The order of the rows.
     #[arg(long, value_enum, default_value_t = Sort::Live)]
     sort: Sort,
 
@@ -35,11 +35,11 @@ pub struct Sites {
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
 
-    /// Only sites whose class or stack contains this text.
+    /// Show only sites whose class or stack contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// Also the whole stack of each site.
+    /// Also show the whole stack of each site.
     #[arg(long)]
     stacks: bool,
 
@@ -54,7 +54,7 @@ Examples:
   hprof-rs sites --sort allocated --stacks --top 5 java.hprof
   hprof-rs sites --filter com.example. java.hprof.txt";
 
-/// What comes first.
+/// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
     /// Bytes still alive.

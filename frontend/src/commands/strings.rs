@@ -24,7 +24,7 @@ pub struct Strings {
     #[command(flatten)]
     file: FileArgument,
 
-    /// What comes first.
+    /// The order of the rows.
     #[arg(long, value_enum, default_value_t = Sort::Waste)]
     sort: Sort,
 
@@ -32,18 +32,18 @@ pub struct Strings {
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
 
-    /// Only strings that contain this text.
+    /// Show only strings that contain this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// Only texts that occur at least so often.
+    /// Show only texts that occur at least N times.
     #[arg(long, value_name = "N", default_value_t = 1)]
     least: u64,
 
     #[command(flatten)]
     dump: DumpArgument,
 
-    /// End with status 1 if duplicates waste more than this.
+    /// Exit with status 1 if duplicates waste more than this.
     #[arg(long, value_name = "BYTES")]
     fail_above: Option<u64>,
 
@@ -59,10 +59,10 @@ Examples:
   hprof-rs strings --filter password --sort count heap.hprof.gz
   hprof-rs strings --fail-above 10000000 heap.hprof      for scripts: status 1 above 10 MB of waste";
 
-/// What comes first.
+/// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
-    /// What duplicates take.
+    /// The memory that duplicates waste.
     Waste,
     /// The number of strings.
     Count,
@@ -72,7 +72,7 @@ enum Sort {
 
 /// The characters of a text in JSON.
 const LONG_PREVIEW: usize = 1000;
-/// The same on a screen; more than any line has.
+/// The length of previews on a screen, more than a line holds.
 const PREVIEW: usize = 400;
 
 impl Strings {

@@ -34,7 +34,7 @@ pub struct Strip {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The copy; a name that ends in `.gz` has it compressed, `-` is standard output.
+    /// The copy; `.gz` at the end of its name compresses it, `-` is standard output.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
@@ -52,7 +52,7 @@ Examples:
   hprof-rs strip --fields heap.hprof.gz -o stripped.hprof.gz
   ssh host cat heap.hprof | hprof-rs strip - -o stripped.hprof
 
-What stays can tell something too: names of classes, fields and threads, sizes, who refers to whom.";
+The copy still has the names of classes, fields and threads, all sizes, and all references.";
 
 impl Strip {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {

@@ -29,8 +29,8 @@ pub struct Summary {
     #[command(flatten)]
     file: FileArgument,
 
-    /// The rows of each list, of classes, methods and with this option also of the largest arrays;
-    /// 0 for all (of the arrays 100) [default: 5].
+    /// The number of rows of each list, 0 for all. This option also adds the list of the largest
+    /// arrays, at most 100 [default: 5].
     #[arg(long, value_name = "N")]
     top: Option<usize>,
 
@@ -47,7 +47,7 @@ Examples:
   ssh host cat heap.hprof | hprof-rs summary -
   hprof-rs summary --json heap.hprof | jq .dumps[0].objects
 
-Then: histogram, top and threads for heap dumps, samples and sites for profiles.";
+Next: histogram, leaks and threads for heap dumps, samples and sites for profiles.";
 
 /// The rows of each list, so that all of it fits a screen.
 const ROWS: usize = 5;

@@ -24,20 +24,20 @@ pub struct Threads {
     #[command(flatten)]
     file: FileArgument,
 
-    /// Only threads whose name, state or stack contains this text.
+    /// Show only threads whose name, state or stack contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// Only a line per thread.
+    /// Show one line per thread.
     #[arg(long)]
     names: bool,
 
-    /// Also the objects that each frame refers to.
+    /// Also show the objects that each frame refers to.
     #[arg(long)]
     locals: bool,
 
-    /// Show what each thread keeps alive, and the objects that its stack holds, frame by frame.
-    /// Takes longer, as it needs the graph of the heap.
+    /// Show how much each thread retains, and the objects that its stack holds, by frame. This
+    /// needs the graph of the heap and takes longer.
     #[arg(long, conflicts_with_all = ["filter", "locals", "top"])]
     retained: bool,
 
@@ -53,7 +53,7 @@ pub struct Threads {
 const EXAMPLES: &str = "\
 Examples:
   hprof-rs threads heap.hprof
-  hprof-rs threads --names heap.hprof                    one line each, states summed up
+  hprof-rs threads --names heap.hprof                    one line each, and the number of threads by state
   hprof-rs threads --filter BLOCKED heap.hprof
   hprof-rs threads --locals --filter http-worker heap.hprof
   hprof-rs threads --names java.hprof.txt

@@ -48,6 +48,7 @@ impl Listing {
 /// Show how collections are used, by class: how many are empty, how full their arrays are, how many
 /// entries of hash tables collide.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs collections heap.hprof")]
 pub struct Collections {
     #[command(flatten)]
     listing: Listing,
@@ -115,6 +116,7 @@ fn of_known(row: &CollectionRow, figure: u64) -> String {
 
 /// Show live strings and arrays of primitives with equal contents, and what they waste.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs duplicates --top 10 heap.hprof")]
 pub struct DuplicatesCommand {
     #[command(flatten)]
     listing: Listing,
@@ -180,6 +182,7 @@ impl DuplicatesCommand {
 
 /// Show objects with a `finalize` method by class, and which of them wait to be finalized.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs finalizers heap.hprof")]
 pub struct Finalizers {
     #[command(flatten)]
     listing: Listing,
@@ -224,6 +227,7 @@ impl Finalizers {
 
 /// Show class loaders with what they keep alive, and classes that were loaded more than once.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs classloaders heap.hprof")]
 pub struct ClassLoaders {
     #[command(flatten)]
     listing: Listing,
@@ -295,7 +299,7 @@ pub struct Growth {
     #[arg(long, value_name = "N", default_value_t = 25)]
     top: usize,
 
-    /// End with status 1 if a class that retains 1% of the heap grew by more than so many percent.
+    /// Exit with status 1 if a class that retains 1% of the heap grew by more than PERCENT.
     #[arg(long, value_name = "PERCENT")]
     fail_above: Option<f64>,
 

@@ -19,6 +19,12 @@ pub struct AsgctFrame {
     pub method: jmethodID,
 }
 
+// SAFETY: method ids hold on all threads; whoever uses one must know that its
+// class is there, which no thread does better than another.
+unsafe impl Send for AsgctFrame {}
+// SAFETY: as above.
+unsafe impl Sync for AsgctFrame {}
+
 #[repr(C)]
 struct CallTrace {
     env: *mut JNIEnv,

@@ -4,8 +4,12 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use hprof_lockfree::ring::Header;
+use hprof_lockfree::switch::Inside;
+
 use super::SignalEngine;
 use super::anchor;
+use super::asgct::AsgctFrame;
 use super::first_signal::FirstSignal;
 use super::unwind::{self, Registers};
 use crate::os::signals::{self, Installed};
@@ -39,14 +43,19 @@ pub(super) extern "C" fn on_signal(_signal: i32, info: *mut libc::siginfo_t, con
             // siginfo_t is larger than the view of it.
             let (engine, info) = unsafe { (&*engine, &*info.cast::<TimerInfo>()) };
             // Before the ring is looked at, so that whoever exchanges it waits for us.
-            engine.active.fetch_add(1, Ordering::SeqCst);
-            take_sample(engine, info, context);
-            engine.active.fetch_sub(1, Ordering::SeqCst);
+            let inside = engine.ring.enter();
+            take_sample(engine, &inside, info, context);
+            drop(inside);
         }
     });
 }
 
-fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
+fn take_sample(
+    engine: &SignalEngine,
+    inside: &Inside<'_, AsgctFrame>,
+    info: &TimerInfo,
+    context: *mut c_void,
+) {
     if info.code != libc::SI_TIMER {
         engine.foreign.fetch_add(1, Ordering::Relaxed);
         return;
@@ -60,13 +69,9 @@ fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
     if thread.is_muted() {
         return;
     }
-    let ring = engine.ring.load(Ordering::SeqCst);
-    if ring.is_null() {
+    let Some(ring) = inside.ring() else {
         return;
-    }
-    // SAFETY: a ring is freed only after it was exchanged and all handlers that
-    // were active then have returned; we are active.
-    let ring = unsafe { &*ring };
+    };
     let weight = if thread.is_first_signal() {
         // A failure here leaves the timer as it is: a bias of half a tick.
         let interval = engine.interval();
@@ -107,10 +112,12 @@ fn take_sample(engine: &SignalEngine, info: &TimerInfo, context: *mut c_void) {
         // SAFETY: the addresses are those of the current thread's anchor.
         count = unsafe { anchor::complete(sp_at, pc_at, &engine.unwinder, walk) }.unwrap_or(count);
     }
-    claim.publish(
+    let header = Header {
         weight,
-        thread.serial(),
-        thread.sample_virtual_thread(),
-        count,
-    );
+        thread: thread.serial(),
+        virtual_thread: thread.sample_virtual_thread(),
+        frame_count: count,
+    };
+    // SAFETY: the VM wrote `count` frames, which it was told are `depth` at most.
+    unsafe { claim.publish(header) };
 }

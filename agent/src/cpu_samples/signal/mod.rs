@@ -10,7 +10,8 @@
 //!
 //! # Rules for code that runs in the handler
 //!
-//! `handler`, `anchor`, `first_signal`, `unwind`, and the parts of `slots` and `ring` they call:
+//! `handler`, `anchor`, `first_signal`, `unwind`, and the parts of `slots` and of the crate
+//! `hprof-lockfree` they call:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - nothing that can panic: no indexing, no arithmetic that can overflow in a
 //!   checked build, no `unwrap`;
@@ -23,20 +24,22 @@ mod code_cache;
 mod first_signal;
 mod handler;
 mod neighbour;
-mod ring;
 mod slots;
 mod unwind;
 
 pub use asgct::{AsgctFrame, NATIVE_LOCATION, WalkFailure};
 pub use handler::is_in_place;
 pub use neighbour::Watch;
-pub use ring::Sample;
-pub use slots::{SlotToken, ThreadSlot};
+pub use slots::{SampledThread, SlotToken};
 
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+/// A sample of the signal engine.
+pub type Sample<'a> = hprof_lockfree::ring::Sample<'a, AsgctFrame>;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use hprof_lockfree::ring::Ring;
+use hprof_lockfree::switch::RingSwitch;
 use parking_lot::RwLock;
 
 use crate::os::signals::{Installed, SignalNumber, install};
@@ -44,20 +47,17 @@ use crate::os::{TimerError, timer};
 use crate::vm::{Jvmti, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use code_cache::CodeCache;
-use ring::Ring;
-use slots::Slots;
+use slots::ThreadSlots;
 use unwind::Unwinder;
 
 /// The engine, leaked once it is started: the handler may run at any time.
 pub struct SignalEngine {
     walk: AsyncGetCallTrace,
-    /// Null while nothing is sampled for good.
-    ring: AtomicPtr<Ring>,
+    /// Empty while nothing is sampled for good.
+    ring: RingSwitch<AsgctFrame>,
     /// Threads may be registered: there is a handler.
     open: RwLock<bool>,
-    /// Handlers at work.
-    active: AtomicUsize,
-    slots: Slots,
+    slots: ThreadSlots,
     unwinder: Unwinder,
     sampling: AtomicBool,
     lost: AtomicU64,
@@ -91,10 +91,9 @@ impl SignalEngine {
         timer::probe().map_err(TimerError::Timer)?;
         Ok(Self {
             walk,
-            ring: AtomicPtr::new(Box::into_raw(Box::new(Ring::new(depth)))),
+            ring: RingSwitch::new(Ring::new(depth)),
             open: RwLock::new(true),
-            active: AtomicUsize::new(0),
-            slots: Slots::new(),
+            slots: ThreadSlots::default(),
             unwinder: Unwinder::new(CodeCache::of(structs)),
             sampling: AtomicBool::new(true),
             lost: AtomicU64::new(0),
@@ -118,7 +117,7 @@ impl SignalEngine {
         self.unwinder.set_restorer(installed.restorer());
         self.interval_nanos
             .store(nanos(interval), Ordering::Release);
-        self.exchange_ring(Some(Ring::new(depth)), |_| {});
+        self.ring.exchange(Some(Ring::new(depth)), |_| {});
         self.slots.mute_all(false);
         self.foreign.store(0, Ordering::Relaxed);
         *self.open.write() = true;
@@ -133,28 +132,14 @@ impl SignalEngine {
         *self.open.write() = false;
         self.slots.release_all(timer::delete);
         // Waits for the handlers at work.
-        self.exchange_ring(None, |_| {});
+        self.ring.exchange(None, |_| {});
         installed.remove(handler::on_signal);
     }
 
     /// Makes room for stacks of `depth` frames from now on; `consume` gets the
-    /// samples taken so far. Only for the thread that drains.
+    /// samples taken so far.
     pub fn set_depth(&self, depth: u32, consume: impl FnMut(Sample<'_>)) {
-        self.exchange_ring(Some(Ring::new(depth)), consume);
-    }
-
-    fn exchange_ring(&self, ring: Option<Ring>, consume: impl FnMut(Sample<'_>)) {
-        let new = ring.map_or(ptr::null_mut(), |ring| Box::into_raw(Box::new(ring)));
-        let old = self.ring.swap(new, Ordering::SeqCst);
-        while self.active.load(Ordering::SeqCst) != 0 {
-            std::thread::yield_now();
-        }
-        if !old.is_null() {
-            // SAFETY: it came out of a box, and nobody has it any more: handlers
-            // that start now see the new one, those before have returned.
-            let old = unsafe { Box::from_raw(old) };
-            old.drain(consume);
-        }
+        self.ring.exchange(Some(Ring::new(depth)), consume);
     }
 
     fn interval(&self) -> Duration {
@@ -193,7 +178,7 @@ impl SignalEngine {
     /// What the kernel says; `EAGAIN` when `ulimit -i` is reached.
     pub fn start_thread(
         &'static self,
-        thread: ThreadSlot,
+        thread: SampledThread,
         installed: Installed,
     ) -> std::io::Result<SlotToken> {
         let open = self.open.read();
@@ -237,14 +222,9 @@ impl SignalEngine {
         self.slots.cpu_time(token)
     }
 
-    /// Hands all samples taken so far to `consume`. One thread at a time may call it.
+    /// Hands all samples taken so far to `consume`.
     pub fn drain(&self, consume: impl FnMut(Sample<'_>)) -> usize {
-        let ring = self.ring.load(Ordering::Acquire);
-        if ring.is_null() {
-            return 0;
-        }
-        // SAFETY: only the thread that drains exchanges the ring.
-        unsafe { &*ring }.drain(consume)
+        self.ring.drain(consume)
     }
 
     /// Pauses or resumes sampling; timers go on but their signals count nothing.

@@ -1,0 +1,19 @@
+//! The memory that signal handlers and Java code share with the agent's threads
+//! without a lock, apart from any JVM.
+//!
+//! | Module | Written by | Read by |
+//! |---|---|---|
+//! | [`ring`] | signal handlers of many threads | the profile thread |
+//! | [`slots`] | threads that start or end | signal handlers |
+//!
+//! Everything marked as safe in a signal handler allocates nothing, takes no lock
+//! and cannot panic.
+//!
+//! Three tools check this crate. The model tests (`tests/loom.rs`, built with
+//! `--cfg loom`) try every order of a few threads' steps; `scripts/test` runs them.
+//! `scripts/sanitize` runs the other tests under Valgrind, AddressSanitizer and Miri.
+
+pub mod ring;
+pub mod slots;
+pub mod switch;
+mod sync;
