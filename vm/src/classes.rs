@@ -34,7 +34,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetLoadedClasses` says.
-    pub fn loaded_classes(self) -> Result<VmMemory<jclass>> {
+    pub fn loaded_classes(&self) -> Result<VmMemory<'_, jclass>> {
         let mut count = 0;
         let mut classes = ptr::null_mut();
         call!(self, GetLoadedClasses, &mut count, &mut classes)?;
@@ -46,7 +46,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetClassLoader` says.
-    pub fn class_loader(self, class: jclass) -> Result<jobject> {
+    pub fn class_loader(&self, class: jclass) -> Result<jobject> {
         let mut loader = ptr::null_mut();
         call!(self, GetClassLoader, class, &mut loader)?;
         Ok(loader)
@@ -58,7 +58,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetClassMethods` says, `CLASS_NOT_PREPARED` above all.
-    pub fn create_method_ids(self, class: jclass) -> Result<usize> {
+    pub fn create_method_ids(&self, class: jclass) -> Result<usize> {
         Ok(self.declared_methods(class)?.len())
     }
 
@@ -66,7 +66,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetClassMethods` says.
-    pub fn declared_methods(self, class: jclass) -> Result<VmMemory<jmethodID>> {
+    pub fn declared_methods(&self, class: jclass) -> Result<VmMemory<'_, jmethodID>> {
         let mut count = 0;
         let mut methods = ptr::null_mut();
         call!(self, GetClassMethods, class, &mut count, &mut methods)?;
@@ -78,7 +78,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// `NATIVE_METHOD`, and what else `GetBytecodes` says. An abstract method has none.
-    pub fn bytecodes(self, method: jmethodID) -> Result<VmMemory<u8>> {
+    pub fn bytecodes(&self, method: jmethodID) -> Result<VmMemory<'_, u8>> {
         let mut count = 0;
         let mut code = ptr::null_mut();
         call!(self, GetBytecodes, method, &mut count, &mut code)?;
@@ -91,7 +91,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetConstantPool` says.
-    pub fn constants(self, class: jclass) -> Result<(u16, VmMemory<u8>)> {
+    pub fn constants(&self, class: jclass) -> Result<(u16, VmMemory<'_, u8>)> {
         let (mut count, mut len, mut bytes) = (0, 0, ptr::null_mut());
         call!(
             self,
@@ -110,7 +110,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetClassSignature` says.
-    pub fn class_signature(self, class: jclass) -> Result<String> {
+    pub fn class_signature(&self, class: jclass) -> Result<String> {
         let mut signature: *mut c_char = ptr::null_mut();
         call!(
             self,
@@ -124,7 +124,7 @@ impl Jvmti {
     }
 
     /// The SourceFile attribute, `None` when the class has none.
-    pub fn source_file(self, class: jclass) -> Option<String> {
+    pub fn source_file(&self, class: jclass) -> Option<String> {
         let mut name: *mut c_char = ptr::null_mut();
         call!(self, GetSourceFileName, class, &mut name).ok()?;
         // SAFETY: the VM allocated the string for us.
@@ -135,7 +135,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// `INVALID_METHODID` when the class was unloaded.
-    pub fn declaring_class<'a>(self, jni: &'a Jni, method: jmethodID) -> Result<LocalRef<'a>> {
+    pub fn declaring_class<'a>(&self, jni: &'a Jni, method: jmethodID) -> Result<LocalRef<'a>> {
         let mut class = ptr::null_mut();
         call!(self, GetMethodDeclaringClass, method, &mut class)?;
         Ok(jni.own(class))
@@ -145,7 +145,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// `INVALID_METHODID` when the class was unloaded.
-    pub fn method_name(self, method: jmethodID) -> Result<MethodName> {
+    pub fn method_name(&self, method: jmethodID) -> Result<MethodName> {
         let mut name: *mut c_char = ptr::null_mut();
         let mut descriptor: *mut c_char = ptr::null_mut();
         call!(
@@ -167,7 +167,7 @@ impl Jvmti {
 
     /// The line number table of a method in ascending bytecode order; empty when
     /// it has none (natives, stripped classes).
-    pub fn line_numbers(self, method: jmethodID) -> Vec<LineEntry> {
+    pub fn line_numbers(&self, method: jmethodID) -> Vec<LineEntry> {
         let mut count = 0;
         let mut entries: *mut raw::jvmtiLineNumberEntry = ptr::null_mut();
         if call!(self, GetLineNumberTable, method, &mut count, &mut entries).is_err() {

@@ -2,38 +2,54 @@
 
 use std::os::raw::c_void;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hprof_native_headers as raw;
 use jni_sys::JavaVM;
 
+use super::gate::{Gate, Inside, StillInside};
+use super::guard::guard;
 use super::memory::take_string;
 use super::{JvmtiError, Result};
 
 pub use raw::jvmtiCapabilities as Capabilities;
 
-/// Calls a function of the JVMTI table; a slot this VM leaves empty is
-/// `NOT_AVAILABLE`.
+/// Calls a function of the JVMTI table. A function that this VM lacks is `NOT_AVAILABLE`, an environment
+/// that was closed `INVALID_ENVIRONMENT`.
+///
+/// The wrapper around it owes the arguments: out parameters are places of its own, counts are those of the
+/// arrays they belong to, references and ids come from types that keep them alive.
 macro_rules! call {
     ($jvmti:expr, $name:ident $(, $arg:expr)* $(,)?) => {{
-        let env = $jvmti.as_raw();
-        // SAFETY: `Jvmti` holds an environment that GetEnv returned and that is
-        // disposed of only when nothing uses it any more, so the table is valid; the arguments are what the
-        // JVMTI specification asks for in this function.
-        unsafe {
-            match (**env).$name {
-                Some(function) => $crate::JvmtiError::check(function(env $(, $arg)*)),
-                None => Err($crate::JvmtiError::NOT_AVAILABLE),
+        let jvmti: &$crate::Jvmti = $jvmti;
+        match jvmti.enter() {
+            None => Err($crate::JvmtiError::INVALID_ENVIRONMENT),
+            Some(_inside) => {
+                let env = jvmti.as_raw();
+                // SAFETY: the gate was open, and its end waits for `_inside`: so the environment has not been
+                // disposed of, and its table is valid. The arguments are the wrapper's duty, see above.
+                unsafe {
+                    match (**env).$name {
+                        Some(function) => $crate::JvmtiError::check(function(env $(, $arg)*)),
+                        None => Err($crate::JvmtiError::NOT_AVAILABLE),
+                    }
+                }
             }
         }
     }};
 }
 pub(crate) use call;
 
-/// A JVMTI environment. It stays valid until the VM is gone, so it may be copied
-/// and sent freely; the JVMTI specification lets every attached thread use it.
-#[derive(Clone, Copy)]
+/// A JVMTI environment and its only owner: dropping it disposes of the environment.
+///
+/// Any attached thread may use it (JVMTI specification, "Environments"). Threads share a reference;
+/// [`Jvmti::close`] ends it while others still have theirs, whose calls are refused from then on.
 pub struct Jvmti {
     env: *mut raw::jvmtiEnv,
+    gate: Gate,
+    /// Nothing is left to dispose of.
+    disposed: AtomicBool,
 }
 
 // SAFETY: a JVMTI environment may be used from any thread (JVMTI specification,
@@ -41,6 +57,13 @@ pub struct Jvmti {
 unsafe impl Send for Jvmti {}
 // SAFETY: as above.
 unsafe impl Sync for Jvmti {}
+
+impl Drop for Jvmti {
+    fn drop(&mut self) {
+        // Nobody else has a reference, so only callbacks without one can be inside, and those do nothing.
+        let _ = self.close(Duration::ZERO);
+    }
+}
 
 impl Jvmti {
     /// Asks the VM for an environment of JDK 11's interface, the oldest that we
@@ -57,22 +80,59 @@ impl Jvmti {
         let code =
             unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, raw::JVMTI_VERSION_11 as jni_sys::jint) };
         if code == jni_sys::JNI_OK && !env.is_null() {
-            Ok(Self { env: env.cast() })
+            Ok(Self {
+                env: env.cast(),
+                gate: Gate::default(),
+                disposed: AtomicBool::new(false),
+            })
         } else {
             Err(code)
         }
     }
 
-    /// The environment that the VM passes to a callback.
-    pub(super) fn from_callback(env: *mut raw::jvmtiEnv) -> Self {
-        Self { env }
+    /// Keeps the environment from its end while the result lives; `None` once it was closed.
+    #[inline]
+    pub(crate) fn enter(&self) -> Option<Inside<'_>> {
+        self.gate.enter()
+    }
+
+    /// Runs the body of one of this environment's callbacks: [`Jvmti::close`] waits for it, and a panic
+    /// becomes `otherwise` ([`guard()`]). Does nothing but return `otherwise` once the environment was closed.
+    #[inline]
+    pub fn callback<T>(&self, otherwise: T, body: impl FnOnce() -> T) -> T {
+        match self.enter() {
+            Some(_inside) => guard(otherwise, body),
+            None => otherwise,
+        }
+    }
+
+    /// Ends the environment: lets no callback and no call in, waits until all have left, then disposes of
+    /// it. Calls after that are refused with `INVALID_ENVIRONMENT`. The current thread must not be in a
+    /// callback of it.
+    ///
+    /// # Errors
+    /// When somebody is still inside after `limit`. Then the environment stays, without effect.
+    pub fn close(&self, limit: Duration) -> std::result::Result<(), StillInside> {
+        self.gate.close(limit)?;
+        if self.disposed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        // SAFETY: `from_vm` got the environment from the VM, it is disposed of once, and the closed gate has
+        // nobody inside.
+        unsafe {
+            if let Some(dispose) = (**self.env).DisposeEnvironment {
+                // It can only fail for an environment that is gone.
+                let _ = dispose(self.env);
+            }
+        }
+        Ok(())
     }
 
     /// The feature release of the VM's JVMTI, such as 17.
     ///
     /// # Errors
     /// What `GetVersionNumber` says.
-    pub fn version(self) -> Result<u32> {
+    pub fn version(&self) -> Result<u32> {
         let mut version = 0;
         call!(self, GetVersionNumber, &mut version)?;
         let version = u32::try_from(version).unwrap_or(0);
@@ -81,15 +141,15 @@ impl Jvmti {
     }
 
     /// A system property that the VM itself knows; `None` when it is not set.
-    pub fn system_property(self, name: &std::ffi::CStr) -> Option<String> {
+    pub fn system_property(&self, name: &std::ffi::CStr) -> Option<String> {
         let mut value = ptr::null_mut();
         call!(self, GetSystemProperty, name.as_ptr(), &mut value).ok()?;
         // SAFETY: the VM allocated the value for us.
         unsafe { take_string(self, value) }
     }
 
-    /// The raw pointer, for a call through the table.
-    pub fn as_raw(self) -> *mut raw::jvmtiEnv {
+    /// The raw pointer, for a call through the table of an entered environment.
+    pub(crate) fn as_raw(&self) -> *mut raw::jvmtiEnv {
         self.env
     }
 
@@ -98,7 +158,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `AddCapabilities` says.
-    pub fn add_capabilities(self, wanted: &Capabilities) -> Result<Capabilities> {
+    pub fn add_capabilities(&self, wanted: &Capabilities) -> Result<Capabilities> {
         let mut possible = Capabilities::default();
         call!(self, GetPotentialCapabilities, &mut possible)?;
         let (wanted_bytes, possible_bytes) = (bytes(wanted), bytes(&possible));
@@ -117,7 +177,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `SetEventCallbacks` says.
-    pub fn set_callbacks(self, callbacks: &raw::jvmtiEventCallbacks) -> Result<()> {
+    pub fn set_callbacks(&self, callbacks: &raw::jvmtiEventCallbacks) -> Result<()> {
         let size = size_of::<raw::jvmtiEventCallbacks>() as jni_sys::jint;
         call!(self, SetEventCallbacks, callbacks, size)
     }
@@ -126,7 +186,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `SetEventNotificationMode` says.
-    pub fn set_event(self, event: raw::jvmtiEvent, on: bool) -> Result<()> {
+    pub fn set_event(&self, event: raw::jvmtiEvent, on: bool) -> Result<()> {
         let mode = if on {
             raw::JVMTI_ENABLE
         } else {
@@ -140,7 +200,7 @@ impl Jvmti {
     /// # Errors
     /// `NOT_AVAILABLE` when this VM has no such event; else what
     /// `SetExtensionEventCallback` says.
-    pub fn set_extension_event(self, id: &str, callback: raw::jvmtiExtensionEvent) -> Result<()> {
+    pub fn set_extension_event(&self, id: &str, callback: raw::jvmtiExtensionEvent) -> Result<()> {
         let mut count = 0;
         let mut events: *mut raw::jvmtiExtensionEventInfo = ptr::null_mut();
         call!(self, GetExtensionEvents, &mut count, &mut events)?;
@@ -173,7 +233,7 @@ impl Jvmti {
         self.set_event(index as raw::jvmtiEvent, true)
     }
 
-    pub(super) fn deallocate(self, memory: *mut u8) {
+    pub(super) fn deallocate(&self, memory: *mut u8) {
         // A failure can only mean a bad pointer, and nothing could be done about it.
         let _ = call!(self, Deallocate, memory);
     }

@@ -17,6 +17,10 @@ impl JvmtiError {
     pub const NOT_AVAILABLE: Self = Self {
         code: raw::JVMTI_ERROR_NOT_AVAILABLE,
     };
+    /// The environment was closed.
+    pub const INVALID_ENVIRONMENT: Self = Self {
+        code: raw::JVMTI_ERROR_INVALID_ENVIRONMENT,
+    };
     /// The thread has no object of class `Thread` (yet).
     pub const INVALID_THREAD: Self = Self {
         code: raw::JVMTI_ERROR_INVALID_THREAD,

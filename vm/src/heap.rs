@@ -33,7 +33,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `SetHeapSamplingInterval` says.
-    pub fn set_heap_sampling_interval(self, bytes: u32) -> Result<()> {
+    pub fn set_heap_sampling_interval(&self, bytes: u32) -> Result<()> {
         let bytes = jint::try_from(bytes).map_err(|_| JvmtiError::INTERNAL)?;
         call!(self, SetHeapSamplingInterval, bytes)
     }
@@ -42,7 +42,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `ForceGarbageCollection` says.
-    pub fn force_garbage_collection(self) -> Result<()> {
+    pub fn force_garbage_collection(&self) -> Result<()> {
         call!(self, ForceGarbageCollection)
     }
 
@@ -50,7 +50,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `SetTag` says.
-    pub fn set_tag(self, object: jobject, tag: i64) -> Result<()> {
+    pub fn set_tag(&self, object: jobject, tag: i64) -> Result<()> {
         call!(self, SetTag, object, tag)
     }
 
@@ -58,7 +58,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetTag` says.
-    pub fn tag(self, object: jobject) -> Result<i64> {
+    pub fn tag(&self, object: jobject) -> Result<i64> {
         let mut tag: jlong = 0;
         call!(self, GetTag, object, &mut tag)?;
         Ok(tag)
@@ -68,7 +68,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetObjectHashCode` says.
-    pub fn object_hash(self, object: jobject) -> Result<i32> {
+    pub fn object_hash(&self, object: jobject) -> Result<i32> {
         let mut hash: jint = 0;
         call!(self, GetObjectHashCode, object, &mut hash)?;
         Ok(hash)
@@ -80,7 +80,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `IterateThroughHeap` says; `INTERNAL` when the visitor panicked.
-    pub fn walk_heap(self, visitor: &mut dyn FnMut(HeapObject<'_>)) -> Result<()> {
+    pub fn walk_heap(&self, visitor: &mut dyn FnMut(HeapObject<'_>)) -> Result<()> {
         let callbacks = raw::jvmtiHeapCallbacks {
             heap_iteration_callback: Some(visit),
             ..Default::default()

@@ -7,24 +7,24 @@ use std::os::raw::c_char;
 use super::Jvmti;
 
 /// An array of `T` from the VM's allocator, given back on drop.
-pub struct VmMemory<T> {
-    jvmti: Jvmti,
+pub struct VmMemory<'a, T> {
+    jvmti: &'a Jvmti,
     start: *mut T,
     len: usize,
 }
 
-impl<T> VmMemory<T> {
+impl<'a, T> VmMemory<'a, T> {
     /// Takes ownership of `len` elements at `start`; null is an empty array.
     ///
     /// # Safety
     /// `start` must come from the allocator of `jvmti`, hold `len` initialised
     /// elements, and have no other owner.
-    pub(super) unsafe fn new(jvmti: Jvmti, start: *mut T, len: usize) -> Self {
+    pub(super) unsafe fn new(jvmti: &'a Jvmti, start: *mut T, len: usize) -> Self {
         Self { jvmti, start, len }
     }
 }
 
-impl<T> Deref for VmMemory<T> {
+impl<T> Deref for VmMemory<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -36,7 +36,7 @@ impl<T> Deref for VmMemory<T> {
     }
 }
 
-impl<T> Drop for VmMemory<T> {
+impl<T> Drop for VmMemory<'_, T> {
     fn drop(&mut self) {
         if !self.start.is_null() {
             self.jvmti.deallocate(self.start.cast());
@@ -48,7 +48,7 @@ impl<T> Drop for VmMemory<T> {
 ///
 /// # Safety
 /// `text` is null or a NUL-terminated string from the allocator of `jvmti`.
-pub(super) unsafe fn take_string(jvmti: Jvmti, text: *mut c_char) -> Option<String> {
+pub(super) unsafe fn take_string(jvmti: &Jvmti, text: *mut c_char) -> Option<String> {
     if text.is_null() {
         return None;
     }

@@ -28,7 +28,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetObjectMonitorUsage` says; the capability is needed.
-    pub fn monitor_usage<'a>(self, jni: &'a Jni, object: jobject) -> Result<MonitorUsage<'a>> {
+    pub fn monitor_usage<'a>(&self, jni: &'a Jni, object: jobject) -> Result<MonitorUsage<'a>> {
         let mut usage = raw::jvmtiMonitorUsage {
             owner: ptr::null_mut(),
             entry_count: 0,
@@ -59,7 +59,7 @@ impl Jvmti {
     /// # Errors
     /// What `GetCurrentContendedMonitor` says; the capability is needed.
     pub fn contended_monitor<'a>(
-        self,
+        &self,
         jni: &'a Jni,
         thread: jobject,
     ) -> Result<Option<LocalRef<'a>>> {
@@ -72,7 +72,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetOwnedMonitorInfo` says; the capability is needed.
-    pub fn owned_monitors<'a>(self, jni: &'a Jni, thread: jobject) -> Result<Vec<LocalRef<'a>>> {
+    pub fn owned_monitors<'a>(&self, jni: &'a Jni, thread: jobject) -> Result<Vec<LocalRef<'a>>> {
         let mut count = 0;
         let mut objects = ptr::null_mut();
         call!(self, GetOwnedMonitorInfo, thread, &mut count, &mut objects)?;

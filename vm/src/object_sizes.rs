@@ -59,7 +59,7 @@ impl ArrayLayout {
 ///
 /// # Errors
 /// When there is no room for them in the Java heap.
-pub fn measure_arrays(jvmti: Jvmti, jni: &Jni) -> Result<ArrayLayout> {
+pub fn measure_arrays(jvmti: &Jvmti, jni: &Jni) -> Result<ArrayLayout> {
     let size = |array: &super::jni::LocalRef<'_>| jvmti.object_size(array.as_raw());
     // The largest gap between two sizes shows the alignment.
     let mut bytes = Vec::new();
@@ -100,13 +100,8 @@ pub fn measure_arrays(jvmti: Jvmti, jni: &Jni) -> Result<ArrayLayout> {
 /// # Errors
 /// What the functions of JVMTI say; `NOT_AVAILABLE` when tags are not to be had.
 pub fn measure_classes(jni: &Jni) -> Result<Vec<ClassSize>> {
-    let jvmti = Jvmti::another(jni)?;
-    let sizes = measure_with(jvmti, jni);
-    jvmti.dispose();
-    sizes
-}
-
-fn measure_with(jvmti: Jvmti, jni: &Jni) -> Result<Vec<ClassSize>> {
+    // An environment of its own, since tags belong to an environment.
+    let jvmti = &Jvmti::another(jni)?;
     let mut wanted = super::Capabilities::default();
     wanted.set_can_tag_objects(1);
     let refused = jvmti.add_capabilities(&wanted)?;
@@ -154,7 +149,7 @@ unsafe extern "C" fn note_size(
     _length: jint,
     sizes: *mut c_void,
 ) -> jint {
-    // SAFETY: `measure_with` passed the address of its vector, and the VM calls us only during
+    // SAFETY: `measure_classes` passed the address of its vector, and the VM calls us only during
     // that call, from one thread.
     let sizes = unsafe { &mut *sizes.cast::<Vec<u64>>() };
     let _ = catch_unwind(AssertUnwindSafe(|| {
@@ -175,7 +170,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetObjectSize` says.
-    pub fn object_size(self, object: jobject) -> Result<u64> {
+    pub fn object_size(&self, object: jobject) -> Result<u64> {
         let mut size: jlong = 0;
         call!(self, GetObjectSize, object, &mut size)?;
         Ok(u64::try_from(size).unwrap_or(0))
@@ -189,12 +184,6 @@ impl Jvmti {
         let vm = jni.java_vm()?;
         // SAFETY: the pointer is what the VM itself returned.
         unsafe { Self::from_vm(vm) }.map_err(|_| JvmtiError::NOT_AVAILABLE)
-    }
-
-    /// Gives an environment of [`Self::another`] back; no copy of it may be used any more.
-    pub fn dispose(self) {
-        // It can only fail for an environment that is gone.
-        let _ = call!(self, DisposeEnvironment);
     }
 }
 

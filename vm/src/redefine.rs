@@ -25,7 +25,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `Allocate` says.
-    pub fn copy_for_vm(self, bytes: &[u8]) -> Result<(*mut u8, i32)> {
+    pub fn copy_for_vm(&self, bytes: &[u8]) -> Result<(*mut u8, i32)> {
         let len = i32::try_from(bytes.len()).map_err(|_| JvmtiError::INTERNAL)?;
         let mut memory = ptr::null_mut();
         call!(self, Allocate, i64::from(len), &mut memory)?;
@@ -35,7 +35,7 @@ impl Jvmti {
     }
 
     /// Whether a class may be retransformed.
-    pub fn is_modifiable(self, class: jclass) -> bool {
+    pub fn is_modifiable(&self, class: jclass) -> bool {
         let mut answer = false;
         call!(self, IsModifiableClass, class, &mut answer).is_ok() && answer
     }
@@ -44,7 +44,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `RetransformClasses` says; then no class was changed.
-    pub fn retransform(self, classes: &[jclass]) -> Result<()> {
+    pub fn retransform(&self, classes: &[jclass]) -> Result<()> {
         let count = i32::try_from(classes.len()).map_err(|_| JvmtiError::INTERNAL)?;
         call!(self, RetransformClasses, count, classes.as_ptr())
     }

@@ -12,7 +12,7 @@ pub struct Release(u32);
 
 impl Release {
     /// The release of the VM behind `jvmti`. A VM that does not tell counts as older than all others.
-    pub fn of(jvmti: Jvmti) -> Self {
+    pub fn of(jvmti: &Jvmti) -> Self {
         Self(jvmti.version().unwrap_or(0))
     }
 

@@ -84,7 +84,7 @@ impl Stack {
 impl StackKeys {
     /// Learns the layout of this VM, which runs. `None` when it does not tell, or on processors whose frames
     /// are not known here.
-    pub fn learn(jvmti: Jvmti, jni: &Jni) -> Option<Self> {
+    pub fn learn(jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
         if !cfg!(target_arch = "x86_64") {
             return None;
         }

@@ -57,7 +57,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetStackTrace` says.
-    pub fn current_stack(self, buffer: &mut [StackFrame]) -> Result<usize> {
+    pub fn current_stack(&self, buffer: &mut [StackFrame]) -> Result<usize> {
         self.current_stack_below(0, buffer)
     }
 
@@ -65,7 +65,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetStackTrace` says; `ILLEGAL_ARGUMENT` when there are fewer.
-    pub fn current_stack_below(self, skipped: i32, buffer: &mut [StackFrame]) -> Result<usize> {
+    pub fn current_stack_below(&self, skipped: i32, buffer: &mut [StackFrame]) -> Result<usize> {
         let mut count = 0;
         let limit = i32::try_from(buffer.len()).unwrap_or(i32::MAX);
         call!(
@@ -85,7 +85,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetThreadListStackTraces` says.
-    pub fn thread_stacks(self, threads: &[jobject], depth: u32) -> Result<Vec<ThreadStack>> {
+    pub fn thread_stacks(&self, threads: &[jobject], depth: u32) -> Result<Vec<ThreadStack>> {
         if threads.is_empty() {
             return Ok(Vec::new());
         }

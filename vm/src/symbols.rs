@@ -37,7 +37,7 @@ pub fn pin_library() {
 
 impl VmLibrary {
     /// Finds the library that the functions of `jvmti` lie in.
-    pub fn of(jvmti: Jvmti) -> Option<Self> {
+    pub fn of(jvmti: &Jvmti) -> Option<Self> {
         // SAFETY: the table is valid for the life of the VM.
         let address = unsafe { (**jvmti.as_raw()).GetPhase }? as *const c_void;
         let mut info = MaybeUninit::<libc::Dl_info>::zeroed();

@@ -53,7 +53,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetAllThreads` says.
-    pub fn all_threads(self) -> Result<VmMemory<jobject>> {
+    pub fn all_threads(&self) -> Result<VmMemory<'_, jobject>> {
         let mut count = 0;
         let mut threads = ptr::null_mut();
         call!(self, GetAllThreads, &mut count, &mut threads)?;
@@ -65,7 +65,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetCurrentThread` says.
-    pub fn current_thread(self, jni: &Jni) -> Result<LocalRef<'_>> {
+    pub fn current_thread<'a>(&self, jni: &'a Jni) -> Result<LocalRef<'a>> {
         let mut thread = ptr::null_mut();
         call!(self, GetCurrentThread, &mut thread)?;
         Ok(jni.own(thread))
@@ -75,7 +75,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetThreadInfo` says.
-    pub fn thread_info(self, jni: &Jni, thread: jobject) -> Result<ThreadInfo> {
+    pub fn thread_info(&self, jni: &Jni, thread: jobject) -> Result<ThreadInfo> {
         let mut info = raw::jvmtiThreadInfo {
             name: ptr::null_mut(),
             priority: 0,
@@ -100,17 +100,17 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetTopThreadGroups` says.
-    pub fn top_thread_group<'a>(self, jni: &'a Jni) -> Result<LocalRef<'a>> {
+    pub fn top_thread_group<'a>(&self, jni: &'a Jni) -> Result<LocalRef<'a>> {
         let mut count = 0;
         let mut groups = ptr::null_mut();
         call!(self, GetTopThreadGroups, &mut count, &mut groups)?;
         // SAFETY: the VM allocated `count` references for us.
-        let groups = unsafe { VmMemory::<jobject>::new(self, groups, count.max(0) as usize) };
+        let groups = unsafe { VmMemory::<'_, jobject>::new(self, groups, count.max(0) as usize) };
         let mut owned = groups.iter().map(|&group| jni.own(group));
         owned.next().ok_or(JvmtiError::INTERNAL)
     }
 
-    fn group_names(self, jni: &Jni, group: jobject) -> (String, String) {
+    fn group_names(&self, jni: &Jni, group: jobject) -> (String, String) {
         let mut parent_name = String::new();
         let Some((name, parent)) = self.group_info(group) else {
             return (String::new(), parent_name);
@@ -123,7 +123,7 @@ impl Jvmti {
         (name, parent_name)
     }
 
-    fn group_info(self, group: jobject) -> Option<(String, jobject)> {
+    fn group_info(&self, group: jobject) -> Option<(String, jobject)> {
         if group.is_null() {
             return None;
         }
@@ -143,7 +143,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetThreadState` says.
-    pub fn thread_state(self, thread: jobject) -> Result<ThreadState> {
+    pub fn thread_state(&self, thread: jobject) -> Result<ThreadState> {
         let mut state = 0;
         call!(self, GetThreadState, thread, &mut state)?;
         Ok(ThreadState::new(state))
@@ -153,7 +153,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetThreadCpuTime` says; the capability is needed.
-    pub fn thread_cpu_nanos(self, thread: jobject) -> Result<u64> {
+    pub fn thread_cpu_nanos(&self, thread: jobject) -> Result<u64> {
         let mut nanos: jlong = 0;
         call!(self, GetThreadCpuTime, thread, &mut nanos)?;
         Ok(u64::try_from(nanos).unwrap_or(0))
@@ -164,7 +164,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetThreadLocalStorage` says.
-    pub fn thread_local(self, thread: jobject) -> Result<usize> {
+    pub fn thread_local(&self, thread: jobject) -> Result<usize> {
         let mut value = ptr::null_mut();
         call!(self, GetThreadLocalStorage, thread, &mut value)?;
         Ok(value as usize)
@@ -174,7 +174,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `SetThreadLocalStorage` says.
-    pub fn set_thread_local(self, thread: jobject, value: usize) -> Result<()> {
+    pub fn set_thread_local(&self, thread: jobject, value: usize) -> Result<()> {
         call!(self, SetThreadLocalStorage, thread, value as *const _)
     }
 
@@ -183,7 +183,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `RunAgentThread` says.
-    pub fn run_agent_thread(self, thread: jobject, body: AgentThreadBody) -> Result<()> {
+    pub fn run_agent_thread(&self, thread: jobject, body: AgentThreadBody) -> Result<()> {
         let argument = Box::into_raw(Box::new(body));
         let result = call!(
             self,
@@ -202,17 +202,16 @@ impl Jvmti {
 }
 
 /// What an agent thread runs.
-pub type AgentThreadBody = Box<dyn FnOnce(Jvmti, Jni) + Send>;
+pub type AgentThreadBody = Box<dyn FnOnce(&Jni) + Send>;
 
 unsafe extern "C" fn agent_thread(
-    env: *mut raw::jvmtiEnv,
+    _env: *mut raw::jvmtiEnv,
     jni: *mut JNIEnv,
     argument: *mut std::os::raw::c_void,
 ) {
-    let jvmti = Jvmti::from_callback(env);
     // SAFETY: the VM passes the environment of this new thread.
     let jni = unsafe { Jni::new(jni) };
     // SAFETY: `run_agent_thread` passed this box, and the VM runs us once.
     let body = unsafe { Box::from_raw(argument.cast::<AgentThreadBody>()) };
-    guard((), || body(jvmti, jni));
+    guard((), || body(&jni));
 }

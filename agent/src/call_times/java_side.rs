@@ -138,7 +138,7 @@ impl CallTimes {
     ///
     /// # Errors
     /// The Java side cannot be set up; nothing is counted then.
-    pub fn start(&'static self, jvmti: Jvmti, jni: &Jni) -> Result<()> {
+    pub fn start(&'static self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
         self.set_up(jvmti, jni)?;
         permission::ask_for_all(jvmti, jni);
         self.engaged.store(true, Ordering::Release);
@@ -161,7 +161,7 @@ impl CallTimes {
     }
 
     /// Takes the hooks out of all classes; what was counted stays.
-    pub fn pause(&self, jvmti: Jvmti, jni: &Jni) {
+    pub fn pause(&self, jvmti: &Jvmti, jni: &Jni) {
         if !self.engaged.swap(false, Ordering::AcqRel) {
             return;
         }
@@ -171,7 +171,7 @@ impl CallTimes {
     }
 
     /// Puts the hooks back.
-    pub fn resume(&'static self, jvmti: Jvmti, jni: &Jni) {
+    pub fn resume(&'static self, jvmti: &Jvmti, jni: &Jni) {
         if self.engaged.load(Ordering::Acquire) {
             return;
         }
@@ -186,7 +186,7 @@ impl CallTimes {
 
     /// Ends counting while the program goes on: no hook, thread or timer stays, and the signal
     /// has its old handler.
-    pub fn detach(&self, jvmti: Jvmti, jni: &Jni) {
+    pub fn detach(&self, jvmti: &Jvmti, jni: &Jni) {
         self.pause(jvmti, jni);
         let nodes = self.automaton.lock().len();
         self.threads.lock().finish(nodes);
@@ -194,7 +194,7 @@ impl CallTimes {
 
     /// A class was prepared: registers the natives of the hook class when that is
     /// what runs, so that the VM sees the call come from java.base.
-    pub fn class_prepared(&self, jvmti: Jvmti, jni: &Jni, class: jclass) {
+    pub fn class_prepared(&self, jvmti: &Jvmti, jni: &Jni, class: jclass) {
         let Some(java) = self.java.get() else {
             return;
         };
@@ -211,7 +211,7 @@ impl CallTimes {
 
     /// Defines the hook class, unless it is there from an earlier run, and makes the table of
     /// states ready.
-    fn set_up(&self, jvmti: Jvmti, jni: &Jni) -> Result<()> {
+    fn set_up(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
         if self.java.get().is_none() {
             self.define_hooks(jvmti, jni)?;
         }
@@ -229,7 +229,7 @@ impl CallTimes {
         Ok(())
     }
 
-    fn define_hooks(&self, jvmti: Jvmti, jni: &Jni) -> Result<()> {
+    fn define_hooks(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
         let thread = jni.find_class(c"java/lang/Thread")?;
         let thread = thread.as_raw();
         let (place, class_file) = match self.arrival {
@@ -283,7 +283,7 @@ impl CallTimes {
     }
 
     /// Sends all classes of a program that runs through the class-file hook, in steps.
-    fn rewrite_all(&self, jvmti: Jvmti, jni: &Jni) {
+    fn rewrite_all(&self, jvmti: &Jvmti, jni: &Jni) {
         let mut seen = HashSet::new();
         let mut steps = Steps::Short(FIRST_STEP);
         let mut all = self.rewrite_loaded(jvmti, jni, &mut steps, &mut seen);
@@ -299,7 +299,7 @@ impl CallTimes {
     /// Sends the loaded classes through the hook that are not among those `seen`.
     fn rewrite_loaded(
         &self,
-        jvmti: Jvmti,
+        jvmti: &Jvmti,
         jni: &Jni,
         steps: &mut Steps,
         seen: &mut HashSet<(i32, String)>,
@@ -346,7 +346,12 @@ impl CallTimes {
 
     /// Retransforms in one go, or, where the VM refuses, in two halves. Returns how long the first
     /// attempt has taken.
-    fn retransform(&self, jvmti: Jvmti, classes: &[jclass], rewriting: &mut Rewriting) -> Duration {
+    fn retransform(
+        &self,
+        jvmti: &Jvmti,
+        classes: &[jclass],
+        rewriting: &mut Rewriting,
+    ) -> Duration {
         if classes.is_empty() {
             return Duration::ZERO;
         }

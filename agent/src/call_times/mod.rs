@@ -293,7 +293,7 @@ impl CallTimes {
     }
 
     /// What is not counted, and what the counting takes, as remarks.
-    pub fn remarks(&self, jvmti: Jvmti, jni: &Jni) -> Vec<String> {
+    pub fn remarks(&self, jvmti: &Jvmti, jni: &Jni) -> Vec<String> {
         let hidden = hidden_classes(jvmti, jni);
         let left_out = self.methods.lock().left_out().clone();
         let list = |reasons: &std::collections::BTreeMap<String, u64>| -> String {
@@ -373,7 +373,7 @@ fn install_ticks(timing: Timing, signal: Option<i32>) -> std::result::Result<Tic
 }
 
 /// Classes without a name that one could load them by: lambdas' above all.
-fn hidden_classes(jvmti: Jvmti, jni: &Jni) -> usize {
+fn hidden_classes(jvmti: &Jvmti, jni: &Jni) -> usize {
     let _frame = jni.large_local_frame();
     let Ok(classes) = jvmti.loaded_classes() else {
         return 0;

@@ -12,7 +12,7 @@ use crate::report;
 use crate::vm::{Jni, Jvmti, Result};
 
 /// Has the VM ask for all classes that are loaded. Without a security manager there is nothing to do.
-pub(super) fn ask_for_all(jvmti: Jvmti, jni: &Jni) {
+pub(super) fn ask_for_all(jvmti: &Jvmti, jni: &Jni) {
     if !has_manager(jni) {
         return;
     }
@@ -40,7 +40,7 @@ fn has_manager(jni: &Jni) -> bool {
 }
 
 /// Finds the hook class on behalf of each class, as `Class.forName` does for its caller.
-fn ask_for(jvmti: Jvmti, jni: &Jni, classes: &[jclass]) -> Result<()> {
+fn ask_for(jvmti: &Jvmti, jni: &Jni, classes: &[jclass]) -> Result<()> {
     let class_class = jni.find_class(c"java/lang/Class")?;
     let find = jni.static_method_id(
         class_class.as_raw(),

@@ -1,6 +1,7 @@
 //! The recorder of cpu=times and cpu=old.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use hprof_format::ids::ThreadSerial;
 use hprof_format::model::{CpuKind, CpuRow, CpuTable, OldCpuRow, SignedMethod};
@@ -12,7 +13,7 @@ use crate::names::Method;
 use crate::options::Clock;
 use crate::recording::{Activity, Context, Incomplete, Recorder, Run};
 use crate::report;
-use crate::vm;
+use crate::vm::{self, StillInside};
 
 /// Writes what [`CallTimes`] has counted.
 pub struct TimesRecorder {
@@ -103,7 +104,7 @@ impl TimesRecorder {
             cx.names.traces.cut(),
             vm::panics(),
         )];
-        remarks.extend(self.calls.remarks(*cx.vm.jvmti, cx.vm.jni));
+        remarks.extend(self.calls.remarks(cx.vm.jvmti, cx.vm.jni));
         remarks
     }
 }
@@ -118,7 +119,7 @@ impl Recorder for TimesRecorder {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        if let Err(error) = self.calls.start(*cx.vm.jvmti, cx.vm.jni) {
+        if let Err(error) = self.calls.start(cx.vm.jvmti, cx.vm.jni) {
             report::error(&format!(
                 "this VM does not take the agent's Java class; calls are not counted ({error})"
             ));
@@ -157,17 +158,18 @@ impl Recorder for TimesRecorder {
     }
 
     fn stop(&mut self, cx: &mut Context<'_>) -> Result<(), String> {
-        self.calls.pause(*cx.vm.jvmti, cx.vm.jni);
+        self.calls.pause(cx.vm.jvmti, cx.vm.jni);
         Ok(())
     }
 
     fn resume(&mut self, cx: &mut Context<'_>) -> Result<(), String> {
-        self.calls.resume(*cx.vm.jvmti, cx.vm.jni);
+        self.calls.resume(cx.vm.jvmti, cx.vm.jni);
         Ok(())
     }
 
-    fn detach(&mut self, cx: &mut Context<'_>) {
-        self.calls.detach(*cx.vm.jvmti, cx.vm.jni);
+    fn detach(&mut self, cx: &mut Context<'_>, _limit: Duration) -> Result<(), StillInside> {
+        self.calls.detach(cx.vm.jvmti, cx.vm.jni);
+        Ok(())
     }
 
     fn is_recording(&self) -> bool {

@@ -19,7 +19,7 @@ pub fn has_debug_info(jvmti: &Jvmti, engine: Engine) -> bool {
 /// event that implies it makes the VM describe every compiled method to us, and
 /// had races with method unloading (JDK-8173361). A value the user gave stays.
 fn debug_non_safepoints(jvmti: &Jvmti) -> bool {
-    let Some(structs) = VmLibrary::of(*jvmti).and_then(VmStructs::of) else {
+    let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else {
         return false;
     };
     let Some(flag) = structs.default_flag(c"DebugNonSafepoints") else {

@@ -64,7 +64,7 @@ pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
         Some(&engine) => engine
             .install_again(depth, interval, wanted)
             .map(|installed| (engine, installed)),
-        None => SignalEngine::new(*jvmti, depth, interval)
+        None => SignalEngine::new(jvmti, depth, interval)
             .and_then(|engine| engine.install(wanted))
             .inspect(|(engine, _)| {
                 let _ = SIGNAL_ENGINE.set(engine);

@@ -23,7 +23,7 @@ use crate::options::Settings;
 use crate::output::thread_object;
 use crate::recording::{Activity, Context, Incomplete, LiveThread, Recorder, Run};
 use crate::report;
-use crate::vm::Vm;
+use crate::vm::{StillInside, Vm};
 
 /// Counts samples by trace.
 pub struct SamplesRecorder {
@@ -359,11 +359,12 @@ impl Recorder for SamplesRecorder {
         }
     }
 
-    fn detach(&mut self, _cx: &mut Context<'_>) {
+    fn detach(&mut self, _cx: &mut Context<'_>, _limit: Duration) -> Result<(), StillInside> {
         if let Engine::Signal(engine, installed) = self.sampling.set_engine(Engine::None) {
             engine.detach(installed);
         }
         restore_debug_info();
+        Ok(())
     }
 
     fn is_recording(&self) -> bool {

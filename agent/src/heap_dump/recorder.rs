@@ -1,6 +1,7 @@
 //! The recorder of heap=dump.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use hprof_format::ids::ThreadSerial;
 use hprof_wire::control::Mode;
@@ -13,7 +14,7 @@ use crate::options::{Format, Settings};
 use crate::os::clock::LocalTime;
 use crate::recording::{Activity, Context, Incomplete, Recorder, Run};
 use crate::report;
-use crate::vm::{VmDumper, VmLibrary, VmStructs};
+use crate::vm::{StillInside, VmDumper, VmLibrary, VmStructs};
 
 /// Writes all objects when a dump is asked for. Nothing is recorded before.
 pub struct HeapDumpRecorder {
@@ -61,7 +62,7 @@ impl HeapDumpRecorder {
         let settings = cx.settings();
         let scratch = cx.output.scratch_path();
         let ctime = LocalTime::now().ctime();
-        let library = VmLibrary::of(*cx.vm.jvmti);
+        let library = VmLibrary::of(cx.vm.jvmti);
         let structs = library.and_then(VmStructs::of);
         let request = Request {
             dumper: VmDumper::of(library),
@@ -176,7 +177,9 @@ impl Recorder for HeapDumpRecorder {
         Ok(())
     }
 
-    fn detach(&mut self, _cx: &mut Context<'_>) {}
+    fn detach(&mut self, _cx: &mut Context<'_>, _limit: Duration) -> Result<(), StillInside> {
+        Ok(())
+    }
 
     fn is_recording(&self) -> bool {
         false

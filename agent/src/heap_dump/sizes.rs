@@ -16,7 +16,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// Measures arrays and classes. `None` if the VM does not help.
-    pub fn measure(jvmti: Jvmti, jni: &Jni) -> Option<Self> {
+    pub fn measure(jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
         let arrays = measure_arrays(jvmti, jni).ok()?;
         let mut by_name: HashMap<String, Vec<u64>> = HashMap::new();
         match measure_classes(jni) {

@@ -32,7 +32,7 @@ pub fn dump(
     ids: &mut DumpIds<'_>,
     sites: Option<&mut SitesProfile>,
 ) -> Result<u64, Failure> {
-    let sizes = Sizes::measure(*request.vm.jvmti, request.vm.jni);
+    let sizes = Sizes::measure(request.vm.jvmti, request.vm.jni);
     let arrays = sizes.as_ref().map(Sizes::arrays);
     let mut look = |place: &Place, live: bool| {
         let mut survey = Survey::new(arrays);

@@ -60,7 +60,7 @@ impl ClassTable {
     ///
     /// # Errors
     /// What the VM says; nothing is remembered then.
-    pub(crate) fn intern(&self, jvmti: Jvmti, jni: &Jni, mirror: jclass) -> Result<Arc<Class>> {
+    pub(crate) fn intern(&self, jvmti: &Jvmti, jni: &Jni, mirror: jclass) -> Result<Arc<Class>> {
         let hash = jvmti.object_hash(mirror)?;
         // No lock is held while the VM compares, so another thread may have added
         // the same class before ours is in.

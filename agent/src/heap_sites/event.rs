@@ -12,7 +12,7 @@ use super::sites::{Count, SiteId};
 use super::threads::{Mode, ThreadState};
 use crate::hash::mix;
 use crate::options::Live;
-use crate::vm::{Jni, JvmtiError, StackFrame, guard};
+use crate::vm::{Jni, JvmtiError, StackFrame};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -46,35 +46,27 @@ unsafe extern "C" fn sampled_object_alloc(
     class: jclass,
     size: jlong,
 ) {
-    guard((), || {
+    HeapSites::callback(|sites| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if let Some(sites) = HeapSites::get() {
-            let allocation = Allocation {
-                object,
-                class,
-                size: u64::try_from(size).unwrap_or(0),
-            };
-            sites.event(&jni, allocation);
-        }
+        let allocation = Allocation {
+            object,
+            class,
+            size: u64::try_from(size).unwrap_or(0),
+        };
+        sites.event(&jni, allocation);
     });
 }
 
 /// In a collection pause; nothing of the VM may be called.
 unsafe extern "C" fn garbage_collection_start(_env: *mut raw::jvmtiEnv) {
-    guard((), || {
-        if let Some(sites) = HeapSites::get() {
-            sites.collection_starts();
-        }
-    });
+    HeapSites::callback(HeapSites::collection_starts);
 }
 
 /// In a collection pause; nothing of the VM may be called.
 unsafe extern "C" fn garbage_collection_finish(_env: *mut raw::jvmtiEnv) {
-    guard((), || {
-        if let Some(sites) = HeapSites::get() {
-            sites.collections.fetch_add(1, Ordering::Relaxed);
-        }
+    HeapSites::callback(|sites| {
+        sites.collections.fetch_add(1, Ordering::Relaxed);
     });
 }
 
@@ -161,7 +153,7 @@ impl HeapSites {
     ) -> Option<&'a Entry> {
         let class = self
             .classes
-            .intern(self.jvmti, jni, allocation.class)
+            .intern(&self.jvmti, jni, allocation.class)
             .ok()?;
         let stack = self.stacks.intern(serial, frames);
         if self.sites.intern(stack, class.id) == entry.site() {
@@ -201,7 +193,7 @@ impl HeapSites {
         serial: u32,
         frames: &[StackFrame],
     ) -> Option<&'a Entry> {
-        let Ok(class) = self.classes.intern(self.jvmti, jni, allocation.class) else {
+        let Ok(class) = self.classes.intern(&self.jvmti, jni, allocation.class) else {
             self.lost.classes.fetch_add(1, Ordering::Relaxed);
             return None;
         };

@@ -35,6 +35,7 @@ pub use recorder::{SharedSites, SiteRequest, SitesRecorder};
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use hprof_native_headers as raw;
@@ -44,7 +45,9 @@ use parking_lot::Mutex;
 use crate::names::HiddenNames;
 use crate::options::{Live, Settings};
 use crate::report;
-use crate::vm::{Capabilities, Jni, Jvmti, Release, Result, StackKeys, VmLibrary, VmStructs};
+use crate::vm::{
+    Capabilities, Jni, Jvmti, Release, Result, StackKeys, StillInside, VmLibrary, VmStructs,
+};
 use join::Watch;
 use live::{Pulse, Segment};
 use sites::SiteTable;
@@ -134,8 +137,8 @@ impl HeapSites {
         }
         jvmti.set_callbacks(&event::table())?;
         jvmti.set_heap_sampling_interval(settings.heap_interval)?;
-        let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
-        let release = Release::of(jvmti);
+        let structs = VmLibrary::of(&jvmti).and_then(VmStructs::of);
+        let release = Release::of(&jvmti);
         let needs_help = settings.heap_interval == 0 && release.needs_priming();
         let (segments, received) = unbounded();
         let sites = Self {
@@ -180,8 +183,19 @@ impl HeapSites {
         INSTANCE.get().is_some()
     }
 
-    /// Records nothing any more, for good.
-    pub fn detach(&self) {
+    /// Runs a callback's body. [`Self::detach`] waits for it.
+    #[inline]
+    fn callback(body: impl FnOnce(&'static Self)) {
+        if let Some(sites) = INSTANCE.get() {
+            sites.jvmti.callback((), || body(sites));
+        }
+    }
+
+    /// Records nothing any more, for good, and gives the environment back once its callbacks have left.
+    ///
+    /// # Errors
+    /// When one is still under way after `limit`: the environment stays, without effect.
+    pub fn detach(&self, limit: Duration) -> std::result::Result<(), StillInside> {
         for event in [
             raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
             raw::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
@@ -189,16 +203,12 @@ impl HeapSites {
             let _ = self.jvmti.set_event(event, false);
         }
         self.recording.store(false, Ordering::Relaxed);
-        self.jvmti.dispose();
-    }
-
-    fn get() -> Option<&'static Self> {
-        INSTANCE.get()
+        self.jvmti.close(limit)
     }
 
     /// VMInit, on the main thread: books what is there, then records.
     pub fn start(&self, jni: &Jni) {
-        if let Some(keys) = StackKeys::learn(self.jvmti, jni) {
+        if let Some(keys) = StackKeys::learn(&self.jvmti, jni) {
             let _ = self.stack_keys.set(keys);
         }
         if let Err(error) = self.book_existing(jni) {

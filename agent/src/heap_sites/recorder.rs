@@ -1,6 +1,7 @@
 //! The recorder of heap=sites.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hprof_format::model::{HeapSummary, SiteOrder, SiteRow, SiteTable};
 use hprof_format::rank::{Cutoff, RankedSiteTable};
@@ -12,6 +13,7 @@ use super::marks::SiteMarks;
 use super::profile::{SiteFigures, SitesProfile};
 use crate::os::clock::LocalTime;
 use crate::recording::{Activity, Context, Incomplete, Recorder, left_out};
+use crate::vm::StillInside;
 
 /// The figures of all sites. A heap dump looks there for where its objects were allocated; both are
 /// at work on the profile thread only.
@@ -173,8 +175,8 @@ impl Recorder for SitesRecorder {
         self.sites.set_depth(depth);
     }
 
-    fn detach(&mut self, _cx: &mut Context<'_>) {
-        self.sites.detach();
+    fn detach(&mut self, _cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside> {
+        self.sites.detach(limit)
     }
 
     fn is_recording(&self) -> bool {

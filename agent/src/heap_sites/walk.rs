@@ -105,7 +105,7 @@ impl HeapSites {
             if self.jvmti.tag(mirror.as_raw())? != 0 {
                 continue;
             }
-            let Ok(class) = self.classes.intern(self.jvmti, jni, mirror.as_raw()) else {
+            let Ok(class) = self.classes.intern(&self.jvmti, jni, mirror.as_raw()) else {
                 continue;
             };
             let tag = i64::from(class.id.0) << CLASS_SHIFT | mark;

@@ -97,7 +97,7 @@ impl Monitors {
     pub fn acquisition(&self, jni: &Jni, class: &LockClass) -> Acquisition {
         *class.acquisition.get_or_init(|| {
             let class = class.mirror.and_then(|weak| jni.resolve(weak));
-            let lineage = class.and_then(|class| lineage(self.jvmti, jni, class));
+            let lineage = class.and_then(|class| lineage(&self.jvmti, jni, class));
             lineage.map_or_else(Acquisition::default, |(lineage, framework)| {
                 let [exclusive, shared] = ATTEMPTS.get(framework).copied().unwrap_or_default();
                 Acquisition {
@@ -110,7 +110,7 @@ impl Monitors {
 }
 
 /// A class's lineage and the place of its framework; `None` if it is built on neither.
-fn lineage(jvmti: Jvmti, jni: &Jni, class: LocalRef<'_>) -> Option<(Lineage, usize)> {
+fn lineage(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_>) -> Option<(Lineage, usize)> {
     let mut lineage = Lineage::new();
     let mut class = class;
     while lineage.len() < MOST_CLASSES {
@@ -125,7 +125,7 @@ fn lineage(jvmti: Jvmti, jni: &Jni, class: LocalRef<'_>) -> Option<(Lineage, usi
     None
 }
 
-fn declared(jvmti: Jvmti, class: jclass, name: &str) -> Result<Declared> {
+fn declared(jvmti: &Jvmti, class: jclass, name: &str) -> Result<Declared> {
     let (count, entries) = jvmti.constants(class)?;
     let constants = Constants::new(count, &entries);
     let mut methods = HashMap::new();

@@ -61,7 +61,7 @@ impl LockClasses {
 
     /// The class of an object.
     #[inline]
-    pub fn of(&self, jvmti: Jvmti, jni: &Jni, object: jobject) -> &'static LockClass {
+    pub fn of(&self, jvmti: &Jvmti, jni: &Jni, object: jobject) -> &'static LockClass {
         let mirror = jni.object_class(object);
         let place = self.compare.hint(&mirror);
         // Objects lie at multiples of eight, class mirrors further apart.

@@ -14,7 +14,7 @@ use super::rows::Source;
 use super::slots::Wait;
 use super::{MOST_LOGGED, Monitors};
 use crate::output::{Record, WaitRecord};
-use crate::vm::{Jni, guard};
+use crate::vm::Jni;
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -36,12 +36,10 @@ unsafe extern "C" fn contended_enter(
     thread: jobject,
     object: jobject,
 ) {
-    guard((), || {
+    Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if let Some(monitors) = Monitors::get() {
-            monitors.enter(&jni, thread, object);
-        }
+        monitors.enter(&jni, thread, object);
     });
 }
 
@@ -51,13 +49,11 @@ unsafe extern "C" fn contended_entered(
     thread: jobject,
     _object: jobject,
 ) {
-    guard((), || {
-        let now = Instant::now();
+    let now = Instant::now();
+    Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if let Some(monitors) = Monitors::get() {
-            monitors.end(&jni, thread, Source::Monitor, now);
-        }
+        monitors.end(&jni, thread, Source::Monitor, now);
     });
 }
 
@@ -68,13 +64,11 @@ unsafe extern "C" fn wait(
     object: jobject,
     millis: jlong,
 ) {
-    guard((), || {
+    Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if let Some(monitors) = Monitors::get() {
-            let millis = u64::try_from(millis).unwrap_or(0);
-            monitors.wait(&jni, thread, object, millis);
-        }
+        let millis = u64::try_from(millis).unwrap_or(0);
+        monitors.wait(&jni, thread, object, millis);
     });
 }
 
@@ -85,27 +79,23 @@ unsafe extern "C" fn waited(
     _object: jobject,
     _timed_out: bool,
 ) {
-    guard((), || {
-        let now = Instant::now();
+    let now = Instant::now();
+    Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if let Some(monitors) = Monitors::get() {
-            monitors.end(&jni, thread, Source::ObjectWait, now);
-        }
+        monitors.end(&jni, thread, Source::ObjectWait, now);
     });
 }
 
 unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
+    Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if let Some(monitors) = Monitors::get() {
-            if let Some(slot) = monitors.current() {
-                monitors.interrupt(&jni, thread, slot);
-            }
-            if let Some(slot) = monitors.current() {
-                monitors.leave(slot);
-            }
+        if let Some(slot) = monitors.current() {
+            monitors.interrupt(&jni, thread, slot);
+        }
+        if let Some(slot) = monitors.current() {
+            monitors.leave(slot);
         }
     });
 }
@@ -116,7 +106,7 @@ impl Monitors {
         let Some(room) = self.make_room(jni, thread) else {
             return;
         };
-        let class = self.classes.of(self.jvmti, jni, object);
+        let class = self.classes.of(&self.jvmti, jni, object);
         let mut wait = Wait::new(source, class);
         if self.threshold.is_zero() {
             wait.row = Some(self.row(jni, thread, source, class, Some(0)));
@@ -128,7 +118,7 @@ impl Monitors {
         let Some(room) = self.make_room(jni, thread) else {
             return;
         };
-        let class = self.classes.of(self.jvmti, jni, object);
+        let class = self.classes.of(&self.jvmti, jni, object);
         let mut wait = Wait::new(Source::ObjectWait, class);
         if self.logged.load(Ordering::Relaxed) < MOST_LOGGED {
             self.logged.fetch_add(1, Ordering::Relaxed);

@@ -41,8 +41,8 @@ use crate::options::{Locks, Settings};
 use crate::output::Record;
 use crate::report;
 use crate::vm::{
-    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Release, Result, StackKeys, VmLibrary,
-    VmStructs,
+    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Release, Result, StackKeys, StillInside,
+    VmLibrary, VmStructs,
 };
 use classes::LockClasses;
 use park::JavaSide;
@@ -120,7 +120,7 @@ impl Monitors {
     /// # Errors
     /// What the VM says.
     pub fn install(jvmti: Jvmti, settings: &Settings, host: Host) -> Result<&'static Self> {
-        let release = Release::of(jvmti);
+        let release = Release::of(&jvmti);
         let mut wanted = Capabilities::default();
         wanted.set_can_generate_monitor_events(1);
         wanted.set_can_get_monitor_info(1);
@@ -140,7 +140,7 @@ impl Monitors {
             return Err(JvmtiError::NOT_AVAILABLE);
         }
         jvmti.set_callbacks(&event::table())?;
-        let hotspot = VmLibrary::of(jvmti).and_then(VmStructs::of).is_some();
+        let hotspot = VmLibrary::of(&jvmti).and_then(VmStructs::of).is_some();
         let monitors = Self {
             jvmti,
             locks: settings.locks,
@@ -167,10 +167,14 @@ impl Monitors {
         INSTANCE.get().ok_or(JvmtiError::INTERNAL)
     }
 
-    /// While there is something to record.
-    fn get() -> Option<&'static Self> {
+    /// Runs the body of a callback, or of a native method of the hooks, while there is something to
+    /// record. [`Self::detach`] waits for it.
+    fn callback(body: impl FnOnce(&'static Self)) {
         let monitors = INSTANCE.get();
-        monitors.filter(|monitors| !monitors.ended.load(Ordering::Relaxed))
+        if let Some(monitors) = monitors.filter(|monitors| !monitors.ended.load(Ordering::Relaxed))
+        {
+            monitors.jvmti.callback((), || body(monitors));
+        }
     }
 
     /// Whether this VM has had the mode before, which it can have once.
@@ -178,9 +182,12 @@ impl Monitors {
         INSTANCE.get().is_some()
     }
 
-    /// Records nothing any more, for good, and takes the hooks back. The environment stays: a thread
-    /// may be on its way to it.
-    pub fn detach(&self, jni: &Jni) {
+    /// Records nothing any more, for good, takes the hooks back, and gives the environment back once its
+    /// callbacks have left. A parked thread may call the hooks' natives later; they do nothing then.
+    ///
+    /// # Errors
+    /// When a callback is still under way after `limit`: the environment stays, without effect.
+    pub fn detach(&self, jni: &Jni, limit: Duration) -> std::result::Result<(), StillInside> {
         self.ended.store(true, Ordering::Relaxed);
         for event in EVENTS {
             // An event that was not enabled cannot be refused.
@@ -191,11 +198,12 @@ impl Monitors {
                 "hooks stay in java.util.concurrent.locks, without effect ({error})"
             ));
         }
+        self.jvmti.close(limit)
     }
 
     /// VMInit, or later: records from here on.
     pub fn start(&'static self, jni: &Jni) {
-        if let Some(keys) = StackKeys::learn(self.jvmti, jni) {
+        if let Some(keys) = StackKeys::learn(&self.jvmti, jni) {
             let _ = self.stack_keys.set(keys);
         }
         match Fields::find(jni) {

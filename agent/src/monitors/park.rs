@@ -18,7 +18,7 @@ use super::Monitors;
 use super::rows::Source;
 use super::slots::Wait;
 use super::waiting::Room;
-use crate::vm::{GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Result, guard};
+use crate::vm::{GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Result};
 
 /// The class with the hooks.
 const HOOK_CLASS: &CStr = c"java/lang/HprofLocks";
@@ -73,7 +73,7 @@ impl JavaSide {
 impl Monitors {
     /// Defines the hook class and has the four classes call it.
     pub(super) fn start_parks(&'static self, jni: &Jni) -> Result<()> {
-        let jvmti = self.jvmti;
+        let jvmti = &self.jvmti;
         let hooks = jni.define_boot_class(HOOK_CLASS, HOOK_CLASS_FILE)?;
         jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
         let _ = self.java.set(JavaSide {
@@ -119,7 +119,7 @@ impl Monitors {
 
     /// The current thread is about to park.
     fn park(&self, jni: &Jni, thread: jobject, blocker: jobject, source: Source) {
-        let class = self.classes.of(self.jvmti, jni, blocker);
+        let class = self.classes.of(&self.jvmti, jni, blocker);
         let mut room = Room {
             slot: self.current(),
         };
@@ -244,12 +244,9 @@ pub(super) unsafe extern "C" fn class_prepare(
     _thread: jobject,
     class: jclass,
 ) {
-    guard((), || {
+    Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        let Some(monitors) = Monitors::get() else {
-            return;
-        };
         let Some(java) = monitors.java.get() else {
             return;
         };
@@ -275,8 +272,8 @@ pub(super) unsafe extern "C" fn class_file_load(
     new_len: *mut jint,
     new_bytes: *mut *mut u8,
 ) {
-    guard((), || {
-        let (Some(monitors), Ok(len)) = (Monitors::get(), usize::try_from(len)) else {
+    Monitors::callback(|monitors| {
+        let Ok(len) = usize::try_from(len) else {
             return;
         };
         if name.is_null() || bytes.is_null() {
@@ -329,12 +326,9 @@ fn natives() -> [NativeMethod; 4] {
 
 /// Runs the body of a native method.
 fn native(env: *mut JNIEnv, body: impl FnOnce(&Monitors, &Jni)) {
-    guard((), || {
+    Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
-        let jni = unsafe { Jni::new(env) };
-        if let Some(monitors) = Monitors::get() {
-            body(monitors, &jni);
-        }
+        body(monitors, &unsafe { Jni::new(env) });
     });
 }
 

@@ -1,5 +1,7 @@
 //! The recorder of monitor=y.
 
+use std::time::Duration;
+
 use hprof_wire::control::Mode;
 
 use super::costs::WaitTables;
@@ -7,6 +9,7 @@ use super::kinds::Kind;
 use super::tables::{WaitRanks, ranked, write_usage, write_waits};
 use super::{INNER_FRAMES, Monitors};
 use crate::recording::{Activity, Context, Incomplete, Recorder};
+use crate::vm::StillInside;
 
 /// Names what [`Monitors`] has counted, and writes it.
 pub struct MonitorRecorder {
@@ -105,8 +108,8 @@ impl Recorder for MonitorRecorder {
         self.depth = depth;
     }
 
-    fn detach(&mut self, cx: &mut Context<'_>) {
-        self.monitors.detach(cx.vm.jni);
+    fn detach(&mut self, cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside> {
+        self.monitors.detach(cx.vm.jni, limit)
     }
 
     fn is_recording(&self) -> bool {

@@ -250,7 +250,7 @@ impl Monitors {
             .outer
             .filter(|_| jni.is_instance(blocker.as_raw(), fields.condition.as_raw()))
             .and_then(|outer| jni.object_field(blocker.as_raw(), outer));
-        let class = self.classes.of(self.jvmti, jni, blocker.as_raw());
+        let class = self.classes.of(&self.jvmti, jni, blocker.as_raw());
         let is_lock = jni.is_instance(blocker.as_raw(), fields.ownable.as_raw())
             || class.name == "java.util.concurrent.locks.StampedLock";
         let waits = outer.is_some() || !is_lock || self.acquisition(jni, class).is_event(None);
@@ -339,7 +339,7 @@ impl<'a> Objects<'a> {
             return None;
         }
         same_hash.push(self.found.len());
-        let class = monitors.classes.of(monitors.jvmti, jni, object.as_raw());
+        let class = monitors.classes.of(&monitors.jvmti, jni, object.as_raw());
         let class = if is_monitor {
             &class.name
         } else {

@@ -15,7 +15,7 @@ use crate::control;
 use crate::cpu_samples::Engine;
 use crate::output::Record;
 use crate::recording::Phase;
-use crate::vm::{GlobalRef, Jni, guard};
+use crate::vm::{GlobalRef, Jni};
 
 /// The table of all callbacks.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -33,12 +33,10 @@ pub(super) fn table() -> raw::jvmtiEventCallbacks {
 }
 
 unsafe extern "C" fn vm_init(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
+    Profile::callback(|profile| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if let Some(profile) = Profile::get() {
-            start::start(profile, &jni, thread);
-        }
+        start::start(profile, &jni, thread);
     });
 }
 
@@ -54,10 +52,7 @@ unsafe extern "C" fn class_file_load(
     new_len: *mut jint,
     new_bytes: *mut *mut u8,
 ) {
-    guard((), || {
-        let Some(profile) = Profile::get() else {
-            return;
-        };
+    Profile::callback(|profile| {
         let (Some(calls), Ok(len)) = (profile.calls, usize::try_from(len)) else {
             return;
         };
@@ -85,29 +80,24 @@ unsafe extern "C" fn class_file_load(
 }
 
 unsafe extern "C" fn vm_death(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv) {
-    guard((), || {
-        if let Some(profile) = Profile::get() {
-            control::close();
-            profile.finish();
-        }
+    Profile::callback(|profile| {
+        control::close();
+        profile.finish();
     });
 }
 
 unsafe extern "C" fn data_dump_request(_env: *mut raw::jvmtiEnv) {
-    guard((), || {
-        if let Some(profile) = Profile::get().filter(|p| p.run.phase() == Phase::Live) {
+    Profile::callback(|profile| {
+        if profile.run.phase() == Phase::Live {
             profile.dump();
         }
     });
 }
 
 unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
+    Profile::callback(|profile| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        let Some(profile) = Profile::get() else {
-            return;
-        };
         if profile.run.phase() != Phase::Live {
             return;
         }
@@ -137,10 +127,7 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
 }
 
 unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
-        let Some(profile) = Profile::get() else {
-            return;
-        };
+    Profile::callback(|profile| {
         if let Some(sites) = profile.heap_sites {
             sites.thread_ended();
         }
@@ -182,15 +169,13 @@ unsafe extern "C" fn class_prepare(
     _thread: jobject,
     class: jclass,
 ) {
-    guard((), || {
-        if let Some(profile) = Profile::get() {
-            if let Some(calls) = profile.calls {
-                // SAFETY: the VM passes the environment of the current thread.
-                calls.class_prepared(profile.run.jvmti, &unsafe { Jni::new(jni) }, class);
-                return;
-            }
-            // A class that fails here only loses its names in samples.
-            let _ = profile.run.jvmti.create_method_ids(class);
+    Profile::callback(|profile| {
+        if let Some(calls) = profile.calls {
+            // SAFETY: the VM passes the environment of the current thread.
+            calls.class_prepared(&profile.run.jvmti, &unsafe { Jni::new(jni) }, class);
+            return;
         }
+        // A class that fails here only loses its names in samples.
+        let _ = profile.run.jvmti.create_method_ids(class);
     });
 }

@@ -172,7 +172,7 @@ fn exit(cx: &Context<'_>) {
     if cx.run.settings.verbose {
         report::raw("HPROF: received exit event, exiting ...\n");
     }
-    let started = cx.run.start_own(cx.vm.jni, "HPROF exit command", |_, jni| {
+    let started = cx.run.start_own(cx.vm.jni, "HPROF exit command", |jni| {
         if let Err(error) = jni.exit_vm() {
             report::error(&format!("the exit command failed: {error}"));
         }

@@ -58,7 +58,7 @@ pub(super) fn prepare(
         Ok(engine) => engine,
         Err(text) => return Err((output, set_up_error(&text))),
     };
-    if let Err(error) = enable(jvmti, &settings, engine, arrival) {
+    if let Err(error) = enable(&jvmti, &settings, engine, arrival) {
         let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
         return Err((output, set_up_error(&text)));
     }
@@ -66,7 +66,7 @@ pub(super) fn prepare(
         Ok(heap_sites) => heap_sites,
         Err(refusal) => return Err((output, refusal)),
     };
-    let calls = match prepare_calls(jvmti, &settings, arrival) {
+    let calls = match prepare_calls(&jvmti, &settings, arrival) {
         Ok(calls) => calls,
         Err(refusal) => return Err((output, refusal)),
     };
@@ -146,7 +146,7 @@ fn install_monitors(
 }
 
 fn prepare_calls(
-    jvmti: Jvmti,
+    jvmti: &Jvmti,
     settings: &Settings,
     arrival: Arrival,
 ) -> Result<Option<&'static CallTimes>, Refusal> {
@@ -191,7 +191,7 @@ fn prepare_calls(
 }
 
 fn enable(
-    jvmti: Jvmti,
+    jvmti: &Jvmti,
     settings: &Settings,
     engine: Engine,
     arrival: Arrival,
@@ -212,7 +212,7 @@ fn enable(
         // What a VM that runs no longer gives.
         wanted.set_can_generate_early_class_hook_events(u32::from(arrival == Arrival::Early));
     }
-    let debug_info = has_debug_info(&jvmti, engine);
+    let debug_info = has_debug_info(jvmti, engine);
     if !debug_info {
         wanted.set_can_generate_compiled_method_load_events(1);
     }

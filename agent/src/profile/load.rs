@@ -131,7 +131,6 @@ pub(super) unsafe fn load_late(
         Ok(()) => Profile::get().ok_or_else(|| "no profile".to_owned()),
         Err((output, refusal)) => {
             output.discard();
-            jvmti.dispose();
             Err(said(refusal))
         }
     }

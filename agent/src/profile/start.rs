@@ -33,7 +33,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         }
     };
     run.set_phase(Phase::Live);
-    let structs = VmLibrary::of(run.jvmti).and_then(VmStructs::of);
+    let structs = VmLibrary::of(&run.jvmti).and_then(VmStructs::of);
     if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, jni, main)) {
         let _ = run.java_threads.set(threads);
     }
@@ -55,7 +55,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
         }
     }
     if run.settings.thread {
-        virtual_threads::enable(run.jvmti);
+        virtual_threads::enable(&run.jvmti);
     }
     if let Some(times) = &mut recorders.times {
         times.start(&mut cx);
@@ -83,12 +83,12 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
 /// Starts the profile thread, which waits for what it is to own.
 fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> vm::Result<Sender<ProfileThread>> {
     let (hand_over, taken_over) = bounded::<ProfileThread>(1);
-    profile.run.start_own(jni, PROFILE_THREAD, move |_, jni| {
+    profile.run.start_own(jni, PROFILE_THREAD, move |jni| {
         if let Some(sites) = profile.heap_sites {
             sites.ignore_current_thread();
         }
         if let Ok(thread) = taken_over.recv() {
-            work::work(thread, profile, &jni);
+            work::work(thread, profile, jni);
         }
     })?;
     Ok(hand_over)

@@ -71,6 +71,14 @@ impl Profile {
         PROFILE.store(std::ptr::null_mut(), Ordering::Release);
     }
 
+    /// Runs the body of a callback of the run's environment, while there is a run. The end of the
+    /// environment waits for it.
+    pub(super) fn callback(body: impl FnOnce(&'static Self)) {
+        if let Some(profile) = Self::get() {
+            profile.run.jvmti.callback((), || body(profile));
+        }
+    }
+
     /// The serial of the current thread, 0 when it has none.
     pub(super) fn current_serial() -> u32 {
         // SAFETY: the call takes nothing and cannot fail.

@@ -14,14 +14,14 @@ use super::state::Profile;
 use super::threads::send_start;
 use crate::cpu_samples::Engine;
 use crate::recording::NAMED;
-use crate::vm::{Jni, Jvmti, guard};
+use crate::vm::{Jni, Jvmti};
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
 
 /// Enables the mount events. Before JDK 21 there are none, and no virtual
 /// threads either.
-pub(super) fn enable(jvmti: Jvmti) {
+pub(super) fn enable(jvmti: &Jvmti) {
     // SAFETY: the VM calls an extension event's callback with the parameters it
     // declares; these two declare JNIEnv and thread (jvmtiExtensions.cpp).
     let (mounted, unmounted) = unsafe {
@@ -37,10 +37,7 @@ pub(super) fn enable(jvmti: Jvmti) {
 type MountEvent = unsafe extern "C" fn(*mut raw::jvmtiEnv, *mut JNIEnv, jobject);
 
 unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
-        let Some(profile) = Profile::get() else {
-            return;
-        };
+    Profile::callback(|profile| {
         let Ok(mut word) = profile.run.jvmti.thread_local(thread) else {
             return;
         };
@@ -53,10 +50,7 @@ unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: 
 }
 
 unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
-    guard((), || {
-        let Some(profile) = Profile::get() else {
-            return;
-        };
+    Profile::callback(|profile| {
         let mentioned = note(profile, 0);
         if mentioned == 0 {
             return;

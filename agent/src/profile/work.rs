@@ -36,8 +36,9 @@ const EVENTS: [raw::jvmtiEvent; 9] = [
     raw::JVMTI_EVENT_VM_INIT,
 ];
 
-/// Longest time that a callback may still be under way when its event is off.
-const CALLBACKS_END: Duration = Duration::from_millis(50);
+/// Longest wait for callbacks that are under way when their events go off. They take microseconds, but
+/// their threads may not run.
+const MAX_CALLBACK: Duration = Duration::from_secs(5);
 
 /// Works until the run ends.
 pub(super) fn work(mut thread: ProfileThread, profile: &'static Profile, jni: &Jni) {
@@ -175,28 +176,34 @@ fn check_output(thread: &ProfileThread) {
 }
 
 /// Takes everything back that the run has put into the VM. What stays is the profile's structure: a
-/// callback that has just begun may still look at it.
+/// callback that has just begun may still find it, and find its environment closed.
 fn detach(mut thread: ProfileThread, profile: &Profile, vm: Vm<'_>) {
     let (mut cx, recorders) = thread.split(vm);
     // Classes get their own code back by an event.
-    if let Some(times) = &mut recorders.times {
-        times.detach(&mut cx);
-    }
+    let mut done = match recorders.times.take() {
+        Some(mut times) => times.detach(&mut cx, MAX_CALLBACK),
+        None => Ok(()),
+    };
     for event in EVENTS {
         // An event that this run did not have cannot be refused.
         let _ = vm.jvmti.set_event(event, false);
     }
-    recorders.times = None;
-    recorders.all_mut().for_each(|it| it.detach(&mut cx));
+    for recorder in recorders.all_mut() {
+        done = recorder.detach(&mut cx, MAX_CALLBACK).and(done);
+    }
     drop(thread);
     exit_hook::unregister(profile, vm.jni);
     let run = profile.run;
     run.threads.forget();
     Profile::withdraw();
-    std::thread::sleep(CALLBACKS_END);
-    for own in run.own_threads.lock().drain(..) {
-        vm.jni.delete_global(own);
-    }
     *profile.sender.write() = None;
-    run.jvmti.dispose();
+    let own = run.jvmti.close(MAX_CALLBACK);
+    if own.is_ok() {
+        for own in run.own_threads.lock().drain(..) {
+            vm.jni.delete_global(own);
+        }
+    }
+    if let Err(error) = done.and(own) {
+        report::note(&format!("{error}: the VM keeps what it has for it"));
+    }
 }

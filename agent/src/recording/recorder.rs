@@ -5,6 +5,7 @@ use std::time::Duration;
 use hprof_wire::control::{Mode, Reply};
 
 use super::context::Context;
+use crate::vm::StillInside;
 
 /// Records one mode.
 ///
@@ -66,7 +67,10 @@ pub trait Recorder: Send {
     fn set_depth(&mut self, _cx: &mut Context<'_>, _depth: u32) {}
 
     /// Takes everything back that the mode has put into the VM. Nothing is called afterwards.
-    fn detach(&mut self, cx: &mut Context<'_>);
+    ///
+    /// # Errors
+    /// A callback is still under way after `limit`: an environment stays, without effect.
+    fn detach(&mut self, cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside>;
 
     /// Whether it records now.
     fn is_recording(&self) -> bool;

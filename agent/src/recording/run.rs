@@ -119,7 +119,7 @@ impl Run {
         &self,
         jni: &Jni,
         name: &str,
-        body: impl FnOnce(Jvmti, Jni) + Send + 'static,
+        body: impl FnOnce(&Jni) + Send + 'static,
     ) -> vm::Result<()> {
         let own = self.new_own(jni, name)?;
         self.jvmti.run_agent_thread(own.as_raw(), Box::new(body))

@@ -83,7 +83,7 @@ impl SignalEngine {
     ///
     /// # Errors
     /// [`EngineError`] when this VM or kernel cannot carry the engine.
-    pub fn new(jvmti: Jvmti, depth: u32, interval: Duration) -> Result<Self, EngineError> {
+    pub fn new(jvmti: &Jvmti, depth: u32, interval: Duration) -> Result<Self, EngineError> {
         let library = VmLibrary::of(jvmti).ok_or(EngineError::Missing("a library"))?;
         let walk =
             AsyncGetCallTrace::find(library).ok_or(EngineError::Missing("AsyncGetCallTrace"))?;
