@@ -17,7 +17,7 @@ use crate::render::screen::{
 };
 use crate::snapshot::{self, HeapArguments, Look};
 
-/// What the commands of this file have in common.
+/// The arguments that the commands of this file share.
 #[derive(Debug, Args)]
 pub struct Listing {
     #[command(flatten)]
@@ -37,7 +37,7 @@ impl Listing {
         if self.top == 0 { usize::MAX } else { self.top }
     }
 
-    /// Leaves out the rows behind those that are wanted; gives how many those were.
+    /// Removes the rows after the wanted ones, and returns their number.
     fn cut<T>(&self, rows: &mut Vec<T>) -> usize {
         let all = rows.len();
         rows.truncate(self.most());
@@ -97,7 +97,7 @@ impl Collections {
         let mut text = columns(Style::of_stdout(), head, &rows) + &more(left_out);
         if unknown > 0 {
             text.push_str(&format!(
-                "?: of {} nobody can tell the number of elements; other figures leave them out\n",
+                "?: the number of elements is unknown for {}; other figures omit them\n",
                 plural(unknown, "collection", "collections")
             ));
         }
@@ -114,7 +114,7 @@ fn of_known(row: &CollectionRow, figure: u64) -> String {
     }
 }
 
-/// Show live strings and arrays of primitives with equal contents, and what they waste.
+/// Show live strings and arrays of primitives with equal contents, and the memory they waste.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  hprof-rs duplicates --top 10 heap.hprof")]
 pub struct DuplicatesCommand {
@@ -282,9 +282,8 @@ impl ClassLoaders {
 
 /// Show what has grown over two or more dumps of one program, by class.
 ///
-/// Classes that grew from every dump to the next come first: what grows once may be warming up.
-/// With --fail-above the status is 1 if a class grew by more than so many percent in retained
-/// bytes, for scripts.
+/// Classes that grew from every dump to the next come first; a single growth may be a warm-up. With
+/// --fail-above the status is 1 if the retained bytes of a class grew by more than PERCENT.
 #[derive(Debug, Args)]
 #[command(after_help = GROWTH_EXAMPLES)]
 pub struct Growth {
