@@ -280,6 +280,9 @@ fn a_hook_that_sees_a_node_sees_all_of_it() {
                 let next = nodes.add(method);
                 nodes.link(root, next);
             }
+            // One that goes into the node itself.
+            let next = nodes.add(3);
+            nodes.link(first, next);
             nodes
         });
         let mut found = 0;
@@ -291,6 +294,9 @@ fn a_hook_that_sees_a_node_sees_all_of_it() {
             }
         }
         assert!(found >= 1, "what was there is found all along");
+        if let Some(node) = first.follower(3) {
+            assert_eq!((node.method(), node.number()), (3, NodeNumber(4)));
+        }
         drop(adding.join().unwrap());
         assert!((0..=2).all(|method| root.follower(method).is_some()));
     });
