@@ -1,14 +1,14 @@
 //! HotSpot's own view of a Java thread, read at the offsets that the VM exports.
 
-use jni_sys::{JNIEnv, jfieldID, jobject};
+use jni_sys::JNIEnv;
 
-use super::{Jni, VmStructs};
+use super::{FieldId, Jni, Jvmti, Ref, VmStructs};
 
 /// Finds kernel thread id, JNI environment and stack of a Java thread.
 #[derive(Clone, Copy)]
 pub struct JavaThreads {
     /// The field of `java.lang.Thread` that holds the VM's thread.
-    thread_pointer: jfieldID,
+    thread_pointer: FieldId,
     /// Where the JNI environment lies in a VM thread.
     env_offset: usize,
     os_thread_offset: usize,
@@ -23,11 +23,6 @@ struct AnchorOffsets {
     sp: usize,
     pc: usize,
 }
-
-// SAFETY: a field id is valid on every thread, the rest are numbers.
-unsafe impl Send for JavaThreads {}
-// SAFETY: as above.
-unsafe impl Sync for JavaThreads {}
 
 /// What HotSpot knows of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +41,15 @@ pub struct NativeThread {
 }
 
 impl JavaThreads {
-    /// Learns the layout from the current thread, `current`. `None` when this VM
-    /// does not export what is needed.
-    pub fn learn(structs: VmStructs, jni: &Jni, current: jobject) -> Option<Self> {
+    /// Learns the layout from the current thread. `None` when this VM does not export what is
+    /// needed.
+    pub fn learn(structs: VmStructs, jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
         let class = jni.find_class(c"java/lang/Thread").ok()?;
-        let thread_pointer = jni.field_id(class.as_raw(), c"eetop", c"J").ok()?;
-        let vm_thread = usize::try_from(jni.long_field(current, thread_pointer)).ok()?;
+        let thread_pointer = jni.field_id(class.get(), c"eetop", c"J").ok()?;
+        let current = jvmti.current_thread(jni).ok()?;
+        // SAFETY: the field is of type long, and threads have it.
+        let vm_thread = unsafe { jni.long_field(current.get(), thread_pointer) };
+        let vm_thread = usize::try_from(vm_thread).ok()?;
         let env_offset = (jni.as_raw() as usize).checked_sub(vm_thread)?;
         let threads = Self {
             thread_pointer,
@@ -67,18 +65,25 @@ impl JavaThreads {
         };
         // SAFETY: the call takes nothing and cannot fail.
         let tid = unsafe { libc::gettid() };
-        (threads.native(jni, current)?.tid == tid).then_some(threads)
+        // SAFETY: the current thread.
+        let native = unsafe { threads.native(jni, current.get()) }?;
+        (native.tid == tid).then_some(threads)
     }
 
     /// What the VM knows of a live thread, `None` when it has none (any more).
-    pub fn native(&self, jni: &Jni, thread: jobject) -> Option<NativeThread> {
-        let vm_thread = usize::try_from(jni.long_field(thread, self.thread_pointer)).ok()?;
+    ///
+    /// # Safety
+    /// `thread` is a `java.lang.Thread` that does not end meanwhile: the current one, or one of the VM's start
+    /// that lives as long as the VM.
+    pub unsafe fn native(&self, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
+        // SAFETY: the field is of type long, and threads have it.
+        let vm_thread = unsafe { jni.long_field(thread, self.thread_pointer) };
+        let vm_thread = usize::try_from(vm_thread).ok()?;
         if vm_thread == 0 {
             return None;
         }
-        // SAFETY: a thread whose pointer is set is alive, and the offsets are
-        // those of this VM. Callers ask for the current thread, or for threads of
-        // the VM's start that live as long as it does.
+        // SAFETY: a thread whose pointer is set is alive, and stays so by the caller's promise. The
+        // offsets are those of this VM.
         unsafe {
             let os_thread = *((vm_thread + self.os_thread_offset) as *const usize);
             if os_thread == 0 {
