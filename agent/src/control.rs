@@ -147,10 +147,8 @@ fn carry_out(request: Request, vm: VmHandle) -> Reply {
     let running = profile::is_running();
     match request {
         Request::Start(Some(options)) => {
-            match vm.attached(|jni| {
-                // SAFETY: the handle's VM, and this thread's environment.
-                unsafe { profile::begin(vm.as_raw(), jni, &options) }
-            }) {
+            // SAFETY: the handle's VM, and this thread's environment, the only one that is used here.
+            match unsafe { vm.attached(|jni| profile::begin(vm.as_raw(), jni, &options)) } {
                 Ok(Ok(true)) => profile::request(Request::Status),
                 Ok(Ok(false)) => Reply::error(
                     "these options name no mode; there are cpu=samples, cpu=times, heap=sites, heap=dump, monitor=y",

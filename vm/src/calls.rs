@@ -5,12 +5,12 @@ use std::ptr;
 
 use jni_sys::{JNINativeMethod, JavaVM, jvalue};
 
-use super::ids::{FieldId, MethodId};
+use super::Release;
+use super::ids::{JFieldId, JMethodId};
 use super::jni::{Jni, jni};
 use super::redefine::NativeMethod;
 use super::refs::{Class, LocalRef, Ref};
 use super::thrown::Thrown;
-use super::Release;
 
 type Result<'a, T> = std::result::Result<T, Thrown<'a>>;
 
@@ -61,12 +61,12 @@ impl Jni {
         class: Ref<'_, Class>,
         name: &CStr,
         descriptor: &CStr,
-    ) -> Result<'_, MethodId> {
+    ) -> Result<'_, JMethodId> {
         let (class, name, descriptor) = (class.as_raw(), name.as_ptr(), descriptor.as_ptr());
         // SAFETY: the class is live, the texts are NUL-terminated.
         let id = unsafe { jni!(self, v1_2.GetMethodID, class, name, descriptor) };
         // SAFETY: the VM gave it.
-        self.outcome((!id.is_null()).then(|| unsafe { MethodId::from_raw(id) }))
+        self.outcome((!id.is_null()).then(|| unsafe { JMethodId::from_raw(id) }))
     }
 
     /// `GetStaticMethodID`.
@@ -78,12 +78,12 @@ impl Jni {
         class: Ref<'_, Class>,
         name: &CStr,
         descriptor: &CStr,
-    ) -> Result<'_, MethodId> {
+    ) -> Result<'_, JMethodId> {
         let (class, name, descriptor) = (class.as_raw(), name.as_ptr(), descriptor.as_ptr());
         // SAFETY: the class is live, the texts are NUL-terminated.
         let id = unsafe { jni!(self, v1_2.GetStaticMethodID, class, name, descriptor) };
         // SAFETY: the VM gave it.
-        self.outcome((!id.is_null()).then(|| unsafe { MethodId::from_raw(id) }))
+        self.outcome((!id.is_null()).then(|| unsafe { JMethodId::from_raw(id) }))
     }
 
     /// `GetFieldID`.
@@ -95,11 +95,11 @@ impl Jni {
         class: Ref<'_, Class>,
         name: &CStr,
         descriptor: &CStr,
-    ) -> Result<'_, FieldId> {
+    ) -> Result<'_, JFieldId> {
         let (class, name, descriptor) = (class.as_raw(), name.as_ptr(), descriptor.as_ptr());
         // SAFETY: the class is live, the texts are NUL-terminated.
         let id = unsafe { jni!(self, v1_2.GetFieldID, class, name, descriptor) };
-        self.outcome(FieldId::new(id))
+        self.outcome(JFieldId::new(id))
     }
 
     /// `NewObjectA`.
@@ -112,7 +112,7 @@ impl Jni {
     pub unsafe fn new_object(
         &self,
         class: Ref<'_, Class>,
-        constructor: MethodId,
+        constructor: JMethodId,
         arguments: &[jvalue],
     ) -> Result<'_, LocalRef<'_>> {
         let (class, id, arguments) = (class.as_raw(), constructor.as_raw(), arguments.as_ptr());
@@ -131,12 +131,20 @@ impl Jni {
     pub unsafe fn call_static_object(
         &self,
         class: Ref<'_, Class>,
-        method: MethodId,
+        method: JMethodId,
         arguments: &[jvalue],
     ) -> Result<'_, LocalRef<'_>> {
         let (class, id, arguments) = (class.as_raw(), method.as_raw(), arguments.as_ptr());
         // SAFETY: by the caller's promise; the result is a new local reference.
-        unsafe { self.returned(jni!(self, v1_2.CallStaticObjectMethodA, class, id, arguments)) }
+        unsafe {
+            self.returned(jni!(
+                self,
+                v1_2.CallStaticObjectMethodA,
+                class,
+                id,
+                arguments
+            ))
+        }
     }
 
     /// `CallObjectMethodA`.
@@ -150,7 +158,7 @@ impl Jni {
     pub(crate) unsafe fn call_object(
         &self,
         object: Ref<'_>,
-        method: MethodId,
+        method: JMethodId,
         arguments: &[jvalue],
     ) -> Result<'_, LocalRef<'_>> {
         let (object, id, arguments) = (object.as_raw(), method.as_raw(), arguments.as_ptr());
@@ -169,7 +177,7 @@ impl Jni {
     pub unsafe fn call_void(
         &self,
         object: Ref<'_>,
-        method: MethodId,
+        method: JMethodId,
         arguments: &[jvalue],
     ) -> Result<'_, ()> {
         let (object, id, arguments) = (object.as_raw(), method.as_raw(), arguments.as_ptr());
@@ -189,7 +197,7 @@ impl Jni {
     pub unsafe fn call_boolean(
         &self,
         object: Ref<'_>,
-        method: MethodId,
+        method: JMethodId,
         arguments: &[jvalue],
     ) -> Result<'_, bool> {
         let (object, id, arguments) = (object.as_raw(), method.as_raw(), arguments.as_ptr());
@@ -219,7 +227,15 @@ impl Jni {
         let exit = self.static_method_id(class.get(), c"exit", c"(I)V")?;
         let (class, exit, status) = (class.get().as_raw(), exit.as_raw(), [jvalue { i: 0 }]);
         // SAFETY: the method is a static one of this class and takes an int.
-        unsafe { jni!(self, v1_2.CallStaticVoidMethodA, class, exit, status.as_ptr()) };
+        unsafe {
+            jni!(
+                self,
+                v1_2.CallStaticVoidMethodA,
+                class,
+                exit,
+                status.as_ptr()
+            )
+        };
         self.outcome(Some(()))
     }
 
@@ -231,7 +247,7 @@ impl Jni {
         let (class, name) = (class.as_raw(), name.as_ptr());
         // SAFETY: the class is live, the texts are NUL-terminated.
         let id = unsafe { jni!(self, v1_2.GetStaticFieldID, class, name, c"J".as_ptr()) };
-        let id = self.outcome(FieldId::new(id))?;
+        let id = self.outcome(JFieldId::new(id))?;
         // SAFETY: the field is a static one of this class, of type long.
         Ok(unsafe { jni!(self, v1_2.GetStaticLongField, class, id.as_raw()) })
     }
@@ -241,7 +257,7 @@ impl Jni {
     /// # Safety
     /// `field` is of type long, and the object's class has it.
     #[inline]
-    pub unsafe fn long_field(&self, object: Ref<'_>, field: FieldId) -> i64 {
+    pub unsafe fn long_field(&self, object: Ref<'_>, field: JFieldId) -> i64 {
         // SAFETY: by the caller's promise.
         unsafe { jni!(self, v1_2.GetLongField, object.as_raw(), field.as_raw()) }
     }
@@ -251,16 +267,24 @@ impl Jni {
     /// # Safety
     /// `field` is of type long and not final, and the object's class has it.
     #[inline]
-    pub unsafe fn set_long_field(&self, object: Ref<'_>, field: FieldId, value: i64) {
+    pub unsafe fn set_long_field(&self, object: Ref<'_>, field: JFieldId, value: i64) {
         // SAFETY: by the caller's promise.
-        unsafe { jni!(self, v1_2.SetLongField, object.as_raw(), field.as_raw(), value) };
+        unsafe {
+            jni!(
+                self,
+                v1_2.SetLongField,
+                object.as_raw(),
+                field.as_raw(),
+                value
+            )
+        };
     }
 
     /// `GetIntField`.
     ///
     /// # Safety
     /// `field` is of type int, and the object's class has it.
-    pub unsafe fn int_field(&self, object: Ref<'_>, field: FieldId) -> i32 {
+    pub unsafe fn int_field(&self, object: Ref<'_>, field: JFieldId) -> i32 {
         // SAFETY: by the caller's promise.
         unsafe { jni!(self, v1_2.GetIntField, object.as_raw(), field.as_raw()) }
     }
@@ -269,7 +293,7 @@ impl Jni {
     ///
     /// # Safety
     /// `field` holds a reference, and the object's class has it.
-    pub unsafe fn object_field(&self, object: Ref<'_>, field: FieldId) -> Option<LocalRef<'_>> {
+    pub unsafe fn object_field(&self, object: Ref<'_>, field: JFieldId) -> Option<LocalRef<'_>> {
         let (object, field) = (object.as_raw(), field.as_raw());
         // SAFETY: by the caller's promise; the result is a new local reference.
         unsafe { LocalRef::own(self, jni!(self, v1_2.GetObjectField, object, field)) }
@@ -278,8 +302,7 @@ impl Jni {
     /// `IsVirtualThread`; false where `release`, the VM's own, has no virtual threads.
     pub fn is_virtual_thread(&self, release: Release, thread: Ref<'_>) -> bool {
         // SAFETY: the table of this release has the function, and the reference is live.
-        release.has_virtual_threads()
-            && unsafe { jni!(self, v19.IsVirtualThread, thread.as_raw()) }
+        release.has_virtual_threads() && unsafe { jni!(self, v19.IsVirtualThread, thread.as_raw()) }
     }
 
     /// Defines a class of the boot loader.
@@ -292,7 +315,16 @@ impl Jni {
         let len = i32::try_from(bytes.len()).unwrap_or(0);
         // SAFETY: the name is NUL-terminated, the bytes are as many as said, null is the boot loader, and
         // the result is a new local reference to a class.
-        unsafe { self.returned(jni!(self, v1_1.DefineClass, name.as_ptr(), loader, start, len)) }
+        unsafe {
+            self.returned(jni!(
+                self,
+                v1_1.DefineClass,
+                name.as_ptr(),
+                loader,
+                start,
+                len
+            ))
+        }
     }
 
     /// `RegisterNatives`.

@@ -3,13 +3,13 @@
 use std::os::raw::c_char;
 use std::ptr;
 
-use hprof_native_headers as raw;
 use super::env::call;
-use super::ids::MethodId;
+use super::ids::JMethodId;
 use super::jni::Jni;
 use super::memory::{VmMemory, take_string};
 use super::refs::{Class, LocalRef, Ref};
 use super::{Jvmti, JvmtiError, Result};
+use hprof_native_headers as raw;
 
 /// Name and descriptor of a method, as in its class file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,12 +73,18 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetClassMethods` says.
-    pub fn declared_methods(&self, class: Ref<'_, Class>) -> Result<VmMemory<'_, MethodId>> {
+    pub fn declared_methods(&self, class: Ref<'_, Class>) -> Result<VmMemory<'_, JMethodId>> {
         let mut count = 0;
         let mut methods = ptr::null_mut();
-        call!(self, GetClassMethods, class.as_raw(), &mut count, &mut methods)?;
-        let methods = methods.cast::<MethodId>();
-        // SAFETY: the VM allocated `count` ids for us, and `MethodId` is laid out as the raw id.
+        call!(
+            self,
+            GetClassMethods,
+            class.as_raw(),
+            &mut count,
+            &mut methods
+        )?;
+        let methods = methods.cast::<JMethodId>();
+        // SAFETY: the VM allocated `count` ids for us, and `JMethodId` is laid out as the raw id.
         Ok(unsafe { VmMemory::new(self, methods, count.max(0) as usize) })
     }
 
@@ -86,7 +92,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// `NATIVE_METHOD`, and what else `GetBytecodes` says. An abstract method has none.
-    pub fn bytecodes(&self, method: MethodId) -> Result<VmMemory<'_, u8>> {
+    pub fn bytecodes(&self, method: JMethodId) -> Result<VmMemory<'_, u8>> {
         let mut count = 0;
         let mut code = ptr::null_mut();
         call!(self, GetBytecodes, method.as_raw(), &mut count, &mut code)?;
@@ -146,7 +152,7 @@ impl Jvmti {
     pub fn declaring_class<'a>(
         &self,
         jni: &'a Jni,
-        method: MethodId,
+        method: JMethodId,
     ) -> Result<LocalRef<'a, Class>> {
         let mut class = ptr::null_mut();
         call!(self, GetMethodDeclaringClass, method.as_raw(), &mut class)?;
@@ -158,7 +164,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// `INVALID_METHODID` when the class was unloaded.
-    pub fn method_name(&self, method: MethodId) -> Result<MethodName> {
+    pub fn method_name(&self, method: JMethodId) -> Result<MethodName> {
         let mut name: *mut c_char = ptr::null_mut();
         let mut descriptor: *mut c_char = ptr::null_mut();
         call!(
@@ -180,10 +186,18 @@ impl Jvmti {
 
     /// The line number table of a method in ascending bytecode order; empty when
     /// it has none (natives, stripped classes).
-    pub fn line_numbers(&self, method: MethodId) -> Vec<LineEntry> {
+    pub fn line_numbers(&self, method: JMethodId) -> Vec<LineEntry> {
         let mut count = 0;
         let mut entries: *mut raw::jvmtiLineNumberEntry = ptr::null_mut();
-        if call!(self, GetLineNumberTable, method.as_raw(), &mut count, &mut entries).is_err() {
+        if call!(
+            self,
+            GetLineNumberTable,
+            method.as_raw(),
+            &mut count,
+            &mut entries
+        )
+        .is_err()
+        {
             return Vec::new();
         }
         // SAFETY: the VM allocated `count` entries for us.

@@ -2,13 +2,14 @@
 
 use jni_sys::JNIEnv;
 
-use super::{FieldId, Jni, Jvmti, Ref, VmStructs};
+use super::guarded;
+use super::{JFieldId, Jni, Jvmti, Ref, VmStructs};
 
 /// Finds kernel thread id, JNI environment and stack of a Java thread.
 #[derive(Clone, Copy)]
 pub struct JavaThreads {
     /// The field of `java.lang.Thread` that holds the VM's thread.
-    thread_pointer: FieldId,
+    thread_pointer: JFieldId,
     /// Where the JNI environment lies in a VM thread.
     env_offset: usize,
     os_thread_offset: usize,
@@ -65,38 +66,35 @@ impl JavaThreads {
         };
         // SAFETY: the call takes nothing and cannot fail.
         let tid = unsafe { libc::gettid() };
-        // SAFETY: the current thread.
+        // SAFETY: the current thread is a `Thread`.
         let native = unsafe { threads.native(jni, current.get()) }?;
         (native.tid == tid).then_some(threads)
     }
 
-    /// What the VM knows of a live thread, `None` when it has none (any more).
+    /// What the VM knows of a thread, `None` when it has none (any more).
     ///
     /// # Safety
-    /// `thread` is a `java.lang.Thread` that does not end meanwhile: the current one, or one of the VM's start
-    /// that lives as long as the VM.
+    /// `thread` is a `java.lang.Thread`.
     pub unsafe fn native(&self, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
         // SAFETY: the field is of type long, and threads have it.
-        let vm_thread = unsafe { jni.long_field(thread, self.thread_pointer) };
-        let vm_thread = usize::try_from(vm_thread).ok()?;
-        if vm_thread == 0 {
-            return None;
-        }
-        // SAFETY: a thread whose pointer is set is alive, and stays so by the caller's promise. The
-        // offsets are those of this VM.
-        unsafe {
-            let os_thread = *((vm_thread + self.os_thread_offset) as *const usize);
-            if os_thread == 0 {
-                return None;
-            }
-            Some(NativeThread {
-                tid: *((os_thread + self.thread_id_offset) as *const i32),
-                env: (vm_thread + self.env_offset) as *mut JNIEnv,
-                stack_end: self.stack_end(vm_thread),
-                vm_thread,
-                anchor: self.anchor(vm_thread),
-            })
-        }
+        let pointer = || usize::try_from(unsafe { jni.long_field(thread, self.thread_pointer) });
+        let vm_thread = pointer().ok().filter(|&pointer| pointer != 0)?;
+        // A thread may end meanwhile, and the VM frees what is read here. So the loads are guarded, and
+        // their results count if the thread has the pointer afterwards: the VM clears it before it frees
+        // (`JavaThread::exit`).
+        let os_thread = guarded::load::<usize>(vm_thread + self.os_thread_offset)?;
+        let tid = guarded::load::<i32>(os_thread.checked_add(self.thread_id_offset)?)?;
+        let stack_end = match self.stack_base_offset {
+            Some(offset) => guarded::load(vm_thread + offset)?,
+            None => 0,
+        };
+        (os_thread != 0 && pointer() == Ok(vm_thread)).then(|| NativeThread {
+            tid,
+            env: (vm_thread + self.env_offset) as *mut JNIEnv,
+            stack_end,
+            vm_thread,
+            anchor: self.anchor(vm_thread),
+        })
     }
 
     /// What the VM knows of the current thread, by its environment.

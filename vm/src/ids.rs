@@ -8,14 +8,14 @@ use jni_sys::{jfieldID, jmethodID};
 /// `INVALID_METHODID` for one whose class was unloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
-pub struct MethodId(jmethodID);
+pub struct JMethodId(jmethodID);
 
 // SAFETY: the VM accepts a method id on every thread, and nothing here looks behind it.
-unsafe impl Send for MethodId {}
+unsafe impl Send for JMethodId {}
 // SAFETY: as above.
-unsafe impl Sync for MethodId {}
+unsafe impl Sync for JMethodId {}
 
-impl MethodId {
+impl JMethodId {
     /// No method. The VM answers `INVALID_METHODID`.
     pub const NONE: Self = Self(ptr::null_mut());
 
@@ -42,14 +42,14 @@ impl MethodId {
 /// The id of a field. Reading an object that lacks the field is undefined behaviour, so the functions that take
 /// one are `unsafe`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldId(jfieldID);
+pub struct JFieldId(jfieldID);
 
 // SAFETY: the VM accepts a field id on every thread, and nothing here looks behind it.
-unsafe impl Send for FieldId {}
+unsafe impl Send for JFieldId {}
 // SAFETY: as above.
-unsafe impl Sync for FieldId {}
+unsafe impl Sync for JFieldId {}
 
-impl FieldId {
+impl JFieldId {
     pub(crate) fn new(id: jfieldID) -> Option<Self> {
         (!id.is_null()).then_some(Self(id))
     }

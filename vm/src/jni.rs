@@ -59,7 +59,10 @@ impl Jni {
     ///
     /// # Errors
     /// When the VM has no memory left.
-    pub fn new_global<T>(&self, object: Ref<'_, T>) -> std::result::Result<GlobalRef<T>, Thrown<'_>> {
+    pub fn new_global<T>(
+        &self,
+        object: Ref<'_, T>,
+    ) -> std::result::Result<GlobalRef<T>, Thrown<'_>> {
         let vm = self.java_vm()?;
         // SAFETY: the reference is live.
         let global = unsafe { jni!(self, v1_2.NewGlobalRef, object.as_raw()) };
@@ -103,6 +106,14 @@ impl Jni {
         unsafe { LocalRef::own(self, jni!(self, v1_2.NewLocalRef, weak.as_raw())) }
     }
 
+    /// `NewLocalRef` of a weak reference to a class; `None` when the class was unloaded, or it is no class.
+    pub fn upgrade_class(&self, weak: &WeakRef) -> Option<LocalRef<'_, Class>> {
+        let object = self.upgrade(weak)?;
+        let class_class = self.find_class(c"java/lang/Class").ok()?;
+        let is_class = self.is_instance(object.get(), class_class.get());
+        is_class.then(|| object.into_class())
+    }
+
     /// `IsSameObject`, where a cleared reference is the same as no object.
     #[inline]
     pub fn is_weak_of<T>(&self, object: Ref<'_, T>, weak: &WeakRef) -> bool {
@@ -120,7 +131,8 @@ impl Jni {
     /// `GetObjectClass`.
     pub fn object_class(&self, object: Ref<'_>) -> LocalRef<'_, Class> {
         // SAFETY: the reference is live, every object has a class, and the result is a new local reference.
-        let class = unsafe { LocalRef::own(self, jni!(self, v1_2.GetObjectClass, object.as_raw())) };
+        let class =
+            unsafe { LocalRef::own(self, jni!(self, v1_2.GetObjectClass, object.as_raw())) };
         class.unwrap_or_else(|| unreachable!("an object without a class"))
     }
 

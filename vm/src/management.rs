@@ -90,8 +90,7 @@ fn dump_through_bean(jni: &Jni, file: Ref<'_>, live: bool) -> Result<(), String>
         l: bean_class.get().as_raw(),
     }];
     // SAFETY: the method is a static one of this class, takes a class and returns an object.
-    let bean =
-        unsafe { jni.call_static_object(factory.get(), get, &argument) }.map_err(explain)?;
+    let bean = unsafe { jni.call_static_object(factory.get(), get, &argument) }.map_err(explain)?;
     let arguments = [jvalue { l: file.as_raw() }, jvalue { z: live }];
     // SAFETY: the bean is of that class, whose method takes a string and a boolean and returns nothing.
     unsafe { jni.call_void(bean.get(), dump, &arguments) }.map_err(|thrown| thrown.to_string())

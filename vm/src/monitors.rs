@@ -66,7 +66,12 @@ impl Jvmti {
         thread: Ref<'_>,
     ) -> Result<Option<LocalRef<'a>>> {
         let mut object = ptr::null_mut();
-        call!(self, GetCurrentContendedMonitor, thread.as_raw(), &mut object)?;
+        call!(
+            self,
+            GetCurrentContendedMonitor,
+            thread.as_raw(),
+            &mut object
+        )?;
         // SAFETY: the VM made a local reference, or none.
         Ok(unsafe { LocalRef::own(jni, object) })
     }
@@ -78,7 +83,13 @@ impl Jvmti {
     pub fn owned_monitors<'a>(&self, jni: &'a Jni, thread: Ref<'_>) -> Result<Vec<LocalRef<'a>>> {
         let mut count = 0;
         let mut objects = ptr::null_mut();
-        call!(self, GetOwnedMonitorInfo, thread.as_raw(), &mut count, &mut objects)?;
+        call!(
+            self,
+            GetOwnedMonitorInfo,
+            thread.as_raw(),
+            &mut count,
+            &mut objects
+        )?;
         // SAFETY: the VM allocated `count` references for us.
         let objects = unsafe { VmMemory::new(self, objects, usize::try_from(count).unwrap_or(0)) };
         // SAFETY: the VM made them for us, as local references.

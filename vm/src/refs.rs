@@ -10,6 +10,7 @@
 //! None of the owning types is `Copy`. The first two stay on their thread.
 
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use jni_sys::{JavaVM, jobject};
@@ -107,6 +108,18 @@ impl<'a, T> LocalRef<'a, T> {
     }
 }
 
+impl<'a> LocalRef<'a> {
+    /// The same reference, known to be of a class.
+    pub(crate) fn into_class(self) -> LocalRef<'a, Class> {
+        let this = ManuallyDrop::new(self);
+        LocalRef {
+            jni: this.jni,
+            raw: this.raw,
+            of: PhantomData,
+        }
+    }
+}
+
 impl<T> Drop for LocalRef<'_, T> {
     fn drop(&mut self) {
         // SAFETY: `own` was promised that the reference is this thread's and only deleted here. It outlives
@@ -163,6 +176,7 @@ impl<T> Drop for GlobalRef<T> {
 /// A weak global reference, one word wide. It exists until [`Jni::delete_weak`], as millions of them end in
 /// a loop that has the environment; one that is dropped stays in the VM.
 #[derive(Debug, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct WeakRef(Raw);
 
 // SAFETY: JNI weak references are valid on every thread.
@@ -183,5 +197,45 @@ impl WeakRef {
     /// The raw reference, valid until it is deleted.
     pub fn as_raw(&self) -> jobject {
         self.0.as_ptr()
+    }
+}
+
+impl WeakRef {
+    /// Keeps the reference for good: it is never deleted, and may be copied.
+    pub fn keep(self) -> KeptWeakRef {
+        KeptWeakRef(self.0)
+    }
+}
+
+/// A weak global reference that is never deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct KeptWeakRef(Raw);
+
+// SAFETY: JNI weak references are valid on every thread.
+unsafe impl Send for KeptWeakRef {}
+// SAFETY: as above.
+unsafe impl Sync for KeptWeakRef {}
+
+impl KeptWeakRef {
+    /// Copies a reference from its number.
+    ///
+    /// # Safety
+    /// [`Self::as_word`] returned the number.
+    pub unsafe fn from_word(word: usize) -> Option<Self> {
+        NonNull::new(word as jobject).map(Self)
+    }
+
+    /// The reference as a number, never 0.
+    #[inline]
+    pub fn as_word(self) -> usize {
+        self.0.as_ptr() as usize
+    }
+
+    /// Borrows the reference.
+    #[inline]
+    pub fn get(&self) -> &WeakRef {
+        // SAFETY: both are laid out as the raw reference.
+        unsafe { &*std::ptr::from_ref(self).cast::<WeakRef>() }
     }
 }

@@ -3,21 +3,21 @@
 use std::mem::offset_of;
 use std::ptr;
 
-use hprof_native_headers as raw;
 use super::Jvmti;
 use super::Result;
 use super::env::call;
-use super::ids::MethodId;
+use super::ids::JMethodId;
 use super::memory::VmMemory;
 use super::refs::Ref;
 use super::threads::ThreadState;
+use hprof_native_headers as raw;
 
 /// A method and the bytecode index in it; -1 for native methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct StackFrame {
     /// The method.
-    pub method: MethodId,
+    pub method: JMethodId,
     /// Bytecode index, -1 in native methods.
     pub location: i64,
 }
@@ -33,7 +33,7 @@ const _: () = {
 impl StackFrame {
     /// A frame of no method, to fill a buffer with.
     pub const NONE: Self = Self {
-        method: MethodId::NONE,
+        method: JMethodId::NONE,
         location: -1,
     };
 }
@@ -117,7 +117,7 @@ impl Jvmti {
                         .iter()
                         .map(|f| StackFrame {
                             // SAFETY: the VM gave it.
-                            method: unsafe { MethodId::from_raw(f.method) },
+                            method: unsafe { JMethodId::from_raw(f.method) },
                             location: f.location,
                         })
                         .collect(),

@@ -13,7 +13,7 @@ use jni_sys::{JNIEnv, jlong, jobject};
 use super::rows::Source;
 use super::slots::Wait;
 use super::{LogLine, MOST_LOGGED, Monitors};
-use crate::vm::Jni;
+use crate::vm::{Jni, Ref};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -38,6 +38,14 @@ unsafe extern "C" fn contended_enter(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
+        // SAFETY: the parameter of this callback.
+        let Some(object) = (unsafe { Ref::from_raw(object) }) else {
+            return;
+        };
         monitors.enter(&jni, thread, object);
     });
 }
@@ -52,6 +60,10 @@ unsafe extern "C" fn contended_entered(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
         monitors.end(&jni, thread, Source::Monitor, now);
     });
 }
@@ -66,6 +78,14 @@ unsafe extern "C" fn wait(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
+        // SAFETY: the parameter of this callback.
+        let Some(object) = (unsafe { Ref::from_raw(object) }) else {
+            return;
+        };
         let millis = u64::try_from(millis).unwrap_or(0);
         monitors.wait(&jni, thread, object, millis);
     });
@@ -82,6 +102,10 @@ unsafe extern "C" fn waited(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
         monitors.end(&jni, thread, Source::ObjectWait, now);
     });
 }
@@ -90,6 +114,10 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
         if let Some(slot) = monitors.current() {
             monitors.interrupt(&jni, thread, slot);
         }
@@ -100,7 +128,7 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
 }
 
 impl Monitors {
-    fn enter(&self, jni: &Jni, thread: jobject, object: jobject) {
+    fn enter(&self, jni: &Jni, thread: Ref<'_>, object: Ref<'_>) {
         let source = Source::Monitor;
         let Some(room) = self.make_room(jni, thread) else {
             return;
@@ -113,7 +141,7 @@ impl Monitors {
         self.begin(jni, thread, room, wait);
     }
 
-    fn wait(&self, jni: &Jni, thread: jobject, object: jobject, millis: u64) {
+    fn wait(&self, jni: &Jni, thread: Ref<'_>, object: Ref<'_>, millis: u64) {
         let Some(room) = self.make_room(jni, thread) else {
             return;
         };
@@ -136,7 +164,7 @@ impl Monitors {
     }
 
     /// A wait of this kind ends.
-    fn end(&self, jni: &Jni, thread: jobject, source: Source, now: Instant) {
+    fn end(&self, jni: &Jni, thread: Ref<'_>, source: Source, now: Instant) {
         let Some(slot) = self.current() else {
             return;
         };

@@ -2,6 +2,7 @@
 //! longer is a message to the profile thread.
 
 use std::ffi::{CStr, c_char};
+use std::sync::Arc;
 
 use hprof_format::ids::ThreadSerial;
 use hprof_native_headers as raw;
@@ -12,7 +13,7 @@ use super::virtual_threads::NAMED;
 use super::{Engine, Phase, Profile, start};
 use crate::cpu_samples::signal::SampledThread;
 use crate::report;
-use crate::vm::{GlobalRef, Jni, NativeThread};
+use crate::vm::{GlobalRef, Jni, NativeThread, Ref};
 
 /// The table of all callbacks.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -33,7 +34,10 @@ unsafe extern "C" fn vm_init(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread:
     Profile::callback(|profile| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        start::start(profile, &jni, thread);
+        // SAFETY: the parameter of this callback.
+        if let Some(thread) = unsafe { Ref::from_raw(thread) } {
+            start::start(profile, &jni, thread);
+        }
     });
 }
 
@@ -95,10 +99,14 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
         if profile.phase() != Phase::Live {
             return;
         }
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
         let own_threads = profile.own_threads.lock().clone();
-        if own_threads.iter().any(|&own| jni.is_same(thread, own)) {
-            let is_exit = |&hook: &GlobalRef| jni.is_same(thread, hook);
-            if profile.exit_hook.get().is_some_and(is_exit) {
+        let is = |own: &Arc<GlobalRef>| jni.is_same(thread, own.get());
+        if own_threads.iter().any(is) {
+            if profile.exit_hook.get().is_some_and(is) {
                 if let Some(sites) = profile.heap_sites {
                     sites.ignore_current_thread();
                 }
@@ -128,7 +136,10 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
             // SAFETY: the call takes nothing and cannot fail.
             let tid = unsafe { libc::gettid() };
             let serial = profile.calls_serial(tid);
-            calls.thread_end(&jni, thread, tid, serial);
+            // SAFETY: the parameter of this callback.
+            if let Some(thread) = unsafe { Ref::from_raw(thread) } {
+                calls.thread_end(&jni, thread, tid, serial);
+            }
         }
         // SAFETY: the call takes nothing and cannot fail.
         let Some(ended) = profile.registry.end(unsafe { libc::gettid() }) else {
@@ -161,6 +172,10 @@ unsafe extern "C" fn class_prepare(
     class: jclass,
 ) {
     Profile::callback(|profile| {
+        // SAFETY: the parameter of this callback.
+        let Some(class) = (unsafe { Ref::from_raw(class) }) else {
+            return;
+        };
         if let Some(calls) = profile.calls {
             // SAFETY: the VM passes the environment of the current thread.
             calls.class_prepared(&profile.jvmti, &unsafe { Jni::new(jni) }, class);
@@ -175,7 +190,7 @@ unsafe extern "C" fn class_prepare(
 pub(super) fn register(
     profile: &'static Profile,
     jni: &Jni,
-    thread: jobject,
+    thread: Ref<'_>,
     native: Option<NativeThread>,
 ) {
     let tid = match native {
@@ -195,7 +210,7 @@ pub(super) fn register(
 /// Has a registered thread sampled.
 pub(super) fn sample_thread(
     profile: &'static Profile,
-    thread: jobject,
+    thread: Ref<'_>,
     native: Option<NativeThread>,
     serial: ThreadSerial,
 ) {
@@ -229,14 +244,14 @@ pub(super) fn sample_thread(
     if matches!(profile.engine(), Engine::Safepoint) || profile.monitors.is_some() {
         let _ = profile
             .jvmti
-            .set_thread_local(thread, serial.get() as usize | NAMED);
+            .set_thread_local(Some(thread), serial.get() as usize | NAMED);
     }
 }
 
 /// Registers a thread that started before VMInit on a VM that is not HotSpot,
 /// whose kernel thread is not known: the safepoint engine needs no more.
-pub(super) fn register_by_name(profile: &'static Profile, jni: &Jni, thread: jobject) {
-    let known = profile.jvmti.thread_local(thread).unwrap_or(0) != 0;
+pub(super) fn register_by_name(profile: &'static Profile, jni: &Jni, thread: Ref<'_>) {
+    let known = profile.jvmti.thread_local(Some(thread)).unwrap_or(0) != 0;
     if known
         || !matches!(profile.engine(), Engine::Safepoint)
         || profile.java_threads.get().is_some()
@@ -246,7 +261,7 @@ pub(super) fn register_by_name(profile: &'static Profile, jni: &Jni, thread: job
     let serial = profile.registry.new_serial();
     let _ = profile
         .jvmti
-        .set_thread_local(thread, serial.get() as usize);
+        .set_thread_local(Some(thread), serial.get() as usize);
     let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
     profile.send(Message::ThreadStart { serial, info });
 }

@@ -387,11 +387,11 @@ impl Collector {
         let own = profile.own_threads.lock().clone();
         let (muted, all_muted) = (&self.muted, self.all_muted);
         let samples = sampler.round(jvmti, jni, |thread| {
-            if own.iter().any(|&own| jni.is_same(thread, own)) {
+            if own.iter().any(|own| jni.is_same(thread, own.get())) {
                 return None;
             }
             // A thread that has no serial yet is about to get it, on itself.
-            let word = jvmti.thread_local(thread).ok()?;
+            let word = jvmti.thread_local(Some(thread)).ok()?;
             Some(word as u32)
                 .filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
         });

@@ -1,5 +1,7 @@
 //! The profile thread carries out the commands of the front-end.
 
+use std::sync::Arc;
+
 use hprof_format::model::{
     CpuKind, CpuTable, HeapSummary, Settings, SiteOrder, SiteTable as SiteTableModel,
 };
@@ -292,10 +294,10 @@ fn exit(vm: Vm<'_>) {
         report::raw("HPROF: received exit event, exiting ...\n");
     }
     let started = start::new_thread(vm.profile, vm.jni, "HPROF exit command").and_then(|thread| {
-        let own = vm.jni.new_global(thread.as_raw());
-        vm.profile.own_threads.lock().push(own);
+        let own = Arc::new(vm.jni.new_global(thread.get())?);
+        vm.profile.own_threads.lock().push(Arc::clone(&own));
         vm.jvmti.run_agent_thread(
-            own.as_raw(),
+            own.get(),
             Box::new(|jni| {
                 if let Err(error) = jni.exit_vm() {
                     report::error(&format!("the exit command failed: {error}"));

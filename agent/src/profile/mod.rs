@@ -36,8 +36,8 @@ pub use load::{Refusal, load};
 pub use session::{begin, is_running};
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
@@ -83,9 +83,9 @@ struct Profile {
     monitors: Option<&'static Monitors>,
     java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
-    own_threads: Mutex<Vec<GlobalRef>>,
+    own_threads: Mutex<Vec<Arc<GlobalRef>>>,
     /// One of them, whose start is the time for a last collection.
-    exit_hook: OnceLock<GlobalRef>,
+    exit_hook: OnceLock<Arc<GlobalRef>>,
     /// The collector will be gone at the VM's death.
     collector_stops: AtomicBool,
     /// Garbage was collected before that.

@@ -9,7 +9,6 @@ use hprof_format::model::{
 };
 use hprof_format::rank::{Cutoff, RankedMonitorTable};
 use hprof_native_headers as raw;
-use jni_sys::jobject;
 
 use super::Profile;
 use super::collector::Collector;
@@ -24,18 +23,18 @@ use crate::monitors::{
     UsedBy, classify, cycles, inner_frames, public_class,
 };
 use crate::os::clock::LocalTime;
-use crate::vm::{self, Jni, Jvmti};
+use crate::vm::{self, Jni, Jvmti, Ref};
 
 /// What the mode asks of the profile.
 pub(super) const HOST: Host = Host { serial, log };
 
 /// The serial of a thread. A virtual thread gets one, and its THREAD START record,
 /// when it is first asked for.
-fn serial(jni: &Jni, thread: jobject) -> u32 {
+fn serial(jni: &Jni, thread: Ref<'_>) -> u32 {
     let Some(profile) = Profile::get() else {
         return 0;
     };
-    let Ok(word) = profile.jvmti.thread_local(thread) else {
+    let Ok(word) = profile.jvmti.thread_local(Some(thread)) else {
         return 0;
     };
     // `virtual_threads` gives serials too, and names the threads later.
@@ -48,7 +47,7 @@ fn serial(jni: &Jni, thread: jobject) -> u32 {
         known => ThreadSerial::new(known),
     };
     let word = serial.get() as usize | NAMED;
-    if profile.jvmti.set_thread_local(thread, word).is_err() {
+    if profile.jvmti.set_thread_local(Some(thread), word).is_err() {
         return 0;
     }
     let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();

@@ -67,7 +67,7 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
         .current_thread(jni)
         .map_err(|error| error.to_string());
     started.and_then(|thread| {
-        start::start(profile, jni, thread.as_raw());
+        start::start(profile, jni, thread.get());
         match profile.phase() {
             Phase::Live if profile.calls.is_some_and(|calls| !calls.is_counting()) => {
                 super::detach();
@@ -171,9 +171,7 @@ impl Profile {
         *self.sender.write() = None;
         let own = self.jvmti.close(CALLBACKS_END);
         if own.is_ok() {
-            for own in self.own_threads.lock().drain(..) {
-                jni.delete_global(own);
-            }
+            self.own_threads.lock().clear();
         }
         if let Err(error) = sites.and(monitors).and(own) {
             report::note(&format!("{error}: the VM keeps what it has for it"));

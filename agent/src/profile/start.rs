@@ -1,21 +1,22 @@
 //! VMInit: from here on the program is profiled.
 
 use std::ffi::CString;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hprof_native_headers as raw;
-use jni_sys::{jobject, jvalue};
+use jni_sys::jvalue;
 
 use super::callbacks::{register, register_by_name, sample_thread};
 use super::{Engine, Phase, Profile, exit_hook, load, virtual_threads};
 use crate::control;
 use crate::report;
 use crate::vm::{
-    self, Capabilities, JavaThreads, Jni, LocalRef, NativeThread, VmLibrary, VmStructs,
+    self, Capabilities, JavaThreads, Jni, LocalRef, NativeThread, Ref, VmLibrary, VmStructs,
 };
 
 /// Switches everything on. What fails is reported and left out; the program runs.
-pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
+pub(super) fn start(profile: &'static Profile, jni: &Jni, main: Ref<'_>) {
     if let Err(error) = start_profile_thread(profile, jni) {
         report::error(&format!(
             "cannot start the profile thread, nothing is profiled ({error})"
@@ -24,7 +25,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     }
     profile.set_phase(Phase::Live);
     let structs = VmLibrary::of(&profile.jvmti).and_then(VmStructs::of);
-    if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, jni, main)) {
+    if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, &profile.jvmti, jni)) {
         let _ = profile.java_threads.set(threads);
     }
     if let Engine::Signal(..) = profile.engine() {
@@ -72,23 +73,23 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
 
 /// Registers the threads that started before their event was enabled.
 fn register_running(profile: &'static Profile, jni: &Jni) {
-    let _frame = jni.large_local_frame();
-    let Ok(threads) = profile.jvmti.all_threads() else {
+    let jni = &*jni.large_local_frame();
+    let Ok(threads) = profile.jvmti.all_threads(jni) else {
         return;
     };
-    for &thread in threads.iter() {
-        let thread = jni.own(thread);
+    for thread in threads {
+        let thread = thread.get();
         let own = profile
             .own_threads
             .lock()
             .iter()
-            .any(|&t| jni.is_same(thread.as_raw(), t));
+            .any(|own| jni.is_same(thread, own.get()));
         if own {
             continue;
         }
-        match native_of(profile, jni, thread.as_raw()) {
-            Some(native) => register(profile, jni, thread.as_raw(), Some(native)),
-            None => register_by_name(profile, jni, thread.as_raw()),
+        match native_of(profile, jni, thread) {
+            Some(native) => register(profile, jni, thread, Some(native)),
+            None => register_by_name(profile, jni, thread),
         }
     }
 }
@@ -110,24 +111,22 @@ pub(super) fn start_sampling(profile: &'static Profile, jni: &Jni) -> Result<(),
         make_method_ids(profile, jni);
     }
     *profile.engine.write() = engine;
-    let _frame = jni.large_local_frame();
-    let threads = profile.jvmti.all_threads();
-    for &thread in threads.map_err(|error| error.to_string())?.iter() {
-        let thread = jni.own(thread);
-        let native = native_of(profile, jni, thread.as_raw());
+    let jni = &*jni.large_local_frame();
+    let threads = profile.jvmti.all_threads(jni);
+    for thread in threads.map_err(|error| error.to_string())? {
+        let native = native_of(profile, jni, thread.get());
         let known = native.and_then(|native| profile.registry.get(native.tid));
         if let Some(known) = known.filter(|known| known.slot.is_none()) {
-            sample_thread(profile, thread.as_raw(), native, known.serial);
+            sample_thread(profile, thread.get(), native, known.serial);
         }
     }
     Ok(())
 }
 
-fn native_of(profile: &Profile, jni: &Jni, thread: jobject) -> Option<NativeThread> {
-    profile
-        .java_threads
-        .get()
-        .and_then(|threads| threads.native(jni, thread))
+fn native_of(profile: &Profile, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
+    let threads = profile.java_threads.get()?;
+    // SAFETY: callers have the thread from the VM.
+    unsafe { threads.native(jni, thread) }
 }
 
 /// Creates the ids of all methods that are loaded, and sees to those to come.
@@ -139,14 +138,13 @@ fn make_method_ids(profile: &Profile, jni: &Jni) {
             ));
         }
     }
-    let _frame = jni.large_local_frame();
-    let Ok(classes) = profile.jvmti.loaded_classes() else {
+    let jni = &*jni.large_local_frame();
+    let Ok(classes) = profile.jvmti.loaded_classes(jni) else {
         return;
     };
-    for &class in classes.iter() {
-        let class = jni.own(class);
+    for class in classes {
         // Classes that are not prepared yet have their event later.
-        let _ = profile.jvmti.create_method_ids(class.as_raw());
+        let _ = profile.jvmti.create_method_ids(class.get());
     }
 }
 
@@ -158,10 +156,10 @@ fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> vm::Result<()> 
         return Ok(());
     };
     let thread = new_thread(profile, jni, PROFILE_THREAD)?;
-    let own = jni.new_global(thread.as_raw());
-    profile.own_threads.lock().push(own);
+    let own = Arc::new(jni.new_global(thread.get())?);
+    profile.own_threads.lock().push(Arc::clone(&own));
     profile.jvmti.run_agent_thread(
-        own.as_raw(),
+        own.get(),
         Box::new(move |jni| collector.run(profile, &profile.jvmti, jni)),
     )
 }
@@ -174,12 +172,15 @@ pub(super) fn new_thread<'a>(
 ) -> vm::Result<LocalRef<'a>> {
     let class = jni.find_class(c"java/lang/Thread")?;
     let constructor = jni.method_id(
-        class.as_raw(),
+        class.get(),
         c"<init>",
         c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
     )?;
     let group = profile.jvmti.top_thread_group(jni)?;
     let name = jni.new_string(&CString::new(name).unwrap_or_default())?;
-    let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
-    jni.new_object(class.as_raw(), constructor, &arguments)
+    let arguments = [group.get(), name.get()].map(|argument| jvalue {
+        l: argument.as_raw(),
+    });
+    // SAFETY: the constructor is one of this class, and takes a group and a string.
+    Ok(unsafe { jni.new_object(class.get(), constructor, &arguments) }?)
 }

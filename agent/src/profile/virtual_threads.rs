@@ -12,7 +12,7 @@ use jni_sys::{JNIEnv, jobject};
 
 use super::messages::Message;
 use super::{Engine, Profile};
-use crate::vm::{Jni, Jvmti};
+use crate::vm::{Jni, Jvmti, Ref};
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
@@ -39,6 +39,8 @@ type MountEvent = unsafe extern "C" fn(*mut raw::jvmtiEnv, *mut JNIEnv, jobject)
 
 unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: jobject) {
     Profile::callback(|profile| {
+        // SAFETY: the parameter of this callback.
+        let thread = unsafe { Ref::from_raw(thread) };
         let Ok(mut word) = profile.jvmti.thread_local(thread) else {
             return;
         };
@@ -52,6 +54,8 @@ unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: 
 
 unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
     Profile::callback(|profile| {
+        // SAFETY: the parameter of this callback.
+        let thread = unsafe { Ref::from_raw(thread) };
         let mentioned = note(profile, 0);
         if mentioned == 0 {
             return;
@@ -64,7 +68,8 @@ unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread:
         }
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        let info = profile.jvmti.thread_info(&jni, thread).unwrap_or_default();
+        let info = thread.and_then(|thread| profile.jvmti.thread_info(&jni, thread).ok());
+        let info = info.unwrap_or_default();
         profile.send(Message::ThreadStart {
             serial: ThreadSerial::new(mentioned),
             info,
