@@ -11,6 +11,8 @@ mod classes;
 mod code_blobs;
 mod env;
 mod error;
+#[cfg(test)]
+mod fake;
 mod gate;
 mod guard;
 mod guarded;

@@ -95,3 +95,24 @@ fn dump_through_bean(jni: &Jni, file: Ref<'_>, live: bool) -> Result<(), String>
     // SAFETY: the bean is of that class, whose method takes a string and a boolean and returns nothing.
     unsafe { jni.call_void(bean.get(), dump, &arguments) }.map_err(|thrown| thrown.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{self, with_state};
+
+    #[test]
+    fn the_reason_why_there_is_no_dumper_is_shown() {
+        let jni = fake::jni();
+        with_state(|state| {
+            state.no_method = Some(c"java.lang.NoSuchMethodError: getPlatformMXBean")
+        });
+        let dumper = VmDumper { table: None };
+        let refused = dumper.dump(&jni, c"a.hprof", true);
+        assert_eq!(
+            refused.unwrap_err(),
+            "this VM has no heap dumper that we know: java.lang.NoSuchMethodError: getPlatformMXBean"
+        );
+        assert!(with_state(|state| state.live.is_empty()));
+    }
+}

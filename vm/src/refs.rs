@@ -239,3 +239,50 @@ impl KeptWeakRef {
         unsafe { &*std::ptr::from_ref(self).cast::<WeakRef>() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::{self, Kind, with_state};
+
+    fn live() -> Vec<Kind> {
+        with_state(|state| state.live.values().copied().collect())
+    }
+
+    #[test]
+    fn each_reference_ends_once_and_as_its_kind() {
+        let jni = fake::jni();
+        let class = jni.find_class(c"java/lang/Object").unwrap();
+        let global = jni.new_global(class.get()).unwrap();
+        let weak = jni.new_weak(class.get()).unwrap();
+        assert_eq!(live(), [Kind::Local, Kind::Global, Kind::Weak]);
+        drop(class);
+        assert_eq!(live(), [Kind::Global, Kind::Weak]);
+        drop(global);
+        jni.delete_weak(weak);
+        assert_eq!(live(), []);
+    }
+
+    #[test]
+    fn references_end_before_their_frame() {
+        let jni = fake::jni();
+        {
+            let frame = jni.local_frame(16);
+            let inner = frame.local_frame(16);
+            let _first = inner.find_class(c"java/lang/Object");
+            drop(inner.find_class(c"java/lang/Object"));
+        }
+        assert_eq!(live(), []);
+        assert!(
+            jni.find_class(c"java/lang/Object").is_ok(),
+            "innermost again"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "not the innermost")]
+    fn no_reference_is_made_below_the_innermost_frame() {
+        let jni = fake::jni();
+        let _frame = jni.local_frame(16);
+        let _ = jni.find_class(c"java/lang/Object");
+    }
+}

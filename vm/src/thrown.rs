@@ -114,3 +114,28 @@ impl Jni {
         Some(copy)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fake::{self, with_state};
+
+    const REASON: &std::ffi::CStr = c"java.lang.NoSuchMethodError: exit";
+
+    #[test]
+    fn the_reason_of_a_method_that_is_missing_is_shown() {
+        let jni = fake::jni();
+        with_state(|state| state.no_method = Some(REASON));
+        let thrown = jni.exit_vm().expect_err("there is no method");
+        assert_eq!(thrown.to_string(), REASON.to_str().unwrap());
+        assert!(!jni.exception_pending());
+        drop(thrown);
+        assert!(with_state(|state| state.live.is_empty()));
+    }
+
+    #[test]
+    fn a_failure_without_an_exception_says_so() {
+        let jni = fake::jni();
+        let thrown = jni.outcome(None::<()>).expect_err("nothing");
+        assert_eq!(thrown.to_string(), "the VM gives no reason");
+    }
+}
