@@ -28,12 +28,12 @@ pub struct HeapArguments {
     pub file: PathBuf,
 
     #[command(flatten)]
-    pub look: Look,
+    pub look: OpenArguments,
 }
 
 /// How to look at a dump.
 #[derive(Debug, Clone, Args)]
-pub struct Look {
+pub struct OpenArguments {
     #[command(flatten)]
     pub dump: DumpArgument,
 
@@ -74,7 +74,7 @@ pub struct Look {
     pub no_index: bool,
 }
 
-impl Default for Look {
+impl Default for OpenArguments {
     fn default() -> Self {
         Self {
             dump: DumpArgument { dump: None },
@@ -104,7 +104,7 @@ pub enum Kind {
     Final,
 }
 
-impl Look {
+impl OpenArguments {
     fn follow(&self) -> anyhow::Result<Follow> {
         let kind = |kind: &Kind| match kind {
             Kind::None => None,
@@ -133,7 +133,7 @@ impl Look {
 ///
 /// # Errors
 /// If the file cannot be read or has no such dump.
-pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
+pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
     look.memory.watch(&path.display().to_string());
     let bar = Mutex::new(Progress::default());
     let folder = path
@@ -203,7 +203,7 @@ fn scratch(folder: &Path) -> PathBuf {
 }
 
 /// Says what is missing; the answers are those of the rest.
-fn warn(snapshot: &Snapshot, look: &Look) {
+fn warn(snapshot: &Snapshot, look: &OpenArguments) {
     let name = &snapshot.name;
     let dumps = snapshot.contents().dumps.len();
     if look.dump.dump.is_none() && dumps > 1 {
@@ -242,7 +242,7 @@ fn warn(snapshot: &Snapshot, look: &Look) {
     }
 }
 
-/// What is missing in the dump, in sentences.
+/// The missing parts of the dump, as sentences.
 pub fn notes(snapshot: &Snapshot) -> Vec<String> {
     let mut notes = Vec::new();
     for damage in [&snapshot.contents().damage, snapshot.graph().damage()] {
@@ -291,7 +291,7 @@ pub fn is_partial(snapshot: &Snapshot) -> bool {
         || snapshot.dominators().is_empty()
 }
 
-/// What a dump refers to and lacks, in sentences.
+/// The references of a dump to missing objects, as sentences.
 pub fn dangling(gaps: Gaps) -> Vec<String> {
     let mut lines = Vec::new();
     let references = gaps.dangling_references - gaps.archived_references;
@@ -314,7 +314,7 @@ pub fn dangling(gaps: Gaps) -> Vec<String> {
     lines
 }
 
-/// A line on what the figures stand for.
+/// The model of the figures, as a line.
 pub fn model(snapshot: &Snapshot) -> String {
     use hprof_analysis::heap::LayoutSource;
     let (layout, source) = snapshot.graph().layout();
@@ -418,7 +418,7 @@ pub fn object(snapshot: &Snapshot, text: &str) -> anyhow::Result<usize> {
     number.with_context(|| format!("{} has no object {id:#x}", snapshot.name))
 }
 
-/// What a user names: an object or a class.
+/// The target that a user names: an object or a class.
 pub enum Target {
     /// An object, by number.
     Object(usize),
@@ -426,7 +426,7 @@ pub enum Target {
     Classes(Vec<u32>),
 }
 
-/// An identifier, or the name of a class in which `*` stands for any characters.
+/// An identifier, or the name of a class in which `*` matches any characters.
 ///
 /// # Errors
 /// If there is no such object or class.
@@ -455,7 +455,7 @@ pub fn target(snapshot: &Snapshot, text: &str) -> anyhow::Result<Target> {
     bail!("{} has no class {text}{hint}", snapshot.name)
 }
 
-/// True if a name fits a pattern in which `*` stands for any characters.
+/// True if a name fits a pattern in which `*` matches any characters.
 pub fn glob(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

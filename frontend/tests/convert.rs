@@ -404,6 +404,38 @@ fn firefox_files_have_tables_that_fit_together() {
     }
 }
 
+/// A sample weighs 31 bits at most; a count of 62 bits must not become two thousand million samples.
+#[test]
+fn a_firefox_file_of_huge_counts_stays_small() {
+    let scene = Scene::new();
+    let count = 1u64 << 62;
+    let profile = format!(
+        "JAVA PROFILE 1.0.1, created Fri Nov 20 10:34:08 2026\n\nTRACE 1:\n\tA.b(A.java:1)\n\
+         CPU SAMPLES BEGIN (total = {count}) Fri Nov 20 10:34:08 2026\n\
+         rank   self  accum   count trace method\n\
+         \x20  1 100.00% 100.00% {count}      1 A.b\nCPU SAMPLES END\n"
+    );
+    fs::write(scene.path("huge.txt"), profile).expect("a file");
+    let name = "huge.firefox.json";
+    let output = run(
+        &mut scene.hprof_rs(&["convert", "huge.txt", "-o", name]),
+        "",
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let written = fs::read(scene.path(name)).expect("the output");
+    assert!(written.len() < 2_000_000, "{} bytes", written.len());
+    let value: Value = serde_json::from_slice(&written).expect("JSON");
+    let thread = &value["threads"][0];
+    let sum: u64 = column(&thread["samples"], "weight")
+        .iter()
+        .map(|weight| weight.as_u64().expect("a weight"))
+        .sum();
+    let unit = 1u64 << 20;
+    assert_eq!(sum, count / unit);
+    let title = thread["processName"].as_str().expect("a name");
+    assert!(title.ends_with(" / 1048576"), "{title}");
+}
+
 fn column<'a>(table: &'a Value, name: &str) -> &'a Vec<Value> {
     table[name]
         .as_array()

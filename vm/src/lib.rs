@@ -36,6 +36,7 @@ mod structs;
 mod symbols;
 mod threads;
 mod thrown;
+mod view;
 
 pub use classes::LineEntry;
 pub use env::{Capabilities, Jvmti};
@@ -59,3 +60,4 @@ pub use structs::VmStructs;
 pub use symbols::{VmLibrary, pin_library};
 pub use threads::{ThreadInfo, ThreadState};
 pub use thrown::Thrown;
+pub use view::Vm;

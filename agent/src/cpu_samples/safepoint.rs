@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::names::Location;
-use crate::vm::{Jni, Jvmti, Ref, Result};
+use crate::vm::{Ref, Result, Vm};
 
 /// A stack as the VM gave it.
 pub struct SafepointSample {
@@ -68,10 +68,10 @@ impl SafepointSampler {
     /// What the VM says; the next round may work again.
     pub fn round(
         &mut self,
-        jvmti: &Jvmti,
-        jni: &Jni,
+        vm: Vm<'_>,
         mut serial_of: impl FnMut(Ref<'_>) -> Option<u32>,
     ) -> Result<Vec<SafepointSample>> {
+        let Vm { jvmti, jni } = vm;
         let now = Instant::now();
         // Rounds that were missed are skipped: what the threads did meanwhile is
         // in their clocks.
@@ -112,14 +112,7 @@ impl SafepointSampler {
             .map(|((thread, weight), stack)| SafepointSample {
                 thread,
                 weight,
-                frames: stack
-                    .frames
-                    .iter()
-                    .map(|f| Location {
-                        method: f.method,
-                        bytecode: u32::try_from(f.location).ok(),
-                    })
-                    .collect(),
+                frames: stack.frames.iter().map(Location::from).collect(),
             })
             .collect())
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jni_sys::jvalue;
 
-use super::Profile;
+use super::state::Profile;
 use crate::report;
 use crate::vm::{JMethodId, Jni, LocalRef, Thrown, VmStructs};
 
@@ -29,17 +29,14 @@ pub(super) fn register(profile: &Profile, jni: &Jni) {
 }
 
 fn try_register(profile: &Profile, jni: &Jni) -> Result<(), String> {
-    let thread =
-        super::start::new_thread(profile, jni, "HPROF exit").map_err(|error| error.to_string())?;
-    let hook = jni.new_global(thread.get());
-    let hook = Arc::new(hook.map_err(|thrown| thrown.to_string())?);
-    profile.own_threads.lock().push(Arc::clone(&hook));
+    let hook = profile.run.new_own(jni, "HPROF exit");
+    let hook = hook.map_err(|error| error.to_string())?;
     // Runs only once, so the cell is empty.
-    let _ = profile.exit_hook.set(hook);
+    let _ = profile.exit_hook.set(Arc::clone(&hook));
     let added = runtime_method(jni, c"addShutdownHook", c"(Ljava/lang/Thread;)V").and_then(
         |(runtime, add)| {
             let arguments = [jvalue {
-                l: thread.get().as_raw(),
+                l: hook.get().as_raw(),
             }];
             // SAFETY: the method is one of the object's, takes a thread and returns nothing.
             unsafe { jni.call_void(runtime.get(), add, &arguments) }

@@ -15,12 +15,12 @@ use crate::query::{self, Cell, FUNCTIONS, TABLES};
 use crate::render::foreign::width;
 use crate::render::out::{self, Out, tell};
 use crate::render::screen::{Align, Style, count, cut, print, printable};
-use crate::snapshot::{self, Look};
+use crate::snapshot::{self, OpenArguments};
 
-/// Ask a heap dump in SQL.
+/// Query a heap dump with SQL.
 ///
 /// The tables are objects, classes, references, fields, strings, roots and threads. Without a query,
-/// their columns are listed. The SQL is that of SQLite; docs/query.md has more.
+/// the command lists their columns. The SQL is SQLite's; docs/query.md has more.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Query {
@@ -34,7 +34,7 @@ pub struct Query {
     sql: Option<String>,
 
     #[command(flatten)]
-    look: Look,
+    look: OpenArguments,
 
     /// The number of rows to show; 0 for all [default: 50 on a terminal, else all].
     #[arg(long, value_name = "N")]

@@ -42,6 +42,20 @@ pub fn firefox(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> any
     Ok(())
 }
 
+/// Sums above this are written in larger units, since each sample weighs 31 bits at most.
+const MAX_SUM: u64 = 10_000 * i32::MAX as u64;
+
+/// The unit, a power of 1,024, in which the weights of all rows add up to no more than [`MAX_SUM`].
+fn unit(weights: &Weights) -> u64 {
+    let rows = weights.rows.iter().map(|row| row.value);
+    let sum = rows.chain([weights.missing()]).fold(0, u64::saturating_add);
+    let mut unit = 1;
+    while sum / unit > MAX_SUM {
+        unit *= 1024;
+    }
+    unit
+}
+
 struct Writer<'a> {
     profile: &'a Profile<'a>,
     firefox: FirefoxProfile,
@@ -52,7 +66,12 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn measure(&mut self, pid: u32, weights: &Weights) {
         let zero = Timestamp::from_millis_since_reference(0.0);
-        let title = weights.measure.title();
+        let unit = unit(weights);
+        let title = match unit {
+            1 => weights.measure.title().to_owned(),
+            unit => format!("{} / {unit}", weights.measure.title()),
+        };
+        let title = title.as_str();
         let process = self.firefox.add_process(title, pid, zero);
         let mut threads: HashMap<Option<ThreadSerial>, ThreadHandle> = HashMap::new();
         let mut time = 0;
@@ -83,7 +102,7 @@ impl Writer<'_> {
             if names.is_empty() {
                 names.push(("<empty trace>".to_owned(), self.method));
             }
-            self.sample(thread, &names, row.value, &mut time);
+            self.sample(thread, &names, row.value.div_ceil(unit), &mut time);
         }
         if weights.missing() > 0 {
             let thread = self
@@ -93,7 +112,7 @@ impl Writer<'_> {
             self.firefox
                 .set_thread_samples_weight_type(thread, weight_type(weights.measure));
             let names = [("<below the cutoff>".to_owned(), self.method)];
-            self.sample(thread, &names, weights.missing(), &mut time);
+            self.sample(thread, &names, weights.missing().div_ceil(unit), &mut time);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What all parts of the listener share: the agents, and what was asked of them.
+//! The state that all parts of the listener share: the agents and their commands.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub struct Agent {
     pub number: u32,
     /// Its address.
     pub peer: String,
-    /// What it says of itself; agents of other makers say nothing.
+    /// Its mark about itself; agents of other makers send none.
     pub identity: Option<Identity>,
     /// The format, once something has come.
     pub kind: Option<Kind>,
@@ -83,7 +83,7 @@ pub struct End {
     pub file: Option<PathBuf>,
     /// Whether something is missing at its end.
     pub is_cut: bool,
-    /// What went wrong.
+    /// The error, if any.
     pub fault: Option<String>,
 }
 
@@ -105,13 +105,13 @@ pub struct Answer {
     pub agent: u32,
     /// The command's.
     pub serial: u32,
-    /// What was asked.
+    /// The command.
     pub order: Order,
     /// Why it was not done, if so.
     pub refused: Option<String>,
     /// How long it took.
     pub took: Duration,
-    /// What came in meanwhile.
+    /// The bytes received meanwhile.
     pub bytes: u64,
     /// The stream's file so far.
     pub path: Option<PathBuf>,
@@ -168,7 +168,7 @@ impl Hub {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// Ends everything: streams go on to a good place, and stop.
+    /// Ends all streams, each at a place where it can be cut.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
         let _state = self.lock();
@@ -264,7 +264,7 @@ impl Hub {
                     let index = agent.waiting(|it| it.serial == reply.serial);
                     self.answered(agent, index, reply.refused);
                 }
-                // Agents that mark their answers do so behind them.
+                // Agents that mark their answers do so after them.
                 Note::Done(part) if agent.identity.is_none() => {
                     let index = agent.waiting(|it| it.order.part() == Some(part));
                     self.answered(agent, index, None);
@@ -375,7 +375,7 @@ impl Hub {
         sent
     }
 
-    /// What went wrong so far: commands that were refused or lost.
+    /// The number of refused or lost commands so far.
     pub fn failures(&self) -> u64 {
         self.lock().failures
     }
@@ -539,7 +539,7 @@ impl Order {
         }
     }
 
-    /// What answers it, if something does.
+    /// The part of the stream that answers it, if any.
     pub fn part(&self) -> Option<Part> {
         match self {
             Self::DumpHeap => Some(Part::HeapDump),
