@@ -7,7 +7,7 @@ use super::env::call;
 use super::refs::{Class, Ref};
 use super::{Jvmti, JvmtiError, Result};
 
-/// A native method for [`Jni::register_natives`].
+/// A native method for [`register_natives`](super::Jni::register_natives).
 pub struct NativeMethod {
     /// Its name.
     pub name: &'static CStr,
