@@ -10,11 +10,16 @@
 //!   (`SystemCallFilter=@system-service` of systemd), and may end the process that calls it.
 //!   `rt_sigprocmask` is allowed wherever there are threads.
 //!
-//! Memory can be unmapped between question and load. What is read this way is never unmapped by
+//! Memory can be unmapped between question and load. What [`load`] reads is never unmapped by
 //! another thread while it is looked at: the stack of the current thread, the code cache, strings
-//! of the VM. The address may be wrong; then it is not readable at any time.
+//! of the VM. The address may be wrong; then it is not readable at any time. What the VM may free at
+//! any moment goes through [`copy`], where the kernel itself reads.
 //!
-//! A load takes 100 ns or so: on hot paths, addresses are compared with known bounds instead.
+//! A load takes 100 ns or so, a copy microseconds: on hot paths, addresses are compared with known
+//! bounds instead.
+
+use std::io::Read;
+use std::os::fd::AsRawFd;
 
 /// A number of bytes that no page is smaller than.
 const MIN_PAGE: usize = 4096;
@@ -23,7 +28,7 @@ const WORD: usize = size_of::<usize>();
 /// Types that any bytes are a value of.
 ///
 /// # Safety
-/// They are, and the type is no larger than [`MIN_PAGE`].
+/// They are, and the type has 16 bytes at most.
 pub unsafe trait Plain: Copy {}
 
 // SAFETY: integers.
@@ -46,6 +51,23 @@ pub unsafe fn load<T: Plain>(address: usize) -> Option<T> {
     // SAFETY: the pages of the first and of the last byte are readable, and there are none
     // between. Others may write there at the same time, as to all memory of the VM.
     readable.then(|| unsafe { (address as *const T).read_unaligned() })
+}
+
+/// Copies a value, by a pipe; `None` when its memory cannot be read, or without a pipe. Other threads
+/// may unmap the memory meanwhile.
+pub(crate) fn copy<T: Plain>(address: usize) -> Option<T> {
+    let (mut out, into) = std::io::pipe().ok()?;
+    let len = size_of::<T>();
+    // SAFETY: the kernel checks the address, and takes at most as many bytes as fit into a page, for which
+    // an empty pipe has room.
+    let written = unsafe { libc::write(into.as_raw_fd(), address as *const _, len) };
+    let mut bytes = [0; 16];
+    let bytes = bytes.get_mut(..len)?;
+    if written != len as isize || out.read_exact(bytes).is_err() {
+        return None;
+    }
+    // SAFETY: so many bytes were read, and any are a value.
+    Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
 fn same_page(first: usize, last: usize) -> bool {
@@ -117,6 +139,10 @@ mod tests {
                 assert_eq!(load::<usize>(second), None);
                 assert_eq!(load::<usize>(second + 64), None);
             }
+            assert_eq!(copy::<i32>(second - 4), Some(0x0707_0707));
+            assert_eq!(copy::<[u8; 16]>(second - 16), Some([7; 16]));
+            assert_eq!(copy::<usize>(second - 4), None);
+            assert_eq!(copy::<usize>(second), None);
         }
     }
 
@@ -125,6 +151,7 @@ mod tests {
         for address in [0, 1, 8, usize::MAX, usize::MAX - 7, 1 << 63] {
             // SAFETY: nothing lies there.
             assert_eq!(unsafe { load::<usize>(address) }, None, "{address:x}");
+            assert_eq!(copy::<usize>(address), None, "{address:x}");
         }
     }
 
