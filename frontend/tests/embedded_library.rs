@@ -1,4 +1,4 @@
-//! The library inside the command is made anew whenever a file it is made of changes.
+//! The library inside the command is rebuilt whenever one of its sources changes.
 
 #[path = "../agent_inputs.rs"]
 mod agent_inputs;
