@@ -12,11 +12,11 @@ use jni_sys::{jclass, jfieldID, jobject};
 
 use super::methods::HOOK_CLASS;
 use super::natives::{VIRTUAL, natives};
-use super::table::{StateTable, VmThread};
 use super::{Arrival, CallTimes, permission, sampler};
 use crate::call_times::Timing;
 use crate::report;
 use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, Result};
+use hprof_lockfree::late_threads::{StateTable, VmThread};
 
 const EARLY_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.class");
 const LATE_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.late.class");
@@ -222,7 +222,7 @@ impl CallTimes {
         if let StatePlace::Table { .. } = java.place {
             let start = jni.static_long(java.hooks.as_raw(), c"TABLE")?;
             // SAFETY: the class has allocated it, as large as `StateTable` knows.
-            let table = unsafe { StateTable::new(start as usize) };
+            let table = unsafe { StateTable::at(start as usize) };
             let of_virtual = java.virtual_thread.map(|_| VIRTUAL.cast_unsigned());
             self.threads.lock().use_table(table, of_virtual);
         }

@@ -5,8 +5,8 @@ use std::ffi::{CStr, c_void};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 
 use super::CALLS;
-use super::automaton::NodeAddress;
 use crate::vm::{Jni, NativeMethod, guard};
+use hprof_lockfree::nodes::NodeAddress;
 
 pub(super) fn natives() -> [NativeMethod; 3] {
     let native =
