@@ -141,7 +141,7 @@ fn arrays<'a, N: Number>(
     arrays
 }
 
-/// Writes an index of at most `limit` bytes, and gives their number. It appears under its name when
+/// Writes an index of at most `most` bytes, and gives their number. It appears under its name when
 /// it is complete.
 pub(crate) fn write(
     path: &Path,
