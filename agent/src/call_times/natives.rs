@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_void};
 
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 
-use super::CALLS;
 use super::automaton::NodeAddress;
+use super::counter::CALLS;
 use crate::vm::{Jni, NativeMethod, guard};
 
 pub(super) fn natives() -> [NativeMethod; 3] {

@@ -37,7 +37,7 @@ pub(super) struct Head {
 /// Bytes for each call in progress.
 const CALL: usize = 24;
 /// Calls in progress at one time, more than stacks of the usual sizes can hold.
-const MOST_CALLS: usize = 1 << 20;
+const MAX_CALLS: usize = 1 << 20;
 
 /// Up to this many nodes, setting their counters to zero is faster than mapping new pages.
 const FEW_NODES: usize = 1 << 12;
@@ -114,7 +114,7 @@ impl State {
     pub(super) fn new(nodes: usize, root: NodeAddress, timing: Timing) -> Option<Self> {
         let counters = 2 * nodes * 8;
         let calls = match timing {
-            Timing::ClockedInclusive => MOST_CALLS * CALL,
+            Timing::ClockedInclusive => MAX_CALLS * CALL,
             Timing::Sampled | Timing::Clocked => 0,
         };
         let bytes = HEAD + counters + calls;
@@ -315,6 +315,6 @@ mod tests {
         let top = head.top.load(Ordering::Relaxed);
         assert_eq!(top, state.address() as u64 + 64 + 160);
         let limit = head.limit.load(Ordering::Relaxed);
-        assert_eq!(limit - top, (MOST_CALLS * CALL) as u64);
+        assert_eq!(limit - top, (MAX_CALLS * CALL) as u64);
     }
 }

@@ -17,7 +17,7 @@ const SIZE: usize = 1 << BITS;
 /// `HprofHooks.SPREAD`.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Entries that are used at most: a search has to find a free one.
-const MOST: usize = SIZE / 8 * 7;
+const MAX_STATES: usize = SIZE / 8 * 7;
 const FREE: u64 = 0;
 /// An entry of a thread that has ended, with others behind it. No address is that.
 const ENDED: u64 = 1;
@@ -81,7 +81,7 @@ impl StateTable {
         }
         let is_used = |place: usize| self.entry(place).key.load(Ordering::Relaxed) != FREE;
         let place = match room {
-            Some(place) if self.used < MOST || is_used(place) => place,
+            Some(place) if self.used < MAX_STATES || is_used(place) => place,
             _ => {
                 // All others will ask for their states again.
                 self.forget();
@@ -238,7 +238,7 @@ mod tests {
             table.put(thread, number + 1);
             assert_eq!(as_java(&table, thread), number + 1);
         }
-        assert!(table.used <= MOST);
+        assert!(table.used <= MAX_STATES);
         assert_eq!(as_java(&table, VmThread(0x10)), 0);
     }
 }

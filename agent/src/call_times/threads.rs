@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
 
-use super::Arrival;
 use super::automaton::NodeAddress;
 use super::costs::{Cost, Costs, NodeCosts, spread};
+use super::plan::Arrival;
 use super::state::{State, Timing};
 use super::table::{StateTable, VmThread};
 use super::ticks::{Tick, Ticks};

@@ -22,7 +22,7 @@ use crate::os::timer::{self, TimerId, TimerInfo};
 /// 1 to 10 ms.
 const INTERVAL: Duration = Duration::from_millis(1);
 /// Threads with a timer at one time.
-const MOST: usize = 1 << 15;
+const MAX_TIMERS: usize = 1 << 15;
 
 /// The thread that a timer's number stands for.
 struct Owner {
@@ -32,12 +32,12 @@ struct Owner {
     head: AtomicPtr<Head>,
 }
 
-static OWNERS: [Owner; MOST] = [const {
+static OWNERS: [Owner; MAX_TIMERS] = [const {
     Owner {
         tid: AtomicI32::new(0),
         head: AtomicPtr::new(ptr::null_mut()),
     }
-}; MOST];
+}; MAX_TIMERS];
 
 /// Whether a thread that the sampler passes over has burnt CPU time.
 static WOKEN: AtomicBool = AtomicBool::new(false);
@@ -156,7 +156,7 @@ impl Free {
             return Some(number);
         }
         let number = self.used;
-        ((number as usize) < MOST).then(|| {
+        ((number as usize) < MAX_TIMERS).then(|| {
             self.used += 1;
             number
         })
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(free.take(), Some(1));
         free.numbers.push(0);
         assert_eq!(free.take(), Some(0));
-        free.used = MOST as u32;
+        free.used = MAX_TIMERS as u32;
         assert_eq!(free.take(), None);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct ClassTable {
 
 /// How many classes are told apart. A program that makes classes for ever ends
 /// up with the rest of them in one row.
-const MOST_CLASSES: usize = 1 << 20;
+const MAX_CLASSES: usize = 1 << 20;
 
 impl ClassTable {
     pub(crate) fn new(hidden: HiddenNames) -> Self {
@@ -113,7 +113,7 @@ impl ClassTable {
             return None;
         }
         let mut all = self.all.write();
-        if all.len() >= MOST_CLASSES {
+        if all.len() >= MAX_CLASSES {
             return all.first().cloned();
         }
         let class = Arc::new(Class {

@@ -13,9 +13,11 @@
 
 mod cache;
 mod classes;
+mod dump_watch;
 mod event;
 mod join;
 mod live;
+mod located;
 mod marks;
 mod prime;
 mod profile;
@@ -29,7 +31,7 @@ mod walk;
 mod weights;
 
 pub(crate) use classes::ClassTable;
-pub use join::Located;
+pub use located::Located;
 pub use profile::SitesProfile;
 pub use recorder::{SharedSites, SiteRequest, SitesRecorder};
 
@@ -48,7 +50,7 @@ use crate::report;
 use crate::vm::{
     Capabilities, Jni, Jvmti, Release, Result, StackKeys, StillInside, VmLibrary, VmStructs,
 };
-use join::Watch;
+use dump_watch::Watch;
 use live::{Pulse, Segment};
 use sites::SiteTable;
 use stacks::StackTable;
@@ -110,7 +112,7 @@ static INSTANCE: OnceLock<HeapSites> = OnceLock::new();
 /// Bytes that stacks may take.
 const STACK_MEMORY: usize = 64 << 20;
 /// How many objects are followed at full exactness.
-const MOST_FOLLOWED: usize = 32 << 20;
+const MAX_FOLLOWED: usize = 32 << 20;
 /// About what each of them takes, 8 of them in the VM.
 const FOLLOWED_BYTES: usize = 11;
 

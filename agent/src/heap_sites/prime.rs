@@ -21,7 +21,7 @@ const IN_A_ROW: u32 = 4;
 /// Give up after so many pieces. The distance is geometric with a mean of
 /// 512 KiB, so that these 32 MiB are exceeded once in e^64 times; a buffer is
 /// rarely larger than 1 MiB.
-const MOST_ARRAYS: u32 = 1 << 14;
+const MAX_ARRAYS: u32 = 1 << 14;
 
 /// Makes a VM that needs help give up an allocation buffer when an array does not fit
 /// into it, rather than keep it for later: the flag is the part of a buffer that may be wasted,
@@ -67,7 +67,7 @@ impl HeapSites {
             return true;
         };
         let mut in_a_row = 0;
-        for _ in 0..MOST_ARRAYS {
+        for _ in 0..MAX_ARRAYS {
             thread.mode.set(Mode::Priming);
             let Ok(array) = jni.new_byte_array(ARRAY) else {
                 break;

@@ -11,8 +11,6 @@ use hprof_format::model::MethodName;
 use hprof_instrument::{Call, Constants, Use};
 use jni_sys::jclass;
 
-use super::Monitors;
-use super::classes::LockClass;
 use crate::vm::{Jni, Jvmti, LocalRef, Result};
 
 /// How threads ask for a synchronizer.
@@ -85,26 +83,23 @@ const FRAMEWORK: [&str; 2] = [
 /// The descriptors of `tryAcquire` and `tryAcquireShared` in each.
 const ATTEMPTS: [[&str; 2]; 2] = [["(I)Z", "(I)I"], ["(J)Z", "(J)J"]];
 /// How many classes and methods are looked at.
-const MOST_CLASSES: usize = 16;
-const MOST_METHODS: usize = 64;
+const MAX_CLASSES: usize = 16;
+const MAX_METHODS: usize = 64;
 
 fn is_framework(class: &str) -> bool {
     FRAMEWORK.contains(&class)
 }
 
-impl Monitors {
-    /// What the attempts of a synchronizer's class do. Nothing is known of one that is unloaded.
-    pub fn acquisition(&self, jni: &Jni, class: &LockClass) -> Acquisition {
-        *class.acquisition.get_or_init(|| {
-            let class = class.mirror.and_then(|weak| jni.resolve(weak));
-            let lineage = class.and_then(|class| lineage(&self.jvmti, jni, class));
-            lineage.map_or_else(Acquisition::default, |(lineage, framework)| {
-                let [exclusive, shared] = ATTEMPTS.get(framework).copied().unwrap_or_default();
-                Acquisition {
-                    exclusive: effect(&lineage, "tryAcquire", exclusive),
-                    shared: effect(&lineage, "tryAcquireShared", shared),
-                }
-            })
+impl Acquisition {
+    /// What the attempts of this class do.
+    pub fn of(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_>) -> Self {
+        let lineage = lineage(jvmti, jni, class);
+        lineage.map_or_else(Self::default, |(lineage, framework)| {
+            let [exclusive, shared] = ATTEMPTS.get(framework).copied().unwrap_or_default();
+            Self {
+                exclusive: effect(&lineage, "tryAcquire", exclusive),
+                shared: effect(&lineage, "tryAcquireShared", shared),
+            }
         })
     }
 }
@@ -113,7 +108,7 @@ impl Monitors {
 fn lineage(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_>) -> Option<(Lineage, usize)> {
     let mut lineage = Lineage::new();
     let mut class = class;
-    while lineage.len() < MOST_CLASSES {
+    while lineage.len() < MAX_CLASSES {
         let signature = jvmti.class_signature(class.as_raw()).ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         if let Some(framework) = FRAMEWORK.iter().position(|it| *it == name) {
@@ -154,7 +149,7 @@ fn effect(lineage: &[Declared], name: &str, descriptor: &str) -> Option<Effect> 
         let uses = lineage.get(at).and_then(|class| class.methods.get(&key));
         let Some(uses) = uses
             .and_then(Option::as_ref)
-            .filter(|_| seen.len() <= MOST_METHODS)
+            .filter(|_| seen.len() <= MAX_METHODS)
         else {
             effect = effect.max(Effect::Unknown);
             continue;

@@ -12,7 +12,7 @@ use jni_sys::{JNIEnv, jlong, jobject};
 
 use super::rows::Source;
 use super::slots::Wait;
-use super::{MOST_LOGGED, Monitors};
+use super::{MAX_LOGGED, Monitors};
 use crate::output::{Record, WaitRecord};
 use crate::vm::Jni;
 
@@ -120,7 +120,7 @@ impl Monitors {
         };
         let class = self.classes.of(&self.jvmti, jni, object);
         let mut wait = Wait::new(Source::ObjectWait, class);
-        if self.logged.load(Ordering::Relaxed) < MOST_LOGGED {
+        if self.logged.load(Ordering::Relaxed) < MAX_LOGGED {
             self.logged.fetch_add(1, Ordering::Relaxed);
             wait.logged = (self.host.serial)(jni, thread);
             if wait.logged != 0 {

@@ -85,7 +85,7 @@ fn is_inner(frame: &MethodName<'_>) -> bool {
                 || name.ends_with("$ConditionNode")
         }
         None => {
-            class == super::park::HOOK_CLASS_NAME
+            class == super::java_side::HOOK_CLASS_NAME
                 || matches!(
                     (class, frame.method),
                     ("jdk.internal.misc.Unsafe", "park")

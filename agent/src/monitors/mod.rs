@@ -18,6 +18,8 @@ mod classes;
 mod costs;
 mod deadlock;
 mod event;
+mod fields;
+mod java_side;
 mod kinds;
 mod park;
 mod recent;
@@ -45,12 +47,11 @@ use crate::vm::{
     VmLibrary, VmStructs,
 };
 use classes::LockClasses;
-use park::JavaSide;
+use fields::Fields;
+use java_side::JavaSide;
 use recent::RecentRows;
 use rows::{Row, Rows};
-use slots::Slots;
-use usage::Fields;
-use waiting::nanos;
+use slots::{Slots, nanos};
 
 /// What the profile does for this mode.
 #[derive(Clone, Copy)]
@@ -111,7 +112,7 @@ const EVENTS: [raw::jvmtiEvent; 5] = [
 /// Frames of locks and hooks at most, which traces do not show.
 pub const INNER_FRAMES: usize = 12;
 /// How many waits are written to the log.
-const MOST_LOGGED: u32 = 10_000;
+const MAX_LOGGED: u32 = 10_000;
 
 impl Monitors {
     /// Sets the mode up in `jvmti`, an environment that nothing else uses. Nothing
@@ -175,6 +176,11 @@ impl Monitors {
         {
             monitors.jvmti.callback((), || body(monitors));
         }
+    }
+
+    /// The environment of the mode.
+    pub(super) fn jvmti(&self) -> &Jvmti {
+        &self.jvmti
     }
 
     /// Whether this VM has had the mode before, which it can have once.
@@ -281,7 +287,7 @@ impl Monitors {
             self.recent.wrong(),
             self.recent.taken(),
             self.lost.waits.load(Ordering::Relaxed),
-            self.logged.load(Ordering::Relaxed).min(MOST_LOGGED),
+            self.logged.load(Ordering::Relaxed).min(MAX_LOGGED),
             self.lost.not_logged.load(Ordering::Relaxed),
             crate::vm::panics(),
         )

@@ -15,15 +15,14 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::Monitors;
+use super::java_side::{HOOKED, JavaSide};
 use super::rows::Source;
 use super::slots::Wait;
 use super::waiting::Room;
-use crate::vm::{GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Result};
+use crate::vm::{Jni, JvmtiError, LocalRef, NativeMethod, Result};
 
 /// The class with the hooks.
 const HOOK_CLASS: &CStr = c"java/lang/HprofLocks";
-/// The same as Java source has it.
-pub(super) const HOOK_CLASS_NAME: &str = "java.lang.HprofLocks";
 const HOOK_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks.class");
 const STARTED_CLASS: &CStr = c"java/lang/HprofLocks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofLocks$Started;";
@@ -37,14 +36,6 @@ const HOOKS: Hooks<'static> = Hooks {
     count: b"count",
 };
 
-/// The classes that get hooks.
-const HOOKED: [&CStr; 4] = [
-    c"java/util/concurrent/locks/LockSupport",
-    c"java/util/concurrent/locks/AbstractQueuedSynchronizer",
-    c"java/util/concurrent/locks/AbstractQueuedLongSynchronizer",
-    c"java/util/concurrent/locks/StampedLock",
-];
-
 /// `HprofLocks.BLOCKER`: the note of what a thread parks for was changed.
 const BLOCKER: MethodNumber = MethodNumber(0);
 /// `HprofLocks.ACQUIRE`: a thread has what it wanted, or gave up.
@@ -54,21 +45,6 @@ const ACQUIRE: MethodNumber = MethodNumber(1);
 /// and in the first case the method that notes.
 const FRAMES_AT_BLOCKER: i32 = 3;
 const FRAMES_AT_ACQUIRED: i32 = 2;
-
-/// What is known of the Java side.
-pub(super) struct JavaSide {
-    hooks: GlobalRef,
-    /// Whether the hook class has its natives.
-    registered: AtomicBool,
-    /// How many of the classes have hooks.
-    hooked: AtomicU32,
-}
-
-impl JavaSide {
-    pub(super) fn is_complete(&self) -> bool {
-        self.hooked.load(Ordering::Relaxed) as usize == HOOKED.len()
-    }
-}
 
 impl Monitors {
     /// Defines the hook class and has the four classes call it.

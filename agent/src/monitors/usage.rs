@@ -7,60 +7,11 @@ use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
 use hprof_native_headers as raw;
-use jni_sys::{jfieldID, jobject};
+use jni_sys::jobject;
 
 use super::Monitors;
 use super::kinds::public_class;
-use crate::vm::{GlobalRef, Jni, LocalRef, Result, StackFrame, ThreadState};
-
-/// Fields of the JDK's classes, of the same names from JDK 11 to 25.
-pub(super) struct Fields {
-    blocker: jfieldID,
-    owner: jfieldID,
-    state: jfieldID,
-    outer: Option<jfieldID>,
-    ownable: GlobalRef,
-    synchronizer: GlobalRef,
-    condition: GlobalRef,
-    read_write: Option<GlobalRef>,
-}
-
-// SAFETY: field ids are valid on every thread.
-unsafe impl Send for Fields {}
-// SAFETY: as above.
-unsafe impl Sync for Fields {}
-
-impl Fields {
-    pub(super) fn find(jni: &Jni) -> Result<Self> {
-        let thread = jni.find_class(c"java/lang/Thread")?;
-        let ownable = jni.find_class(c"java/util/concurrent/locks/AbstractOwnableSynchronizer")?;
-        let synchronizer =
-            jni.find_class(c"java/util/concurrent/locks/AbstractQueuedSynchronizer")?;
-        let condition = jni
-            .find_class(c"java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject")?;
-        let read_write = jni.find_class(c"java/util/concurrent/locks/ReentrantReadWriteLock$Sync");
-        Ok(Self {
-            blocker: jni.field_id(thread.as_raw(), c"parkBlocker", c"Ljava/lang/Object;")?,
-            owner: jni.field_id(
-                ownable.as_raw(),
-                c"exclusiveOwnerThread",
-                c"Ljava/lang/Thread;",
-            )?,
-            state: jni.field_id(synchronizer.as_raw(), c"state", c"I")?,
-            outer: jni
-                .field_id(
-                    condition.as_raw(),
-                    c"this$0",
-                    c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;",
-                )
-                .ok(),
-            ownable: jni.new_global(ownable.as_raw()),
-            synchronizer: jni.new_global(synchronizer.as_raw()),
-            condition: jni.new_global(condition.as_raw()),
-            read_write: read_write.ok().map(|class| jni.new_global(class.as_raw())),
-        })
-    }
-}
+use crate::vm::{GlobalRef, Jni, LocalRef, StackFrame, ThreadState};
 
 /// A thread and its stack.
 pub struct UsedBy {
@@ -97,9 +48,9 @@ pub struct Usage {
 }
 
 /// How many locks a dump looks at; the VM is stopped for each monitor.
-const MOST_LOCKS: usize = 4096;
+const MAX_LOCKS: usize = 4096;
 /// How many threads a dump shows. There may be a million virtual ones.
-const MOST_THREADS: usize = 10_000;
+const MAX_THREADS: usize = 10_000;
 /// Bits of a `ReentrantReadWriteLock`'s state that count its writer's entries.
 const WRITE_ENTRIES: u32 = 0xffff;
 
@@ -165,7 +116,7 @@ impl Monitors {
             let Some(weak) = slot.borrow_thread() else {
                 continue;
             };
-            if threads.len() < MOST_THREADS
+            if threads.len() < MAX_THREADS
                 && let Some(thread) = jni.upgrade(weak)
             {
                 threads.push(thread);
@@ -253,7 +204,8 @@ impl Monitors {
         let class = self.classes.of(&self.jvmti, jni, blocker.as_raw());
         let is_lock = jni.is_instance(blocker.as_raw(), fields.ownable.as_raw())
             || class.name == "java.util.concurrent.locks.StampedLock";
-        let waits = outer.is_some() || !is_lock || self.acquisition(jni, class).is_event(None);
+        let waits =
+            outer.is_some() || !is_lock || class.acquisition(&self.jvmti, jni).is_event(None);
         let Some(lock) = objects.add(self, jni, outer.unwrap_or(blocker), false) else {
             return;
         };
@@ -334,7 +286,7 @@ impl<'a> Objects<'a> {
         if let Some(place) = known {
             return self.found.get_mut(place).map(|(_, lock)| lock);
         }
-        if self.found.len() >= MOST_LOCKS {
+        if self.found.len() >= MAX_LOCKS {
             self.left_out += 1;
             return None;
         }

@@ -8,7 +8,7 @@ use jni_sys::jobject;
 
 use super::classes::LockClass;
 use super::rows::{Row, RowKey, Source};
-use super::slots::{Slot, Wait};
+use super::slots::{Slot, Wait, nanos};
 use super::{INNER_FRAMES, Monitors};
 use crate::hash::mix;
 use crate::vm::{Jni, StackFrame};
@@ -231,8 +231,4 @@ impl Monitors {
             slot: self.current(),
         }
     }
-}
-
-pub(super) fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -10,6 +10,7 @@ use jni_sys::JavaVM;
 use super::install::{Refusal, prepare, set_up_error};
 use super::state::Profile;
 use crate::call_times::Arrival;
+use crate::control;
 use crate::options::{
     self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
     unique_picture_name,
@@ -24,14 +25,19 @@ const MAX_START: Duration = Duration::from_secs(10);
 
 static LOADED: AtomicBool = AtomicBool::new(false);
 
-/// Prepares the profile that `command_line` describes.
+/// Prepares the profile that `command_line` describes. `serve` carries out what comes over its control
+/// socket.
 ///
 /// # Errors
 /// [`Refusal`]: option errors, help, or a set-up that cannot work.
 ///
 /// # Safety
 /// `vm` is the pointer that the VM passed to the agent's entry point.
-pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
+pub unsafe fn load(
+    vm: *mut JavaVM,
+    command_line: &str,
+    serve: control::Serve,
+) -> Result<(), Refusal> {
     if LOADED.swap(true, Ordering::AcqRel) {
         // The process ends here, so the first one's file must not stay behind.
         if let Some(thread) = Profile::get().and_then(|first| first.thread.lock().take()) {
@@ -78,7 +84,7 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
         Ok(()) => {
             if control && let Some(profile) = Profile::get() {
                 // SAFETY: by the caller's promise.
-                let _ = profile.control.set(unsafe { VmHandle::new(vm) });
+                let _ = profile.control.set((unsafe { VmHandle::new(vm) }, serve));
             }
             Ok(())
         }

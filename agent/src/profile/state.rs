@@ -11,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::thread::ProfileThread;
 use crate::call_times::CallTimes;
+use crate::control::Serve;
 use crate::cpu_samples::{Engine, Sampling};
 use crate::heap_sites::HeapSites;
 use crate::output::Record;
@@ -37,8 +38,8 @@ pub(super) struct Profile {
     pub(super) finishing: AtomicBool,
     /// Set while the VM waits for the end.
     pub(super) hurry: Hurry,
-    /// The VM, if a control socket is to be opened when it is up.
-    pub(super) control: OnceLock<VmHandle>,
+    /// The VM and what serves a control socket, if one is to be opened when the VM is up.
+    pub(super) control: OnceLock<(VmHandle, Serve)>,
     /// The folder of the user who wants to know where the profile is in the end.
     pub(super) advises: Option<PathBuf>,
 }
