@@ -102,7 +102,7 @@ pub(super) struct Automaton {
     hasher: DefaultHashBuilder,
     /// The table of nodes without followers; its one entry is no real node.
     no_followers: u64,
-    nobody: u64,
+    no_node: u64,
     table_bytes: usize,
     arena: Arena,
     scratch: Vec<u32>,
@@ -124,13 +124,13 @@ impl Automaton {
             twins: HashMap::new(),
             hasher: DefaultHashBuilder::default(),
             no_followers: 0,
-            nobody: 0,
+            no_node: 0,
             table_bytes: 0,
             arena: Arena::default(),
             scratch: Vec::new(),
             cut: 0,
         };
-        let nobody = Box::leak(Box::new(Node {
+        let no_node = Box::leak(Box::new(Node {
             method: NO_METHOD,
             counter: counter_of(0),
             further: AtomicU64::new(0),
@@ -138,10 +138,10 @@ impl Automaton {
         }));
         let table = automaton.arena.words(1);
         // SAFETY: the arena gave one word.
-        unsafe { table.write(AtomicU64::new(ptr::from_mut(nobody) as u64)) };
+        unsafe { table.write(AtomicU64::new(ptr::from_mut(no_node) as u64)) };
         automaton.no_followers = table as u64;
-        nobody.further = AtomicU64::new(automaton.no_followers);
-        automaton.nobody = ptr::from_ref(nobody) as u64;
+        no_node.further = AtomicU64::new(automaton.no_followers);
+        automaton.no_node = ptr::from_ref(no_node) as u64;
         automaton.add(&[], NodeNumber::ROOT);
         automaton
     }
@@ -272,13 +272,13 @@ impl Automaton {
         }
         self.len += 1;
         let address = self.address(number);
-        // SAFETY: the place lies in a chunk and nobody knows of it yet.
+        // SAFETY: the place lies in a chunk and no_node knows of it yet.
         unsafe {
             (address.0 as *mut Node).write(Node {
                 method,
                 counter: counter_of(number),
                 further: AtomicU64::new(self.no_followers),
-                followers: std::array::from_fn(|_| AtomicU64::new(self.nobody)),
+                followers: std::array::from_fn(|_| AtomicU64::new(self.no_node)),
             });
         }
         self.callers.push(caller.0);
@@ -297,7 +297,7 @@ impl Automaton {
         let method = next.node().method;
         let slot = &node.followers[method as usize % SLOTS];
         let before = slot.load(Ordering::Relaxed);
-        if before == self.nobody || before == next.as_word() {
+        if before == self.no_node || before == next.as_word() {
             // Release: who sees the address sees the node.
             slot.store(next.as_word(), Ordering::Release);
             return;
@@ -338,7 +338,7 @@ impl Automaton {
         self.table_bytes += entries * 8;
         for entry in 0..entries {
             // SAFETY: the arena gave that many words.
-            unsafe { start.add(entry).write(AtomicU64::new(self.nobody)) };
+            unsafe { start.add(entry).write(AtomicU64::new(self.no_node)) };
         }
         let table = Table { start, size };
         for &follower in followers {

@@ -15,7 +15,7 @@ use super::plan::{Arrival, Plan, Unprepared};
 use super::rewriting::{Java, Rewriting};
 use super::state::Timing;
 use super::threads::Threads;
-use super::ticks::Ticks;
+use super::timers::ThreadTimers;
 use crate::names::{Method, java_class_name};
 use crate::os::signals::SignalNumber;
 use crate::report;
@@ -41,7 +41,7 @@ pub struct CallTimes {
     pub(super) root: NodeAddress,
     pub(super) threads: Mutex<Threads>,
     /// The state of threads that get none of their own.
-    pub(super) nobody: jlong,
+    pub(super) shared_state: jlong,
     pub(super) methods: Mutex<Methods>,
     /// Whether classes get hooks now.
     pub(super) engaged: AtomicBool,
@@ -109,18 +109,18 @@ impl CallTimes {
             calls.prepare_again(plan, depth)?;
             return Ok(calls);
         }
-        let ticks = install_ticks(timing, plan.signal)?;
+        let timers = install_timers(timing, plan.signal)?;
         let longest = depth.max(1);
         let most = (NODE_MEMORY / (4 * longest + NODE_OVERHEAD)).min(MAX_PATHS);
         let automaton = Automaton::new(longest, most);
         let root = automaton.root();
-        let threads = Threads::new(automaton.most_nodes(), root, timing, ticks, arrival)
+        let threads = Threads::new(automaton.most_nodes(), root, timing, timers, arrival)
             .ok_or(Unprepared::NoMemory)?;
         let calls = Self {
             depth,
             timing,
             root,
-            nobody: threads.nobody() as jlong,
+            shared_state: threads.shared_state() as jlong,
             automaton: Mutex::new(automaton),
             threads: Mutex::new(threads),
             methods: Mutex::new(Methods::new(depth > 0, timing, plan.classes, arrival)),
@@ -146,7 +146,7 @@ impl CallTimes {
             };
             return Err(Unprepared::Different(self.depth, clock));
         }
-        threads.begin_again(install_ticks(plan.timing, plan.signal)?);
+        threads.begin_again(install_timers(plan.timing, plan.signal)?);
         self.methods.lock().begin_again(plan.classes);
         self.refused.store(0, Ordering::Relaxed);
         Ok(())
@@ -181,7 +181,7 @@ impl CallTimes {
         };
         if let Some(state) = java.state_field() {
             // Should it still leave a method, its hook writes there.
-            jni.set_long_field(thread, state, self.nobody);
+            jni.set_long_field(thread, state, self.shared_state);
         }
         let nodes = self.automaton.lock().len();
         self.threads.lock().end(tid, serial, nodes);
@@ -272,14 +272,14 @@ impl CallTimes {
             threads.seen(),
             threads.without_state(),
         ));
-        let ticks = threads.ticks();
-        if let Some(signal) = ticks.signal() {
+        let timers = threads.timers();
+        if let Some(signal) = timers.signal() {
             lines.push(format!(
                 "hprof-rs: timer_signal={signal} threads_without_timer={} foreign_signals={} \
                  handler_replaced={}",
-                threads.without_tick(),
-                ticks.foreign(),
-                if ticks.is_replaced() { "y" } else { "n" },
+                threads.without_timer(),
+                timers.foreign(),
+                if timers.is_replaced() { "y" } else { "n" },
             ));
         }
         if let Some(rewriting) = self.rewriting.lock().as_ref() {
@@ -290,18 +290,21 @@ impl CallTimes {
 }
 
 /// The timers of threads, where they are needed.
-fn install_ticks(timing: Timing, signal: Option<i32>) -> std::result::Result<Ticks, Unprepared> {
+fn install_timers(
+    timing: Timing,
+    signal: Option<i32>,
+) -> std::result::Result<ThreadTimers, Unprepared> {
     if timing != Timing::Sampled {
-        return Ok(Ticks::none());
+        return Ok(ThreadTimers::none());
     }
-    match Ticks::install(signal.map(SignalNumber)) {
-        Ok(ticks) => Ok(ticks),
+    match ThreadTimers::install(signal.map(SignalNumber)) {
+        Ok(timers) => Ok(timers),
         Err(error) if signal.is_some() => Err(error.into()),
         Err(error) => {
             report::note(&format!(
                 "{error}: on a busy machine, times of cpu=times are less exact"
             ));
-            Ok(Ticks::none())
+            Ok(ThreadTimers::none())
         }
     }
 }

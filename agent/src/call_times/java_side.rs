@@ -81,7 +81,7 @@ impl CallTimes {
     pub fn detach(&self, jvmti: &Jvmti, jni: &Jni) {
         self.pause(jvmti, jni);
         let nodes = self.automaton.lock().len();
-        self.threads.lock().finish(nodes);
+        self.threads.lock().detach(nodes);
     }
 
     /// A class was prepared: registers the natives of the hook class when that is

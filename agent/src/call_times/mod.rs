@@ -25,7 +25,7 @@ mod sampler;
 mod state;
 mod table;
 mod threads;
-mod ticks;
+mod timers;
 
 pub use counter::{CallTimes, MAX_PATH};
 pub use plan::{Arrival, ChosenClasses, Plan};

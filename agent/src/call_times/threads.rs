@@ -9,7 +9,7 @@ use super::costs::{Cost, Costs, NodeCosts, spread};
 use super::plan::Arrival;
 use super::state::{State, Timing};
 use super::table::{StateTable, VmThread};
-use super::ticks::{Tick, Ticks};
+use super::timers::{ThreadTimer, ThreadTimers};
 use crate::os::timer::thread_cpu_nanos;
 
 struct Thread {
@@ -17,7 +17,7 @@ struct Thread {
     /// Where the hooks find it, if that is in the table.
     vm_thread: Option<VmThread>,
     state: State,
-    tick: Option<Tick>,
+    timer: Option<ThreadTimer>,
     /// What was counted up to the last dump.
     dumped: NodeCosts,
     /// Rounds in a row in which the thread did not run.
@@ -68,9 +68,9 @@ pub(super) struct Threads {
     timing: Timing,
     /// Shared by threads that got no memory of their own. Its counts are not
     /// exact, and are left out.
-    nobody: State,
+    shared_state: State,
     without_state: u64,
-    ticks: Ticks,
+    timers: ThreadTimers,
     /// Where the hooks find the states, unless in the threads' own objects.
     table: Option<StateTable>,
     activity: Activity,
@@ -85,7 +85,7 @@ enum Activity {
     Counting,
     /// Not now: classes have no hooks.
     Paused,
-    /// Not any more: threads that still call a hook count for nobody.
+    /// Not any more: threads that still call a hook count for shared_state.
     Over,
 }
 
@@ -99,7 +99,7 @@ impl Threads {
         nodes: usize,
         root: NodeAddress,
         timing: Timing,
-        ticks: Ticks,
+        timers: ThreadTimers,
         arrival: Arrival,
     ) -> Option<Self> {
         Some(Self {
@@ -110,9 +110,9 @@ impl Threads {
             free: Vec::new(),
             nodes,
             timing,
-            nobody: State::new(nodes, root, timing)?,
+            shared_state: State::new(nodes, root, timing)?,
             without_state: 0,
-            ticks,
+            timers,
             table: None,
             activity: match arrival {
                 Arrival::Early => Activity::Counting,
@@ -124,9 +124,9 @@ impl Threads {
     }
 
     /// Has states found in `table` from now on, which is empty but for the entry of virtual
-    /// threads, `of_virtual`; where there are none, whoever finds it counts for nobody.
+    /// threads, `of_virtual`; where there are none, whoever finds it counts for shared_state.
     pub(super) fn use_table(&mut self, mut table: StateTable, of_virtual: Option<u64>) {
-        table.clear(of_virtual.unwrap_or(self.nobody() as u64));
+        table.clear(of_virtual.unwrap_or(self.shared_state() as u64));
         self.table = Some(table);
     }
 
@@ -147,7 +147,7 @@ impl Threads {
 
     fn attached(&mut self, tid: i32, vm_thread: Option<VmThread>, root: NodeAddress) -> usize {
         if self.activity == Activity::Over {
-            return self.nobody();
+            return self.shared_state();
         }
         if let Some(thread) = self.live.iter().find(|thread| thread.tid == tid) {
             return thread.state.address();
@@ -156,14 +156,14 @@ impl Threads {
         let state = self.free.pop().or_else(new);
         let Some(state) = state else {
             self.without_state += 1;
-            return self.nobody();
+            return self.shared_state();
         };
         state.begin(root, thread_cpu_nanos(tid));
         let address = state.address();
-        let tick = match self.activity {
-            // SAFETY: a state is never freed, and its tick ends in `end`, which the thread calls
+        let timer = match self.activity {
+            // SAFETY: a state is never freed, and its timer ends in `end`, which the thread calls
             // itself, or earlier.
-            Activity::Counting => unsafe { self.ticks.start(tid, state.head_pointer()) },
+            Activity::Counting => unsafe { self.timers.start(tid, state.head_pointer()) },
             Activity::Paused | Activity::Over => None,
         };
         self.sampled = None;
@@ -171,16 +171,16 @@ impl Threads {
             tid,
             vm_thread,
             state,
-            tick,
+            timer,
             dumped: NodeCosts::default(),
             idle: 0,
         });
         address
     }
 
-    /// The address of the state that counts for nobody.
-    pub(super) fn nobody(&self) -> usize {
-        self.nobody.address()
+    /// The address of the state that counts for shared_state.
+    pub(super) fn shared_state(&self) -> usize {
+        self.shared_state.address()
     }
 
     /// Merges what thread `tid`, the current one, has counted. It must not use its
@@ -191,8 +191,8 @@ impl Threads {
         };
         let mut thread = self.live.swap_remove(at);
         self.sampled = None;
-        if let Some(tick) = thread.tick.take() {
-            self.ticks.end(tick);
+        if let Some(timer) = thread.timer.take() {
+            self.timers.end(timer);
         }
         // At its end it is in no method any more.
         if let (Some(table), Some(vm_thread)) = (&mut self.table, thread.vm_thread) {
@@ -218,8 +218,8 @@ impl Threads {
             if self.timing == Timing::Sampled {
                 thread.book();
             }
-            if let Some(tick) = thread.tick.take() {
-                self.ticks.end(tick);
+            if let Some(timer) = thread.timer.take() {
+                self.timers.end(timer);
             }
         }
         self.activity = Activity::Paused;
@@ -242,12 +242,12 @@ impl Threads {
         for thread in &mut self.live {
             thread.state.skip_to(thread_cpu_nanos(thread.tid));
             // SAFETY: as in `attached`; the thread cannot end while this is locked.
-            thread.tick = unsafe { self.ticks.start(thread.tid, thread.state.head_pointer()) };
+            thread.timer = unsafe { self.timers.start(thread.tid, thread.state.head_pointer()) };
         }
     }
 
     /// Forgets all threads, after a pause. No timer and no signal handler stays.
-    pub(super) fn finish(&mut self, nodes: usize) {
+    pub(super) fn detach(&mut self, nodes: usize) {
         self.pause();
         self.activity = Activity::Over;
         self.sampled = None;
@@ -257,15 +257,15 @@ impl Threads {
         }
         self.ended.clear();
         self.rests.clear();
-        self.ticks.uninstall();
+        self.timers.detach();
         if let Some(table) = &mut self.table {
-            table.clear(self.nobody.address() as u64);
+            table.clear(self.shared_state.address() as u64);
         }
     }
 
     /// Begins anew, after the end, with a pause.
-    pub(super) fn begin_again(&mut self, ticks: Ticks) {
-        self.ticks = ticks;
+    pub(super) fn begin_again(&mut self, timers: ThreadTimers) {
+        self.timers = timers;
         (self.ended_count, self.without_state) = (0, 0);
         self.activity = Activity::Paused;
     }
@@ -290,7 +290,7 @@ impl Threads {
 
     /// One round of the sampler.
     pub(super) fn book(&mut self, round: u32) {
-        if Ticks::woken() {
+        if ThreadTimers::woken() {
             self.sampled = None;
         }
         let live = &mut self.live;
@@ -311,7 +311,7 @@ impl Threads {
             if thread.idle < IDLE_ROUNDS || round.is_multiple_of(8) {
                 thread.book();
             }
-            let pass_over = thread.idle == IDLE_ROUNDS && thread.tick.is_some();
+            let pass_over = thread.idle == IDLE_ROUNDS && thread.timer.is_some();
             if pass_over {
                 thread.state.set_idle();
             }
@@ -349,13 +349,13 @@ impl Threads {
     }
 
     /// The threads' timers.
-    pub(super) fn ticks(&self) -> &Ticks {
-        &self.ticks
+    pub(super) fn timers(&self) -> &ThreadTimers {
+        &self.timers
     }
 
     /// Threads that run now without a timer.
-    pub(super) fn without_tick(&self) -> usize {
-        let without = |thread: &&Thread| thread.tick.is_none();
+    pub(super) fn without_timer(&self) -> usize {
+        let without = |thread: &&Thread| thread.timer.is_none();
         self.live.iter().filter(without).count()
     }
 }

@@ -57,7 +57,7 @@ impl SitesProfile {
     pub fn expect_dump(&mut self, is_dumped: IsDumped) {
         let sites = self.sites();
         let event = raw::JVMTI_EVENT_GARBAGE_COLLECTION_START;
-        if !sites.pulse.hotspot || sites.jvmti.set_event(event, true).is_err() {
+        if !sites.liveness.hotspot || sites.jvmti.set_event(event, true).is_err() {
             self.expected = None;
         } else if sites.moves_in_pauses {
             let sweeper = self.lend_sweeper();

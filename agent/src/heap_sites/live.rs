@@ -70,7 +70,7 @@ impl Packed {
 
 /// Followed objects of one thread. The thread adds, others only read.
 pub(super) struct Segment {
-    slots: Box<[Slot]>,
+    slots: Box<[SegmentCell]>,
     len: AtomicUsize,
     /// Its own among all segments.
     number: u64,
@@ -79,7 +79,7 @@ pub(super) struct Segment {
 }
 
 #[derive(Default)]
-struct Slot {
+struct SegmentCell {
     weak: AtomicUsize,
     site_and_shift: AtomicU32,
     size: AtomicU32,
@@ -89,7 +89,7 @@ impl Segment {
     pub(super) fn new(capacity: usize) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Arc::new(Self {
-            slots: (0..capacity).map(|_| Slot::default()).collect(),
+            slots: (0..capacity).map(|_| SegmentCell::default()).collect(),
             len: AtomicUsize::new(0),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             epoch: AtomicUsize::new(0),
@@ -145,12 +145,12 @@ impl Segment {
 
 /// Looks whether objects are alive.
 #[derive(Clone, Copy)]
-pub(super) struct Pulse {
+pub(super) struct LivenessCheck {
     /// References may be read as HotSpot keeps them.
     pub(super) hotspot: bool,
 }
 
-impl Pulse {
+impl LivenessCheck {
     /// Whether the object is gone.
     pub(super) fn is_dead(self, jni: &Jni, weak: WeakRef) -> bool {
         // A null word is all that is needed to know; any other word may still

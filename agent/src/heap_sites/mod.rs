@@ -51,7 +51,7 @@ use crate::vm::{
     Capabilities, Jni, Jvmti, Release, Result, StackKeys, StillInside, VmLibrary, VmStructs,
 };
 use dump_watch::Watch;
-use live::{Pulse, Segment};
+use live::{LivenessCheck, Segment};
 use sites::SiteTable;
 use stacks::StackTable;
 use threads::Threads;
@@ -68,7 +68,7 @@ pub struct HeapSites {
     live: Live,
     per_thread: bool,
     structs: Option<VmStructs>,
-    pulse: Pulse,
+    liveness: LivenessCheck,
     release: Release,
     /// See [`Release::needs_priming`]; only when every allocation is recorded.
     needs_help: bool,
@@ -93,12 +93,12 @@ pub struct HeapSites {
     moves_in_pauses: bool,
     serial_of_current: fn() -> u32,
     started: AtomicBool,
-    lost: Lost,
+    lost: LostEvents,
 }
 
 /// What could not be recorded.
 #[derive(Default)]
-struct Lost {
+struct LostEvents {
     stacks: AtomicU64,
     classes: AtomicU64,
     references: AtomicU64,
@@ -152,7 +152,7 @@ impl HeapSites {
             live: settings.live,
             per_thread: settings.thread,
             structs,
-            pulse: Pulse {
+            liveness: LivenessCheck {
                 hotspot: structs.is_some(),
             },
             release,
@@ -173,7 +173,7 @@ impl HeapSites {
             moves_in_pauses: !structs.is_some_and(VmStructs::moves_objects_concurrently),
             serial_of_current,
             started: AtomicBool::new(false),
-            lost: Lost::default(),
+            lost: LostEvents::default(),
         };
         // Loaded once, so the cell is empty.
         let _ = INSTANCE.set(sites);
@@ -303,7 +303,7 @@ impl HeapSites {
         // SAFETY: HotSpot, the local reference is the event's own, and mirrors
         // are never deleted. The words are compared at one time: when the first
         // has not changed, no collection moved the object in between.
-        let same = self.pulse.hotspot
+        let same = self.liveness.hotspot
             && unsafe {
                 let before = crate::vm::handle_word(class);
                 before == crate::vm::handle_word(mirror) && before == crate::vm::handle_word(class)

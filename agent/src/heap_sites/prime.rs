@@ -10,7 +10,7 @@
 use std::sync::atomic::Ordering;
 
 use super::HeapSites;
-use super::threads::Mode;
+use super::threads::ThreadMode;
 use crate::report;
 use crate::vm::{Jni, VmStructs};
 
@@ -68,20 +68,20 @@ impl HeapSites {
         };
         let mut in_a_row = 0;
         for _ in 0..MAX_ARRAYS {
-            thread.mode.set(Mode::Priming);
+            thread.mode.set(ThreadMode::Priming);
             let Ok(array) = jni.new_byte_array(ARRAY) else {
                 break;
             };
             drop(array);
             in_a_row = match thread.mode.get() {
-                Mode::Primed => in_a_row + 1,
-                Mode::Priming | Mode::Recording => 0,
+                ThreadMode::Primed => in_a_row + 1,
+                ThreadMode::Priming | ThreadMode::Recording => 0,
             };
             if in_a_row == IN_A_ROW {
                 break;
             }
         }
-        thread.mode.set(Mode::Recording);
+        thread.mode.set(ThreadMode::Recording);
         let is_primed = in_a_row == IN_A_ROW;
         if !is_primed {
             self.lost.unprimed_threads.fetch_add(1, Ordering::Relaxed);

@@ -67,7 +67,7 @@ impl SitesProfile {
         Self {
             sites,
             traces: Vec::new(),
-            sweeper: Sweeper::new(sites.received.clone(), sites.pulse),
+            sweeper: Sweeper::new(sites.received.clone(), sites.liveness),
             deleted: 0,
             found: HashMap::new(),
             expected: None,
@@ -84,7 +84,7 @@ impl SitesProfile {
 
     /// Gives the followed objects away, to get them [back](Self::take_back).
     pub(super) fn lend_sweeper(&mut self) -> Sweeper {
-        let empty = Sweeper::new(self.sites.received.clone(), self.sites.pulse);
+        let empty = Sweeper::new(self.sites.received.clone(), self.sites.liveness);
         std::mem::replace(&mut self.sweeper, empty)
     }
 

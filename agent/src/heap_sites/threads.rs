@@ -15,7 +15,7 @@ use crate::vm::StackFrame;
 
 /// What a thread does with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum ThreadMode {
     /// Counts it.
     Recording,
     /// Waits for one.
@@ -33,7 +33,7 @@ pub(super) struct ThreadState {
     /// Shared so that a dump finds it.
     segment: Mutex<Arc<Segment>>,
     open: Cell<*const Segment>,
-    pub(super) mode: Cell<Mode>,
+    pub(super) mode: Cell<ThreadMode>,
     /// An event is being handled.
     pub(super) inside: Cell<bool>,
     /// Serial of the thread, 0 when it is not known.
@@ -66,7 +66,7 @@ impl ThreadState {
             reshaping: AtomicBool::new(false),
             open: Cell::new(Arc::as_ptr(&segment)),
             segment: Mutex::new(segment),
-            mode: Cell::new(Mode::Recording),
+            mode: Cell::new(ThreadMode::Recording),
             inside: Cell::new(false),
             serial: Cell::new(0),
             virtual_serial: Cell::new(0),

@@ -15,12 +15,12 @@ use crate::vm::{Jni, Jvmti, LocalRef, Result};
 
 /// How threads ask for a synchronizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum AcquireMode {
     Exclusive,
     Shared,
 }
 
-impl Mode {
+impl AcquireMode {
     /// The mode that the framework's methods among the innermost frames tell.
     pub fn of(frames: &[MethodName<'_>]) -> Option<Self> {
         let mut methods = frames
@@ -57,11 +57,11 @@ pub struct Acquisition {
 
 impl Acquisition {
     /// Whether threads that wait in this mode, if it is known, wait for something to happen.
-    pub fn is_event(self, mode: Option<Mode>) -> bool {
+    pub fn is_event(self, mode: Option<AcquireMode>) -> bool {
         let looks = Some(Effect::Looks);
         match mode {
-            Some(Mode::Exclusive) => self.exclusive == looks,
-            Some(Mode::Shared) => self.shared == looks,
+            Some(AcquireMode::Exclusive) => self.exclusive == looks,
+            Some(AcquireMode::Shared) => self.shared == looks,
             None => self.exclusive.max(self.shared) == looks,
         }
     }
@@ -294,8 +294,8 @@ mod tests {
             exclusive: Some(Effect::Takes),
             shared: Some(Effect::Looks),
         };
-        assert!(both.is_event(Some(Mode::Shared)));
-        assert!(!both.is_event(Some(Mode::Exclusive)));
+        assert!(both.is_event(Some(AcquireMode::Shared)));
+        assert!(!both.is_event(Some(AcquireMode::Exclusive)));
         assert!(!both.is_event(None));
         assert!(!Acquisition::default().is_event(None));
     }

@@ -103,7 +103,7 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
 impl Monitors {
     fn enter(&self, jni: &Jni, thread: jobject, object: jobject) {
         let source = Source::Monitor;
-        let Some(room) = self.make_room(jni, thread) else {
+        let Some(free) = self.free_slot(jni, thread) else {
             return;
         };
         let class = self.classes.of(&self.jvmti, jni, object);
@@ -111,11 +111,11 @@ impl Monitors {
         if self.threshold.is_zero() {
             wait.row = Some(self.row(jni, thread, source, class, Some(0)));
         }
-        self.begin(jni, thread, room, wait);
+        self.begin(jni, thread, free, wait);
     }
 
     fn wait(&self, jni: &Jni, thread: jobject, object: jobject, millis: u64) {
-        let Some(room) = self.make_room(jni, thread) else {
+        let Some(free) = self.free_slot(jni, thread) else {
             return;
         };
         let class = self.classes.of(&self.jvmti, jni, object);
@@ -133,7 +133,7 @@ impl Monitors {
         } else {
             self.lost.not_logged.fetch_add(1, Ordering::Relaxed);
         }
-        self.begin(jni, thread, room, wait);
+        self.begin(jni, thread, free, wait);
     }
 
     /// A wait of this kind ends.

@@ -87,12 +87,12 @@ pub struct Monitors {
     ended: AtomicBool,
     /// Virtual threads have waited.
     virtual_threads: AtomicBool,
-    lost: Lost,
+    lost: LostWaits,
 }
 
 /// What could not be recorded.
 #[derive(Default)]
-struct Lost {
+struct LostWaits {
     stacks: AtomicU64,
     waits: AtomicU64,
     not_logged: AtomicU64,
@@ -161,7 +161,7 @@ impl Monitors {
             logged: AtomicU32::new(0),
             ended: AtomicBool::new(false),
             virtual_threads: AtomicBool::new(false),
-            lost: Lost::default(),
+            lost: LostWaits::default(),
         };
         // Loaded once, so the cell is empty.
         let _ = INSTANCE.set(monitors);

@@ -18,7 +18,7 @@ use super::Monitors;
 use super::java_side::{HOOKED, JavaSide};
 use super::rows::Source;
 use super::slots::Wait;
-use super::waiting::Room;
+use super::waiting::FreeSlot;
 use crate::vm::{Jni, JvmtiError, LocalRef, NativeMethod, Result};
 
 /// The class with the hooks.
@@ -96,10 +96,10 @@ impl Monitors {
     /// The current thread is about to park.
     fn park(&self, jni: &Jni, thread: jobject, blocker: jobject, source: Source) {
         let class = self.classes.of(&self.jvmti, jni, blocker);
-        let mut room = Room {
+        let mut free = FreeSlot {
             slot: self.current(),
         };
-        if let Some(slot) = room.slot {
+        if let Some(slot) = free.slot {
             let mut waits = slot.wait.lock();
             if let Some(wait) = waits.as_mut() {
                 if wait.ran.is_none() {
@@ -112,14 +112,14 @@ impl Monitors {
                     return;
                 }
                 drop(waits);
-                room = self.interrupt(jni, thread, slot);
+                free = self.interrupt(jni, thread, slot);
             }
         }
         let mut wait = Wait::new(source, class);
         if source.may_be_contention() && self.threshold.is_zero() {
             wait.row = Some(self.row(jni, thread, source, class, Some(FRAMES_AT_BLOCKER)));
         }
-        self.begin(jni, thread, room, wait);
+        self.begin(jni, thread, free, wait);
     }
 
     /// The current thread goes on.

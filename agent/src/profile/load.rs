@@ -17,7 +17,7 @@ use crate::options::{
 };
 use crate::output::Output;
 use crate::report;
-use crate::sink::{Endpoint, Existing, FileSink, Hurry, Sink};
+use crate::sink::{Endpoint, Existing, FileSink, Sink, VmWaits};
 use crate::vm::{Jvmti, VmHandle};
 
 /// How long a VM that is attached to may still be starting.
@@ -65,8 +65,8 @@ pub unsafe fn load(
         Start::Profile(settings) => *settings,
     };
     report::set_policy(settings.error_policy());
-    let hurry = Hurry::default();
-    let output = Box::new(Output::new(&settings, create_sink(&settings, &hurry)?));
+    let vm_waits = VmWaits::default();
+    let output = Box::new(Output::new(&settings, create_sink(&settings, &vm_waits)?));
     if settings.pause {
         pause();
     }
@@ -78,7 +78,7 @@ pub unsafe fn load(
         &heap_environment,
         settings,
         output,
-        hurry,
+        vm_waits,
         Arrival::Early,
     ) {
         Ok(()) => {
@@ -121,8 +121,8 @@ pub(super) unsafe fn load_late(
     }
     let jvmti = jvmti
         .map_err(|code| format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))?;
-    let hurry = Hurry::default();
-    let output = create_sink(&settings, &hurry).map_err(said)?;
+    let vm_waits = VmWaits::default();
+    let output = create_sink(&settings, &vm_waits).map_err(said)?;
     let output = Box::new(Output::new(&settings, output));
     // SAFETY: by the caller's promise.
     let heap_environment = || unsafe { Jvmti::from_vm(vm) };
@@ -131,7 +131,7 @@ pub(super) unsafe fn load_late(
         &heap_environment,
         settings,
         output,
-        hurry,
+        vm_waits,
         Arrival::Late,
     ) {
         Ok(()) => Profile::get().ok_or_else(|| "no profile".to_owned()),
@@ -142,7 +142,7 @@ pub(super) unsafe fn load_late(
     }
 }
 
-fn create_sink(settings: &Settings, hurry: &Hurry) -> Result<Sink, Refusal> {
+fn create_sink(settings: &Settings, vm_waits: &VmWaits) -> Result<Sink, Refusal> {
     let endpoint = match &settings.destination {
         Destination::File(path) => {
             let (format, is_picture) = (settings.format, settings.picture.is_some());
@@ -165,7 +165,7 @@ fn create_sink(settings: &Settings, hurry: &Hurry) -> Result<Sink, Refusal> {
         Destination::Net { host, port } => Endpoint::Tcp(host.clone(), *port),
         Destination::Unix(path) => Endpoint::Unix(path.clone()),
     };
-    let connected = endpoint.connect(settings.netwait, hurry);
+    let connected = endpoint.connect(settings.netwait, vm_waits);
     connected.map(Sink::Net).map_err(|error| {
         set_up_error(&format!(
             "can't connect to {endpoint}: {error}; a front-end (hprof-rs listen) must listen \

@@ -18,7 +18,7 @@ use crate::os::TimerError;
 use crate::os::signals::{self, Installed, SignalNumber};
 use crate::os::timer::{self, TimerId, TimerInfo};
 
-/// CPU time between two signals; the kernel looks at timers at its own tick, every
+/// CPU time between two signals; the kernel looks at timers at its own timer, every
 /// 1 to 10 ms.
 const INTERVAL: Duration = Duration::from_millis(1);
 /// Threads with a timer at one time.
@@ -44,7 +44,7 @@ static WOKEN: AtomicBool = AtomicBool::new(false);
 static FOREIGN: AtomicU64 = AtomicU64::new(0);
 
 /// The timers of all threads.
-pub(super) struct Ticks {
+pub(super) struct ThreadTimers {
     installed: Option<Installed>,
     free: Mutex<Free>,
 }
@@ -57,12 +57,12 @@ struct Free {
 
 /// One thread's timer.
 #[derive(Debug)]
-pub(super) struct Tick {
+pub(super) struct ThreadTimer {
     number: u32,
     timer: TimerId,
 }
 
-impl Ticks {
+impl ThreadTimers {
     /// Installs the handler. `wanted` is the user's choice of signal, if any.
     ///
     /// # Errors
@@ -84,8 +84,8 @@ impl Ticks {
         }
     }
 
-    /// Takes the handler away. All ticks have ended.
-    pub(super) fn uninstall(&mut self) {
+    /// Takes the handler away. All timers have ended.
+    pub(super) fn detach(&mut self) {
         if let Some(installed) = self.installed.take() {
             installed.remove(on_signal);
         }
@@ -110,20 +110,20 @@ impl Ticks {
     /// Starts a timer for `tid`. `None` where the kernel has none left.
     ///
     /// # Safety
-    /// `head` lives until the tick is [ended](Self::end), which the thread `tid`
+    /// `head` lives until the timer is [ended](Self::end), which the thread `tid`
     /// itself does.
-    pub(super) unsafe fn start(&self, tid: i32, head: *mut Head) -> Option<Tick> {
+    pub(super) unsafe fn start(&self, tid: i32, head: *mut Head) -> Option<ThreadTimer> {
         let installed = self.installed?;
         let number = self.free.lock().take()?;
         let owner = &OWNERS[number as usize];
         owner.head.store(head, Ordering::Relaxed);
         owner.tid.store(tid, Ordering::Release);
         let started = timer::create(tid, number as usize, installed.signal()).and_then(|timer| {
-            // At once: the first tick that hits a short thread is not lost.
+            // At once: the first timer that hits a short thread is not lost.
             timer::start(timer, 1, INTERVAL).map(|()| timer)
         });
         match started {
-            Ok(timer) => Some(Tick { number, timer }),
+            Ok(timer) => Some(ThreadTimer { number, timer }),
             Err(_) => {
                 self.release(number);
                 None
@@ -132,9 +132,9 @@ impl Ticks {
     }
 
     /// Ends a timer. Signals still under way find no thread.
-    pub(super) fn end(&self, tick: Tick) {
-        timer::delete(tick.timer);
-        self.release(tick.number);
+    pub(super) fn end(&self, timer: ThreadTimer) {
+        timer::delete(timer.timer);
+        self.release(timer.number);
     }
 
     fn release(&self, number: u32) {
@@ -188,7 +188,7 @@ fn book(number: usize) {
     if owner.tid.load(Ordering::Acquire) != tid {
         return;
     }
-    // SAFETY: only this thread ends its tick, so it has not, and `start` was promised
+    // SAFETY: only this thread ends its timer, so it has not, and `start` was promised
     // that the head lives until then.
     let Some(head) = (unsafe { owner.head.load(Ordering::Relaxed).as_ref() }) else {
         return;
