@@ -34,8 +34,8 @@ pub struct Place {
 
 /// Places beyond these count for the one before them, which keeps memory small whatever a dump
 /// is like.
-const MOST: usize = 500_000;
-const DEEPEST: u32 = 40;
+const MAX_PLACES: usize = 500_000;
+const MAX_DEPTH: u32 = 40;
 
 /// The places of all live objects.
 ///
@@ -73,7 +73,7 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
             // 0 is no place.
             number = hasher.finish().max(1);
             let is_new = !places.contains_key(&number);
-            if is_new && before != 0 && (depth > DEEPEST || places.len() >= MOST) {
+            if is_new && before != 0 && (depth > MAX_DEPTH || places.len() >= MAX_PLACES) {
                 number = before;
             }
         }
@@ -99,7 +99,10 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
 pub fn path(places: &Places, place: u64) -> Vec<String> {
     let mut names = Vec::new();
     let mut at = place;
-    while let Some(place) = places.get(&at).filter(|_| names.len() <= DEEPEST as usize) {
+    while let Some(place) = places
+        .get(&at)
+        .filter(|_| names.len() <= MAX_DEPTH as usize)
+    {
         names.push(place.name.clone());
         at = place.before;
     }

@@ -28,12 +28,12 @@ pub struct HeapArguments {
     pub file: PathBuf,
 
     #[command(flatten)]
-    pub look: Look,
+    pub look: OpenArguments,
 }
 
 /// How to look at a dump.
 #[derive(Debug, Clone, Args)]
-pub struct Look {
+pub struct OpenArguments {
     #[command(flatten)]
     pub dump: DumpArgument,
 
@@ -74,7 +74,7 @@ pub struct Look {
     pub no_index: bool,
 }
 
-impl Default for Look {
+impl Default for OpenArguments {
     fn default() -> Self {
         Self {
             dump: DumpArgument { dump: None },
@@ -104,7 +104,7 @@ pub enum Kind {
     Final,
 }
 
-impl Look {
+impl OpenArguments {
     fn follow(&self) -> anyhow::Result<Follow> {
         let kind = |kind: &Kind| match kind {
             Kind::None => None,
@@ -133,7 +133,7 @@ impl Look {
 ///
 /// # Errors
 /// If the file cannot be read or has no such dump.
-pub fn open(path: &Path, look: &Look) -> anyhow::Result<Snapshot> {
+pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
     look.memory.watch(&path.display().to_string());
     let bar = Mutex::new(Progress::default());
     let folder = path
@@ -203,7 +203,7 @@ fn scratch(folder: &Path) -> PathBuf {
 }
 
 /// Says what is missing; the answers are those of the rest.
-fn warn(snapshot: &Snapshot, look: &Look) {
+fn warn(snapshot: &Snapshot, look: &OpenArguments) {
     let name = &snapshot.name;
     let dumps = snapshot.contents().dumps.len();
     if look.dump.dump.is_none() && dumps > 1 {

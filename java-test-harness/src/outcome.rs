@@ -231,14 +231,14 @@ pub(crate) fn files_in(folder: &Path) -> Vec<String> {
 
 /// The content of a file, of a large one only the beginning, and its length.
 fn head_of(path: &Path) -> (Vec<u8>, u64) {
-    const MOST: u64 = 1 << 20;
+    const MAX_BYTES: u64 = 1 << 20;
     let Ok(file) = fs::File::open(path) else {
         return Default::default();
     };
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut bytes = Vec::new();
     // What cannot be read is not shown.
-    let _ = file.take(MOST).read_to_end(&mut bytes);
+    let _ = file.take(MAX_BYTES).read_to_end(&mut bytes);
     (bytes, length)
 }
 

@@ -27,7 +27,7 @@ pub struct AndroidFacts {
 }
 
 /// Characters of a text.
-const MOST: usize = 200;
+const MAX_TEXT: usize = 200;
 
 /// Looks for what an Android dump tells of the device and the program.
 ///
@@ -116,7 +116,7 @@ impl AndroidFacts {
 const UNKNOWN: &str = "unknown";
 
 fn text(snapshot: &Snapshot, value: Option<Value>) -> Option<String> {
-    let text = snapshot.string(value?.object()?, MOST)?;
+    let text = snapshot.string(value?.object()?, MAX_TEXT)?;
     // A stripped dump has names of zeros.
     let is_blank = text.is_empty() || text.chars().all(char::is_control);
     (!is_blank && !snapshot.is_stripped()).then_some(text)

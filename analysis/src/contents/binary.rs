@@ -11,12 +11,13 @@ use super::{
 use crate::heap::Census;
 use crate::names::{Names, source_form};
 use crate::stacks::{Frame, FrameIndex, Trace};
+use crate::walk::DumpNumbers;
 
 /// The bytes of a record's head.
 const RECORD_HEAD: u64 = 9;
 
 /// The heap dumps that are kept. Each takes memory, and an empty one takes 18 bytes of a file.
-const MOST_DUMPS: usize = 4096;
+const MAX_DUMPS: usize = 4096;
 
 /// A frame whose names may still come.
 struct RawFrame {
@@ -56,8 +57,8 @@ pub(super) struct Builder {
     running: FxHashMap<ThreadSerial, usize>,
     sites: Vec<(SiteOrder, SiteRow, Vec<RawSite>)>,
     is_sampling: Option<bool>,
-    /// True while the segments of a dump come.
-    is_open: bool,
+    /// Which dump the next heap record belongs to.
+    dumps: DumpNumbers,
     /// Set when there are more dumps than are kept.
     has_too_many_dumps: bool,
 }
@@ -73,7 +74,7 @@ impl Builder {
             running: FxHashMap::default(),
             sites: Vec::new(),
             is_sampling: None,
-            is_open: false,
+            dumps: DumpNumbers::default(),
             has_too_many_dumps: false,
         }
     }
@@ -88,32 +89,27 @@ impl Builder {
     /// Tells that a heap dump or segment begins; gives the number of the dump that it belongs to,
     /// `None` if that is one too many.
     pub fn begin_heap(&mut self, is_segment: bool) -> Option<usize> {
-        if !(is_segment && self.is_open) {
-            if self.contents.dumps.len() >= MOST_DUMPS {
-                self.is_open = is_segment;
-                if !std::mem::replace(&mut self.has_too_many_dumps, true) {
-                    self.contents.damage.note(format!(
-                        "the file has more than {MOST_DUMPS} heap dumps; the others are not read"
-                    ));
-                }
-                return None;
+        let number = self.dumps.begin(is_segment);
+        if number >= MAX_DUMPS {
+            if !std::mem::replace(&mut self.has_too_many_dumps, true) {
+                self.contents.damage.note(format!(
+                    "the file has more than {MAX_DUMPS} heap dumps; the others are not read"
+                ));
             }
+            return None;
+        }
+        if number == self.contents.dumps.len() {
             self.contents.dumps.push(Dump {
                 census: Self::new_census(self.contents.format, self.largest),
                 segments: 0,
                 is_ended: !is_segment,
             });
         }
-        self.is_open = is_segment;
-        if self.has_too_many_dumps {
-            return None;
-        }
         let stack_chunks = self.contents.names.stack_chunks();
-        let dumps = &mut self.contents.dumps;
-        let index = dumps.len() - 1;
-        dumps[index].segments += 1;
-        dumps[index].census.look_at_stacks(stack_chunks);
-        Some(index)
+        let dump = self.contents.dumps.get_mut(number)?;
+        dump.segments += 1;
+        dump.census.look_at_stacks(stack_chunks);
+        Some(number)
     }
 
     /// The census of the present dump; `None` if it is one too many.
@@ -215,7 +211,7 @@ impl Builder {
                 } else if let Some(dump) = self.contents.dumps.last_mut() {
                     dump.is_ended = true;
                 }
-                self.is_open = false;
+                self.dumps.end();
             }
             Record::ControlSettings { flags, depth } => {
                 let cpu_sampling = flags & tags::control::CPU_SAMPLING != 0;

@@ -1,8 +1,10 @@
 //! What one pass over a file finds.
 
 mod binary;
+mod counting;
 mod damage;
 mod mapped;
+mod options;
 mod pieces;
 mod read;
 mod text;
@@ -25,7 +27,8 @@ use crate::names::Names;
 use crate::stacks::Stacks;
 
 pub use damage::{DamageEntry, DamageLog};
-pub use read::{ReadError, ReadOptions, read, read_outline};
+pub use options::{ReadError, ReadOptions};
+pub use read::{read, read_outline};
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use hprof_format::binary::SubRecords;
 
 use super::DamageLog;
-use super::mapped::{Shared, count_up_to};
+use super::counting::Counting;
 use crate::heap::Census;
 
 /// How far a start is searched for.
@@ -70,13 +70,13 @@ impl<'a> Chain<'a> {
     }
 
     /// Counts a piece, and puts together what can be.
-    pub fn count(&self, number: usize, shared: &Shared<'_>) {
+    pub fn count(&self, number: usize, counting: &Counting<'_>) {
         let mark = self.marks[number];
         let start = match number {
             0 => Some(mark),
             _ => self.segment.guess_start(mark, SEARCHED),
         };
-        let piece = start.map(|start| self.piece(start, number, shared));
+        let piece = start.map(|start| self.piece(start, number, counting));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting.insert(number, piece);
         loop {
@@ -85,16 +85,16 @@ impl<'a> Chain<'a> {
                 return;
             };
             let whole = state.whole.take();
-            state.whole = Some(self.join(whole, piece, next, shared));
+            state.whole = Some(self.join(whole, piece, next, counting));
             state.next += 1;
         }
     }
 
-    fn piece(&self, start: u64, number: usize, shared: &Shared<'_>) -> Piece {
-        let mut census = shared.new_census();
+    fn piece(&self, start: u64, number: usize, counting: &Counting<'_>) -> Piece {
+        let mut census = counting.new_census();
         let mut damage = DamageLog::default();
         let from = self.segment.starting_at(start);
-        let end = count_up_to(from, self.limit(number), &mut census, &mut damage, shared);
+        let end = counting.count_up_to(from, self.limit(number), &mut census, &mut damage);
         Piece {
             start,
             end,
@@ -108,17 +108,17 @@ impl<'a> Chain<'a> {
         whole: Option<Piece>,
         piece: Option<Piece>,
         number: usize,
-        shared: &Shared<'_>,
+        counting: &Counting<'_>,
     ) -> Piece {
         let Some(mut whole) = whole else {
-            return piece.unwrap_or_else(|| self.piece(self.segment.offset(), number, shared));
+            return piece.unwrap_or_else(|| self.piece(self.segment.offset(), number, counting));
         };
         let piece = match piece {
             Some(piece) if piece.start == whole.end => piece,
             // One sub-record covers all of it, or nothing behind a damaged one could be read. What
             // the segment lacks was reported with that.
             _ if whole.end >= self.limit(number).min(self.end) => return whole,
-            _ => self.piece(whole.end, number, shared),
+            _ => self.piece(whole.end, number, counting),
         };
         whole.end = piece.end;
         whole.census.merge(piece.census);

@@ -20,11 +20,11 @@ use super::depth_first::{DepthFirst, depth_first};
 use crate::graph::{Array, Graph, Links, Number, Store, Width};
 
 /// Members of all sets together. Where there are more, the answer is given up.
-const MOST_MEMBERS: usize = 16 << 20;
+const MAX_MEMBERS: usize = 16 << 20;
 /// Answers about sets that are kept.
-const MOST_KEPT: usize = 4 << 20;
+const MAX_KEPT: usize = 4 << 20;
 /// How often objects are looked at on average before the answer is given up.
-const MOST_LOOKS: usize = 64;
+const MAX_LOOKS: usize = 64;
 
 /// The bytes that each of `groups` groups keeps alive, itself included; `None` if too many sets
 /// would have to be kept apart. `group_of` tells the group of each class.
@@ -101,7 +101,7 @@ impl Sets {
 
     /// True if sets could not be stored, so that nothing that was found counts.
     fn is_full(&self) -> bool {
-        self.members.len() > MOST_MEMBERS
+        self.members.len() > MAX_MEMBERS
     }
 
     fn members(&self, set: u32) -> &[u32] {
@@ -137,7 +137,7 @@ impl Sets {
                 self.number(&more)
             }
         };
-        if self.with.len() >= MOST_KEPT {
+        if self.with.len() >= MAX_KEPT {
             self.with.clear();
         }
         self.with.insert((set, group), found);
@@ -154,7 +154,7 @@ impl Sets {
         let is_in_both = |group: &&u32| second.binary_search(group).is_ok();
         let both: Vec<u32> = first.iter().filter(is_in_both).copied().collect();
         let found = self.number(&both);
-        if self.common.len() >= MOST_KEPT {
+        if self.common.len() >= MAX_KEPT {
             self.common.clear();
         }
         self.common.insert(key, found);
@@ -220,7 +220,7 @@ fn solve<N: Number>(
                     });
                 }
             }
-            if sets.is_full() || looks > MOST_LOOKS * reached {
+            if sets.is_full() || looks > MAX_LOOKS * reached {
                 links.set_hot(false);
                 return Ok(None);
             }

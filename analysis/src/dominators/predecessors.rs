@@ -1,16 +1,14 @@
 //! What refers to each object, in the numbers of a depth-first search.
 
 use std::io;
-use std::num::NonZero;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::depth_first::DepthFirst;
 use crate::graph::{Array, Links, Number, Store};
+use crate::parallel;
 
 /// For each number, those that refer to it; without the parent in the tree, and without those of
 /// roots, whose dominator is known.
@@ -88,11 +86,10 @@ fn pairs<N: Number>(
             (Err(_), _) => {}
         }
     };
-    let tasks = tree.reached.div_ceil(TASK);
-    on_threads(tasks, threads, |take| {
+    parallel::run(threads, tree.reached.div_ceil(TASK), |tasks| {
         let mut chunk: Array<N> = Array::default();
         let mut used = 0;
-        while let Some(task) = take() {
+        for task in tasks {
             let first = 1 + TASK * task;
             edges(
                 links,
@@ -152,30 +149,10 @@ fn edges<N: Number>(
 
 /// Runs `work` for all pairs, on several threads.
 fn each_chunk<N: Number>(pairs: &Pairs<N>, threads: usize, work: impl Fn(&[N]) + Sync) {
-    on_threads(pairs.len(), threads, |take| {
-        while let Some(task) = take() {
+    parallel::run(threads, pairs.len(), |tasks| {
+        for task in tasks {
             let (chunk, used) = &pairs[task];
             chunk[..*used].chunks_exact(2).for_each(&work);
         }
-    });
-}
-
-/// Runs `work` on several threads; its argument gives the next task until there is none.
-fn on_threads(tasks: usize, threads: usize, work: impl Fn(&dyn Fn() -> Option<usize>) + Sync) {
-    let threads = match threads {
-        0 => thread::available_parallelism().map_or(1, NonZero::get),
-        threads => threads,
-    };
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let task = next.fetch_add(1, Ordering::Relaxed);
-        (task < tasks).then_some(task)
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads.min(tasks) {
-            // Without another thread this one does it all.
-            let _ = thread::Builder::new().spawn_scoped(scope, || work(&take));
-        }
-        work(&take);
     });
 }

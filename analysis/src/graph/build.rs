@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hprof_format::binary::{BasicType, IdSize, SubRecord, SubRecords};
+use hprof_format::binary::{BasicType, IdSize, SubRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -15,8 +15,8 @@ use super::ids::IdMap;
 use super::number::Number;
 use super::options::Follow;
 use super::references::{ReferenceSink, ReferenceWriter, References};
-use super::scan::{Block, Pass};
 use crate::heap::{Layout, stack_words};
+use crate::walk::{Block, Pass};
 
 /// What the second pass works with.
 pub(super) struct Plan<'a> {
@@ -108,9 +108,6 @@ pub(super) fn units(bytes: u64) -> u32 {
     u32::try_from(bytes / 8).unwrap_or(u32::MAX)
 }
 
-/// Blocks in one task.
-const TASK: usize = 64;
-
 struct Shared<'a, N: Number> {
     plan: &'a Plan<'a>,
     plans: &'a [ClassPlan],
@@ -148,8 +145,8 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
             units: atomics(sizes.as_mut_bytes()),
             object_class: plan.classes.class_of_classes(),
         };
-        let tasks = plan.blocks.len().div_ceil(TASK);
-        let parts = pass.run(tasks + 1, |take| {
+        let last = Pass::tasks_of(plan.blocks);
+        let parts = pass.run(last + 1, |tasks| {
             let mut worker = Worker {
                 shared: &shared,
                 writer: sink.writer(),
@@ -158,13 +155,14 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
                 passed_over: Vec::new(),
                 counts: Counts::default(),
             };
-            while let Some(task) = take() {
-                let result = if task == tasks {
+            for task in tasks {
+                let result = if task == last {
                     worker.classes()
                 } else {
-                    let first = task * TASK;
-                    let blocks = &plan.blocks[first..(first + TASK).min(plan.blocks.len())];
-                    worker.blocks(blocks, pass)
+                    // Damage was reported by the first pass.
+                    pass.runs(plan.file, plan.id_size, plan.blocks, task, |sub_record| {
+                        worker.sub_record(sub_record)
+                    })
                 };
                 if let Err(failed) = result {
                     *error.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
@@ -228,24 +226,6 @@ fn add_extra<N: Number>(
 }
 
 impl<N: Number> Worker<'_, '_, '_, N> {
-    fn blocks(&mut self, blocks: &[Block], pass: Pass<'_>) -> io::Result<()> {
-        let plan = self.shared.plan;
-        for block in blocks {
-            let range = block.offset as usize..(block.offset + block.bytes) as usize;
-            let bytes = plan.file.get(range).unwrap_or_default();
-            let sub_records = SubRecords::new(bytes, plan.id_size, block.offset);
-            // Damage was reported by the first pass.
-            for sub_record in sub_records.flatten() {
-                self.sub_record(&sub_record)?;
-            }
-        }
-        if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
-            (pass.progress)(blocks.iter().map(|block| block.bytes).sum());
-            (pass.forget)(first.offset as usize..(last.offset + last.bytes) as usize);
-        }
-        Ok(())
-    }
-
     #[inline]
     fn sub_record(&mut self, sub_record: &SubRecord<'_>) -> io::Result<()> {
         let plan = self.shared.plan;

@@ -1,4 +1,7 @@
-//! What a dump refers to and lacks, counted without the graph.
+//! Counts the objects that a dump refers to and lacks, without its graph.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
 
 use hprof_format::binary::{SubRecord, SubRecords};
 use hprof_format::model::RootKind;
@@ -8,13 +11,10 @@ use super::build::{ClassPlan, plans};
 use super::classes::Classes;
 use super::ids::IdMap;
 use super::options::{Follow, ReferenceKind};
-use super::scan::{self, Pass};
-use super::{Gaps, each_segment};
+use super::{Gaps, scan};
 use crate::contents::{Contents, Format};
 use crate::heap::Layout;
-
-/// Blocks in one task.
-const TASK: usize = 64;
+use crate::walk::{Pass, each_segment};
 
 /// What counting needs.
 struct Counting<'a> {
@@ -33,6 +33,7 @@ impl Gaps {
             if let Some(segments) = dumps.get_mut(dump) {
                 segments.push(segment);
             }
+            ControlFlow::Continue(())
         });
         let count = |segments: &Vec<SubRecords<'_>>| {
             (!segments.is_empty()).then(|| Self::count(file, contents, segments))
@@ -76,20 +77,14 @@ impl Gaps {
             plans: &plans(&classes, &follow),
             archives: &archives,
         };
-        let tasks = scan.blocks.len().div_ceil(TASK);
-        let parts = pass.run(tasks, |take| {
+        let parts = pass.run(Pass::tasks_of(&scan.blocks), |tasks| {
             let mut part = Self::default();
-            while let Some(task) = take() {
-                let first = task * TASK;
-                let end = (first + TASK).min(scan.blocks.len());
-                for block in &scan.blocks[first..end] {
-                    let range = block.offset as usize..(block.offset + block.bytes) as usize;
-                    let bytes = file.get(range).unwrap_or_default();
-                    let sub_records = SubRecords::new(bytes, id_size, block.offset);
-                    for sub_record in sub_records.flatten() {
-                        counting.add(&sub_record, id_size.bytes(), &mut part);
-                    }
-                }
+            for task in tasks {
+                let Ok::<(), Infallible>(()) =
+                    pass.runs(file, id_size, &scan.blocks, task, |sub_record| {
+                        counting.add(sub_record, id_size.bytes(), &mut part);
+                        Ok(())
+                    });
             }
             part
         });

@@ -6,7 +6,7 @@ use hprof_format::binary::{SubRecord, SubRecords};
 
 use super::Graph;
 use super::array::Array;
-use super::scan::Block;
+use crate::walk::Block;
 
 /// The runs of sub-records by the identifiers in them.
 ///
@@ -161,12 +161,7 @@ impl Graph {
 
     /// The sub-records of a run.
     pub fn sub_records<'f>(&self, file: &'f [u8], block: &Block) -> SubRecords<'f> {
-        let range = block.offset as usize..(block.offset + block.bytes) as usize;
-        SubRecords::new(
-            file.get(range).unwrap_or_default(),
-            self.id_size,
-            block.offset,
-        )
+        block.sub_records(file, self.id_size)
     }
 }
 

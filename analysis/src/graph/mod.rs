@@ -19,16 +19,17 @@ mod roots;
 mod scan;
 
 use std::io;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-use hprof_format::binary::{IdSize, Record, SubRecords};
-use hprof_format::reader::Reader;
+use hprof_format::binary::{IdSize, SubRecords};
 use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use crate::contents::{Contents, DamageLog, Format};
 use crate::heap::{Layout, LayoutSource};
+use crate::walk::{Pass, each_segment};
 
+pub use crate::walk::Block;
 pub use array::{Array, Plain, Store};
 pub(crate) use classes::MAX_INSTANCE;
 pub use classes::{Class, ClassKind, Classes, Field, PlacedField, Static};
@@ -42,7 +43,6 @@ pub use options::{Follow, ReferenceKind};
 pub(crate) use references::TooMany;
 pub use references::{ReferenceView, References};
 pub use roots::{GraphRoot, NOTHING};
-pub use scan::Block;
 
 /// Why a graph cannot be made.
 #[derive(Debug, Error)]
@@ -139,7 +139,7 @@ impl Graph {
             return Err(GraphError::NoDump(dumps));
         }
         let is_android = contents.is_android();
-        let pass = scan::Pass {
+        let pass = Pass {
             threads: options.threads,
             progress: options.progress,
             forget: options.forget,
@@ -149,20 +149,15 @@ impl Graph {
         let scan = scan::scan(&segments, id_size, sees_addresses, pass);
         let (layout, layout_source) = if is_android {
             (Layout::assumed(id_size, false), LayoutSource::Stated)
-        } else if let Some(layout) = scan.sample.layout().or_else(|| scan.votes.winner()) {
+        } else if let Some(layout) = scan.observer.layout() {
             (layout, LayoutSource::Measured)
         } else {
             let is_of_agent = contents.settings.is_some();
             (Layout::assumed(id_size, is_of_agent), LayoutSource::Assumed)
         };
         let names = &contents.names;
-        let measured = match scan.votes.is_in_order() {
-            true => {
-                let dumped = scan.classes.iter().map(|class| class.id);
-                scan.distances.sizes(&names.all_classes(dumped))
-            }
-            false => Default::default(),
-        };
+        let dumped = scan.classes.iter().map(|class| class.id);
+        let measured = scan.observer.sizes(names, dumped);
         let classes = Classes::new(
             scan.classes,
             &scan.used_classes,
@@ -393,9 +388,6 @@ fn is_too_many(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TooMany>())
 }
 
-/// The bytes that are walked over before the system may forget them.
-const WALKED: usize = 16 << 20;
-
 /// The segments of one heap dump.
 fn segments<'f>(
     file: &'f [u8],
@@ -407,50 +399,12 @@ fn segments<'f>(
         if dump == wanted {
             segments.push(heap);
         }
+        match dump > wanted {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     });
     segments
-}
-
-/// Calls `visit` with all segments that are not empty and the numbers of their dumps, from 0.
-fn each_segment<'f>(
-    file: &'f [u8],
-    forget: &(dyn Fn(Range<usize>) + Sync),
-    mut visit: impl FnMut(usize, SubRecords<'f>),
-) {
-    let Ok(mut reader) = Reader::new(file) else {
-        return;
-    };
-    let mut dumps = 0usize;
-    let mut is_open = false;
-    let mut forgotten = 0;
-    while let Some(found) = reader.next() {
-        // The system may map megabytes around each head that is touched.
-        let at = reader.offset() as usize;
-        if at - forgotten >= WALKED {
-            forget(forgotten..at);
-            forgotten = at;
-        }
-        let Ok(found) = found else {
-            continue;
-        };
-        let (heap, is_segment) = match found.record {
-            Record::HeapDump(heap) => (heap, false),
-            Record::HeapDumpSegment(heap) => (heap, true),
-            Record::HeapDumpEnd => {
-                is_open = false;
-                continue;
-            }
-            _ => continue,
-        };
-        if !(is_segment && is_open) {
-            dumps += 1;
-        }
-        is_open = is_segment;
-        // An empty one is no work, and a file may hold millions.
-        if heap.clone().next().is_some() {
-            visit(dumps - 1, heap);
-        }
-    }
 }
 
 /// Without any root that is a class, as other VMs write dumps, all classes of the boot loader are

@@ -1,38 +1,19 @@
 //! The first pass over a dump: which objects and classes there are, and where.
 
-use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use hprof_format::binary::{BasicType, IdSize, SubRecord, SubRecords};
+use hprof_format::binary::{IdSize, SubRecord, SubRecords};
 use hprof_format::ids::{ObjectId, StringId};
 use hprof_format::model::Root;
+use hprof_format::reader::Damage;
 use rustc_hash::{FxHashMap, FxHashSet};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::classes::RawClass;
 use super::ids::{IdCollector, IdMap, IdPlan};
 use crate::contents::DamageLog;
-use crate::heap::{AddressSample, Distances, LOOKED_AT, LayoutVotes};
-use crate::input::whole_stretches;
-
-/// A run of sub-records within a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct Block {
-    /// Where in the file it starts.
-    pub offset: u64,
-    /// Its length in bytes.
-    pub bytes: u64,
-    /// The lowest identifier of an object or class in it; above `last` if there is none.
-    pub first: u64,
-    /// The highest one.
-    pub last: u64,
-    /// Objects and arrays.
-    pub objects: u64,
-    /// Android: the heap they belong to.
-    pub heap: u64,
-}
+use crate::heap::LayoutObserver;
+use crate::walk::{Block, Pass, Visit};
 
 /// About the bytes of a block: so many are looked through to find one object.
 const BLOCK_BYTES: u64 = 32 << 10;
@@ -45,9 +26,7 @@ pub(super) struct Scan {
     pub used_classes: FxHashSet<u64>,
     pub roots: Vec<Root>,
     pub heaps: Vec<(u32, StringId)>,
-    pub votes: LayoutVotes,
-    pub sample: AddressSample,
-    pub distances: Distances,
+    pub observer: LayoutObserver,
     pub damage: DamageLog,
     /// Android: objects marked as not reachable.
     pub unreachable_marks: u64,
@@ -55,6 +34,8 @@ pub(super) struct Scan {
 
 /// What one thread finds.
 struct Part {
+    /// The run of sub-records that is being walked over.
+    block: Block,
     ids: IdCollector,
     blocks: Vec<Block>,
     classes: Vec<RawClass>,
@@ -62,65 +43,9 @@ struct Part {
     last_class: ObjectId,
     roots: Vec<Root>,
     heaps: FxHashMap<u32, StringId>,
-    votes: LayoutVotes,
-    sample: AddressSample,
-    distances: Distances,
+    observer: LayoutObserver,
     damage: DamageLog,
     unreachable_marks: u64,
-}
-
-/// How to pass over a file.
-#[derive(Clone, Copy)]
-pub(super) struct Pass<'a> {
-    pub threads: usize,
-    /// Is told how many bytes of the file are done with.
-    pub progress: &'a (dyn Fn(u64) + Sync),
-    /// Is told which part of the file is not needed for now.
-    pub forget: &'a (dyn Fn(std::ops::Range<usize>) + Sync),
-}
-
-impl Pass<'_> {
-    /// Runs `work` on each thread; its argument gives the next task until there is none.
-    pub fn run<P: Send>(
-        &self,
-        tasks: usize,
-        work: impl Fn(&dyn Fn() -> Option<usize>) -> P + Sync,
-    ) -> Vec<P> {
-        let machine = thread::available_parallelism().map_or(1, NonZero::get);
-        let wanted = if self.threads == 0 {
-            machine
-        } else {
-            self.threads
-        };
-        let next = AtomicUsize::new(0);
-        let take = || {
-            let task = next.fetch_add(1, Ordering::Relaxed);
-            (task < tasks).then_some(task)
-        };
-        thread::scope(|scope| {
-            let others: Vec<_> = (1..wanted.clamp(1, tasks.max(1)))
-                .map_while(|_| {
-                    let builder = thread::Builder::new();
-                    builder.spawn_scoped(scope, || work(&take)).ok()
-                })
-                .collect();
-            let mut parts = vec![work(&take)];
-            for other in others {
-                match other.join() {
-                    Ok(part) => parts.push(part),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            parts
-        })
-    }
-
-    fn done(&self, from: u64, to: u64) {
-        (self.progress)(to - from);
-        if let Some(whole) = whole_stretches(from, to) {
-            (self.forget)(whole);
-        }
-    }
 }
 
 pub(super) fn scan(
@@ -132,13 +57,16 @@ pub(super) fn scan(
     let bytes: usize = segments.iter().map(|segment| segment.rest().len()).sum();
     for plan in IdPlan::all(id_size.bytes() == 8, bytes) {
         let is_unsuited = AtomicBool::new(false);
-        let parts = pass.run(segments.len(), |take| {
-            let mut part = Part::new(plan);
-            while let Some(task) = take() {
+        let parts = pass.run(segments.len(), |tasks| {
+            let mut part = Part::new(plan, sees_addresses);
+            for task in tasks {
                 if is_unsuited.load(Ordering::Relaxed) {
                     break;
                 }
-                part.segment(segments[task], sees_addresses, pass);
+                let segment = segments[task];
+                part.begin(segment.offset());
+                let end = pass.walk(segment, u64::MAX, &mut part);
+                part.close(end);
                 if !part.ids.suits() {
                     is_unsuited.store(true, Ordering::Relaxed);
                 }
@@ -160,9 +88,7 @@ pub(super) fn scan(
         used_classes: FxHashSet::default(),
         roots: Vec::new(),
         heaps: Vec::new(),
-        votes: LayoutVotes::default(),
-        sample: AddressSample::default(),
-        distances: Distances::default(),
+        observer: LayoutObserver::default(),
         damage: DamageLog::default(),
         unreachable_marks: 0,
     }
@@ -178,9 +104,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
         used_classes: FxHashSet::default(),
         roots: Vec::new(),
         heaps: Vec::new(),
-        votes: LayoutVotes::default(),
-        sample: AddressSample::default(),
-        distances: Distances::default(),
+        observer: LayoutObserver::default(),
         damage: DamageLog::default(),
         unreachable_marks: 0,
     };
@@ -193,9 +117,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
         for (heap, name) in part.heaps {
             heaps.entry(heap).or_insert(name);
         }
-        scan.votes.merge(&part.votes);
-        scan.sample.merge(&part.sample);
-        scan.distances.merge(&part.distances);
+        scan.observer.merge(&part.observer);
         scan.damage.merge(part.damage);
         scan.unreachable_marks += part.unreachable_marks;
     }
@@ -209,8 +131,9 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
 }
 
 impl Part {
-    fn new(plan: IdPlan) -> Self {
+    fn new(plan: IdPlan, sees_addresses: bool) -> Self {
         Self {
+            block: Block::new(0, 0),
             ids: IdCollector::new(plan),
             blocks: Vec::new(),
             classes: Vec::new(),
@@ -218,119 +141,23 @@ impl Part {
             last_class: ObjectId::NULL,
             roots: Vec::new(),
             heaps: FxHashMap::default(),
-            votes: LayoutVotes::default(),
-            sample: AddressSample::default(),
-            distances: Distances::default(),
+            observer: LayoutObserver::new(sees_addresses),
             damage: DamageLog::default(),
             unreachable_marks: 0,
         }
     }
 
-    fn segment(&mut self, mut segment: SubRecords<'_>, sees_addresses: bool, pass: Pass<'_>) {
-        let mut block = Block::new(segment.offset(), 0);
-        let mut reported = segment.offset();
-        self.distances.interrupt();
-        loop {
-            let before = segment.offset();
-            if before - block.offset >= BLOCK_BYTES {
-                let heap = block.heap;
-                self.close(block, before);
-                block = Block::new(before, heap);
-                if before - reported >= 4 << 20 {
-                    pass.done(reported, before);
-                    reported = before;
-                }
-            }
-            let sub_record = match segment.next() {
-                None => break,
-                Some(Err(damage)) => {
-                    self.close(block, before);
-                    self.damage.add(damage);
-                    block = Block::new(segment.offset(), 0);
-                    continue;
-                }
-                Some(Ok(sub_record)) => sub_record,
-            };
-            match sub_record {
-                SubRecord::Instance { object, class, .. } => {
-                    self.object(&mut block, object);
-                    self.class(class);
-                    if sees_addresses {
-                        self.address(object, None);
-                    }
-                    if sees_addresses && self.distances.seen(class) < LOOKED_AT {
-                        self.distances.is_instance(object, class);
-                    }
-                }
-                SubRecord::ObjectArray {
-                    array,
-                    class,
-                    elements,
-                    ..
-                } => {
-                    self.object(&mut block, array);
-                    self.class(class);
-                    if sees_addresses {
-                        self.address(array, Some((elements.len() as u64, true)));
-                    }
-                }
-                SubRecord::PrimitiveArray {
-                    array,
-                    element,
-                    values,
-                    ..
-                } => {
-                    self.object(&mut block, array);
-                    if sees_addresses && element != BasicType::Object {
-                        self.address(array, Some((values.len() as u64, false)));
-                    }
-                }
-                SubRecord::PrimitiveArrayNoData { array, .. } => {
-                    self.object(&mut block, array);
-                    if sees_addresses {
-                        self.address(array, None);
-                    }
-                }
-                SubRecord::Class(dump) => {
-                    if !dump.class.is_null() {
-                        self.ids.add(dump.class.get());
-                        block.see(dump.class);
-                    }
-                    self.classes.push(RawClass::new(&dump));
-                }
-                SubRecord::Root(root) => self.roots.push(root),
-                SubRecord::Unreachable { .. } => self.unreachable_marks += 1,
-                SubRecord::HeapInfo { heap, name } => {
-                    if block.heap != u64::from(heap) {
-                        self.close(block, before);
-                        block = Block::new(before, u64::from(heap));
-                    }
-                    let known = self.heaps.entry(heap).or_insert(name);
-                    if known.is_null() {
-                        *known = name;
-                    }
-                }
-            }
-        }
-        self.close(block, segment.offset());
-        pass.done(reported, segment.offset());
+    /// Tells that a segment begins.
+    fn begin(&mut self, offset: u64) {
+        self.block = Block::new(offset, 0);
+        self.observer.interrupt();
     }
 
     #[inline]
-    fn object(&mut self, block: &mut Block, object: ObjectId) {
+    fn object(&mut self, object: ObjectId) {
         self.ids.add(object.get());
-        self.distances.see(object);
-        block.see(object);
-        block.objects += 1;
-    }
-
-    /// Sees an address; of an array also its length, and whether it is of references.
-    #[inline]
-    fn address(&mut self, object: ObjectId, array: Option<(u64, bool)>) {
-        self.sample.see(object, array);
-        if self.votes.wants() {
-            self.votes.see(object, array);
-        }
+        self.block.see(object);
+        self.block.objects += 1;
     }
 
     #[inline]
@@ -341,11 +168,83 @@ impl Part {
         }
     }
 
-    fn close(&mut self, mut block: Block, end: u64) {
-        block.bytes = end - block.offset;
-        if block.bytes > 0 {
-            self.blocks.push(block);
+    /// Ends the present block, which reaches to `end`.
+    fn close(&mut self, end: u64) {
+        self.block.bytes = end - self.block.offset;
+        if self.block.bytes > 0 {
+            self.blocks.push(self.block);
         }
+    }
+
+    /// Sees a sub-record that is no object or array.
+    #[cold]
+    fn other(&mut self, offset: u64, sub_record: &SubRecord<'_>) {
+        match *sub_record {
+            SubRecord::Class(dump) => {
+                if !dump.class.is_null() {
+                    self.ids.add(dump.class.get());
+                    self.block.see(dump.class);
+                }
+                self.classes.push(RawClass::new(&dump));
+            }
+            SubRecord::Root(root) => self.roots.push(root),
+            SubRecord::Unreachable { .. } => self.unreachable_marks += 1,
+            SubRecord::HeapInfo { heap, name } => {
+                if self.block.heap != u64::from(heap) {
+                    self.close(offset);
+                    self.block = Block::new(offset, u64::from(heap));
+                }
+                let known = self.heaps.entry(heap).or_insert(name);
+                if known.is_null() {
+                    *known = name;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Visit for Part {
+    #[inline]
+    fn sub_record(&mut self, offset: u64, sub_record: &SubRecord<'_>) {
+        if offset - self.block.offset >= BLOCK_BYTES {
+            self.close(offset);
+            self.block = Block::new(offset, self.block.heap);
+        }
+        match *sub_record {
+            SubRecord::Instance { object, class, .. } => {
+                self.object(object);
+                self.class(class);
+                self.observer.see_instance(object, class);
+            }
+            SubRecord::ObjectArray {
+                array,
+                class,
+                elements,
+                ..
+            } => {
+                self.object(array);
+                self.class(class);
+                self.observer
+                    .see(array, Some((elements.len() as u64, true)));
+            }
+            SubRecord::PrimitiveArray { array, values, .. } => {
+                self.object(array);
+                self.observer.see(array, Some((values.len() as u64, false)));
+            }
+            SubRecord::PrimitiveArrayNoData { array, .. } => {
+                self.object(array);
+                self.observer.see(array, None);
+            }
+            _ => self.other(offset, sub_record),
+        }
+    }
+
+    fn damage(&mut self, offset: u64, next: u64, damage: Damage) -> ControlFlow<()> {
+        self.close(offset);
+        self.damage.add(damage);
+        self.block = Block::new(next, 0);
+        ControlFlow::Continue(())
     }
 }
 

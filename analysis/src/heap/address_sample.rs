@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::layout_votes::LayoutVotes;
 
 /// The objects that are kept; with more, fewer stretches are looked at.
-const MOST: usize = 1 << 16;
+const MAX_OBJECTS: usize = 1 << 16;
 /// A stretch has 4 kB: many small ones, as one class may fill most of the heap.
 const STRETCH_BITS: u32 = 12;
 /// Spreads numbers: 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming,
@@ -54,7 +54,7 @@ impl AddressSample {
     }
 
     fn shrink(&mut self) {
-        while self.objects.len() > MOST {
+        while self.objects.len() > MAX_OBJECTS {
             self.limit /= 2;
             let limit = self.limit;
             self.objects
@@ -137,17 +137,17 @@ mod tests {
             assert_eq!(whole.layout(), Some(layout));
             assert_eq!(first.layout(), Some(layout));
             assert_eq!(first.limit, whole.limit);
-            assert!(whole.objects.len() <= MOST);
+            assert!(whole.objects.len() <= MAX_OBJECTS);
         }
     }
 
     #[test]
     fn the_same_address_again_and_again_is_not_kept() {
         let mut sample = AddressSample::default();
-        for _ in 0..3 * MOST {
+        for _ in 0..3 * MAX_OBJECTS {
             sample.see(ObjectId::new(0x7_0000_0008), Some((1, true)));
         }
-        assert!(sample.objects.len() <= MOST);
+        assert!(sample.objects.len() <= MAX_OBJECTS);
         assert_eq!(sample.layout(), None);
     }
 }

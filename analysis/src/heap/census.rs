@@ -5,137 +5,13 @@ use hprof_format::ids::{ObjectId, StringId, ThreadSerial, TraceSerial};
 use hprof_format::model::{Root, RootKind};
 use rustc_hash::FxHashMap;
 
-use super::address_sample::AddressSample;
 use super::class_shape::ClassShape;
-use super::distances::{Distances, LOOKED_AT};
+use super::counts::{ArrayCount, ClassCount, HeapCount, RootCounts};
 use super::hotspot::stack_words;
 use super::largest::{Large, LargeKind, Largest, PREVIEW};
-use super::layout::{Layout, MOST_ALIGNMENT};
-use super::layout_votes::LayoutVotes;
+use super::layout::Layout;
+use super::layout_observer::LayoutObserver;
 use crate::names::Names;
-
-/// References of 4 bytes in the widest multiple that objects fill.
-const REMAINDERS: u64 = MOST_ALIGNMENT / 4;
-
-/// The objects of one class. Bytes are those of the values as the file has them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ClassCount {
-    /// Instances that are no arrays.
-    pub instances: u64,
-    /// The bytes of their field values.
-    pub value_bytes: u64,
-    /// Arrays of references.
-    pub arrays: u64,
-    /// Their elements.
-    pub elements: u64,
-    /// Arrays by the number of elements modulo `REMAINDERS`, which settles how they are rounded
-    /// up; empty without arrays.
-    pub by_remainder: Vec<u64>,
-}
-
-impl ClassCount {
-    /// The room that the arrays take.
-    pub fn array_bytes(&self, layout: &Layout) -> u64 {
-        let reference = layout.reference;
-        let rounding = self
-            .by_remainder
-            .iter()
-            .zip(0u64..)
-            .map(|(&arrays, left)| arrays * (layout.object_array(left) - reference * left));
-        reference * self.elements + rounding.sum::<u64>()
-    }
-
-    #[inline]
-    fn add_array(&mut self, length: u64) {
-        if self.by_remainder.is_empty() {
-            self.by_remainder.resize(REMAINDERS as usize, 0);
-        }
-        self.arrays += 1;
-        self.elements += length;
-        self.by_remainder[(length % REMAINDERS) as usize] += 1;
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.instances += other.instances;
-        self.value_bytes += other.value_bytes;
-        self.arrays += other.arrays;
-        self.elements += other.elements;
-        if self.by_remainder.len() < other.by_remainder.len() {
-            self.by_remainder.resize(other.by_remainder.len(), 0);
-        }
-        for (sum, more) in self.by_remainder.iter_mut().zip(&other.by_remainder) {
-            *sum += more;
-        }
-    }
-}
-
-/// The arrays of one primitive type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ArrayCount {
-    /// Arrays.
-    pub arrays: u64,
-    /// Their elements.
-    pub elements: u64,
-    /// The bytes of their elements.
-    pub data_bytes: u64,
-    /// Arrays by the bytes of their elements modulo `MOST_ALIGNMENT`, which settles how they are
-    /// rounded up.
-    pub by_remainder: [u64; MOST_ALIGNMENT as usize],
-}
-
-impl Default for ArrayCount {
-    fn default() -> Self {
-        Self {
-            arrays: 0,
-            elements: 0,
-            data_bytes: 0,
-            by_remainder: [0; MOST_ALIGNMENT as usize],
-        }
-    }
-}
-
-impl ArrayCount {
-    /// The room that the arrays take.
-    pub fn array_bytes(&self, layout: &Layout) -> u64 {
-        let rounding = self
-            .by_remainder
-            .iter()
-            .zip(0u64..)
-            .map(|(&arrays, remainder)| arrays * (layout.primitive_array(remainder) - remainder));
-        self.data_bytes + rounding.sum::<u64>()
-    }
-
-    #[inline]
-    fn add(&mut self, length: u64, data_bytes: u64) {
-        self.arrays += 1;
-        self.elements += length;
-        self.data_bytes += data_bytes;
-        self.by_remainder[(data_bytes % MOST_ALIGNMENT) as usize] += 1;
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.arrays += other.arrays;
-        self.elements += other.elements;
-        self.data_bytes += other.data_bytes;
-        for (sum, more) in self.by_remainder.iter_mut().zip(other.by_remainder) {
-            *sum += more;
-        }
-    }
-}
-
-/// Roots by kind, under the names that the format gives them.
-pub type RootCounts = std::collections::BTreeMap<&'static str, u64>;
-
-/// The objects of one of Android's heaps.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeapCount {
-    /// The number of the heap; 0 before any is named.
-    pub heap: u32,
-    /// Its name, null before any is named.
-    pub name: StringId,
-    /// Objects and arrays.
-    pub objects: u64,
-}
 
 /// What a heap dump holds, counted by class.
 #[derive(Debug, Clone)]
@@ -165,10 +41,7 @@ pub struct Census {
     heap: usize,
     /// The largest arrays.
     pub largest: Largest,
-    votes: LayoutVotes,
-    distances: Distances,
-    sample: AddressSample,
-    sees_addresses: bool,
+    observer: LayoutObserver,
     /// The class of the stacks of virtual threads.
     stack_chunk: Option<ObjectId>,
     /// Those stacks by the words that they hold.
@@ -198,10 +71,7 @@ impl Census {
             heap_index: FxHashMap::default(),
             heap: 0,
             largest: Largest::new(largest),
-            votes: LayoutVotes::default(),
-            distances: Distances::default(),
-            sample: AddressSample::default(),
-            sees_addresses,
+            observer: LayoutObserver::new(sees_addresses),
             stack_chunk: None,
             stacks: FxHashMap::default(),
         }
@@ -209,7 +79,7 @@ impl Census {
 
     /// Tells which class has the stacks of virtual threads, whose sizes are looked at.
     pub fn look_at_stacks(&mut self, class: Option<ObjectId>) {
-        if self.sees_addresses {
+        if self.observer.sees_addresses() {
             self.stack_chunk = class;
         }
     }
@@ -217,7 +87,7 @@ impl Census {
     /// Tells that a segment begins: Android's heap is the default one again.
     pub fn begin_segment(&mut self) {
         self.heap = 0;
-        self.distances.interrupt();
+        self.observer.interrupt();
     }
 
     /// Counts a sub-record.
@@ -230,17 +100,14 @@ impl Census {
                 values,
                 ..
             } => {
-                self.seen(object, None);
+                self.heaps[self.heap].objects += 1;
+                self.observer.see_instance(object, class);
                 if self.stack_chunk == Some(class) {
                     self.add_stack(values);
                 }
-                let sees_addresses = self.sees_addresses;
                 let count = self.class(class);
                 count.instances += 1;
                 count.value_bytes += values.len() as u64;
-                if count.instances <= u64::from(LOOKED_AT) && sees_addresses {
-                    self.distances.is_instance(object, class);
-                }
             }
             SubRecord::ObjectArray {
                 array,
@@ -279,13 +146,7 @@ impl Census {
     #[inline]
     fn seen(&mut self, object: ObjectId, array: Option<(u64, bool)>) {
         self.heaps[self.heap].objects += 1;
-        self.distances.see(object);
-        if self.sees_addresses {
-            self.sample.see(object, array);
-            if self.votes.wants() {
-                self.votes.see(object, array);
-            }
-        }
+        self.observer.see(object, array);
     }
 
     #[cold]
@@ -448,9 +309,7 @@ impl Census {
             self.heaps[found].objects += more.objects;
         }
         self.largest.merge(other.largest);
-        self.votes.merge(&other.votes);
-        self.distances.merge(&other.distances);
-        self.sample.merge(&other.sample);
+        self.observer.merge(&other.observer);
         for (words, count) in other.stacks {
             *self.stacks.entry(words).or_default() += count;
         }
@@ -503,18 +362,12 @@ impl Census {
     /// The sizes of instances that the distances between objects tell, by class; none if objects
     /// do not come in the order of their addresses.
     pub fn measured_sizes(&self, names: &Names) -> FxHashMap<ObjectId, u64> {
-        match self.votes.is_in_order() {
-            true => {
-                let classes = names.all_classes(self.shapes.keys().copied());
-                self.distances.sizes(&classes)
-            }
-            false => FxHashMap::default(),
-        }
+        self.observer.sizes(names, self.shapes.keys().copied())
     }
 
     /// The layout that the distances between objects tell.
     pub fn measured_layout(&self) -> Option<Layout> {
-        self.sample.layout().or_else(|| self.votes.winner())
+        self.observer.layout()
     }
 }
 
@@ -536,35 +389,5 @@ pub(crate) fn root_name(root: &Root) -> &'static str {
         RootKind::ReferenceCleanup => "reference cleanup",
         RootKind::VmInternal => "VM internal",
         RootKind::JniMonitor { .. } => "JNI monitor",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn sums_are_those_of_the_single_arrays(
-            lengths in prop::collection::vec(0u64..400, 0..50),
-            (reference, header) in prop_oneof![
-                Just((4u64, 16u64)), Just((8, 16)), Just((4, 12)), Just((8, 12)), Just((8, 24)),
-            ],
-            alignment in prop::sample::select(vec![8u64, 16, 32, 64, 128, 256]),
-        ) {
-            let array_header = header;
-            let layout = Layout { reference, object_header: 8, array_header, alignment };
-            let mut objects = ClassCount::default();
-            let mut bytes = ArrayCount::default();
-            for &length in &lengths {
-                objects.add_array(length);
-                bytes.add(length, length);
-            }
-            let expected: u64 = lengths.iter().map(|&n| layout.object_array(n)).sum();
-            prop_assert_eq!(objects.array_bytes(&layout), expected);
-            let expected: u64 = lengths.iter().map(|&n| layout.primitive_array(n)).sum();
-            prop_assert_eq!(bytes.array_bytes(&layout), expected);
-        }
     }
 }

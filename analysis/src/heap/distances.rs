@@ -8,12 +8,12 @@
 use hprof_format::ids::ObjectId;
 use rustc_hash::FxHashMap;
 
-/// The instances of each class that are looked at.
-pub const LOOKED_AT: u32 = 64;
+/// The distances of each class that are looked at.
+const MAX_SEEN: u32 = 64;
 
 /// So many must agree. Classes that the VM has made for lambdas and does not dump may lie behind a
 /// few objects of a kind.
-const AGREEING: u32 = 8;
+const MIN_AGREEING: u32 = 8;
 
 /// The distances from the instances of one class to the next objects.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +30,8 @@ struct Distance {
 #[derive(Debug, Clone, Default)]
 pub struct Distances {
     last: Option<(ObjectId, ObjectId)>,
+    /// A class of which enough was seen: instances of one class often follow one another.
+    known: Option<ObjectId>,
     classes: FxHashMap<ObjectId, Distance>,
 }
 
@@ -89,8 +91,21 @@ impl Distances {
         }
     }
 
+    /// False if enough instances of a class were seen.
+    #[inline]
+    pub fn wants(&mut self, class: ObjectId) -> bool {
+        if self.known == Some(class) {
+            return false;
+        }
+        let is_known = self.seen(class) >= MAX_SEEN;
+        if is_known {
+            self.known = Some(class);
+        }
+        !is_known
+    }
+
     /// How many instances of a class were looked at.
-    pub fn seen(&self, class: ObjectId) -> u32 {
+    fn seen(&self, class: ObjectId) -> u32 {
         self.classes.get(&class).map_or(0, |distance| distance.seen)
     }
 
@@ -107,7 +122,7 @@ impl Distances {
         self.classes
             .iter()
             .filter(|(_, distance)| {
-                distance.agreeing >= AGREEING
+                distance.agreeing >= MIN_AGREEING
                     && distance.agreeing >= distance.seen / 2
                     && distance.least.is_multiple_of(8)
                     && !reaches_over_a_class(distance)

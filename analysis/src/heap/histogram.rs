@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::census::Census;
-use super::layout::{Layout, LayoutSource, Sizes};
+use super::layout::{Layout, LayoutSource};
+use super::sizes::Sizes;
 use crate::contents::{Contents, Dump, Format, TextDump};
 use crate::names;
 

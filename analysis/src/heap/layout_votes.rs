@@ -7,15 +7,15 @@
 
 use hprof_format::ids::ObjectId;
 
-use super::layout::{CANDIDATES, Layout, MOST_ALIGNMENT};
+use super::layout::{CANDIDATES, Layout, MAX_ALIGNMENT};
 
-/// 8, 16, 32, and so on up to [`MOST_ALIGNMENT`].
+/// 8, 16, 32, and so on up to [`MAX_ALIGNMENT`].
 const ALIGNMENTS: usize = 6;
 
 /// Votes enough; after these, looking costs time only.
-const ENOUGH: u32 = 20_000;
+const MAX_VOTES: u32 = 20_000;
 /// With fewer votes than these nothing is decided.
-const TOO_FEW: u32 = 16;
+const MIN_VOTES: u32 = 16;
 
 /// Counts which layouts explain the distances seen.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +32,7 @@ impl LayoutVotes {
     /// False when there is nothing more to learn.
     #[inline]
     pub fn wants(&self) -> bool {
-        self.seen < ENOUGH
+        self.seen < MAX_VOTES
     }
 
     /// Sees the next object of the dump. `array` holds the number of elements, or of bytes for
@@ -53,7 +53,7 @@ impl LayoutVotes {
                 };
                 let mut alignment = 8;
                 for votes in &mut self.votes {
-                    if padding >= MOST_ALIGNMENT {
+                    if padding >= MAX_ALIGNMENT {
                         break;
                     }
                     if padding < alignment && distance.is_multiple_of(alignment) {
@@ -87,7 +87,7 @@ impl LayoutVotes {
     /// True if objects come in the order of their addresses, without gaps: four out of five arrays
     /// reach to the next object.
     pub fn is_in_order(&self) -> bool {
-        self.seen >= TOO_FEW && u64::from(self.seen) * 5 >= u64::from(self.tried) * 4
+        self.seen >= MIN_VOTES && u64::from(self.seen) * 5 >= u64::from(self.tried) * 4
     }
 
     /// The layout that most distances agree with, if there are enough.
@@ -96,7 +96,7 @@ impl LayoutVotes {
         let best = *votes.iter().max()?;
         let index = votes.iter().position(|&votes| votes == best)?;
         let (layout, _) = CANDIDATES[index % CANDIDATES.len()];
-        (best >= TOO_FEW).then(|| layout.aligned(8 << (index / CANDIDATES.len())))
+        (best >= MIN_VOTES).then(|| layout.aligned(8 << (index / CANDIDATES.len())))
     }
 }
 

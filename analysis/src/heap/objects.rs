@@ -3,12 +3,14 @@
 //! A dump may list its objects in any order and has no index, so each look-up is a walk over the
 //! file for all objects that are wanted at that step.
 
-use hprof_format::binary::{BasicType, IdSize, Record, SubRecord};
+use std::ops::ControlFlow;
+
+use hprof_format::binary::{BasicType, IdSize, SubRecord};
 use hprof_format::ids::ObjectId;
-use hprof_format::reader::Reader;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::contents::{Contents, Dump, Format};
+use crate::walk::each_segment;
 
 /// Longer class hierarchies are damage.
 const MAX_HIERARCHY: usize = 256;
@@ -85,32 +87,15 @@ impl<'a> HeapFile<'a> {
 
     /// Visits all sub-records that can be read, until `visit` returns false.
     pub fn walk(&self, mut visit: impl FnMut(&SubRecord<'a>) -> bool) {
-        let Ok(reader) = Reader::new(self.file) else {
-            return;
-        };
-        // Dumps are told apart as when they were counted.
-        let (mut dumps, mut is_open) = (0, false);
-        for record in reader.flatten() {
-            let (heap, is_segment) = match record.record {
-                Record::HeapDump(heap) => (heap, false),
-                Record::HeapDumpSegment(heap) => (heap, true),
-                Record::HeapDumpEnd => {
-                    is_open = false;
-                    continue;
-                }
-                _ => continue,
-            };
-            if !(is_segment && is_open) {
-                dumps += 1;
+        each_segment(self.file, &|_| {}, |dump, segment| {
+            let is_wanted = dump == self.number;
+            let is_over = dump > self.number
+                || is_wanted && !segment.flatten().all(|sub_record| visit(&sub_record));
+            match is_over {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
-            is_open = is_segment;
-            if dumps > self.number + 1 {
-                return;
-            }
-            if dumps == self.number + 1 && !heap.flatten().all(|sub_record| visit(&sub_record)) {
-                return;
-            }
-        }
+        });
     }
 
     /// Finds those objects that the dump has.

@@ -13,8 +13,9 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::histogram::layout;
-use super::layout::{Layout, Sizes};
+use super::layout::Layout;
 use super::objects::{HeapFile, number};
+use super::sizes::Sizes;
 
 /// Strings of one content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

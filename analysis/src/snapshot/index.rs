@@ -11,11 +11,9 @@
 use std::fs::{self, File};
 use std::hash::Hasher;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::num::NonZero;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use std::time::UNIX_EPOCH;
 
 use hprof_format::binary::IdSize;
@@ -34,6 +32,7 @@ use crate::graph::{
     References, Width,
 };
 use crate::heap::{Layout, LayoutSource};
+use crate::parallel;
 use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
@@ -251,22 +250,21 @@ const PIECE: usize = 4 << 20;
 fn checksums(map: &Mmap, end: usize) -> Vec<u64> {
     let body = map.get(PRELUDE as usize..end).unwrap_or_default();
     let pieces: Vec<&[u8]> = body.chunks(PIECE).collect();
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let mut sums = vec![0; pieces.len()];
-    let share = pieces.len().div_ceil(threads).max(1);
-    thread::scope(|scope| {
-        for (sums, pieces) in sums.chunks_mut(share).zip(pieces.chunks(share)) {
-            let work = move || {
-                for (sum, piece) in sums.iter_mut().zip(pieces) {
-                    *sum = hash(piece);
-                    // What a query needs comes back; the rest need not stay.
-                    let start = piece.as_ptr().addr() - map.as_ptr().addr();
-                    crate::input::forget(map, start..start + piece.len());
-                }
-            };
-            scope.spawn(work);
-        }
+    let parts = parallel::run(0, pieces.len(), |tasks| {
+        let sum = |task: usize| {
+            let piece = pieces[task];
+            let sum = hash(piece);
+            // What a query needs comes back; the rest need not stay.
+            let start = piece.as_ptr().addr() - map.as_ptr().addr();
+            crate::input::forget(map, start..start + piece.len());
+            (task, sum)
+        };
+        tasks.map(sum).collect::<Vec<_>>()
     });
+    let mut sums = vec![0; pieces.len()];
+    for (task, sum) in parts.into_iter().flatten() {
+        sums[task] = sum;
+    }
     sums
 }
 

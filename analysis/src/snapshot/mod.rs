@@ -120,11 +120,6 @@ impl Snapshot {
         &self.graph.classes().get(class).name
     }
 
-    /// Tells the system that a part of the file is not needed for now.
-    pub(crate) fn forget(&self, start: u64, end: u64) {
-        crate::input::forget(&self.file, start as usize..end as usize);
-    }
-
     /// Tells the system that no part of the file is needed for now, so that the process seems no
     /// larger than what it works on.
     pub fn forget_file(&self) {

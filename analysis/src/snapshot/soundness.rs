@@ -5,12 +5,11 @@
 //! what is walked along is looked at to end: lists of references do not overlap, and the tree of
 //! dominators is one.
 
-use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
 use crate::dominators::{Dominators, Sums, Tree};
 use crate::graph::{ClassKind, Graph, GraphRoot, MAX_INSTANCE, Number, References, Width};
+use crate::parallel;
 
 /// True if graph and dominators can be asked anything. `file_bytes` is the length of the dump.
 pub(super) fn is_sound(graph: &Graph, dominators: &Dominators, file_bytes: u64) -> bool {
@@ -50,7 +49,7 @@ fn facts(graph: &Graph) -> bool {
         && layout.object_header <= 64
         && layout.array_header <= 64
         && layout.alignment.is_power_of_two()
-        && (8..=crate::heap::MOST_ALIGNMENT).contains(&layout.alignment)
+        && (8..=crate::heap::MAX_ALIGNMENT).contains(&layout.alignment)
         && graph.gaps.archived_references <= graph.gaps.dangling_references
         && graph.damage.count >= graph.damage.entries.len() as u64
 }
@@ -160,7 +159,7 @@ fn lists<N: Number>(graph: &Graph, references: &References<N>, tree: &Tree<N>) -
         return false;
     }
     let all: usize = references.chunks.iter().map(|chunk| chunk.len()).sum();
-    let (next, seen) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let seen = AtomicUsize::new(0);
     let is_unsound = AtomicBool::new(false);
     let view = references.view();
     let is_list = |object: usize| {
@@ -181,23 +180,16 @@ fn lists<N: Number>(graph: &Graph, references: &References<N>, tree: &Tree<N>) -
         // Together they are no longer than what there is.
         is_right && ends && seen.fetch_add(length, Ordering::Relaxed) + length <= all
     };
-    let work = || {
-        while !is_unsound.load(Ordering::Relaxed) {
-            let from = next.fetch_add(TASK, Ordering::Relaxed);
-            if from >= count {
+    parallel::run(0, count.div_ceil(TASK), |tasks| {
+        for task in tasks {
+            let from = TASK * task;
+            if is_unsound.load(Ordering::Relaxed) {
                 return;
             }
             if !(from..count.min(from + TASK)).all(is_list) {
                 is_unsound.store(true, Ordering::Relaxed);
             }
         }
-    };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        for _ in 1..threads.min(count / TASK + 1) {
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
     });
     !is_unsound.into_inner()
 }

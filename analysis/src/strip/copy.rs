@@ -14,7 +14,7 @@ const CHUNK: usize = 64 << 10;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
 /// What seems to be a record of unknown kind with more bytes than these is none.
-const LONGEST_UNKNOWN: u64 = 256 << 10;
+const MAX_UNKNOWN: u64 = 256 << 10;
 
 /// Why copying ends before the end of the file.
 enum Stop {
@@ -91,7 +91,7 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
                 _ => self.input.read_exact(&mut head[1..])?,
             }
             let (tag, length) = (head[0], number(&head[5..]));
-            if head == [0; RECORD_HEAD] || !is_known(tag) && length > LONGEST_UNKNOWN {
+            if head == [0; RECORD_HEAD] || !is_known(tag) && length > MAX_UNKNOWN {
                 // No record begins like this.
                 return Err(Stop::Damage);
             }

@@ -17,11 +17,11 @@ const CHAIN: usize = 8;
 /// Those that are enough for records with heads, which tell more.
 const RECORD_CHAIN: usize = 4;
 /// Strings are no longer: class files hold at most 65,535 bytes (JVM specification 4.4.7).
-const LONGEST_STRING: u64 = 1 << 20;
+const MAX_STRING: u64 = 1 << 20;
 /// Records of unknown tag are not believed to be longer.
-pub(crate) const LONGEST_UNKNOWN: u64 = 256 << 10;
+pub(crate) const MAX_UNKNOWN: u64 = 256 << 10;
 /// Nor tables of a profile.
-const LONGEST_TABLE: u64 = 1 << 30;
+const MAX_TABLE: u64 = 1 << 30;
 /// The bytes that later versions may add to a record.
 const SLACK: u64 = 256;
 
@@ -203,14 +203,14 @@ fn lengths(tag: u8, id_size: IdSize) -> Option<(u64, u64)> {
     let id = id_size.bytes() as u64;
     let fixed = |length| Some((length, length));
     match tag {
-        tag::UTF8 => Some((id, LONGEST_STRING)),
+        tag::UTF8 => Some((id, MAX_STRING)),
         tag::LOAD_CLASS => fixed(8 + 2 * id),
         tag::UNLOAD_CLASS | tag::END_THREAD => fixed(4),
         tag::FRAME | tag::START_THREAD => fixed(8 + 4 * id),
-        tag::TRACE => Some((12, LONGEST_TABLE)),
-        tag::ALLOC_SITES => Some((34, LONGEST_TABLE)),
+        tag::TRACE => Some((12, MAX_TABLE)),
+        tag::ALLOC_SITES => Some((34, MAX_TABLE)),
         tag::HEAP_SUMMARY => fixed(24),
-        tag::CPU_SAMPLES => Some((8, LONGEST_TABLE)),
+        tag::CPU_SAMPLES => Some((8, MAX_TABLE)),
         tag::CONTROL_SETTINGS => fixed(6),
         tag::HEAP_DUMP_END => fixed(0),
         tag::HEAP_DUMP | tag::HEAP_DUMP_SEGMENT => Some((0, u64::from(u32::MAX))),
@@ -225,7 +225,7 @@ pub(crate) const BODY_START: usize = 34;
 /// the start of its body, [`BODY_START`] bytes if there are as many.
 pub(crate) fn is_too_long(tag: u8, length: u64, start: &[u8], id_size: IdSize) -> bool {
     let Some((least, most)) = lengths(tag, id_size) else {
-        return length > LONGEST_UNKNOWN;
+        return length > MAX_UNKNOWN;
     };
     if length > most + if least == most { SLACK } else { 0 } {
         return true;
@@ -249,7 +249,7 @@ pub(crate) fn is_followed(next: &[u8], id_size: IdSize) -> bool {
         return true;
     };
     match (lengths(head[0], id_size), u64::from(u4(head, 5))) {
-        (None, length) => length <= LONGEST_UNKNOWN && *head != [0; RECORD_HEAD],
+        (None, length) => length <= MAX_UNKNOWN && *head != [0; RECORD_HEAD],
         (Some((_, most)), length) => length <= most.saturating_add(SLACK),
     }
 }

@@ -335,7 +335,7 @@ impl<R: Read> StreamReader<R> {
         let (tag, micros, length) = (head[0], u4(&head, 1), u64::from(u4(&head, 5)));
         let wanted = match (resync::is_known(tag), length) {
             (true, _) => resync::BODY_START as u64,
-            (false, 0..=resync::LONGEST_UNKNOWN) => length + RECORD_HEAD as u64,
+            (false, 0..=resync::MAX_UNKNOWN) => length + RECORD_HEAD as u64,
             (false, _) => 0,
         };
         self.fill(RECORD_HEAD as u64 + wanted)?;

@@ -4,7 +4,7 @@ use crate::binary::tags::heap as tag;
 use crate::binary::{IdSize, Stop, decode_sub_record, fixed_length, width_of_type};
 
 /// The longest fixed part: that of a class dump, up to the number of its constants.
-const LONGEST: usize = 1 + 7 * 8 + 10;
+const MAX_HEAD: usize = 1 + 7 * 8 + 10;
 
 /// The place within a sub-record that came in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct SubRecords {
     id_size: IdSize,
     step: Step,
     /// The bytes of the present step that have come.
-    small: [u8; LONGEST],
+    small: [u8; MAX_HEAD],
     filled: usize,
     /// Bytes to pass over before the next step.
     skip: u64,
@@ -46,7 +46,7 @@ impl SubRecords {
             id: id_size.bytes(),
             id_size,
             step: Step::Start,
-            small: [0; LONGEST],
+            small: [0; MAX_HEAD],
             filled: 0,
             skip: 0,
             seen: 0,

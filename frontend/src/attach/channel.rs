@@ -16,9 +16,9 @@ use crate::jvm::process::Pid;
 /// How long to wait between two looks for the socket, at first.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// And at most.
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+const MAX_PAUSE: Duration = Duration::from_millis(200);
 /// How long a JVM may take from its first appearance until it catches signals.
-const LONGEST_START: Duration = Duration::from_secs(5);
+const MAX_START: Duration = Duration::from_secs(5);
 /// Reading and writing for others: HotSpot takes both away before its socket gets this name.
 const OTHERS: u32 = 0o066;
 
@@ -51,7 +51,7 @@ pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> 
             });
         }
         std::thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
         if let Some(stream) = try_connect(target, &socket, deadline)? {
             return Ok(stream);
         }
@@ -116,7 +116,7 @@ impl Asked {
     fn go_on(&mut self, target: &Target, waited: Duration, limit: Duration) -> Result<(), Refusal> {
         if !self.once {
             match target.wake() {
-                Err(Refusal::NotListening(_)) if waited < limit.min(LONGEST_START) => {}
+                Err(Refusal::NotListening(_)) if waited < limit.min(MAX_START) => {}
                 sent => {
                     sent?;
                     self.once = true;

@@ -4,15 +4,21 @@ mod agent_path;
 mod android;
 mod attach;
 mod check;
+mod class_loaders;
+mod collections;
 mod completions;
 mod control;
 mod convert;
 mod cutoff;
 mod diff;
 mod dominators;
+mod duplicates;
+mod finalizers;
+mod growth;
 mod histogram;
 mod leaks;
 mod listen;
+mod listing;
 mod object;
 mod options;
 mod paths;
@@ -29,7 +35,6 @@ mod strip;
 mod summary;
 mod threads;
 mod top;
-mod usage;
 
 pub(crate) use object::in_words as object_in_words;
 
@@ -69,16 +74,16 @@ pub enum Command {
     /// Find leak suspects: what keeps an unexpected part of the heap alive.
     Leaks(leaks::LeaksCommand),
     /// Show how full and how empty collections are.
-    Collections(usage::Collections),
+    Collections(collections::Collections),
     /// Show strings and arrays with equal contents.
-    Duplicates(usage::DuplicatesCommand),
+    Duplicates(duplicates::DuplicatesCommand),
     /// Show the objects that wait for finalization.
-    Finalizers(usage::Finalizers),
+    Finalizers(finalizers::Finalizers),
     /// Show class loaders, and classes that were loaded more than once.
     #[command(name = "classloaders")]
-    ClassLoaders(usage::ClassLoaders),
+    ClassLoaders(class_loaders::ClassLoaders),
     /// Show what has grown over several heap dumps.
-    Growth(usage::Growth),
+    Growth(growth::Growth),
     /// Show why destroyed objects of an Android program are still alive.
     Android(android::Android),
     /// Show why an object, or the objects of a class, are alive.

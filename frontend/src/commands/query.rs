@@ -15,7 +15,7 @@ use crate::query::{self, Cell, FUNCTIONS, TABLES};
 use crate::render::foreign::width;
 use crate::render::out::{self, Out, tell};
 use crate::render::screen::{Align, Style, count, cut, print, printable};
-use crate::snapshot::{self, Look};
+use crate::snapshot::{self, OpenArguments};
 
 /// Query a heap dump with SQL.
 ///
@@ -34,7 +34,7 @@ pub struct Query {
     sql: Option<String>,
 
     #[command(flatten)]
-    look: Look,
+    look: OpenArguments,
 
     /// The number of rows to show; 0 for all [default: 50 on a terminal, else all].
     #[arg(long, value_name = "N")]

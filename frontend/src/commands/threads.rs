@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::open::{self, FileArgument, Opened};
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
-use crate::snapshot::{self, Look};
+use crate::snapshot::{self, OpenArguments};
 
 /// Show the threads of a heap dump or profile: names, states, stacks, and the objects that the
 /// stacks refer to.
@@ -134,9 +134,9 @@ impl Threads {
     fn show_retained(&self) -> anyhow::Result<ExitCode> {
         let snapshot = snapshot::open(
             &self.file.file,
-            &Look {
+            &OpenArguments {
                 memory: self.file.memory,
-                ..Look::default()
+                ..OpenArguments::default()
             },
         )?;
         let threads = snapshot.threads();

@@ -189,9 +189,9 @@ impl Report {
 
 /// As much of what a stranger says as a line should hold.
 fn short(text: &str) -> String {
-    const MOST: usize = 200;
+    const MAX_LENGTH: usize = 200;
     let text = printable(text);
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}\u{2026}", &text[..end]),
         None => text,
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use hprof_format::reader::FileHeader;
 
 /// The largest file.
-const MOST: usize = 64_000;
+const MAX_BYTES: usize = 64_000;
 /// What a compressed file holds at most.
 const UNPACKED: usize = 24 << 20;
 
@@ -50,7 +50,7 @@ pub fn file(number: usize) -> Hostile {
     let most = if is_packed {
         1 << (16 + numbers.below(9))
     } else {
-        1000 + numbers.below(MOST - 1000)
+        1000 + numbers.below(MAX_BYTES - 1000)
     };
     let plain = content(kind, most.min(UNPACKED), numbers);
     let (ending, bytes) = match packing {
@@ -62,7 +62,7 @@ pub fn file(number: usize) -> Hostile {
     Hostile {
         name: format!("{number}-{kind}{ending}"),
         // What does not fit is cut, as a hostile file may be, too.
-        bytes: bytes[..bytes.len().min(MOST)].to_vec(),
+        bytes: bytes[..bytes.len().min(MAX_BYTES)].to_vec(),
         is_packed,
     }
 }
@@ -289,7 +289,7 @@ fn heap(most: usize, numbers: &mut Numbers, is_chain: bool) -> Vec<u8> {
 fn mangled(most: usize, numbers: &mut Numbers) -> Vec<u8> {
     let name = ["hprof-32.bin", "heap-sites-b.hprof", "cpu-samples-b.hprof"][numbers.below(3)];
     let mut whole = std::fs::read(crate::support::data(name)).expect("test data");
-    whole.truncate(most.min(MOST));
+    whole.truncate(most.min(MAX_BYTES));
     for _ in 0..1 + numbers.below(20) {
         let at = numbers.below(whole.len());
         whole[at] = [0, 0x7f, 0xff, numbers.below(256) as u8][numbers.below(4)];

@@ -30,11 +30,11 @@ const SAMPLE: usize = 7;
 const LIMIT: u64 = 96 << 20;
 /// What it may take with its code, of which a debug build has 60 MB, and what is allocated until
 /// the limit is seen.
-const MOST: u64 = 256 << 20;
+const MAX_MEMORY: u64 = 256 << 20;
 /// The same without `--memory`, of files that are not compressed.
-const MOST_OF_PLAIN: u64 = 192 << 20;
+const MAX_MEMORY_OF_PLAIN: u64 = 192 << 20;
 /// A generous time for 64 kB, on a busy machine.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_TIME: Duration = Duration::from_secs(60);
 
 const COMMANDS: &[&[&str]] = &[
     &["check"],
@@ -198,8 +198,13 @@ fn tiny_hostile_files_take_no_memory_without_bound() {
                 );
                 // Not by a signal, not by a panic (101), not by an abort.
                 let code = ran.status.code();
-                let most = if is_limited { MOST } else { MOST_OF_PLAIN };
-                let is_fine = matches!(code, Some(0..=3)) && ran.peak <= most && ran.time < LONGEST;
+                let most = if is_limited {
+                    MAX_MEMORY
+                } else {
+                    MAX_MEMORY_OF_PLAIN
+                };
+                let is_fine =
+                    matches!(code, Some(0..=3)) && ran.peak <= most && ran.time < MAX_TIME;
                 if !is_fine {
                     let peak = ran.peak >> 20;
                     let failure = format!("{what} {peak} MB {:?} {}", ran.time, ran.errors);
@@ -234,7 +239,7 @@ fn a_limit_that_is_reached_is_said_in_a_sentence() {
         assert_eq!(ran.status.code(), Some(3), "{command:?} {}", ran.errors);
         let words = "MB were read: the 67.1 MB that --memory allows are used up; allow more";
         assert!(ran.errors.contains(words), "{}", ran.errors);
-        assert!(ran.peak < MOST, "{} MB", ran.peak >> 20);
+        assert!(ran.peak < MAX_MEMORY, "{} MB", ran.peak >> 20);
     }
 }
 

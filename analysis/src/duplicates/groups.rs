@@ -1,0 +1,165 @@
+//! Puts arrays in groups by their digests, in memory that the snapshot's store limits.
+
+use std::cmp::Reverse;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::Duplicates;
+use crate::graph::{Array, Graph, Store};
+
+/// An array, by its contents.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
+pub(super) struct Entry {
+    /// The digest of its type and elements.
+    pub digest: [u64; 2],
+    /// Its object number.
+    pub object: u64,
+}
+
+/// Arrays with equal digests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Group {
+    /// The digest.
+    pub digest: [u64; 2],
+    /// How many there are.
+    pub count: u64,
+    /// The bytes of all but one.
+    pub wasted_bytes: u64,
+    /// The lowest object number among them.
+    pub first: u64,
+}
+
+/// The highest bits of the digest select one of so many parts. A part is sorted in memory; the
+/// others may lie in a file.
+pub(super) const PARTS: usize = 64;
+/// The entries that a thread hands over at once.
+const RUN: usize = 1 << 13;
+
+/// Runs of entries, each with the number of those in use.
+type Runs = Vec<(Array<Entry>, usize)>;
+
+/// All parts, filled by several threads.
+pub(super) struct Parts<'a> {
+    store: &'a Store,
+    runs: Vec<Mutex<Runs>>,
+    error: Mutex<Option<io::Error>>,
+}
+
+/// The entries of one thread that are not in the parts yet.
+pub(super) struct Pending<'p, 'a> {
+    parts: &'p Parts<'a>,
+    entries: Vec<Vec<Entry>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Parts<'a> {
+    /// Parts without entries.
+    pub fn new(store: &'a Store) -> Self {
+        Self {
+            store,
+            runs: (0..PARTS).map(|_| Mutex::default()).collect(),
+            error: Mutex::default(),
+        }
+    }
+
+    /// Room for the entries of one thread.
+    pub fn pending(&self) -> Pending<'_, 'a> {
+        Pending {
+            parts: self,
+            entries: vec![Vec::new(); PARTS],
+        }
+    }
+
+    /// Fails if an entry could not be kept.
+    ///
+    /// # Errors
+    /// Why the store had no room.
+    pub fn check(&self) -> io::Result<()> {
+        lock(&self.error).take().map_or(Ok(()), Err)
+    }
+
+    /// Takes the entries of a part over.
+    fn add(&self, part: usize, entries: &mut Vec<Entry>) {
+        match self.store.zeros::<Entry>(entries.len()) {
+            Ok(mut run) => {
+                run.copy_from_slice(entries);
+                lock(&self.runs[part]).push((run, entries.len()));
+            }
+            Err(error) => *lock(&self.error) = Some(error),
+        }
+        entries.clear();
+    }
+
+    /// Sorts a part, which is empty after that, and sums up arrays with equal digests. About `most`
+    /// groups are kept.
+    pub fn count(
+        &self,
+        part: usize,
+        graph: &Graph,
+        most: usize,
+        sum: &mut Duplicates,
+        groups: &mut Vec<Group>,
+    ) {
+        let runs = std::mem::take(&mut *lock(&self.runs[part]));
+        let mut entries = Vec::with_capacity(runs.iter().map(|run| run.1).sum());
+        for (run, used) in runs {
+            entries.extend_from_slice(&run[..used]);
+        }
+        entries.sort_unstable();
+        for equal in entries.chunk_by(|a, b| a.digest == b.digest) {
+            let (count, Entry { digest, object }) = (equal.len() as u64, equal[0]);
+            let bytes = graph.size(object as usize);
+            sum.arrays += count;
+            sum.bytes += count * bytes;
+            if count > 1 {
+                let wasted_bytes = (count - 1) * bytes;
+                sum.wasted_bytes += wasted_bytes;
+                groups.push(Group {
+                    digest,
+                    count,
+                    wasted_bytes,
+                    first: object,
+                });
+                if groups.len() > most.saturating_mul(2).saturating_add(1000) {
+                    keep_largest(groups, most);
+                }
+            }
+        }
+    }
+}
+
+impl Pending<'_, '_> {
+    /// Adds an entry.
+    #[inline]
+    pub fn push(&mut self, entry: Entry) {
+        let part = (entry.digest[0] >> 58) as usize;
+        let entries = &mut self.entries[part];
+        entries.push(entry);
+        if entries.len() == RUN {
+            self.parts.add(part, entries);
+        }
+    }
+
+    /// Hands over what is left.
+    pub fn finish(mut self) {
+        for (part, entries) in self.entries.iter_mut().enumerate() {
+            if !entries.is_empty() {
+                self.parts.add(part, entries);
+            }
+        }
+    }
+}
+
+/// Keeps the `most` groups that waste most, in that order.
+pub(super) fn keep_largest(groups: &mut Vec<Group>, most: usize) {
+    groups.sort_unstable_by_key(|group| (Reverse(group.wasted_bytes), group.first));
+    groups.truncate(most);
+}

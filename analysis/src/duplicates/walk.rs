@@ -1,0 +1,247 @@
+//! The walks over the dump: one that digests arrays, and one that compares them.
+
+use std::convert::Infallible;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hprof_format::binary::{BasicType, SubRecord};
+use rustc_hash::{FxHashMap, FxHashSet};
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use super::groups::{Entry, Group, Parts, Pending};
+use crate::heap::is_uniform;
+use crate::parallel::Tasks;
+use crate::snapshot::{Snapshot, Value};
+use crate::walk::Pass;
+
+/// Equal for arrays of one type with equal elements, big-endian.
+pub(super) trait Digest: Fn(BasicType, &[u8]) -> [u64; 2] + Sync {}
+impl<D: Fn(BasicType, &[u8]) -> [u64; 2] + Sync> Digest for D {}
+
+/// A digest with a key that nobody knows.
+pub(super) fn keyed_digest() -> impl Digest {
+    // The standard library's hashers have keys from the system's random numbers.
+    let key = || RandomState::new().hash_one(0);
+    let keyed = SipHasher13::new_with_keys(key(), key());
+    move |element, values| {
+        let mut hasher = keyed;
+        hasher.write_u8(element.code());
+        hasher.write(values);
+        let digest = hasher.finish128();
+        [digest.h1, digest.h2]
+    }
+}
+
+/// A bit for each object, which several threads set.
+pub(super) struct Marks(Vec<AtomicU64>);
+
+impl Marks {
+    fn new(objects: usize) -> Self {
+        Self(
+            (0..objects.div_ceil(64))
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+        )
+    }
+
+    fn set(&self, object: usize) {
+        self.0[object / 64].fetch_or(1 << (object % 64), Ordering::Relaxed);
+    }
+
+    /// True if the object is marked.
+    pub fn contains(&self, object: usize) -> bool {
+        self.0[object / 64].load(Ordering::Relaxed) >> (object % 64) & 1 != 0
+    }
+}
+
+/// The results of the first walk, besides the entries.
+pub(super) struct Seen {
+    /// Arrays whose elements were blotted out.
+    pub blank: u64,
+    /// The arrays that strings consist of.
+    pub of_strings: Marks,
+}
+
+/// The first walk, on one thread.
+struct Walk<'w, 'a, D> {
+    snapshot: &'w Snapshot,
+    digest: &'w D,
+    of_strings: &'w Marks,
+    /// By class: whether its instances are strings.
+    string_classes: &'w [bool],
+    is_stripped: bool,
+    pending: Pending<'w, 'a>,
+    blank: u64,
+}
+
+/// Enters all live arrays into `parts`.
+pub(super) fn enter(snapshot: &Snapshot, digest: &impl Digest, parts: &Parts<'_>) -> Seen {
+    let graph = snapshot.graph();
+    let of_strings = Marks::new(graph.len());
+    let classes = graph.classes().list().iter();
+    let string_classes: Vec<bool> = classes
+        .map(|class| class.name == "java.lang.String")
+        .collect();
+    let is_stripped = snapshot.is_stripped();
+    let blank = each_thread(snapshot, |sub_records| {
+        let mut walk = Walk {
+            snapshot,
+            digest,
+            of_strings: &of_strings,
+            string_classes: &string_classes,
+            is_stripped,
+            pending: parts.pending(),
+            blank: 0,
+        };
+        sub_records.each(|sub_record| walk.see(sub_record));
+        walk.pending.finish();
+        walk.blank
+    });
+    Seen {
+        blank: blank.into_iter().sum(),
+        of_strings,
+    }
+}
+
+impl<D: Digest> Walk<'_, '_, D> {
+    fn see(&mut self, sub_record: &SubRecord<'_>) {
+        let graph = self.snapshot.graph();
+        match *sub_record {
+            SubRecord::PrimitiveArray {
+                array,
+                element,
+                values,
+                ..
+            } => {
+                let Some(object) = live(self.snapshot, array.get()) else {
+                    return;
+                };
+                if self.is_stripped && !values.is_empty() && is_uniform(element, values) {
+                    self.blank += 1;
+                    return;
+                }
+                self.pending.push(Entry {
+                    digest: (self.digest)(element, values),
+                    object: object as u64,
+                });
+            }
+            SubRecord::Instance {
+                object,
+                class,
+                values,
+                ..
+            } => {
+                let Some(class) = graph.classes().by_id(class.get()) else {
+                    return;
+                };
+                if !self.string_classes[class as usize]
+                    || live(self.snapshot, object.get()).is_none()
+                {
+                    return;
+                }
+                let value = self.snapshot.field_of(class, values, "value");
+                if let Some(Value::Object(array)) = value {
+                    self.of_strings.set(array);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Compares the contents within some groups. In each, the arrays stay that are equal to the first
+/// one; a group without any goes.
+pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Vec<Group>) {
+    let graph = snapshot.graph();
+    let first = |group: &Group| match graph.locate(snapshot.file(), group.first as usize) {
+        Some((
+            _,
+            SubRecord::PrimitiveArray {
+                element, values, ..
+            },
+        )) => Some((element, values)),
+        _ => None,
+    };
+    let firsts: Vec<_> = groups.iter().map(first).collect();
+    // Most arrays of a heap are of another length than those that are looked for.
+    let lengths: FxHashSet<(BasicType, usize)> = (firsts.iter().flatten())
+        .map(|&(element, values)| (element, values.len()))
+        .collect();
+    let by_digest: FxHashMap<[u64; 2], usize> = (groups.iter().zip(0..))
+        .map(|(group, index)| (group.digest, index))
+        .collect();
+    let counts = each_thread(snapshot, |sub_records| {
+        let mut equal = vec![0u64; groups.len()];
+        sub_records.each(|sub_record| {
+            if let SubRecord::PrimitiveArray {
+                array,
+                element,
+                values,
+                ..
+            } = *sub_record
+                && lengths.contains(&(element, values.len()))
+                && let Some(&group) = by_digest.get(&digest(element, values))
+                && firsts[group] == Some((element, values))
+                && live(snapshot, array.get()).is_some()
+            {
+                equal[group] += 1;
+            }
+        });
+        equal
+    });
+    for (index, group) in groups.iter_mut().enumerate() {
+        group.count = counts.iter().map(|equal| equal[index]).sum();
+        let bytes = graph.size(group.first as usize);
+        group.wasted_bytes = group.count.saturating_sub(1) * bytes;
+    }
+    groups.retain(|group| group.count > 1);
+}
+
+/// The object with an identifier, if it is alive.
+#[inline]
+fn live(snapshot: &Snapshot, id: u64) -> Option<usize> {
+    let object = snapshot.graph().number(id)?;
+    snapshot.dominators().place(object).map(|_| object)
+}
+
+/// The sub-records that one thread visits.
+struct SubRecords<'a, 'p> {
+    snapshot: &'a Snapshot,
+    pass: Pass<'p>,
+    tasks: Tasks<'a>,
+}
+
+impl SubRecords<'_, '_> {
+    #[inline]
+    fn each(self, mut visit: impl FnMut(&SubRecord<'_>)) {
+        let graph = self.snapshot.graph();
+        for task in self.tasks {
+            let (file, id_size) = (self.snapshot.file(), graph.id_size());
+            let Ok::<(), Infallible>(()) =
+                self.pass
+                    .runs(file, id_size, graph.blocks(), task, |sub_record| {
+                        visit(sub_record);
+                        Ok(())
+                    });
+        }
+    }
+}
+
+/// Runs `work` on each thread, which visits a part of the dump's sub-records.
+fn each_thread<P: Send>(
+    snapshot: &Snapshot,
+    work: impl Fn(SubRecords<'_, '_>) -> P + Sync,
+) -> Vec<P> {
+    let pass = Pass {
+        threads: 0,
+        progress: &|_| {},
+        forget: &|range| crate::input::forget(&snapshot.file, range),
+    };
+    pass.run(Pass::tasks_of(snapshot.graph().blocks()), |tasks| {
+        work(SubRecords {
+            snapshot,
+            pass,
+            tasks,
+        })
+    })
+}

@@ -1,0 +1,229 @@
+//! `hprof-rs growth`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use hprof_analysis::growth;
+use hprof_analysis::paths::ShortestPaths;
+use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
+use serde_json::json;
+
+use crate::render::screen::{
+    Align, Style, bytes, columns, count, more, plural, print, print_json, printable, signed,
+};
+use crate::snapshot::{self, OpenArguments};
+
+/// Show what has grown over two or more dumps of one program, by class.
+///
+/// Classes that grew from every dump to the next come first; a single growth may be a warm-up. With
+/// --fail-above the status is 1 if the retained bytes of a class grew by more than PERCENT.
+#[derive(Debug, Args)]
+#[command(after_help = GROWTH_EXAMPLES)]
+pub struct Growth {
+    /// Heap dumps, the oldest first.
+    #[arg(value_name = "FILE", num_args = 2.., required = true)]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    look: OpenArguments,
+
+    /// The number of rows, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    top: usize,
+
+    /// Exit with status 1 if a class that retains 1% of the heap grew by more than PERCENT.
+    #[arg(long, value_name = "PERCENT")]
+    fail_above: Option<f64>,
+
+    /// Print JSON, with exact numbers.
+    #[arg(long)]
+    json: bool,
+}
+
+const GROWTH_EXAMPLES: &str = "\
+Examples:
+  hprof-rs growth monday.hprof tuesday.hprof wednesday.hprof
+  hprof-rs growth --fail-above 20 before.hprof after.hprof";
+
+/// A class over several dumps.
+#[derive(serde::Serialize)]
+struct Grown {
+    name: String,
+    objects: Vec<u64>,
+    retained_bytes: Vec<u64>,
+    grows_steadily: bool,
+}
+
+/// Objects at the end of the same path in several dumps.
+#[derive(serde::Serialize)]
+struct Held {
+    path: Vec<String>,
+    objects: Vec<u64>,
+    bytes: Vec<u64>,
+    /// One of them in the last dump that has any.
+    example: String,
+}
+
+/// Paths that are shown.
+const PATHS: usize = 10;
+
+impl Held {
+    /// True if there are never fewer objects than before, and more at the end.
+    fn grows(&self) -> bool {
+        self.objects.windows(2).all(|pair| pair[1] >= pair[0])
+            && self.objects.first() < self.objects.last()
+            && self.by() > 0
+    }
+
+    fn by(&self) -> u64 {
+        let (first, last) = (self.bytes.first(), self.bytes.last());
+        last.unwrap_or(&0).saturating_sub(*first.unwrap_or(&0))
+    }
+}
+
+impl Growth {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let mut classes: BTreeMap<String, Grown> = BTreeMap::new();
+        let mut live = Vec::new();
+        let mut held: BTreeMap<u64, Held> = BTreeMap::new();
+        for (index, file) in self.files.iter().enumerate() {
+            // One at a time, so that memory does not grow with the number of dumps.
+            let snapshot = snapshot::open(file, &self.look)?;
+            live.push(snapshot.dominators().live_bytes());
+            let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
+            let places = growth::places(&snapshot, &paths)?;
+            for (&number, place) in &places {
+                let row = held.entry(number).or_insert_with(|| Held {
+                    path: growth::path(&places, number),
+                    objects: vec![0; self.files.len()],
+                    bytes: vec![0; self.files.len()],
+                    example: String::new(),
+                });
+                row.objects[index] = place.objects;
+                row.bytes[index] = place.bytes;
+                row.example = format!("{:#x}", snapshot.graph().id(place.example));
+            }
+            for row in retained_by(&snapshot, RetainedBy::Family)? {
+                let RetainedRow {
+                    name,
+                    objects,
+                    retained_bytes,
+                    ..
+                } = row;
+                let grown = classes.entry(name.clone()).or_insert_with(|| Grown {
+                    name,
+                    objects: vec![0; self.files.len()],
+                    retained_bytes: vec![0; self.files.len()],
+                    grows_steadily: false,
+                });
+                grown.objects[index] += objects;
+                grown.retained_bytes[index] += retained_bytes;
+            }
+        }
+        let mut rows: Vec<Grown> = classes.into_values().collect();
+        for row in &mut rows {
+            row.grows_steadily = row.objects.windows(2).all(|pair| pair[1] > pair[0]);
+        }
+        rows.retain(|row| by(row) > 0);
+        rows.sort_by_key(|row| (!row.grows_steadily, std::cmp::Reverse(by(row))));
+        let last_live = live.last().copied().unwrap_or(0);
+        let is_too_much = |row: &&Grown| {
+            let (first, last) = ends(row);
+            let limit = self.fail_above.unwrap_or(f64::INFINITY);
+            last >= last_live / 100
+                && last.saturating_sub(first) as f64 > limit / 100.0 * first as f64
+        };
+        let failed: Vec<String> = rows
+            .iter()
+            .filter(is_too_much)
+            .map(|row| row.name.clone())
+            .collect();
+        let all = rows.len();
+        rows.truncate(if self.top == 0 { usize::MAX } else { self.top });
+        let left_out = all - rows.len();
+        let mut held: Vec<Held> = held.into_values().filter(Held::grows).collect();
+        held.sort_by(|a, b| b.by().cmp(&a.by()).then_with(|| a.path.cmp(&b.path)));
+        held.truncate(if self.top == 0 {
+            usize::MAX
+        } else {
+            self.top.min(PATHS)
+        });
+        let status = ExitCode::from(u8::from(!failed.is_empty()));
+        if self.json {
+            print_json(&json!({
+                "files": self.files,
+                "live_bytes": live,
+                "classes": rows,
+                "rows_left_out": left_out,
+                "paths": held,
+                "failed": failed,
+            }))?;
+            return Ok(status);
+        }
+        let head = [
+            ("retained", Align::Right),
+            ("by", Align::Right),
+            ("objects", Align::Right),
+            ("grows", Align::Left),
+            ("class", Align::Left),
+        ];
+        let lines: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                let (first, last) = ends(row);
+                let objects: Vec<String> = row.objects.iter().map(|&n| count(n)).collect();
+                [
+                    bytes(last),
+                    signed(i128::from(last) - i128::from(first)),
+                    objects.join(" \u{2192} "),
+                    if row.grows_steadily { "always" } else { "" }.to_owned(),
+                    printable(&row.name),
+                ]
+            })
+            .collect();
+        let mut text = columns(Style::of_stdout(), head, &lines) + &more(left_out);
+        let live: Vec<String> = live.iter().map(|&live| bytes(live)).collect();
+        text.push_str(&format!("Live: {}\n", live.join(" \u{2192} ")));
+        if !held.is_empty() {
+            let style = Style::of_stdout();
+            text.push_str(&format!(
+                "\n{}\n",
+                style.bold("Where it grows, by the path from the roots")
+            ));
+        }
+        for row in &held {
+            let objects: Vec<String> = row.objects.iter().map(|&n| count(n)).collect();
+            text.push_str(&format!(
+                "+{} in objects {}, such as {}\n",
+                bytes(row.by()),
+                objects.join(" \u{2192} "),
+                row.example
+            ));
+            for (depth, name) in row.path.iter().enumerate() {
+                text.push_str(&format!("  {:depth$}{}\n", "", printable(name)));
+            }
+        }
+        if let Some(first) = failed.first() {
+            text.push_str(&format!(
+                "Too much growth: {}, the first being {}\n",
+                plural(failed.len() as u64, "class", "classes"),
+                printable(first)
+            ));
+        }
+        print(&text)?;
+        Ok(status)
+    }
+}
+
+fn ends(row: &Grown) -> (u64, u64) {
+    let first = row.retained_bytes.first().copied().unwrap_or(0);
+    let last = row.retained_bytes.last().copied().unwrap_or(0);
+    (first, last)
+}
+
+fn by(row: &Grown) -> i128 {
+    let (first, last) = ends(row);
+    i128::from(last) - i128::from(first)
+}
