@@ -5,17 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use hprof_format::ids::ThreadSerial;
+use hprof_lockfree::nodes::{NodeAddress, NodeNumber};
 use jni_sys::{jlong, jobject};
 use parking_lot::Mutex;
 
-use super::automaton::{Automaton, NodeAddress, NodeNumber};
+use super::automaton::Automaton;
 use super::costs::{self, Costs};
 use super::methods::{self, Methods};
 use super::plan::{Arrival, Plan, Unprepared};
 use super::rewriting::{Java, Rewriting};
 use super::state::Timing;
+use super::thread_timers::ThreadTimers;
 use super::threads::Threads;
-use super::timers::ThreadTimers;
 use crate::names::{Method, java_class_name};
 use crate::os::signals::SignalNumber;
 use crate::report;

@@ -14,10 +14,10 @@ use super::natives::{VIRTUAL, natives};
 use super::plan::Arrival;
 use super::rewriting::{FIRST_STEP, Java, Rewriting, StatePlace, Steps};
 use super::state::Timing;
-use super::table::StateTable;
 use super::{permission, sampler};
 use crate::report;
 use crate::vm::{Jni, Jvmti, JvmtiError, Result};
+use hprof_lockfree::late_threads::StateTable;
 
 const EARLY_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.class");
 const LATE_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.late.class");
@@ -114,7 +114,7 @@ impl CallTimes {
         if let StatePlace::Table { .. } = java.place {
             let start = jni.static_long(java.hooks.as_raw(), c"TABLE")?;
             // SAFETY: the class has allocated it, as large as `StateTable` knows.
-            let table = unsafe { StateTable::new(start as usize) };
+            let table = unsafe { StateTable::at(start as usize) };
             let of_virtual = java.virtual_thread.map(|_| VIRTUAL.cast_unsigned());
             self.threads.lock().use_table(table, of_virtual);
         }

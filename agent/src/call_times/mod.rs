@@ -8,7 +8,7 @@
 //!
 //! The hooks find a thread's state in a field that java.lang.Thread gets when the
 //! VM loads that class. All other classes loaded before the VM is up are rewritten
-//! when it is. In a VM that was up before the agent came, the states are in a [`table`]
+//! when it is. In a VM that was up before the agent came, the states are in a [table](hprof_lockfree::late_threads)
 //! instead, and all classes are rewritten in steps ([`java_side`]).
 
 mod automaton;
@@ -23,9 +23,8 @@ mod recorder;
 mod rewriting;
 mod sampler;
 mod state;
-mod table;
+mod thread_timers;
 mod threads;
-mod timers;
 
 pub use counter::{CallTimes, MAX_PATH};
 pub use plan::{Arrival, ChosenClasses, Plan};

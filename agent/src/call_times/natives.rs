@@ -4,9 +4,9 @@ use std::ffi::{CStr, c_void};
 
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 
-use super::automaton::NodeAddress;
 use super::counter::CALLS;
 use crate::vm::{Jni, NativeMethod, guard};
+use hprof_lockfree::nodes::NodeAddress;
 
 pub(super) fn natives() -> [NativeMethod; 3] {
     let native =

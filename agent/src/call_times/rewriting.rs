@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use jni_sys::{jfieldID, jobject};
 
-use super::table::VmThread;
 use crate::vm::{GlobalRef, Jni};
+use hprof_lockfree::late_threads::VmThread;
 
 /// How long a step may take in which some classes of a program that runs are rewritten. The
 /// program stands still in the last part of it, in which the VM looks at all classes there

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
+use hprof_lockfree::late_threads::{StateTable, VmThread};
+use hprof_lockfree::nodes::NodeAddress;
 
-use super::automaton::NodeAddress;
 use super::costs::{Cost, Costs, NodeCosts, spread};
 use super::plan::Arrival;
 use super::state::{State, Timing};
-use super::table::{StateTable, VmThread};
-use super::timers::{ThreadTimer, ThreadTimers};
+use super::thread_timers::{ThreadTimer, ThreadTimers};
 use crate::os::timer::thread_cpu_nanos;
 
 struct Thread {
@@ -27,7 +27,7 @@ struct Thread {
 impl Thread {
     /// Books the CPU time since the last time to the current node.
     fn book(&mut self) {
-        if self.state.head().book(thread_cpu_nanos(self.tid)) {
+        if self.state.counters().book(thread_cpu_nanos(self.tid)) {
             self.idle = 0;
         } else {
             self.idle = self.idle.saturating_add(1);
@@ -161,9 +161,7 @@ impl Threads {
         state.begin(root, thread_cpu_nanos(tid));
         let address = state.address();
         let timer = match self.activity {
-            // SAFETY: a state is never freed, and its timer ends in `end`, which the thread calls
-            // itself, or earlier.
-            Activity::Counting => unsafe { self.timers.start(tid, state.head_pointer()) },
+            Activity::Counting => self.timers.start(tid, state.counters()),
             Activity::Paused | Activity::Over => None,
         };
         self.sampled = None;
@@ -200,7 +198,7 @@ impl Threads {
             table.remove(vm_thread);
         }
         if self.timing == Timing::Sampled && self.activity == Activity::Counting {
-            let rest = thread.state.head().advance(thread_cpu_nanos(tid));
+            let rest = thread.state.counters().advance(thread_cpu_nanos(tid));
             *self.rests.entry(serial).or_default() += rest;
         }
         thread.add_to(self.ended.entry(serial).or_default(), nodes, false);
@@ -228,7 +226,7 @@ impl Threads {
     /// Lets paths begin anew: methods that are called again after a pause do not say so.
     pub(super) fn restart_paths(&mut self, root: NodeAddress) {
         for thread in &self.live {
-            thread.state.restart_path(root);
+            thread.state.counters().set_node(root);
         }
     }
 
@@ -241,8 +239,7 @@ impl Threads {
         self.sampled = None;
         for thread in &mut self.live {
             thread.state.skip_to(thread_cpu_nanos(thread.tid));
-            // SAFETY: as in `attached`; the thread cannot end while this is locked.
-            thread.timer = unsafe { self.timers.start(thread.tid, thread.state.head_pointer()) };
+            thread.timer = self.timers.start(thread.tid, thread.state.counters());
         }
     }
 
@@ -296,7 +293,7 @@ impl Threads {
         let live = &mut self.live;
         let sampled = self.sampled.get_or_insert_with(|| {
             let awake = live.iter_mut().enumerate().filter_map(|(at, thread)| {
-                if thread.state.is_idle() {
+                if thread.state.counters().is_idle() {
                     return None;
                 }
                 thread.idle = 0;
@@ -313,7 +310,7 @@ impl Threads {
             }
             let pass_over = thread.idle == IDLE_ROUNDS && thread.timer.is_some();
             if pass_over {
-                thread.state.set_idle();
+                thread.state.counters().set_idle(true);
             }
             !pass_over
         });

@@ -95,7 +95,7 @@ impl HeapSites {
             return;
         }
         match thread.mode.get() {
-            ThreadMode::Recording => self.record(jni, thread, allocation),
+            ThreadMode::Recording => self.record(jni, &thread, allocation),
             ThreadMode::Priming | ThreadMode::Primed => thread.mode.set(ThreadMode::Primed),
         }
         thread.inside.set(false);
@@ -159,7 +159,7 @@ impl HeapSites {
         if self.sites.intern(stack, class.id) == entry.site() {
             return Some(entry);
         }
-        self.lost.mistaken.fetch_add(1, Ordering::Relaxed);
+        self.unrecorded.mistaken.fetch_add(1, Ordering::Relaxed);
         None
     }
 
@@ -173,7 +173,7 @@ impl HeapSites {
             // frames yet.
             Err(JvmtiError::INVALID_THREAD) => &[],
             Err(_) => {
-                self.lost.stacks.fetch_add(1, Ordering::Relaxed);
+                self.unrecorded.stacks.fetch_add(1, Ordering::Relaxed);
                 &[]
             }
         }
@@ -194,17 +194,20 @@ impl HeapSites {
         frames: &[StackFrame],
     ) -> Option<&'a Entry> {
         let Ok(class) = self.classes.intern(&self.jvmti, jni, allocation.class) else {
-            self.lost.classes.fetch_add(1, Ordering::Relaxed);
+            self.unrecorded.classes.fetch_add(1, Ordering::Relaxed);
             return None;
         };
         let stack = self.stacks.intern(serial, frames);
         let site = self.sites.intern(stack, class.id);
         let seen = self.sites.objects(site);
         let entry = class.mirror.and_then(|mirror| {
-            self.threads.reshape(thread, |cache| {
-                let mut flush = |site, count| self.sites.add(site, count);
-                cache.insert(key, mirror.as_raw(), site, seen, &mut flush)
-            })
+            // SAFETY: `record` comes here only without an entry of the cache.
+            unsafe {
+                self.threads.reshape(thread, |cache| {
+                    let mut flush = |site, count| self.sites.add(site, count);
+                    cache.insert(key, mirror.as_raw(), site, seen, &mut flush)
+                })
+            }
         });
         if entry.is_none() {
             self.sites.add(site, count);
@@ -230,19 +233,34 @@ impl HeapSites {
         if shift > 0 && !thread.one_in(shift) {
             return;
         }
+        if !self.has_segment(thread) {
+            self.segments.count_dropped();
+            return;
+        }
         let Ok(weak) = jni.new_weak(allocation.object) else {
-            self.lost.references.fetch_add(1, Ordering::Relaxed);
+            self.unrecorded.references.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        let has_room = thread.open_segment().push(Followed {
+        thread.push(Followed {
             weak,
             site,
             shift,
             size: allocation.size,
         });
-        if !has_room {
+    }
+
+    /// Sees to it that the thread has a segment with room for an object. False while there is
+    /// none, because the profile thread is late.
+    #[inline]
+    fn has_segment(&self, thread: &ThreadState) -> bool {
+        if thread.has_room() {
+            return true;
+        }
+        let may_go = self.segments.has_room();
+        if may_go {
             thread.replace_segment(|segment| self.hand_over(segment));
         }
+        may_go
     }
 
     /// The serial that the thread's stacks are kept under, 0 for all the same.

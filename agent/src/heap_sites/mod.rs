@@ -21,6 +21,7 @@ mod located;
 mod marks;
 mod prime;
 mod profile;
+mod queue;
 mod recorder;
 mod run;
 mod sites;
@@ -39,7 +40,6 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
 use hprof_native_headers as raw;
 use jni_sys::jobject;
 use parking_lot::Mutex;
@@ -52,6 +52,7 @@ use crate::vm::{
 };
 use dump_watch::Watch;
 use live::{LivenessCheck, Segment};
+use queue::SegmentQueue;
 use sites::SiteTable;
 use stacks::StackTable;
 use threads::Threads;
@@ -79,8 +80,7 @@ pub struct HeapSites {
     classes: ClassTable,
     sites: SiteTable,
     threads: Threads,
-    segments: Sender<Arc<Segment>>,
-    received: Receiver<Arc<Segment>>,
+    segments: SegmentQueue,
     /// Objects that are followed, but for those in segments being filled.
     following: AtomicUsize,
     /// New objects are followed with probability 2 to the power of minus this.
@@ -93,12 +93,12 @@ pub struct HeapSites {
     moves_in_pauses: bool,
     serial_of_current: fn() -> u32,
     started: AtomicBool,
-    lost: LostEvents,
+    unrecorded: Unrecorded,
 }
 
 /// What could not be recorded.
 #[derive(Default)]
-struct LostEvents {
+struct Unrecorded {
     stacks: AtomicU64,
     classes: AtomicU64,
     references: AtomicU64,
@@ -142,7 +142,6 @@ impl HeapSites {
         let structs = VmLibrary::of(&jvmti).and_then(VmStructs::of);
         let release = Release::of(&jvmti);
         let needs_help = settings.heap_interval == 0 && release.needs_priming();
-        let (segments, received) = unbounded();
         let sites = Self {
             jvmti,
             depth: AtomicUsize::new(settings.depth as usize),
@@ -163,8 +162,7 @@ impl HeapSites {
             classes: ClassTable::new(HiddenNames::of(settings.format)),
             sites: SiteTable::new(),
             threads: Threads::default(),
-            segments,
-            received,
+            segments: SegmentQueue::new(),
             following: AtomicUsize::new(0),
             shift: AtomicU8::new(0),
             collections: AtomicUsize::new(0),
@@ -173,7 +171,7 @@ impl HeapSites {
             moves_in_pauses: !structs.is_some_and(VmStructs::moves_objects_concurrently),
             serial_of_current,
             started: AtomicBool::new(false),
-            lost: LostEvents::default(),
+            unrecorded: Unrecorded::default(),
         };
         // Loaded once, so the cell is empty.
         let _ = INSTANCE.set(sites);
@@ -292,9 +290,20 @@ impl HeapSites {
     /// Gives a segment to the profile thread.
     fn hand_over(&self, segment: Arc<Segment>) {
         segment.close(self.collections.load(Ordering::Relaxed));
-        self.following.fetch_add(segment.len(), Ordering::Relaxed);
-        // The receiver is in `self`, so it is there.
-        let _ = self.segments.send(segment);
+        let len = segment.len();
+        // Before the profile thread can subtract the dead among them.
+        self.following.fetch_add(len, Ordering::Relaxed);
+        if !self.segments.push(segment) {
+            self.following.fetch_sub(len, Ordering::Relaxed);
+        }
+        self.adjust_shift();
+    }
+
+    /// Has fewer new objects followed when very many are, or when the profile thread is late.
+    fn adjust_shift(&self) {
+        let following = self.following.load(Ordering::Relaxed);
+        let shift = profile::shift_for(following).max(self.segments.shift());
+        self.shift.store(shift, Ordering::Relaxed);
     }
 
     /// Whether two references are of the same object, `mirror` being weak.

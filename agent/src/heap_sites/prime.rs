@@ -84,7 +84,9 @@ impl HeapSites {
         thread.mode.set(ThreadMode::Recording);
         let is_primed = in_a_row == IN_A_ROW;
         if !is_primed {
-            self.lost.unprimed_threads.fetch_add(1, Ordering::Relaxed);
+            self.unrecorded
+                .unprimed_threads
+                .fetch_add(1, Ordering::Relaxed);
         }
         is_primed
     }
