@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use hprof_format::ids::ThreadSerial;
 use hprof_lockfree::nodes::{NodeAddress, NodeNumber};
-use jni_sys::{jlong, jobject};
+use jni_sys::jlong;
 use parking_lot::Mutex;
 
 use super::automaton::Automaton;
@@ -20,7 +20,7 @@ use super::threads::Threads;
 use crate::names::{Method, java_class_name};
 use crate::os::signals::SignalNumber;
 use crate::report;
-use crate::vm::{Jni, Jvmti};
+use crate::vm::{Jni, Jvmti, Ref};
 
 /// The longest path that is kept. Nodes, and so memory and cache misses, multiply
 /// with it.
@@ -176,13 +176,14 @@ impl CallTimes {
     }
 
     /// A thread, the current one, ends.
-    pub fn thread_end(&self, jni: &Jni, thread: jobject, tid: i32, serial: Option<ThreadSerial>) {
+    pub fn thread_end(&self, jni: &Jni, thread: Ref<'_>, tid: i32, serial: Option<ThreadSerial>) {
         let Some(java) = self.java.get() else {
             return;
         };
         if let Some(state) = java.state_field() {
             // Should it still leave a method, its hook writes there.
-            jni.set_long_field(thread, state, self.shared_state);
+            // SAFETY: a field of type long that `Thread` got from the agent, and `thread` is one.
+            unsafe { jni.set_long_field(thread, state, self.shared_state) };
         }
         let nodes = self.automaton.lock().len();
         self.threads.lock().end(tid, serial, nodes);
@@ -312,12 +313,12 @@ fn install_timers(
 
 /// Classes without a name that one could load them by: lambdas' above all.
 fn hidden_classes(jvmti: &Jvmti, jni: &Jni) -> usize {
-    let _frame = jni.large_local_frame();
-    let Ok(classes) = jvmti.loaded_classes() else {
+    let jni = &*jni.large_local_frame();
+    let Ok(classes) = jvmti.loaded_classes(jni) else {
         return 0;
     };
-    let hidden = classes.iter().filter(|&&class| {
-        jvmti.class_signature(class).is_ok_and(|signature| {
+    let hidden = classes.iter().filter(|class| {
+        jvmti.class_signature(class.get()).is_ok_and(|signature| {
             signature.starts_with('L') && (signature.contains('.') || signature.contains("/0x"))
         })
     });

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hprof_native_headers as raw;
-use jni_sys::jclass;
 
 use super::counter::CallTimes;
 use super::methods::HOOK_CLASS;
@@ -16,7 +15,7 @@ use super::rewriting::{FIRST_STEP, Java, Rewriting, StatePlace, Steps};
 use super::state::Timing;
 use super::{permission, sampler};
 use crate::report;
-use crate::vm::{Jni, Jvmti, JvmtiError, Result};
+use crate::vm::{Class, Jni, Jvmti, JvmtiError, LocalRef, Ref, Result};
 use hprof_lockfree::late_threads::StateTable;
 
 const EARLY_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.class");
@@ -86,7 +85,7 @@ impl CallTimes {
 
     /// A class was prepared: registers the natives of the hook class when that is
     /// what runs, so that the VM sees the call come from java.base.
-    pub fn class_prepared(&self, jvmti: &Jvmti, jni: &Jni, class: jclass) {
+    pub fn class_prepared(&self, jvmti: &Jvmti, jni: &Jni, class: Ref<'_, Class>) {
         let Some(java) = self.java.get() else {
             return;
         };
@@ -97,7 +96,7 @@ impl CallTimes {
             return;
         }
         // SAFETY: the functions have the parameters of these descriptors.
-        let done = unsafe { jni.register_natives(java.hooks.as_raw(), &natives()) };
+        let done = unsafe { jni.register_natives(java.hooks.get(), &natives()) };
         java.registered.store(done.is_ok(), Ordering::Release);
     }
 
@@ -112,10 +111,13 @@ impl CallTimes {
             return Err(JvmtiError::INTERNAL);
         }
         if let StatePlace::Table { .. } = java.place {
-            let start = jni.static_long(java.hooks.as_raw(), c"TABLE")?;
+            let start = jni.static_long(java.hooks.get(), c"TABLE")?;
             // SAFETY: the class has allocated it, as large as `StateTable` knows.
             let table = unsafe { StateTable::at(start as usize) };
-            let of_virtual = java.virtual_thread.map(|_| VIRTUAL.cast_unsigned());
+            let of_virtual = java
+                .virtual_thread
+                .as_ref()
+                .map(|_| VIRTUAL.cast_unsigned());
             self.threads.lock().use_table(table, of_virtual);
         }
         Ok(())
@@ -123,7 +125,7 @@ impl CallTimes {
 
     fn define_hooks(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
         let thread = jni.find_class(c"java/lang/Thread")?;
-        let thread = thread.as_raw();
+        let thread = thread.get();
         let (place, class_file) = match self.arrival {
             Arrival::Early => {
                 jni.field_id(thread, c"hprofNode", c"J")?;
@@ -138,20 +140,21 @@ impl CallTimes {
         let virtual_thread = jni
             .find_class(c"java/lang/BaseVirtualThread")
             .ok()
-            .map(|class| jni.new_global(class.as_raw()));
+            .map(|class| jni.new_global(class.get()))
+            .transpose()?;
         let hooks = jni.define_boot_class(HOOK_CLASS, class_file)?;
         jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
         let _ = self.java.set(Java {
             place,
             virtual_thread,
-            hooks: jni.new_global(hooks.as_raw()),
+            hooks: jni.new_global(hooks.get())?,
             registered: AtomicBool::new(false),
         });
         // The class is prepared in the call, see `class_prepared`.
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
-        let called = jni.call_static(hooks.as_raw(), c"start");
+        let called = jni.call_static(hooks.get(), c"start");
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
-        called
+        Ok(called?)
     }
 
     fn start_sampler(&'static self) {
@@ -197,12 +200,12 @@ impl CallTimes {
         seen: &mut HashSet<(i32, String)>,
     ) -> Rewriting {
         let mut rewriting = Rewriting::default();
-        let _frame = jni.large_local_frame();
-        let Ok(classes) = jvmti.loaded_classes() else {
+        let jni = &*jni.large_local_frame();
+        let Ok(classes) = jvmti.loaded_classes(jni) else {
             report::error("the VM does not tell its classes: those of its start are not counted");
             return rewriting;
         };
-        let mut is_new = |class: jclass| {
+        let mut is_new = |class: Ref<'_, Class>| {
             if !jvmti.is_modifiable(class) {
                 return false;
             }
@@ -211,10 +214,13 @@ impl CallTimes {
             };
             self.chooses(&signature)
                 && (*steps == Steps::One
-                    || seen.insert((jvmti.object_hash(class).unwrap_or(0), signature)))
+                    || seen.insert((jvmti.object_hash(class.as_object()).unwrap_or(0), signature)))
         };
-        let classes = classes.iter().copied().filter(|&class| is_new(class));
-        let classes: Vec<jclass> = classes.collect();
+        let classes = classes
+            .iter()
+            .map(LocalRef::get)
+            .filter(|&class| is_new(class));
+        let classes: Vec<Ref<'_, Class>> = classes.collect();
         // A second time, most are classes that have hooks and are counted since they were loaded.
         let first = *steps == Steps::One || seen.len() == classes.len();
         self.starting.store(first, Ordering::Relaxed);
@@ -241,7 +247,7 @@ impl CallTimes {
     fn retransform(
         &self,
         jvmti: &Jvmti,
-        classes: &[jclass],
+        classes: &[Ref<'_, Class>],
         rewriting: &mut Rewriting,
     ) -> Duration {
         if classes.is_empty() {

@@ -5,10 +5,9 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use jni_sys::{jfieldID, jobject};
-
-use crate::vm::{GlobalRef, Jni};
 use hprof_lockfree::late_threads::VmThread;
+
+use crate::vm::{Class, GlobalRef, JFieldId, Jni, Ref};
 
 /// How long a step may take in which some classes of a program that runs are rewritten. The
 /// program stands still in the last part of it, in which the VM looks at all classes there
@@ -21,8 +20,8 @@ const STEP_SIZES: RangeInclusive<usize> = 8..=512;
 /// What is known of the Java side.
 pub(super) struct Java {
     pub(super) place: StatePlace,
-    pub(super) virtual_thread: Option<GlobalRef>,
-    pub(super) hooks: GlobalRef,
+    pub(super) virtual_thread: Option<GlobalRef<Class>>,
+    pub(super) hooks: GlobalRef<Class>,
     /// Whether the hook class has its natives.
     pub(super) registered: AtomicBool,
 }
@@ -30,35 +29,36 @@ pub(super) struct Java {
 /// Where hooks find a thread's state.
 pub(super) enum StatePlace {
     /// In this field of the thread.
-    Field(jfieldID),
+    Field(JFieldId),
     /// In a table, by what the thread has in this field.
-    Table { vm_thread: jfieldID },
+    Table { vm_thread: JFieldId },
 }
-
-// SAFETY: a field id is valid on every thread.
-unsafe impl Send for Java {}
-// SAFETY: as above.
-unsafe impl Sync for Java {}
 
 impl Java {
     /// Whether a thread is virtual.
-    pub(super) fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
+    pub(super) fn is_virtual(&self, jni: &Jni, thread: Ref<'_>) -> bool {
         self.virtual_thread
-            .is_some_and(|class| jni.is_instance(thread, class.as_raw()))
+            .as_ref()
+            .is_some_and(|class| jni.is_instance(thread, class.get()))
     }
 
     /// The key of a thread, if its state is in the table.
-    pub(super) fn vm_thread(&self, jni: &Jni, thread: jobject) -> Option<VmThread> {
+    ///
+    /// # Safety
+    /// `thread` is of class `Thread`.
+    pub(super) unsafe fn vm_thread(&self, jni: &Jni, thread: Ref<'_>) -> Option<VmThread> {
         match self.place {
             StatePlace::Field(_) => None,
             StatePlace::Table { vm_thread } => {
-                Some(VmThread(jni.long_field(thread, vm_thread).cast_unsigned()))
+                // SAFETY: a field of type long that threads have.
+                let word = unsafe { jni.long_field(thread, vm_thread) };
+                Some(VmThread(word.cast_unsigned()))
             }
         }
     }
 
     /// The field with a thread's state, if that is where it is.
-    pub(super) fn state_field(&self) -> Option<jfieldID> {
+    pub(super) fn state_field(&self) -> Option<JFieldId> {
         match self.place {
             StatePlace::Field(field) => Some(field),
             StatePlace::Table { .. } => None,

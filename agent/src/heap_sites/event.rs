@@ -12,7 +12,7 @@ use super::sites::{Count, SiteId};
 use super::threads::{ThreadMode, ThreadState};
 use crate::hash::mix;
 use crate::options::Live;
-use crate::vm::{Jni, JvmtiError, StackFrame};
+use crate::vm::{Class, Jni, JvmtiError, Ref, StackFrame};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -49,6 +49,11 @@ unsafe extern "C" fn sampled_object_alloc(
     HeapSites::callback(|sites| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: parameters of this callback.
+        let (object, class) = unsafe { (Ref::from_raw(object), Ref::from_raw(class)) };
+        let (Some(object), Some(class)) = (object, class) else {
+            return;
+        };
         let allocation = Allocation {
             object,
             class,
@@ -72,21 +77,21 @@ unsafe extern "C" fn garbage_collection_finish(_env: *mut raw::jvmtiEnv) {
 
 /// A new object, by references of the event.
 #[derive(Clone, Copy)]
-struct Allocation {
-    object: jobject,
-    class: jclass,
+struct Allocation<'a> {
+    object: Ref<'a>,
+    class: Ref<'a, Class>,
     size: u64,
 }
 
 /// The key of a stack that the VM gave.
 fn key_of(serial: u32, frames: &[StackFrame]) -> u64 {
     frames.iter().fold(u64::from(serial), |hash, frame| {
-        mix(mix(hash, frame.method as u64), frame.location as u64)
+        mix(mix(hash, frame.method.as_word()), frame.location as u64)
     })
 }
 
 impl HeapSites {
-    fn event(&self, jni: &Jni, allocation: Allocation) {
+    fn event(&self, jni: &Jni, allocation: Allocation<'_>) {
         let Some(thread) = self.threads.current() else {
             return;
         };
@@ -102,7 +107,7 @@ impl HeapSites {
     }
 
     #[inline]
-    fn record(&self, jni: &Jni, thread: &ThreadState, allocation: Allocation) {
+    fn record(&self, jni: &Jni, thread: &ThreadState, allocation: Allocation<'_>) {
         thread.count_event();
         let count = self.weights.count(allocation.size);
         let serial = self.serial(thread);
@@ -146,7 +151,7 @@ impl HeapSites {
     fn check<'a>(
         &self,
         jni: &Jni,
-        allocation: Allocation,
+        allocation: Allocation<'_>,
         serial: u32,
         frames: &[StackFrame],
         entry: &'a Entry,
@@ -187,7 +192,7 @@ impl HeapSites {
         &self,
         jni: &Jni,
         thread: &'a ThreadState,
-        allocation: Allocation,
+        allocation: Allocation<'_>,
         count: Count,
         key: u64,
         serial: u32,
@@ -205,7 +210,7 @@ impl HeapSites {
             unsafe {
                 self.threads.reshape(thread, |cache| {
                     let mut flush = |site, count| self.sites.add(site, count);
-                    cache.insert(key, mirror.as_raw(), site, seen, &mut flush)
+                    cache.insert(key, mirror, site, seen, &mut flush)
                 })
             }
         });
@@ -222,7 +227,7 @@ impl HeapSites {
         &self,
         jni: &Jni,
         thread: &ThreadState,
-        allocation: Allocation,
+        allocation: Allocation<'_>,
         site: SiteId,
         seen: u64,
     ) {

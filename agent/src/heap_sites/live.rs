@@ -17,7 +17,6 @@ use super::sites::SiteId;
 use crate::vm::{Jni, WeakRef, handle_word};
 
 /// An object that is followed.
-#[derive(Clone, Copy)]
 pub(super) struct Followed {
     pub(super) weak: WeakRef,
     pub(super) site: SiteId,
@@ -60,7 +59,8 @@ impl Packed {
         Followed {
             // SAFETY: made from a reference that is deleted only by `sweep`, which
             // then drops this value.
-            weak: unsafe { WeakRef::from_raw(self.weak as jobject) },
+            weak: unsafe { WeakRef::from_raw(self.weak as jobject) }
+                .unwrap_or_else(|| unreachable!("only references are packed")),
             site: SiteId(self.site_and_shift & ((1 << SITE_BITS) - 1)),
             shift: (self.site_and_shift >> SITE_BITS) as u8,
             size: u64::from(self.size) * 8,
@@ -159,7 +159,7 @@ pub(super) struct LivenessCheck {
 
 impl LivenessCheck {
     /// Whether the object is gone.
-    pub(super) fn is_dead(self, jni: &Jni, weak: WeakRef) -> bool {
+    pub(super) fn is_dead(self, jni: &Jni, weak: &WeakRef) -> bool {
         // A null word is all that is needed to know; any other word may still
         // mean a dead object to a concurrent collector.
         // SAFETY: HotSpot, and the reference was not deleted.
@@ -174,7 +174,7 @@ mod tests {
     fn followed(site: u32, shift: u8, size: u64) -> Followed {
         Followed {
             // SAFETY: never passed to a VM.
-            weak: unsafe { WeakRef::from_raw(0x7fff_1234_5671 as jobject) },
+            weak: unsafe { WeakRef::from_raw(0x7fff_1234_5671 as jobject) }.unwrap(),
             site: SiteId(site),
             shift,
             size,
@@ -187,11 +187,12 @@ mod tests {
             followed(0, 0, 16),
             followed((1 << SITE_BITS) - 1, 40, 17_179_869_200 / 8 * 8),
         ] {
-            let back = Packed::new(object).unpack();
-            assert_eq!(
-                (back.weak, back.site, back.shift, back.size),
-                (object.weak, object.site, object.shift, object.size)
-            );
+            let facts = |object: &Followed| {
+                let weak = object.weak.as_raw();
+                (weak, object.site, object.shift, object.size)
+            };
+            let before = facts(&object);
+            assert_eq!(facts(&Packed::new(object).unpack()), before);
         }
     }
 

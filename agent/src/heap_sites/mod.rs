@@ -41,14 +41,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hprof_native_headers as raw;
-use jni_sys::jobject;
 use parking_lot::Mutex;
 
 use crate::names::HiddenNames;
 use crate::options::{Live, Settings};
 use crate::report;
 use crate::vm::{
-    Capabilities, Jni, Jvmti, Release, Result, StackKeys, StillInside, VmLibrary, VmStructs,
+    Capabilities, Class, FastCompare, Jni, Jvmti, KeptWeakRef, Ref, Release, Result, StackKeys,
+    StillInside, VmLibrary, VmStructs,
 };
 use dump_watch::Watch;
 use live::{LivenessCheck, Segment};
@@ -70,6 +70,7 @@ pub struct HeapSites {
     per_thread: bool,
     structs: Option<VmStructs>,
     liveness: LivenessCheck,
+    compare: FastCompare,
     release: Release,
     /// See [`Release::needs_priming`]; only when every allocation is recorded.
     needs_help: bool,
@@ -154,6 +155,7 @@ impl HeapSites {
             liveness: LivenessCheck {
                 hotspot: structs.is_some(),
             },
+            compare: FastCompare::of(structs),
             release,
             needs_help,
             gives_up_buffers: needs_help && prime::give_up_buffers(structs),
@@ -308,16 +310,7 @@ impl HeapSites {
 
     /// Whether two references are of the same object, `mirror` being weak.
     #[inline]
-    fn is_mirror(&self, jni: &Jni, class: jobject, mirror: jobject) -> bool {
-        // SAFETY: HotSpot, the local reference is the event's own, and mirrors
-        // are never deleted. The words are compared at one time: when the first
-        // has not changed, no collection moved the object in between.
-        let same = self.liveness.hotspot
-            && unsafe {
-                let before = crate::vm::handle_word(class);
-                before == crate::vm::handle_word(mirror) && before == crate::vm::handle_word(class)
-            };
-        // SAFETY: mirrors are never deleted.
-        same || jni.is_weak_of(class, unsafe { crate::vm::WeakRef::from_raw(mirror) })
+    fn is_mirror(&self, jni: &Jni, class: Ref<'_, Class>, mirror: KeptWeakRef) -> bool {
+        self.compare.is_weak_of(jni, class, mirror.get())
     }
 }

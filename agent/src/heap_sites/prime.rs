@@ -41,7 +41,7 @@ impl HeapSites {
     /// Primes the main thread, and says so when it does not work.
     pub(super) fn prime_main(&self, jni: &Jni) {
         let is_primed = self.prime(jni);
-        let buffers = self.structs.and_then(|s| s.bool_flag(c"UseTLAB"));
+        let buffers = self.structs.and_then(|s| s.has_allocation_buffers());
         if self.needs_help && buffers == Some(false) {
             report::error(
                 "heap=sites sees hardly any allocation with -XX:-UseTLAB on this VM; \

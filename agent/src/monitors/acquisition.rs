@@ -9,9 +9,8 @@ use std::collections::{HashMap, HashSet};
 
 use hprof_format::model::MethodName;
 use hprof_instrument::{Call, Constants, Use};
-use jni_sys::jclass;
 
-use crate::vm::{Jni, Jvmti, LocalRef, Result};
+use crate::vm::{Class, Jni, Jvmti, LocalRef, Ref, Result};
 
 /// How threads ask for a synchronizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +91,7 @@ fn is_framework(class: &str) -> bool {
 
 impl Acquisition {
     /// What the attempts of this class do.
-    pub fn of(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_>) -> Self {
+    pub fn of(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_, Class>) -> Self {
         let lineage = lineage(jvmti, jni, class);
         lineage.map_or_else(Self::default, |(lineage, framework)| {
             let [exclusive, shared] = ATTEMPTS.get(framework).copied().unwrap_or_default();
@@ -105,22 +104,22 @@ impl Acquisition {
 }
 
 /// A class's lineage and the place of its framework; `None` if it is built on neither.
-fn lineage(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_>) -> Option<(Lineage, usize)> {
+fn lineage(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_, Class>) -> Option<(Lineage, usize)> {
     let mut lineage = Lineage::new();
     let mut class = class;
     while lineage.len() < MAX_CLASSES {
-        let signature = jvmti.class_signature(class.as_raw()).ok()?;
+        let signature = jvmti.class_signature(class.get()).ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         if let Some(framework) = FRAMEWORK.iter().position(|it| *it == name) {
             return Some((lineage, framework));
         }
-        lineage.push(declared(jvmti, class.as_raw(), name).ok()?);
-        class = jni.superclass(class.as_raw())?;
+        lineage.push(declared(jvmti, class.get(), name).ok()?);
+        class = jni.superclass(class.get())?;
     }
     None
 }
 
-fn declared(jvmti: &Jvmti, class: jclass, name: &str) -> Result<Declared> {
+fn declared(jvmti: &Jvmti, class: Ref<'_, Class>, name: &str) -> Result<Declared> {
     let (count, entries) = jvmti.constants(class)?;
     let constants = Constants::new(count, &entries);
     let mut methods = HashMap::new();

@@ -1,25 +1,18 @@
 //! The fields of the JDK's lock classes that a dump reads.
 
-use jni_sys::jfieldID;
-
-use crate::vm::{GlobalRef, Jni, Result};
+use crate::vm::{Class, GlobalRef, JFieldId, Jni, Result};
 
 /// Fields of the JDK's classes, of the same names from JDK 11 to 25.
 pub(super) struct Fields {
-    pub(super) blocker: jfieldID,
-    pub(super) owner: jfieldID,
-    pub(super) state: jfieldID,
-    pub(super) outer: Option<jfieldID>,
-    pub(super) ownable: GlobalRef,
-    pub(super) synchronizer: GlobalRef,
-    pub(super) condition: GlobalRef,
-    pub(super) read_write: Option<GlobalRef>,
+    pub(super) blocker: JFieldId,
+    pub(super) owner: JFieldId,
+    pub(super) state: JFieldId,
+    pub(super) outer: Option<JFieldId>,
+    pub(super) ownable: GlobalRef<Class>,
+    pub(super) synchronizer: GlobalRef<Class>,
+    pub(super) condition: GlobalRef<Class>,
+    pub(super) read_write: Option<GlobalRef<Class>>,
 }
-
-// SAFETY: field ids are valid on every thread.
-unsafe impl Send for Fields {}
-// SAFETY: as above.
-unsafe impl Sync for Fields {}
 
 impl Fields {
     pub(super) fn find(jni: &Jni) -> Result<Self> {
@@ -31,24 +24,27 @@ impl Fields {
             .find_class(c"java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject")?;
         let read_write = jni.find_class(c"java/util/concurrent/locks/ReentrantReadWriteLock$Sync");
         Ok(Self {
-            blocker: jni.field_id(thread.as_raw(), c"parkBlocker", c"Ljava/lang/Object;")?,
+            blocker: jni.field_id(thread.get(), c"parkBlocker", c"Ljava/lang/Object;")?,
             owner: jni.field_id(
-                ownable.as_raw(),
+                ownable.get(),
                 c"exclusiveOwnerThread",
                 c"Ljava/lang/Thread;",
             )?,
-            state: jni.field_id(synchronizer.as_raw(), c"state", c"I")?,
+            state: jni.field_id(synchronizer.get(), c"state", c"I")?,
             outer: jni
                 .field_id(
-                    condition.as_raw(),
+                    condition.get(),
                     c"this$0",
                     c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;",
                 )
                 .ok(),
-            ownable: jni.new_global(ownable.as_raw()),
-            synchronizer: jni.new_global(synchronizer.as_raw()),
-            condition: jni.new_global(condition.as_raw()),
-            read_write: read_write.ok().map(|class| jni.new_global(class.as_raw())),
+            ownable: jni.new_global(ownable.get())?,
+            synchronizer: jni.new_global(synchronizer.get())?,
+            condition: jni.new_global(condition.get())?,
+            read_write: match read_write {
+                Ok(class) => Some(jni.new_global(class.get())?),
+                Err(_) => None,
+            },
         })
     }
 }

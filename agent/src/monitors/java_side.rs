@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::vm::GlobalRef;
+use crate::vm::{Class, GlobalRef};
 
 /// The class with the hooks, as Java source has it.
 pub(super) const HOOK_CLASS_NAME: &str = "java.lang.HprofLocks";
@@ -18,7 +18,7 @@ pub(super) const HOOKED: [&CStr; 4] = [
 
 /// What is known of the Java side.
 pub(super) struct JavaSide {
-    pub(super) hooks: GlobalRef,
+    pub(super) hooks: GlobalRef<Class>,
     /// Whether the hook class has its natives.
     pub(super) registered: AtomicBool,
     /// How many of the classes have hooks.
