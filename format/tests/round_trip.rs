@@ -1,4 +1,4 @@
-//! What is written is read back the same, for every record at both widths; and no bytes whatever
+//! Written records are read back unchanged, for every record at both widths; and no bytes whatever
 //! upset the readers.
 
 mod common;

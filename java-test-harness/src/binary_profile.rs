@@ -468,7 +468,7 @@ fn java_name(internal: &str) -> String {
     name.replace('/', ".").replace("+0x", ".0x") + &"[]".repeat(dimensions)
 }
 
-/// What is left to read.
+/// The bytes that are left to read.
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {

@@ -176,7 +176,7 @@ impl Peer {
         }
     }
 
-    /// What has come so far.
+    /// The bytes received so far.
     ///
     /// # Panics
     ///

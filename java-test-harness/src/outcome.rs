@@ -1,4 +1,4 @@
-//! What a JVM did.
+//! The results of a JVM run.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Arrays of primitives with equal contents, such as those of equal strings.
 //!
 //! A first walk over the dump gives each array a digest of 128 bits, by which the arrays are put in
-//! groups. The digest has a key that is drawn anew each time (SipHash-1-3), so that neither chance
+//! groups. The digest has a new random key each time (SipHash-1-3), so that neither chance
 //! nor whoever has made the dump can give it two arrays of one digest. A second walk compares the
 //! contents within the groups that are reported.
 
@@ -23,9 +23,9 @@ use walk::{Digest, confirm, enter, keyed_digest};
 pub struct Duplicate {
     /// How many there are.
     pub count: u64,
-    /// What one takes, in bytes.
+    /// The size of one, in bytes.
     pub bytes: u64,
-    /// What all but one take.
+    /// The size of all but one, in bytes.
     pub wasted_bytes: u64,
     /// One of them, by number.
     pub object: usize,
@@ -47,11 +47,11 @@ pub struct Duplicates {
     /// Live arrays whose elements were blotted out, in a dump from which somebody stripped
     /// contents; they are not compared, and in no other figure.
     pub blank: u64,
-    /// What could be saved if equal arrays were one.
+    /// The bytes that sharing equal arrays would save.
     pub wasted_bytes: u64,
     /// All strings, live or not; unknown where memory is limited.
     pub strings: Option<u64>,
-    /// What all but one string of each text and its array take, as [`Snapshot::strings`] has it;
+    /// The size of all strings of each text and their arrays but one, as in [`Snapshot::strings`];
     /// unknown where memory is limited.
     pub wasted_in_strings: Option<u64>,
     /// The groups that waste most.

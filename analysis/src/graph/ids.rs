@@ -285,7 +285,7 @@ impl IdMap {
         }
     }
 
-    /// What an index has to hold: a description and the bytes of the array.
+    /// The parts that an index stores: a description and the bytes of the array.
     pub(crate) fn parts(&self) -> (IdMapHead, &[u8]) {
         match &self.kind {
             Kind::Bits {
@@ -369,7 +369,7 @@ impl IdMap {
     }
 }
 
-/// What an index says of a map of identifiers.
+/// The description of a map of identifiers in an index.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct IdMapHead {
     count: u64,

@@ -1,4 +1,4 @@
-//! What a class dump says about the instances of a class.
+//! The shape of a class's instances, from its class dump.
 
 use hprof_format::binary::{BasicType, ClassDump};
 use hprof_format::ids::{ObjectId, StringId};

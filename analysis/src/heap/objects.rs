@@ -26,7 +26,7 @@ pub struct HeapFile<'a> {
     id_size: IdSize,
 }
 
-/// What a walk has found of an object.
+/// The result of a walk for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Object {
     /// An object that is no array.
@@ -70,12 +70,12 @@ impl<'a> HeapFile<'a> {
         })
     }
 
-    /// What is known about the dump.
+    /// The metadata of the dump.
     pub fn dump(&self) -> &'a Dump {
         self.dump
     }
 
-    /// What is known about the file.
+    /// The metadata of the file.
     pub fn contents(&self) -> &'a Contents {
         self.contents
     }

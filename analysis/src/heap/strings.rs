@@ -26,7 +26,7 @@ pub struct StringGroup {
     pub arrays: u64,
     /// The room that strings and arrays take, in bytes.
     pub bytes: u64,
-    /// What all but one string and its array take.
+    /// The size of all strings and arrays but one.
     pub waste: u64,
     /// UTF-16 units of one string.
     pub length: u64,
@@ -45,7 +45,7 @@ pub struct StringReport {
     pub bytes: u64,
     /// Different contents.
     pub contents: u64,
-    /// What duplicates take: all strings and arrays but one of each content.
+    /// The size of duplicates: all strings and arrays but one of each content.
     pub waste: u64,
     /// Strings of one byte per character.
     pub latin1: u64,
@@ -101,7 +101,7 @@ pub(crate) struct StringClass {
     pub coder: Option<usize>,
     /// The part of the array that is in use: `offset` and `count`, up to JDK 6.
     pub part: Option<(usize, usize)>,
-    /// What a string takes without its array, in bytes.
+    /// The size of a string without its array, in bytes.
     pub shallow: u64,
 }
 

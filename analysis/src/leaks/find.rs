@@ -12,7 +12,7 @@ use super::{Leaks, Suspect};
 use crate::paths::{Path, ShortestPaths};
 use crate::snapshot::{EdgeKind, Snapshot};
 
-/// What to look for.
+/// The criteria of the search.
 #[derive(Debug, Clone, Copy)]
 pub struct LeakOptions {
     /// The share of the live heap from which something is a suspect, from 0 to 1.
@@ -449,7 +449,7 @@ fn suspect(
     (signature, suspect)
 }
 
-/// What most shortest paths to what a place keeps alive directly lead through, if that lies
+/// The object on most shortest paths to the objects that a place keeps alive directly, if it lies
 /// deeper: objects that two collections share are dominated by neither of them.
 fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: usize) -> Option<usize> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());

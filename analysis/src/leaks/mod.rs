@@ -29,18 +29,18 @@ pub struct Leaks {
     pub threshold: f64,
     /// The suspects, the largest first.
     pub suspects: Vec<Suspect>,
-    /// What is left beside all suspects, in bytes.
+    /// The memory outside all suspects, in bytes.
     pub other_bytes: u64,
 }
 
-/// What keeps an unexpected part of the heap alive.
+/// A leak suspect: it keeps an unexpected part of the heap alive.
 #[derive(Debug, Clone, Serialize)]
 pub struct Suspect {
-    /// What is suspected, in one sentence.
+    /// The suspicion, in one sentence.
     pub headline: String,
-    /// What is known about it, in sentences.
+    /// The known facts, as sentences.
     pub sentences: Vec<String>,
-    /// What is kept alive, in bytes.
+    /// The retained size, in bytes.
     pub retained_bytes: u64,
     /// The share of the live heap, from 0 to 1.
     pub share: f64,
@@ -52,7 +52,7 @@ pub struct Suspect {
     pub accumulation_id: String,
     /// The shortest path from a root to the accumulation point.
     pub path: Path,
-    /// What the accumulation point keeps alive directly, by class.
+    /// The objects immediately dominated by the accumulation point, by class.
     pub children: Vec<ClassShare>,
     /// The largest objects among these.
     pub largest: Vec<ObjectShare>,

@@ -36,11 +36,11 @@ use crate::parallel;
 use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
-/// Raised with every change of the layout, so that older indexes are made anew.
+/// Raised with every change of the layout, so that older indexes are rebuilt.
 const VERSION: u32 = 4;
 const PRELUDE: u64 = 64;
 
-/// What an index is made of. Another dump, or another way to look at it, has another index.
+/// The inputs of an index. Another dump, or other options, have another index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Key {
     bytes: u64,
@@ -87,7 +87,7 @@ fn sample(file: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// What is no array.
+/// The parts that are no arrays.
 #[derive(Serialize, Deserialize)]
 struct Head {
     key: Key,
@@ -141,7 +141,7 @@ fn arrays<'a, N: Number>(
     arrays
 }
 
-/// Writes an index of at most so many bytes, and gives their number. It appears under its name when
+/// Writes an index of at most `most` bytes, and gives their number. It appears under its name when
 /// it is complete.
 pub(crate) fn write(
     path: &Path,
@@ -246,7 +246,7 @@ fn hash(bytes: &[u8]) -> u64 {
 /// The bytes of a piece.
 const PIECE: usize = 4 << 20;
 
-/// The checksums of all pieces from behind the prelude up to `end`, on all cores.
+/// The checksums of all pieces from the end of the prelude to `end`, on all cores.
 fn checksums(map: &Mmap, end: usize) -> Vec<u64> {
     let body = map.get(PRELUDE as usize..end).unwrap_or_default();
     let pieces: Vec<&[u8]> = body.chunks(PIECE).collect();
@@ -268,7 +268,7 @@ fn checksums(map: &Mmap, end: usize) -> Vec<u64> {
     sums
 }
 
-/// What is found where an index may lie.
+/// The result of looking for an index.
 pub(crate) enum Found {
     /// None of this dump, or one that is damaged or of another version.
     Nothing,

@@ -50,7 +50,7 @@ pub struct Snapshot {
     pub(crate) stripped: OnceLock<bool>,
 }
 
-/// What became of the index.
+/// The state of the index.
 #[derive(Debug)]
 pub enum IndexState {
     /// None was asked for, or the file is too small for one to be of use.
@@ -78,7 +78,7 @@ impl Snapshot {
         &self.file
     }
 
-    /// What the file holds outside of its heap dumps.
+    /// The contents of the file outside of its heap dumps.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
@@ -88,7 +88,7 @@ impl Snapshot {
         self.dump
     }
 
-    /// What became of the index.
+    /// The state of the index.
     pub fn index(&self) -> &IndexState {
         &self.index
     }
@@ -108,7 +108,7 @@ impl Snapshot {
         &self.store
     }
 
-    /// What an object keeps alive, itself included, in bytes; 0 for objects that no root reaches.
+    /// The retained size of an object, itself included, in bytes; 0 for objects that no root reaches.
     pub fn retained(&self, object: usize) -> u64 {
         let place = self.dominators.place(object);
         place.map_or(0, |place| self.dominators.retained(place))

@@ -120,7 +120,7 @@ pub enum Record<'a> {
         /// The traces that cost most.
         samples: CpuSamples<'a>,
     },
-    /// What the profiler was asked to record.
+    /// The recording settings of the profiler.
     ControlSettings {
         /// See [`control`](super::tags::control).
         flags: u32,

@@ -63,12 +63,12 @@ pub enum StreamError {
     /// The file cannot be read at all.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// A damaged place. Reading can go on.
+    /// A damaged place. Reading can continue.
     #[error(transparent)]
     Damage(#[from] Damage),
 }
 
-/// What lies at the front of the buffer.
+/// The item at the front of the buffer.
 enum Step {
     Record { tag: u8, micros: u32, length: usize },
     Heap { tag: u8, micros: u32 },
@@ -394,7 +394,7 @@ impl<R: Read> StreamReader<R> {
         decode_start(&self.long, self.header.id_size).is_some()
     }
 
-    /// Passes over a sub-record of which the start is kept.
+    /// Skips a sub-record whose start is kept.
     fn pass_over(&mut self, length: u64) -> Result<Step, StreamError> {
         let offset = self.offset;
         let lost = self.discard(length)?;
