@@ -25,7 +25,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// What was added, or taken away.
+    /// The amount that was added, or taken away.
     pub fn delta(&self) -> i128 {
         i128::from(self.after) - i128::from(self.before)
     }

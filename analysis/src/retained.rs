@@ -1,4 +1,4 @@
-//! What sets of objects keep alive.
+//! Retained sizes of sets of objects.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::names;
 use crate::paths::ShortestPaths;
 use crate::snapshot::Snapshot;
 
-/// What a row stands for.
+/// The sets of objects that rows stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetainedBy {
@@ -27,16 +27,16 @@ pub enum RetainedBy {
     Thread,
 }
 
-/// What a set of objects keeps alive.
+/// The retained size of a set of objects.
 #[derive(Debug, Clone, Serialize)]
 pub struct RetainedRow {
     /// The name of the class, package, loader or thread.
     pub name: String,
     /// The live objects.
     pub objects: u64,
-    /// What they take themselves, in bytes.
+    /// The bytes that they take themselves.
     pub shallow_bytes: u64,
-    /// What would be free without all of them, in bytes.
+    /// The bytes that would be free without all of them.
     pub retained_bytes: u64,
     /// False if `retained_bytes` is what single objects keep alive, and together they may keep
     /// more: the heap has too many different ways to its objects.
@@ -71,9 +71,9 @@ pub fn retained_by(snapshot: &Snapshot, by: RetainedBy) -> io::Result<Vec<Retain
 pub struct GroupSum {
     /// Their number.
     pub objects: u64,
-    /// What they take themselves, in bytes.
+    /// The bytes that they take themselves.
     pub shallow_bytes: u64,
-    /// What would be free without all of them, in bytes; at least this where that is not known.
+    /// The bytes that would be free without all of them; a lower bound where that is not known.
     pub retained_bytes: u64,
 }
 
@@ -168,7 +168,7 @@ fn threads(snapshot: &Snapshot) -> Vec<RetainedRow> {
     rows
 }
 
-/// What would be free without some objects.
+/// The memory that would be free without some objects.
 #[derive(Debug, Clone, Serialize)]
 pub struct Freed {
     /// The live ones among them.
@@ -181,7 +181,7 @@ pub struct Freed {
     pub contents: Vec<ClassShare>,
 }
 
-/// What would be free without all objects for which `is_member` holds: exactly, by a walk that
+/// The memory that would be free without all objects for which `is_member` holds: exactly, by a walk that
 /// leaves them out.
 ///
 /// # Errors

@@ -24,7 +24,7 @@ pub struct CollectionRow {
     pub capacity: u64,
     /// Places of these that hold nothing.
     pub unused: u64,
-    /// What the empty places take, in bytes.
+    /// The bytes that the empty places take.
     pub wasted_bytes: u64,
     /// Of hash tables: entries that share their place with another one.
     pub collisions: u64,
@@ -97,7 +97,7 @@ pub struct FinalizerRow {
     pub registered: u64,
     /// Objects that are dead and wait in the queue for their `finalize` to be called.
     pub queued: u64,
-    /// What those in the queue alone take, in bytes.
+    /// The bytes that those in the queue alone take.
     pub queued_bytes: u64,
 }
 
@@ -160,7 +160,7 @@ pub struct LoaderRow {
     pub classes: u64,
     /// Live objects of these classes.
     pub objects: u64,
-    /// What the loader keeps alive, its classes included, in bytes.
+    /// The bytes that the loader keeps alive, its classes included.
     pub retained_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What only some VMs and programs write, in dumps made by hand.
+//! Dumps made by hand, with what only some VMs and programs write.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn number(snapshot: &Snapshot, id: u64) -> usize {
     snapshot.graph().number(id).expect("an object")
 }
 
-/// What the histogram of a file sums up: objects and bytes.
+/// The sums of a file's histogram: objects and bytes.
 fn totals(bytes: Vec<u8>) -> (u64, u64) {
     let contents = common::stream(bytes);
     let histogram = histogram(&contents, &contents.dumps[0], Group::Class);

@@ -1,4 +1,4 @@
-//! What the readers say about damaged files, and how they go on.
+//! The reports of the readers about damaged files, and how they continue.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn file() -> Vec<u8> {
     writer.into_inner()
 }
 
-/// What the readers find, in short: records by tag, sub-records by `sub`. Both must agree.
+/// The results of the readers, in short: records by tag, sub-records by `sub`. Both must agree.
 fn found(file: &[u8]) -> (Vec<String>, Vec<Damage>) {
     let (mut items, mut damages) = (Vec::new(), Vec::new());
     for item in Reader::new(file).unwrap() {

@@ -1,4 +1,4 @@
-//! What is written is read back the same, for every record at both widths; and no bytes whatever
+//! Records are read back as they were written, for every record at both widths; and no bytes whatever
 //! upset the readers.
 
 mod common;

@@ -76,7 +76,7 @@ fn segments() -> Vec<u8> {
     file
 }
 
-/// What is in a file, in a form that can be compared, and the number of damaged places.
+/// The contents of a file, in a form that can be compared, and the number of damaged places.
 fn contents(file: &[u8]) -> (Vec<String>, usize) {
     let (mut found, mut damages) = (Vec::new(), 0);
     let mut subs = |subs: hprof_format::binary::SubRecords<'_>, found: &mut Vec<String>| {

@@ -48,11 +48,11 @@ pub struct HeapClass {
 pub struct HeapObject {
     /// Allocation trace.
     pub trace: u32,
-    /// What it is.
+    /// Its kind.
     pub content: Content,
 }
 
-/// What an object is and holds.
+/// The kind and contents of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// An instance of a class, with the bytes of its fields.
@@ -76,7 +76,7 @@ pub struct HeapRoot {
     pub place: Option<u32>,
 }
 
-/// What a walk over sub-records has to know.
+/// The facts that a walk over sub-records needs.
 pub(crate) struct Names<'a> {
     pub(crate) id_size: u32,
     pub(crate) strings: &'a BTreeMap<u64, String>,

@@ -176,7 +176,7 @@ impl Peer {
         }
     }
 
-    /// What has come so far.
+    /// The bytes that have come so far.
     ///
     /// # Panics
     ///

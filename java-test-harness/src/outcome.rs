@@ -1,4 +1,4 @@
-//! What a JVM did.
+//! The outcome of a JVM's run.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

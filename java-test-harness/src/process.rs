@@ -44,7 +44,7 @@ pub(crate) struct End {
     pub(crate) wall: Duration,
 }
 
-/// What has been read from a pipe so far.
+/// The bytes read from a pipe so far.
 #[derive(Default)]
 pub(crate) struct Stream {
     bytes: Mutex<Vec<u8>>,

@@ -196,12 +196,12 @@ impl Running {
         self.process.pid()
     }
 
-    /// What it has printed so far.
+    /// Its standard output so far.
     pub fn stdout(&self) -> String {
         self.process.stdout().text()
     }
 
-    /// What it has printed on standard error so far.
+    /// Its standard error so far.
     pub fn stderr(&self) -> String {
         self.process.stderr().text()
     }

@@ -7,7 +7,7 @@ use java_test_harness::{BinaryProfile, Content, Run, TextProfile, each_collector
 const DUMPED: &str = "Dumping Java heap ... allocation sites ... done.\nHPROF: heap dump: ";
 const NOWHERE: u32 = 300_000;
 
-/// What the program prints: class, method and the number of objects alive.
+/// A line that the program prints: class, method and the number of objects alive.
 fn expected(stdout: &str) -> Vec<(&str, &str, u64)> {
     let sites = stdout.lines().filter_map(|line| line.strip_prefix("site "));
     let all = sites.map(|site| {

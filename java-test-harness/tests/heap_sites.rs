@@ -14,7 +14,7 @@ fn counts<'a>(rows: impl Iterator<Item = &'a SiteRow>) -> (u64, u64) {
     })
 }
 
-/// What a program prints as `site CLASS METHOD ALLOCATED LIVE` is what the profile says.
+/// The profile agrees with the lines `site CLASS METHOD ALLOCATED LIVE` that a program prints.
 fn assert_sites(outcome: &Outcome, profile: &TextProfile) {
     let mut checked = 0;
     for line in outcome.stdout.lines() {

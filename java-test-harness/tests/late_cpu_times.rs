@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use java_test_harness::{Jdk, Run, Running, TextProfile, agent_library, control_socket, each_jdk};
 
-/// What one run of `CallCounts` calls, whatever the JDK.
+/// The calls of one run of `CallCounts`, whatever the JDK.
 const CALLS: &[(&str, u64)] = &[
     ("CallCounts.main", 1),
     ("CallCounts.fib", 1973),
@@ -47,7 +47,7 @@ fn attach(running: &Running, options: &str) -> String {
     running.jcmd(&["JVMTI.agent_load", library, &format!("\"{options}\"")])
 }
 
-/// What the agent answers at its control socket.
+/// The agent's answer at its control socket.
 fn ask(running: &Running, request: &str) -> String {
     let path = control_socket(running.pid());
     let mut stream = UnixStream::connect(path).expect("a control socket");

@@ -1,4 +1,4 @@
-//! What the agent says about its options.
+//! The agent's messages about its options.
 
 use java_test_harness::{Jdk, Outcome, Run, each_jdk};
 

@@ -1,11 +1,11 @@
-//! What an Android dump tells of the device and the program.
+//! The facts that an Android dump tells of the device and the program.
 
 use serde::Serialize;
 
 use crate::graph::Static;
 use crate::snapshot::{Snapshot, Value};
 
-/// What an Android dump tells of the device and the program; `None` where it does not.
+/// The facts that an Android dump tells of the device and the program; `None` where it tells none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct AndroidFacts {
     /// The level of the API, such as 34.

@@ -32,18 +32,18 @@ pub struct Mark {
 /// The shortest path to an object whose life is over.
 #[derive(Debug, Clone, Serialize)]
 pub struct Trace {
-    /// The same for leaks with the same cause: a hash of the classes and fields on the part of the
+    /// Equal for leaks with one cause: a hash of the classes and fields on the part of the
     /// path that may be to blame.
     pub signature: String,
     /// The name of a known leak of Android itself, if this is one.
     pub library_leak: Option<&'static str>,
     /// How many objects leak in this way.
     pub count: u64,
-    /// What these keep alive, in bytes.
+    /// The bytes that these keep alive.
     pub retained_bytes: u64,
     /// The path to one of them.
     pub path: Path,
-    /// What is known of each step.
+    /// The facts known of each step.
     pub marks: Vec<Mark>,
     /// The steps whose reference may be the cause: behind the last object that should be there, up
     /// to the first that should not.
@@ -144,7 +144,7 @@ pub fn traces(snapshot: &Snapshot, paths: &ShortestPaths) -> Vec<Trace> {
     traces
 }
 
-/// What is known of each step: what leads to an object that should be there should be there too,
+/// The facts known of each step: what leads to an object that should be there should be there too,
 /// and what hangs on one that should not should not.
 fn marks(state: &State<'_>, objects: &[usize]) -> (Vec<Mark>, Vec<usize>) {
     let own: Vec<Option<Mark>> = objects.iter().map(|&object| state.mark(object)).collect();

@@ -18,7 +18,7 @@ pub enum Status {
     Unknown,
 }
 
-/// What the objects of a dump tell of their lives.
+/// The lives of objects, as far as a dump tells of them.
 pub struct State<'a> {
     snapshot: &'a Snapshot,
     rules: Vec<Option<Rule>>,
@@ -28,7 +28,7 @@ pub struct State<'a> {
     watched: FxHashSet<usize>,
 }
 
-/// What tells of the life of a class's objects.
+/// The fields that tell of the life of a class's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Activity,
@@ -107,7 +107,7 @@ impl<'a> State<'a> {
             .collect()
     }
 
-    /// What is known of an object.
+    /// The facts known of an object.
     pub fn mark(&self, object: usize) -> Option<Mark> {
         let graph = self.snapshot.graph();
         if graph.class_of_object(object).is_some() {
@@ -122,7 +122,7 @@ impl<'a> State<'a> {
         own
     }
 
-    /// What the object itself tells.
+    /// The facts that the object itself tells.
     fn by_rule(&self, object: usize) -> Option<Mark> {
         let graph = self.snapshot.graph();
         let field = |name: &str| self.snapshot.field(object, name);
@@ -218,7 +218,7 @@ impl<'a> State<'a> {
         values.filter_map(|(_, value)| value?.object()).collect()
     }
 
-    /// What LeakCanary waits for: the referents of its references that it has held for too long.
+    /// The objects that LeakCanary waits for: the referents of references that it has held for too long.
     fn watched_objects(&self) -> FxHashSet<usize> {
         let graph = self.snapshot.graph();
         let is_reference = |&object: &usize| {

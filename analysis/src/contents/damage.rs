@@ -1,4 +1,4 @@
-//! What could not be read.
+//! The damage of a file: places that could not be read.
 
 use hprof_format::reader::Damage;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct DamageEntry {
     pub offset: Option<u64>,
     /// The bytes that were not read because of it.
     pub lost_bytes: u64,
-    /// What is wrong, as a sentence without a full stop.
+    /// The defect, as a sentence without a full stop.
     pub message: String,
 }
 

@@ -17,7 +17,7 @@ use crate::heap::Census;
 /// How far a start is searched for.
 const SEARCHED: usize = 1 << 20;
 
-/// What was counted from one place of a segment to another.
+/// The counts of a part of a segment.
 pub(super) struct Piece {
     start: u64,
     /// Where the first sub-record behind it starts.

@@ -1,4 +1,4 @@
-//! What groups of objects keep alive together, of all groups at once.
+//! Retained sets of groups of objects, worked out for all groups at once.
 //!
 //! A group *dominates* an object if every path from the roots to it leads through an object of the
 //! group, be it this one or that. So what the objects of a group keep alive together is more than
@@ -144,7 +144,7 @@ impl Sets {
         found
     }
 
-    /// What two sets have in common.
+    /// The members that two sets have in common.
     fn common(&mut self, first: u32, second: u32) -> u32 {
         let key = (first.min(second), first.max(second));
         if let Some(&known) = self.common.get(&key) {

@@ -1,7 +1,7 @@
 //! Which object keeps which others alive.
 //!
 //! An object *dominates* another one if every path from the roots to that one leads through it.
-//! What an object dominates, itself included, is what a collector could free if the object went
+//! The objects that one dominates, itself included, are those that a collector could free if it went
 //! away: its *retained* set.
 
 mod depth_first;
@@ -91,7 +91,7 @@ impl Dominators {
         each_width!(self, tree => tree.above(place))
     }
 
-    /// What the object at a place keeps alive, itself included, in bytes.
+    /// The bytes that the object at a place keeps alive, itself included.
     #[inline]
     pub fn retained(&self, place: usize) -> u64 {
         self.bytes(place, self.end(place))

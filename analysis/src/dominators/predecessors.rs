@@ -1,4 +1,4 @@
-//! What refers to each object, in the numbers of a depth-first search.
+//! The objects that refer to each object, in the numbers of a depth-first search.
 
 use std::io;
 use std::ops::Range;

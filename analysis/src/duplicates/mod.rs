@@ -23,9 +23,9 @@ use walk::{Digest, confirm, enter, keyed_digest};
 pub struct Duplicate {
     /// How many there are.
     pub count: u64,
-    /// What one takes, in bytes.
+    /// The bytes that one takes.
     pub bytes: u64,
-    /// What all but one take.
+    /// The bytes that all but one take.
     pub wasted_bytes: u64,
     /// One of them, by number.
     pub object: usize,
@@ -47,11 +47,11 @@ pub struct Duplicates {
     /// Live arrays whose elements were blotted out, in a dump from which somebody stripped
     /// contents; they are not compared, and in no other figure.
     pub blank: u64,
-    /// What could be saved if equal arrays were one.
+    /// The bytes that could be saved if equal arrays were one.
     pub wasted_bytes: u64,
     /// All strings, live or not; unknown where memory is limited.
     pub strings: Option<u64>,
-    /// What all but one string of each text and its array take, as [`Snapshot::strings`] has it;
+    /// The bytes of all strings and arrays but one of each text, as [`Snapshot::strings`] has it;
     /// unknown where memory is limited.
     pub wasted_in_strings: Option<u64>,
     /// The groups that waste most.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use memmap2::{Mmap, MmapOptions, MmapRaw, UncheckedAdvice};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// What arrays can hold: plain numbers.
+/// The elements that arrays can hold: plain numbers.
 pub trait Plain: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync {}
 impl<T: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync> Plain for T {}
 

@@ -18,7 +18,7 @@ use super::references::{ReferenceSink, ReferenceWriter, References};
 use crate::heap::{Layout, stack_words};
 use crate::walk::{Block, Pass};
 
-/// What the second pass works with.
+/// The input of the second pass.
 pub(super) struct Plan<'a> {
     pub file: &'a [u8],
     pub id_size: IdSize,
@@ -29,12 +29,12 @@ pub(super) struct Plan<'a> {
     pub follow: &'a Follow,
     /// References that no field holds, by object, such as those of a thread to its locals.
     pub extra: &'a FxHashMap<usize, Vec<usize>>,
-    /// What global references of native code hold, by identifier.
+    /// The objects that global references of native code hold, by identifier.
     pub archives: &'a FxHashSet<u64>,
     pub store: &'a Store,
 }
 
-/// What the second pass finds.
+/// The results of the second pass.
 pub(super) struct Built<N> {
     pub references: References<N>,
     /// By object: its class.
@@ -46,7 +46,7 @@ pub(super) struct Built<N> {
     pub counts: Counts,
 }
 
-/// What does not fit.
+/// Counts of references and objects that lack their counterpart.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     /// References to objects that the file lacks.
@@ -62,7 +62,7 @@ pub(super) struct ClassPlan {
     references: Box<[u32]>,
     passed_over: Box<[u32]>,
     units: Option<u32>,
-    /// What the fields of a virtual thread's stack take, of an object whose size is its own.
+    /// The bytes that the fields of a virtual thread's stack take; each stack has a size of its own.
     stack_chunk: Option<u64>,
 }
 

@@ -11,7 +11,7 @@ use super::options::ReferenceKind;
 use crate::heap::{ClassShape, Layout, Sizes};
 use crate::names::Names;
 
-/// What the objects of a class are.
+/// The kinds of classes, by their objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClassKind {
     /// Instances that are no arrays, or arrays of references.
@@ -54,7 +54,7 @@ pub struct Class {
     pub id: u64,
     /// The name as Java source has it.
     pub name: String,
-    /// What the objects are.
+    /// The kind of the objects.
     pub kind: ClassKind,
     /// False if the file does not describe the class.
     pub is_described: bool,
@@ -76,7 +76,7 @@ pub struct Class {
     pub statics: Vec<Static>,
     /// Constants that hold objects, named by their index.
     pub constants: Vec<Static>,
-    /// What kind of `java.lang.ref.Reference` the instances are.
+    /// The kind of `java.lang.ref.Reference` that the instances are.
     pub reference_kind: Option<ReferenceKind>,
 }
 

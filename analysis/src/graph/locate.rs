@@ -38,7 +38,7 @@ struct Known {
     places: Option<Vec<(u64, u64)>>,
 }
 
-/// What is known of an object's place.
+/// An object's place, as far as it is known.
 enum Place {
     At(u64),
     /// It is not in that run.

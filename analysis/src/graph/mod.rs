@@ -73,7 +73,7 @@ pub struct GraphOptions<'a> {
     pub forget: &'a (dyn Fn(Range<usize>) + Sync),
 }
 
-/// What the file lacks, or has too much of.
+/// Counts of what the file lacks, or has too much of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Gaps {
     /// References to objects that the file lacks.
@@ -309,12 +309,12 @@ impl Graph {
         &self.units
     }
 
-    /// What keeps objects alive by itself, ordered by object.
+    /// The roots, ordered by object.
     pub fn roots(&self) -> &[GraphRoot] {
         &self.roots
     }
 
-    /// What stacks hold, with the object of the thread that keeps it alive, ordered by thread.
+    /// The locals of stacks, with the object of the thread that keeps each alive, ordered by thread.
     pub fn locals(&self) -> &[(usize, GraphRoot)] {
         &self.locals
     }
@@ -334,12 +334,12 @@ impl Graph {
         (self.layout, self.layout_source)
     }
 
-    /// What the file lacks.
+    /// Counts of what the file lacks.
     pub fn gaps(&self) -> Gaps {
         self.gaps
     }
 
-    /// What could not be read of the heap dump.
+    /// The places of the heap dump that could not be read.
     pub fn damage(&self) -> &DamageLog {
         &self.damage
     }
@@ -354,7 +354,7 @@ impl Graph {
         &self.width
     }
 
-    /// What an object refers to, without its class.
+    /// The objects that an object refers to, without its class.
     pub fn references(&self, object: usize) -> Vec<usize> {
         match &self.width {
             Width::Narrow(references) => references.view().of(object).collect(),

@@ -1,4 +1,4 @@
-//! What counts as a reference that keeps an object alive.
+//! Options: which references keep an object alive.
 
 use serde::{Deserialize, Serialize};
 

@@ -20,7 +20,7 @@ pub struct References<N> {
     pub(crate) chunks: Vec<Array<N>>,
 }
 
-/// The same, for many look-ups.
+/// A borrowed form of the references, for many look-ups.
 #[derive(Debug)]
 pub struct ReferenceView<'a, N> {
     start: &'a [N],
@@ -44,7 +44,7 @@ impl<N: Number> References<N> {
         self.chunks.iter().for_each(|chunk| chunk.set_hot(is_hot));
     }
 
-    /// What follows from a position on, up to the end of its chunk; `None` if there is no such
+    /// The elements from a position on, up to the end of its chunk; `None` if there is no such
     /// position.
     pub(crate) fn list_at(&self, position: usize) -> Option<&[N]> {
         let chunk = self.chunks.get(position >> CHUNK_SHIFT)?;
@@ -67,7 +67,7 @@ impl<'a, N: Number> ReferenceView<'a, N> {
         self.start[object] == N::NONE
     }
 
-    /// What an object refers to, in the order of its fields or elements, without nulls.
+    /// The objects that an object refers to, in the order of its fields or elements, without nulls.
     #[inline(always)]
     pub fn of(&self, object: usize) -> impl Iterator<Item = usize> + use<'a, N> {
         let start = self.start[object];

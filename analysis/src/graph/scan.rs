@@ -18,7 +18,7 @@ use crate::walk::{Block, Pass, Visit};
 /// About the bytes of a block: so many are looked through to find one object.
 const BLOCK_BYTES: u64 = 32 << 10;
 
-/// What the first pass finds.
+/// The results of the first pass.
 pub(super) struct Scan {
     pub ids: IdMap,
     pub blocks: Vec<Block>,
@@ -32,7 +32,7 @@ pub(super) struct Scan {
     pub unreachable_marks: u64,
 }
 
-/// What one thread finds.
+/// The results of one thread.
 struct Part {
     /// The run of sub-records that is being walked over.
     block: Block,

@@ -1,4 +1,4 @@
-//! What a class dump says about the instances of a class.
+//! The instances of a class, as a class dump describes them.
 
 use hprof_format::binary::{BasicType, ClassDump};
 use hprof_format::ids::{ObjectId, StringId};

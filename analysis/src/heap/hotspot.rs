@@ -1,4 +1,4 @@
-//! What HotSpot's dumps do not tell of a few classes of the JDK, and their sizes depend on.
+//! Facts about a few classes of the JDK that HotSpot's dumps do not tell, and sizes depend on.
 //!
 //! The VM gives some classes fields of its own (`*_INJECTED_FIELDS` in `javaClasses.hpp`) and
 //! keeps what is marked `@Contended` 128 bytes apart from other fields (JEP 142,
@@ -19,7 +19,7 @@ pub(super) const PADDING: u64 = 128;
 /// HotSpot's pointers in objects are as wide as a `long` on VMs of 64 bits.
 const POINTER: BasicType = Long;
 
-/// What the dump does not tell of one class.
+/// The facts about one class that the dump does not tell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NotTold {
     /// Fields that are not dumped.
@@ -30,7 +30,7 @@ pub(super) struct NotTold {
     pub is_in_group: Box<[bool]>,
 }
 
-/// The same as the table has it.
+/// The facts about one class, as the table has them.
 #[derive(Clone, Copy)]
 struct Hidden {
     fields: &'static [BasicType],
@@ -196,7 +196,7 @@ const TABLE: &[(&str, When, Hidden)] = &[
 /// The stack of a virtual thread that is not running, as an object (JEP 444).
 const STACK_CHUNK: &str = "jdk/internal/vm/StackChunk";
 
-/// What the classes of one dump have that it does not tell.
+/// The facts about the classes of one dump that it does not tell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Classes {
     pub not_told: FxHashMap<ObjectId, NotTold>,

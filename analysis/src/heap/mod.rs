@@ -1,4 +1,4 @@
-//! What a heap dump holds, counted by class.
+//! The census of a heap dump: its objects, counted by class.
 //!
 //! [`Census`] is filled in one pass, in any order of the sub-records, and can be merged with that
 //! of another part of the same dump. Sizes are worked out at the end, by [`Layout`], since a

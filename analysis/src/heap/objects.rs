@@ -26,7 +26,7 @@ pub struct HeapFile<'a> {
     id_size: IdSize,
 }
 
-/// What a walk has found of an object.
+/// An object as a walk has found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Object {
     /// An object that is no array.
@@ -70,12 +70,12 @@ impl<'a> HeapFile<'a> {
         })
     }
 
-    /// What is known about the dump.
+    /// The dump.
     pub fn dump(&self) -> &'a Dump {
         self.dump
     }
 
-    /// What is known about the file.
+    /// The contents of the file.
     pub fn contents(&self) -> &'a Contents {
         self.contents
     }

@@ -26,7 +26,7 @@ pub struct StringGroup {
     pub arrays: u64,
     /// The room that strings and arrays take, in bytes.
     pub bytes: u64,
-    /// What all but one string and its array take.
+    /// The bytes of all but one string and its array.
     pub waste: u64,
     /// UTF-16 units of one string.
     pub length: u64,
@@ -45,7 +45,7 @@ pub struct StringReport {
     pub bytes: u64,
     /// Different contents.
     pub contents: u64,
-    /// What duplicates take: all strings and arrays but one of each content.
+    /// The bytes of duplicates: all strings and arrays but one of each content.
     pub waste: u64,
     /// Strings of one byte per character.
     pub latin1: u64,
@@ -101,7 +101,7 @@ pub(crate) struct StringClass {
     pub coder: Option<usize>,
     /// The part of the array that is in use: `offset` and `count`, up to JDK 6.
     pub part: Option<(usize, usize)>,
-    /// What a string takes without its array, in bytes.
+    /// The bytes of a string without its array.
     pub shallow: u64,
 }
 
@@ -431,41 +431,4 @@ impl<'a> Text<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn key(text: &str, as_chars: bool) -> Key {
-        let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
-        let latin1: Vec<u8> = text.chars().map(|c| c as u8).collect();
-        let text = match as_chars {
-            true => Text::Utf16 {
-                units: &units,
-                is_big_endian: true,
-            },
-            false => Text::Latin1(&latin1),
-        };
-        text.key()
-    }
-
-    proptest! {
-        #[test]
-        fn equal_texts_have_equal_keys_in_every_encoding(text in "[\\x00-\\xff]{0,600}", other in "\\PC{0,9}") {
-            prop_assert_eq!(key(&text, true), key(&text, false));
-            prop_assert_eq!(key(&text, true) == key(&other, true), text == other);
-            let units: Vec<u8> = other.encode_utf16().flat_map(u16::to_le_bytes).collect();
-            let wide = Text::Utf16 { units: &units, is_big_endian: false };
-            prop_assert_eq!(wide.decode(usize::MAX), other);
-        }
-
-        #[test]
-        fn parts_of_arrays_are_looked_at_only(values in prop::collection::vec(any::<u8>(), 0..40), offset: u32, count in 0u32..30) {
-            let used = Use { array: ObjectId::new(1), part: Some((offset % 64, count)), is_utf16: false };
-            for element in BasicType::ALL {
-                if let Some(text) = Text::of(element, &values, &used) {
-                    prop_assert_eq!(text.length(), u64::from(count));
-                }
-            }
-        }
-    }
-}
+mod tests;

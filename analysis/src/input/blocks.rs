@@ -18,7 +18,7 @@ use super::pipe::{self, Chunks};
 
 /// The bytes that a member of HotSpot's begins with.
 const MEMBER: [u8; 8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
-/// What stands in the first member's comment before the size of the blocks.
+/// The text in the first member's comment before the size of the blocks.
 const COMMENT: &[u8] = b"HPROF BLOCKSIZE=";
 /// Larger blocks are not taken apart: HotSpot's have 1 MiB.
 const LARGEST: usize = 64 << 20;

@@ -1,4 +1,4 @@
-//! What an object keeps alive, by class.
+//! The objects that an object keeps alive, by class.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -25,9 +25,9 @@ pub struct ObjectShare {
     pub id: String,
     /// The object in a few words.
     pub description: String,
-    /// What it takes itself, in bytes.
+    /// The bytes that it takes itself.
     pub shallow_bytes: u64,
-    /// What it keeps alive, in bytes.
+    /// The bytes that it keeps alive.
     pub retained_bytes: u64,
 }
 

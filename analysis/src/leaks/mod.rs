@@ -4,6 +4,7 @@
 //! the heap alive, to where that memory spreads over many small objects: the accumulation point.
 //! Objects that are small by themselves are looked at by class. Suspects with equal paths are one.
 
+mod candidates;
 mod fill;
 mod find;
 mod sites;
@@ -29,18 +30,18 @@ pub struct Leaks {
     pub threshold: f64,
     /// The suspects, the largest first.
     pub suspects: Vec<Suspect>,
-    /// What is left beside all suspects, in bytes.
+    /// The live bytes that belong to no suspect.
     pub other_bytes: u64,
 }
 
-/// What keeps an unexpected part of the heap alive.
+/// A leak suspect: an object or group that keeps an unexpected part of the heap alive.
 #[derive(Debug, Clone, Serialize)]
 pub struct Suspect {
-    /// What is suspected, in one sentence.
+    /// The suspicion, in one sentence.
     pub headline: String,
-    /// What is known about it, in sentences.
+    /// The facts known about it, in sentences.
     pub sentences: Vec<String>,
-    /// What is kept alive, in bytes.
+    /// The bytes that are kept alive.
     pub retained_bytes: u64,
     /// The share of the live heap, from 0 to 1.
     pub share: f64,
@@ -52,7 +53,7 @@ pub struct Suspect {
     pub accumulation_id: String,
     /// The shortest path from a root to the accumulation point.
     pub path: Path,
-    /// What the accumulation point keeps alive directly, by class.
+    /// The objects that the accumulation point keeps alive directly, by class.
     pub children: Vec<ClassShare>,
     /// The largest objects among these.
     pub largest: Vec<ObjectShare>,

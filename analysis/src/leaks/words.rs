@@ -4,7 +4,7 @@ use super::{AllocationSite, ClassShare, Suspect};
 use crate::paths::Path;
 use crate::snapshot::{EdgeKind, Snapshot};
 
-/// What there is to say about a suspect.
+/// The facts about a suspect.
 pub(super) struct Held<'a> {
     pub candidate_count: u64,
     /// How many of them the contents are of.
@@ -71,7 +71,7 @@ pub(super) fn explain(snapshot: &Snapshot, held: &Held<'_>) -> (String, Vec<Stri
     (headline, sentences)
 }
 
-/// What most of the memory is; of a part of the objects, if so many were looked at only.
+/// The classes that most of the memory is in; of `looked_at` objects, if only these were looked at.
 fn main_contents(contents: &[ClassShare], looked_at: Option<u64>) -> Option<String> {
     // What is next to nothing beside the first is no part of most.
     let least = contents.first()?.bytes / 20;
@@ -239,7 +239,7 @@ fn holder(snapshot: &Snapshot, held: &Held<'_>, owner: usize) -> String {
     }
 }
 
-/// What it is full of.
+/// The objects that it is full of.
 fn filling(snapshot: &Snapshot, held: &Held<'_>) -> Option<String> {
     if held.group.is_some() {
         let each = held.bytes / held.candidate_count.max(1);

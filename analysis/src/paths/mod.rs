@@ -31,7 +31,7 @@ pub struct Step {
     pub id: String,
     /// The object in a few words.
     pub description: String,
-    /// What it keeps alive, in bytes.
+    /// The bytes that it keeps alive.
     pub retained_bytes: u64,
 }
 

@@ -9,7 +9,7 @@ use crate::graph::{ClassKind, GraphRoot, NOTHING};
 /// How one object keeps another one alive.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Edge {
-    /// What kind of reference.
+    /// The kind of reference.
     pub kind: EdgeKind,
     /// The name of the field, the index of the element, or a word.
     pub name: String,
@@ -25,7 +25,7 @@ impl Edge {
     }
 }
 
-/// What kind of reference.
+/// The kind of reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
@@ -37,7 +37,7 @@ pub enum EdgeKind {
     Element,
     /// A constant of a class.
     Constant,
-    /// What a thread's stack holds.
+    /// A local variable or argument on a thread's stack.
     Local,
     /// An object's class, or a class's super class, loader, signers or domain.
     Class,
@@ -77,7 +77,7 @@ impl Snapshot {
         }
     }
 
-    /// What tells an object from others of its class, if that can be said in a few words.
+    /// A few words that tell an object from others of its class, if there are such.
     pub fn detail(&self, object: usize) -> Option<String> {
         let class = self.graph.class_of(object);
         let classes = self.graph.classes();
@@ -247,7 +247,7 @@ impl Snapshot {
         None
     }
 
-    /// What a stack holds, with the method: `local variable in App.run(App.java:10)`.
+    /// A local of a stack, with the method: `local variable in App.run(App.java:10)`.
     pub fn local_in_words(&self, local: &GraphRoot) -> String {
         match self.frame_of(local) {
             Some(frame) => format!("{} in {frame}", local.label()),

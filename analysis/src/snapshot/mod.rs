@@ -1,5 +1,6 @@
 //! A heap dump that is ready to be asked: the file, its graph and its dominators.
 
+mod checksums;
 mod collections;
 mod describe;
 pub(crate) mod index;
@@ -50,7 +51,7 @@ pub struct Snapshot {
     pub(crate) stripped: OnceLock<bool>,
 }
 
-/// What became of the index.
+/// The outcome for the index: used, written or not.
 #[derive(Debug)]
 pub enum IndexState {
     /// None was asked for, or the file is too small for one to be of use.
@@ -78,7 +79,7 @@ impl Snapshot {
         &self.file
     }
 
-    /// What the file holds outside of its heap dumps.
+    /// The contents of the file outside of its heap dumps.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
@@ -88,7 +89,7 @@ impl Snapshot {
         self.dump
     }
 
-    /// What became of the index.
+    /// The outcome for the index: used, written or not.
     pub fn index(&self) -> &IndexState {
         &self.index
     }
@@ -108,7 +109,7 @@ impl Snapshot {
         &self.store
     }
 
-    /// What an object keeps alive, itself included, in bytes; 0 for objects that no root reaches.
+    /// The bytes that an object keeps alive, itself included; 0 for objects that no root reaches.
     pub fn retained(&self, object: usize) -> u64 {
         let place = self.dominators.place(object);
         place.map_or(0, |place| self.dominators.retained(place))

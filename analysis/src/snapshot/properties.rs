@@ -19,7 +19,7 @@ const SECRET: [&str; 12] = [
     "pwd",
 ];
 
-/// What stands in place of a secret.
+/// The text that replaces a secret.
 const MASK: &str = "********";
 
 impl Snapshot {

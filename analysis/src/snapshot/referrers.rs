@@ -1,4 +1,4 @@
-//! What refers to an object.
+//! The referrers of an object.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -28,7 +28,7 @@ pub(super) fn is_sound(graph: &Graph, dominators: &Dominators, file_bytes: u64) 
         }
 }
 
-/// What is no array: classes, layout, counts.
+/// Checks all that is no array: classes, layout, counts.
 fn facts(graph: &Graph) -> bool {
     let classes = graph.classes.list();
     let is_class = |class: &crate::graph::Class| {
@@ -67,7 +67,7 @@ fn blocks(graph: &Graph, file_bytes: u64) -> bool {
     })
 }
 
-/// What is known of each object, and what keeps objects alive.
+/// Checks the facts about each object, and the roots.
 fn objects(graph: &Graph) -> bool {
     let count = graph.class_of.len();
     let classes = graph.classes.list().len();

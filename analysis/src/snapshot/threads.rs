@@ -14,11 +14,11 @@ pub struct ThreadInfo {
     pub serial: u32,
     /// Its name.
     pub name: Option<String>,
-    /// What the thread keeps alive, in bytes: its object and the locals of its stack.
+    /// The bytes that the thread keeps alive: its object and the locals of its stack.
     pub retained_bytes: u64,
     /// The methods on its stack, innermost first.
     pub stack: Vec<String>,
-    /// What the stack holds.
+    /// The locals of the stack.
     pub locals: Vec<Local>,
 }
 

@@ -13,7 +13,7 @@ use super::{StripError, StripPlan, Stripped};
 const CHUNK: usize = 64 << 10;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
-/// What seems to be a record of unknown kind with more bytes than these is none.
+/// The most bytes of a record of unknown kind; what seems to be a longer one is none.
 const MAX_UNKNOWN: u64 = 256 << 10;
 
 /// Why copying ends before the end of the file.
@@ -21,7 +21,7 @@ enum Stop {
     Error(StripError),
     /// The file ends in the middle of something.
     Cut,
-    /// What comes is no record.
+    /// The next bytes are no record.
     Damage,
 }
 

@@ -13,7 +13,7 @@ use crate::heap::ClassShape;
 /// No class has more super classes than this; in damaged files they may go in circles.
 const MAX_HIERARCHY: usize = 256;
 
-/// What must be known of a file before it can be copied.
+/// The facts about a file that a copy needs beforehand.
 #[derive(Debug)]
 pub struct StripPlan {
     names: FxHashSet<StringId>,

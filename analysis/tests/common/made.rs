@@ -72,7 +72,7 @@ impl Made {
         made
     }
 
-    /// The same without any class.
+    /// A dump without any class.
     pub fn bare(version: &'static str, id_bytes: usize) -> Self {
         Self {
             version,

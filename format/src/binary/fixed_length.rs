@@ -1,4 +1,4 @@
-//! What the tag of a sub-record alone tells of its length.
+//! Lengths of sub-records, as far as the tag alone tells them.
 
 use super::IdSize;
 use super::tags::heap as tag;

@@ -120,7 +120,7 @@ pub enum Record<'a> {
         /// The traces that cost most.
         samples: CpuSamples<'a>,
     },
-    /// What the profiler was asked to record.
+    /// The settings of the profiler: what it was asked to record.
     ControlSettings {
         /// See [`control`](super::tags::control).
         flags: u32,

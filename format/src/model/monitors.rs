@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::ids::{ThreadSerial, TraceSerial};
 
-/// What a thread does.
+/// The states of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ThreadState {
     /// Not started.
@@ -23,7 +23,7 @@ pub enum ThreadState {
     Unknown,
 }
 
-/// What a thread does, and how.
+/// The state of a thread, with details.
 ///
 /// Prints as the text format has it, such as `native|R`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ pub struct ThreadStatus {
     pub is_interrupted: bool,
     /// The thread runs native code.
     pub is_native: bool,
-    /// What it does.
+    /// Its state.
     pub state: ThreadState,
 }
 
@@ -68,7 +68,7 @@ pub struct MonitorThread {
     pub serial: ThreadSerial,
     /// Where it is.
     pub trace: TraceSerial,
-    /// What it does.
+    /// Its state.
     pub status: ThreadStatus,
 }
 

@@ -25,7 +25,7 @@ pub struct Cutoff {
 }
 
 impl Cutoff {
-    /// What a profile has that asks for nothing: the JDK's agent left out rows below 0.01 %, however
+    /// The default: the JDK's agent left out rows below 0.01 %, however
     /// many there were. Where stacks are deep, so many are small that they add up to much.
     ///
     /// More than 10,000 rows cannot pass by their share either.
@@ -64,14 +64,14 @@ impl From<f64> for Cutoff {
     }
 }
 
-/// What the rows add up to that a table does not show.
+/// The sums of the rows that a table does not show.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LeftOut {
     /// How many rows.
     pub rows: usize,
     /// The sum of what they count.
     pub weight: u64,
-    /// The same as a fraction of the total.
+    /// The cutoff as a fraction of the total.
     pub share: f64,
 }
 

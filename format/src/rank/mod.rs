@@ -1,6 +1,6 @@
 //! Ordering and cutoff of profile tables.
 //!
-//! The same rules serve every table. They follow the JDK's agent with its
+//! One set of rules serves every table. They follow the JDK's agent with its
 //! known faults mended: rows that never counted anything go first, so they cannot
 //! end the table early; all counters are 64 bits wide; a total of zero
 //! gives shares of zero instead of NaN; and rows of equal weight have a defined order.
@@ -17,7 +17,7 @@ pub use tables::{RankedCpuTable, RankedMonitorTable, RankedSiteTable, SitesLeftO
 
 /// A row that [`rank`] can order.
 pub trait Rankable {
-    /// What the table is ordered by, greatest first.
+    /// The figure that orders the table, greatest first.
     fn weight(&self) -> u64;
     /// False for a row that never counted anything, which is left out whatever the cutoff.
     fn is_counted(&self) -> bool;
@@ -62,7 +62,7 @@ pub struct Ranked<R> {
     pub rank: usize,
     /// 100 × the row's weight / the total.
     pub self_percent: f64,
-    /// The same for the sum of this row and all rows above it.
+    /// The share of the sum of this row and all rows above it.
     pub accum_percent: f64,
     /// The row itself.
     pub row: R,

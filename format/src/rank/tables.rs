@@ -42,7 +42,7 @@ impl RankedCpuTable {
         Self { left_out, ..self }
     }
 
-    /// What the cutoff has left out.
+    /// The rows that the cutoff has left out.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
@@ -88,7 +88,7 @@ impl<'a> RankedMonitorTable<'a> {
         }
     }
 
-    /// What the cutoff has left out.
+    /// The rows that the cutoff has left out.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
@@ -117,7 +117,7 @@ pub struct RankedSiteTable<'a> {
     left_out: SitesLeftOut,
 }
 
-/// What the sites add up to that a table does not show.
+/// The sums of the sites that a table does not show.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SitesLeftOut {
     /// By the bytes that are alive.
@@ -150,7 +150,7 @@ impl Rankable for OrderedSite<'_> {
 }
 
 impl<'a> OrderedSite<'a> {
-    /// What tells sites apart.
+    /// The key that tells sites apart.
     fn key(&self) -> (TraceSerial, &'a str) {
         (self.row.trace, self.row.class_name)
     }
@@ -164,7 +164,7 @@ impl SiteOrder {
         }
     }
 
-    /// What a table is ordered by.
+    /// The figure that orders a table.
     fn bytes(self, row: &SiteRow<'_>) -> u64 {
         match self {
             Self::LiveBytes => row.live_bytes,
@@ -240,12 +240,12 @@ impl<'a> RankedSiteTable<'a> {
         }
     }
 
-    /// What the cutoff has left out.
+    /// The rows that the cutoff has left out.
     pub fn left_out(&self) -> SitesLeftOut {
         self.left_out
     }
 
-    /// What the table is ordered by.
+    /// The order of the table.
     pub fn order(&self) -> SiteOrder {
         self.order
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with a file.
+//! The defects that a file can have.
 
 use thiserror::Error;
 
@@ -78,7 +78,7 @@ pub enum Damage {
         /// The bytes from there to the next sound record, or to the end.
         lost: u64,
     },
-    /// What stands where a record should be is none, or states a length that cannot be.
+    /// The bytes in the place of a record are none, or state a length that cannot be.
     #[error(
         "at byte {offset}: no record begins like this (tag {tag:#04x}, {length} bytes), \
          {lost} bytes skipped"

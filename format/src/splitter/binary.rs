@@ -161,7 +161,7 @@ impl BinarySplitter {
         Ok(())
     }
 
-    /// What to do if nothing more comes: `None` if the file is whole as it is.
+    /// The repair if nothing more comes: `None` if the file is whole as it is.
     #[must_use]
     pub fn end(&self) -> Option<Cut> {
         let mut cut = Cut {

@@ -19,9 +19,9 @@ pub use text::{Section, TextPart, TextSplitter};
 pub struct Cut {
     /// The bytes to keep.
     pub keep: u64,
-    /// What to overwrite.
+    /// The bytes to overwrite.
     pub patch: Option<Patch>,
-    /// What to append then.
+    /// The bytes to append then.
     pub append: Vec<u8>,
 }
 

@@ -144,7 +144,7 @@ impl SubRecords {
         }
     }
 
-    /// What follows the present step, all of whose bytes are there; `None` if that makes no sense.
+    /// The step after the present one, all of whose bytes are there; `None` if that makes no sense.
     fn next_step(&mut self) -> Option<Step> {
         let (id, small) = (self.id, &self.small);
         let u2 = |at: usize| u16::from_be_bytes([small[at], small[at + 1]]);

@@ -121,7 +121,7 @@ impl TextSplitter {
         self.offset += bytes.len() as u64;
     }
 
-    /// What to do if nothing more comes: `None` if the file is whole as it is.
+    /// The repair if nothing more comes: `None` if the file is whole as it is.
     #[must_use]
     pub fn end(&self) -> Option<Cut> {
         if self.whole == self.offset && self.open.is_none() {

@@ -1,4 +1,4 @@
-//! What a file defines.
+//! The definitions in a file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ pub(super) struct Known {
     pub(super) loaded: HashSet<u64>,
     /// Objects, arrays and classes of heap dumps, sorted once all are known.
     pub(super) objects: Vec<u64>,
-    /// What global JNI references hold.
+    /// The objects that global JNI references hold.
     pub(super) jni_globals: HashSet<u64>,
     shapes: HashMap<u64, Shape>,
     /// Whether segments of a heap dump still lack their end.

@@ -1,7 +1,7 @@
 //! Verifies a finished binary file: that it can be read to its end, and that everything one
 //! record refers to is in another one.
 //!
-//! What refers to what is described in the manual of HPROF ("HPROF: A Heap/CPU Profiling Tool",
+//! The references are described in the manual of HPROF ("HPROF: A Heap/CPU Profiling Tool",
 //! Java SE 8 documentation). The file is read twice: first to learn what there is, then to look
 //! up what is referred to, as references may point ahead.
 
@@ -31,7 +31,7 @@ pub enum VerifyError {
     Header(#[from] HeaderError),
 }
 
-/// What was found in a file.
+/// The findings about a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Top-level records.

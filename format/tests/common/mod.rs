@@ -1,4 +1,4 @@
-//! What several tests share; each uses a part of it.
+//! Helpers that several tests share; each uses a part of them.
 #![allow(dead_code)]
 
 use std::io::Read;

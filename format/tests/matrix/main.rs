@@ -127,7 +127,7 @@ impl Made {
     }
 }
 
-/// What has been verified of a row.
+/// The verification of a row.
 #[derive(Default)]
 struct Verified {
     /// By width of identifiers: 4, 8.

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::Snapshot;
 use table::{KNOWN, Known};
 
-/// What a collection is.
+/// The kinds of collections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CollectionKind {
@@ -27,7 +27,7 @@ pub enum CollectionKind {
 /// A collection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collection {
-    /// What it is.
+    /// Its kind.
     pub kind: CollectionKind,
     /// The number of its elements or entries; `None` if the dump does not tell, or nobody knows
     /// how the class keeps them.
@@ -41,7 +41,7 @@ pub struct Collection {
 /// Wrappers around wrappers go no deeper.
 const MAX_WRAPPERS: usize = 8;
 
-/// What was found out of collections once, so that it need not be found out again.
+/// Facts about collections that were found out once, so that they need not be found out again.
 #[derive(Debug, Default)]
 pub(crate) struct CollectionNotes {
     /// By class: the row of the table.

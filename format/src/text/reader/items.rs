@@ -1,4 +1,4 @@
-//! What a text profile holds.
+//! The items of a text profile.
 
 use std::borrow::Cow;
 
@@ -95,7 +95,7 @@ pub struct TextMethod<'a> {
     pub method: Cow<'a, str>,
 }
 
-/// What ranked tables have in common in each row.
+/// The figures that each row of a ranked table has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextRank {
     /// Place in the table, from 1.
@@ -146,7 +146,7 @@ pub struct TextOldCpuRow<'a> {
 /// `SITES`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextSiteTable<'a> {
-    /// What the table is ordered by.
+    /// The order of the table.
     pub order: SiteOrder,
     /// The rows.
     pub table: TextTable<'a, TextSiteRow<'a>>,

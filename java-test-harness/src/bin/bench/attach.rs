@@ -1,4 +1,4 @@
-//! What loading the agent into a JVM that runs costs, and whether something stays behind.
+//! The cost of loading the agent into a running JVM, and whether something stays behind.
 
 use std::fs;
 use std::process::{Command, Stdio};

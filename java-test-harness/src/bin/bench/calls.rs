@@ -1,4 +1,4 @@
-//! What counting every call costs. The JDK's own agent took about 55 times as long for the Java
+//! The cost of counting every call. The JDK's own agent took about 55 times as long for the Java
 //! compiler.
 
 use anyhow::Result;

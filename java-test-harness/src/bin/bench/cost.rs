@@ -1,4 +1,4 @@
-//! What profiling costs.
+//! The cost of profiling.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What has been measured, for people and programs.
+//! Measured figures, for people and programs.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub struct Figure {
     pub benchmark: &'static str,
     /// JDK, options and the like.
     pub case: String,
-    /// What was measured.
+    /// The measured quantity.
     pub measure: &'static str,
     /// Without the agent, or the truth, where there is such a thing.
     pub plain: Option<f64>,
@@ -22,11 +22,11 @@ pub struct Figure {
     pub unit: &'static str,
     /// The figure that counts: a ratio, difference or share.
     pub result: f64,
-    /// What `result` should be.
+    /// The limit of `result`.
     pub wanted: Wanted,
 }
 
-/// What a result should be.
+/// The limit of a result.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub enum Wanted {
     /// Anything; it is only told.

@@ -24,7 +24,7 @@ const HUGE: MadeDump = MadeDump {
     note_bytes: 160,
 };
 
-/// What is run: name, options, the most seconds, the most megabytes.
+/// The commands: name, options, the most seconds, the most megabytes.
 type Case = (&'static str, &'static [&'static str], f64, f64);
 
 /// A report on a large dump, with and without an index, and on a huge one in little memory.

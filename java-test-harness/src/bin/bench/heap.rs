@@ -1,4 +1,4 @@
-//! What the heap modes cost.
+//! The cost of the heap modes.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What monitor=y costs.
+//! The cost of monitor=y.
 
 use anyhow::{Result, ensure};
 use java_test_harness::{Jdk, Outcome, Run};

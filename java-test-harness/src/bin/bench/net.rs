@@ -1,4 +1,4 @@
-//! What a front-end costs: dumps over a connection, many agents, and peers that misbehave.
+//! The cost of a front-end: dumps over a connection, many agents, and peers that misbehave.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -97,7 +97,7 @@ pub fn agents(_: &Arguments, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-/// What the front-end does with its connection.
+/// The ways a front-end treats its connection.
 type Peer = fn(TcpStream);
 
 /// Front-ends, the first of which does as it should.

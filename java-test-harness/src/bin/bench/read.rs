@@ -13,7 +13,7 @@ use java_test_harness::{Jdk, Run, cache_folder, measure};
 use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, median};
 
-/// What the program is asked to make: about 13 million objects, 780 MB of dump.
+/// The size that the program is asked for: about 13 million objects, 780 MB of dump.
 const ORDERED: &str = "15700000";
 
 /// One run of a command.

@@ -42,7 +42,7 @@ pub fn soak(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a run, if anything is.
+/// The defect of a run, if there is one.
 fn problem_of(outcome: &Outcome) -> Option<String> {
     if outcome.timed_out {
         return Some("hangs".to_owned());
