@@ -11,6 +11,8 @@ use hprof_analysis::graph::{Gaps, ReferenceKind};
 use hprof_analysis::mapping::Mapping;
 use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError};
 
+use hprof_options::glob;
+
 use crate::memory;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, percent, plural};
@@ -272,7 +274,7 @@ pub enum Target {
 /// If there is no such object or class.
 pub fn target(snapshot: &Snapshot, text: &str) -> anyhow::Result<Target> {
     let classes = snapshot.graph().classes().list();
-    let is_named = |&(_, name): &(usize, &str)| glob(text, name);
+    let is_named = |&(_, name): &(usize, &str)| glob(text.as_bytes(), name.as_bytes());
     let names = classes.iter().map(|class| class.name.as_str());
     let found: Vec<u32> = names
         .enumerate()
@@ -293,44 +295,4 @@ pub fn target(snapshot: &Snapshot, text: &str) -> anyhow::Result<Target> {
         format!("; is it {}? `*` stands for any characters", class.name)
     });
     bail!("{} has no class {text}{hint}", snapshot.name)
-}
-
-/// True if a name fits a pattern in which `*` stands for any characters.
-pub fn glob(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else {
-        return false;
-    };
-    let Some(mut part) = parts.next() else {
-        return rest.is_empty();
-    };
-    for next in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-        part = next;
-    }
-    rest.ends_with(part)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_stand_for_any_characters() {
-        for (pattern, name, fits) in [
-            ("a.B", "a.B", true),
-            ("a.B", "a.BC", false),
-            ("a.*", "a.BC", true),
-            ("*C", "a.BC", true),
-            ("*.B*D*", "a.BCD", true),
-            ("*.B*X*", "a.BCD", false),
-            ("aa*aa", "aaa", false),
-        ] {
-            assert_eq!(glob(pattern, name), fits, "{pattern} {name}");
-        }
-    }
 }

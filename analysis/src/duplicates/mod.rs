@@ -13,6 +13,7 @@ use std::io;
 use hprof_format::binary::{BasicType, SubRecord};
 use serde::Serialize;
 
+use crate::heap::Text;
 use crate::parallel;
 use crate::snapshot::{Snapshot, Value, decimal};
 use groups::{Group, PARTS, Parts, keep_largest};
@@ -136,10 +137,11 @@ fn preview(snapshot: &Snapshot, array: usize) -> (&'static str, String) {
         .take(64)
         .filter(|&&b| b == 0)
         .count();
-    let coder = i64::from(values.len() > 2 && zeros * 2 > values.len().min(128) / 2);
+    let is_utf16 = values.len() > 2 && zeros * 2 > values.len().min(128) / 2;
     let text = match element {
         BasicType::Byte | BasicType::Char => {
-            crate::snapshot::text(element, coder, values, None, PREVIEW)
+            let text = Text::of(element, is_utf16, None, values);
+            text.map(|text| text.decode(PREVIEW))
         }
         _ => None,
     };

@@ -19,6 +19,7 @@ mod objects;
 mod placement;
 mod sizes;
 mod strings;
+mod text;
 mod thread_facts;
 
 pub use census::Census;
@@ -34,4 +35,5 @@ pub use objects::{HeapFile, Object};
 pub use sizes::Sizes;
 pub(crate) use strings::{StringClass, StringSource, Uniform, count_strings, is_uniform};
 pub use strings::{StringGroup, StringReport, strings};
+pub(crate) use text::Text;
 pub use thread_facts::{Local, ThreadFacts, locals, thread_facts};

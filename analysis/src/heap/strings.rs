@@ -5,7 +5,6 @@
 //! a part of a longer array, told by `offset` and `count`.
 
 use std::cmp::Reverse;
-use std::hash::{DefaultHasher, Hasher};
 
 use hprof_format::binary::{BasicType, SubRecord};
 use hprof_format::ids::ObjectId;
@@ -16,6 +15,7 @@ use super::histogram::layout;
 use super::layout::Layout;
 use super::objects::{HeapFile, number};
 use super::sizes::Sizes;
+use super::text::{Key, Text};
 
 /// Strings of one content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -70,10 +70,6 @@ struct Use {
     part: Option<(u32, u32)>,
     is_utf16: bool,
 }
-
-/// The contents are told apart by 128 bits of hash, so that they need not be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Key(u64, u64);
 
 struct Counted {
     group: StringGroup,
@@ -203,7 +199,7 @@ pub(crate) fn count_strings(
             if !shared {
                 stripped.see(*element, values);
             }
-            let Some(text) = Text::of(*element, values, used) else {
+            let Some(text) = Text::of(*element, used.is_utf16, used.part, values) else {
                 report.without_value += strings;
                 continue;
             };
@@ -337,97 +333,6 @@ fn string_classes(heap: &HeapFile<'_>, layout: &Layout) -> Vec<StringClass> {
         })
     });
     described.collect()
-}
-
-/// The characters of a string.
-enum Text<'a> {
-    Latin1(&'a [u8]),
-    Utf16 {
-        units: &'a [u8],
-        is_big_endian: bool,
-    },
-}
-
-impl<'a> Text<'a> {
-    fn of(element: BasicType, values: &'a [u8], used: &Use) -> Option<Self> {
-        let slice = |width: usize| match used.part {
-            None => Some(values),
-            Some((offset, count)) => {
-                let start = width.checked_mul(offset as usize)?;
-                values.get(start..start.checked_add(width.checked_mul(count as usize)?)?)
-            }
-        };
-        match element {
-            BasicType::Char => Some(Self::Utf16 {
-                units: slice(2)?,
-                is_big_endian: true,
-            }),
-            // In the byte order of the VM, which the file does not tell; all of today's are
-            // little-endian.
-            BasicType::Byte if used.is_utf16 => Some(Self::Utf16 {
-                units: slice(2)?,
-                is_big_endian: false,
-            }),
-            BasicType::Byte => Some(Self::Latin1(slice(1)?)),
-            _ => None,
-        }
-    }
-
-    fn units(&self) -> impl Iterator<Item = u16> + '_ {
-        let (bytes, width, is_big_endian) = match *self {
-            Self::Latin1(bytes) => (bytes, 1, true),
-            Self::Utf16 {
-                units,
-                is_big_endian,
-            } => (units, 2, is_big_endian),
-        };
-        bytes.chunks_exact(width).map(move |unit| match *unit {
-            [low] => u16::from(low),
-            [first, second] if is_big_endian => u16::from_be_bytes([first, second]),
-            [first, second] => u16::from_le_bytes([first, second]),
-            _ => 0,
-        })
-    }
-
-    fn length(&self) -> u64 {
-        match self {
-            Self::Latin1(bytes) => bytes.len() as u64,
-            Self::Utf16 { units, .. } => units.len() as u64 / 2,
-        }
-    }
-
-    fn is_narrow(&self) -> bool {
-        self.units().all(|unit| unit < 256)
-    }
-
-    /// Equal for equal texts, whatever their encoding.
-    fn key(&self) -> Key {
-        let mut hashers = [DefaultHasher::new(), DefaultHasher::new()];
-        hashers[1].write_u8(1);
-        let mut block = Vec::with_capacity(512);
-        let mut flush = |block: &mut Vec<u8>| {
-            for hasher in &mut hashers {
-                hasher.write(block);
-            }
-            block.clear();
-        };
-        for unit in self.units() {
-            block.extend_from_slice(&unit.to_le_bytes());
-            if block.len() == 512 {
-                flush(&mut block);
-            }
-        }
-        flush(&mut block);
-        let [first, second] = hashers;
-        Key(first.finish(), second.finish())
-    }
-
-    fn decode(&self, characters: usize) -> String {
-        char::decode_utf16(self.units())
-            .take(characters)
-            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect()
-    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use rustc_hash::FxHashMap;
 
 use super::candidates::{Candidate, LIST, SAMPLE, candidates};
 use super::fill::{children_by_class, classes_in, largest_in, list_by_class};
+use super::finding::{Facts, Finding};
 use super::sites::sites_of;
 use super::start;
-use super::words::{self, Held};
 use super::{Leaks, Suspect};
 use crate::paths::{Path, ShortestPaths};
 use crate::snapshot::{EdgeKind, Snapshot};
@@ -100,8 +100,8 @@ fn join(first: &mut Suspect, other: Suspect) {
     add(&mut first.children, other.children);
     add(&mut first.contents, other.contents);
     match is_same {
-        true => words::join_same(first),
-        false => words::join(first),
+        true => first.finding.join_rest(),
+        false => first.finding.join(&first.path),
     }
 }
 
@@ -280,7 +280,7 @@ fn suspect(
         sample.into_iter().map(|place| dominators.object(place)),
         3,
     );
-    let held = Held {
+    let facts = Facts {
         candidate_count: candidate.count,
         looked_at: candidate.members.len() as u64,
         is_common,
@@ -289,16 +289,13 @@ fn suspect(
         objects: &objects,
         bytes: candidate.bytes,
         is_rest: candidate.is_rest,
-        live_bytes,
         children: &children,
         contents: &contents,
-        sites: &sites,
     };
-    let (headline, sentences) = words::explain(snapshot, &held);
+    let finding = Finding::new(snapshot, &facts);
     let signature = signature(snapshot, &path, &objects, candidate);
     let mut suspect = Suspect {
-        headline,
-        sentences,
+        finding,
         retained_bytes: candidate.bytes,
         share: candidate.bytes as f64 / live_bytes.max(1) as f64,
         count: candidate.count,

@@ -7,9 +7,9 @@
 mod candidates;
 mod fill;
 mod find;
+mod finding;
 mod sites;
 mod start;
-mod words;
 
 use serde::Serialize;
 
@@ -17,6 +17,7 @@ use crate::paths::Path;
 
 pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_in};
 pub use find::{LeakOptions, leaks, leaks_with};
+pub use finding::{Copies, Filling, Finding, Holder, Subject};
 pub use sites::{AllocationSite, sites_of};
 
 /// All suspects of a dump.
@@ -37,10 +38,9 @@ pub struct Leaks {
 /// A leak suspect: an object or group that keeps an unexpected part of the heap alive.
 #[derive(Debug, Clone, Serialize)]
 pub struct Suspect {
-    /// The suspicion, in one sentence.
-    pub headline: String,
-    /// The facts known about it, in sentences.
-    pub sentences: Vec<String>,
+    /// The findings about it, which the command puts into words.
+    #[serde(skip)]
+    pub finding: Finding,
     /// The bytes that are kept alive.
     pub retained_bytes: u64,
     /// The share of the live heap, from 0 to 1.

@@ -86,7 +86,7 @@ impl Snapshot {
             let length = self.array_length(object)?;
             return Some(match length {
                 1 => "of 1 element".to_owned(),
-                length => format!("of {} elements", grouped(length)),
+                length => format!("of {} elements", count(length)),
             });
         }
         if name == "java.lang.String" {
@@ -99,9 +99,9 @@ impl Snapshot {
         if let Some(collection) = self.collection(object) {
             return Some(match (collection.kind, collection.size?) {
                 (super::CollectionKind::Map, 1) => "with 1 entry".to_owned(),
-                (super::CollectionKind::Map, size) => format!("with {} entries", grouped(size)),
+                (super::CollectionKind::Map, size) => format!("with {} entries", count(size)),
                 (_, 1) => "with 1 element".to_owned(),
-                (_, size) => format!("with {} elements", grouped(size)),
+                (_, size) => format!("with {} elements", count(size)),
             });
         }
         if classes.is_a(class, "java.lang.Thread") {
@@ -296,19 +296,6 @@ impl Snapshot {
         }
         self.local_in_words(root)
     }
-}
-
-/// A number with commas between thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Text in quotation marks, cut, without control characters.

@@ -27,13 +27,11 @@ use crate::graph::{Graph, Store};
 
 pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
-pub(crate) use describe::grouped;
 pub use describe::{Edge, EdgeKind};
 pub use index_files::index_cache;
 pub use open::{INDEX_LIMIT, IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
-pub(crate) use values::text;
 pub use values::{FieldValue, Value, decimal, of_float};
 
 /// A heap dump that is ready to be asked.

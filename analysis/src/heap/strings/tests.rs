@@ -26,9 +26,9 @@ proptest! {
 
     #[test]
     fn parts_of_arrays_are_looked_at_only(values in prop::collection::vec(any::<u8>(), 0..40), offset: u32, count in 0u32..30) {
-        let used = Use { array: ObjectId::new(1), part: Some((offset % 64, count)), is_utf16: false };
+        let part = Some((offset % 64, count));
         for element in BasicType::ALL {
-            if let Some(text) = Text::of(element, &values, &used) {
+            if let Some(text) = Text::of(element, false, part, &values) {
                 prop_assert_eq!(text.length(), u64::from(count));
             }
         }
