@@ -153,7 +153,7 @@ fn speaks_of_this_crate(name: &OsString) -> bool {
 fn embed(built: &Path, to: &Path) -> Result<(), String> {
     let describe = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
     let library = fs::read(built).map_err(|error| describe(built, error))?;
-    // Written only if it changed: its time stamp makes the command be built anew.
+    // Written only if it changed, since cargo rebuilds the command by its time stamp.
     if fs::read(to).ok().as_deref() != Some(&library) {
         fs::write(to, &library).map_err(|error| describe(to, error))?;
     }

@@ -7,6 +7,10 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Where downloaded JDKs are kept between runs and between clones.
 cache=${HPROF_RS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hprof-rs}
 
+# The tool that checks licences, bans and sources of dependencies. This pin is the one place to change.
+cargo_deny_version=0.20.2
+cargo_deny=$cache/cargo-deny/$cargo_deny_version/bin/cargo-deny
+
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }

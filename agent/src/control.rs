@@ -17,7 +17,6 @@ use hprof_wire::socket::ControlSocket;
 use parking_lot::Mutex;
 
 use crate::os::native_thread;
-use crate::profile;
 use crate::report;
 use crate::vm::VmHandle;
 
@@ -25,15 +24,18 @@ static OPEN: Mutex<Option<Arc<ControlSocket>>> = Mutex::new(None);
 static CLIENTS: AtomicUsize = AtomicUsize::new(0);
 
 /// More clients than this wait.
-const MOST_CLIENTS: usize = 8;
+const MAX_CLIENTS: usize = 8;
 /// How long a client may take to send its line, and to take the reply.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Opens the socket, unless it is open.
+/// Carries a request out.
+pub type Serve = fn(Request, VmHandle) -> Reply;
+
+/// Opens the socket, unless it is open. `carry_out` does what is asked for.
 ///
 /// # Errors
 /// Why there is none.
-pub fn open(vm: VmHandle) -> Result<(), String> {
+pub fn open(vm: VmHandle, carry_out: Serve) -> Result<(), String> {
     let mut open = OPEN.lock();
     if open.is_some() {
         return Ok(());
@@ -43,8 +45,10 @@ pub fn open(vm: VmHandle) -> Result<(), String> {
         report::note(remark);
     }
     let accepting = Arc::clone(&socket);
-    native_thread::spawn("HPROF control", move || accept(accepting.listener(), vm))
-        .map_err(|error| format!("no control socket: {error}"))?;
+    native_thread::spawn("HPROF control", move || {
+        accept(accepting.listener(), vm, carry_out)
+    })
+    .map_err(|error| format!("no control socket: {error}"))?;
     *open = Some(socket);
     Ok(())
 }
@@ -59,13 +63,13 @@ pub fn close() {
     }
 }
 
-fn accept(listener: &UnixListener, vm: VmHandle) {
+fn accept(listener: &UnixListener, vm: VmHandle, carry_out: Serve) {
     loop {
         match listener.accept() {
-            Ok((stream, _)) if CLIENTS.load(Ordering::Relaxed) < MOST_CLIENTS => {
+            Ok((stream, _)) if CLIENTS.load(Ordering::Relaxed) < MAX_CLIENTS => {
                 CLIENTS.fetch_add(1, Ordering::Relaxed);
                 let served = native_thread::spawn("HPROF request", move || {
-                    serve(stream, vm);
+                    serve(stream, vm, carry_out);
                     CLIENTS.fetch_sub(1, Ordering::Relaxed);
                 });
                 if served.is_err() {
@@ -90,7 +94,7 @@ fn accept(listener: &UnixListener, vm: VmHandle) {
     }
 }
 
-fn serve(stream: UnixStream, vm: VmHandle) {
+fn serve(stream: UnixStream, vm: VmHandle, carry_out: Serve) {
     if !is_allowed(&stream) {
         return answer(stream, &Reply::error("only the JVM's user may control it"));
     }
@@ -143,49 +147,9 @@ fn answer(stream: UnixStream, reply: &Reply) {
     }
 }
 
-fn carry_out(request: Request, vm: VmHandle) -> Reply {
-    let running = profile::is_running();
-    match request {
-        Request::Start(Some(options)) => {
-            match vm.attached(|jni| {
-                // SAFETY: the handle's VM, and this thread's environment.
-                unsafe { profile::begin(vm.as_raw(), jni, &options) }
-            }) {
-                Ok(Ok(true)) => profile::request(Request::Status),
-                Ok(Ok(false)) => Reply::error(
-                    "these options name no mode; there are cpu=samples, cpu=times, heap=sites, heap=dump, monitor=y",
-                ),
-                Ok(Err(text)) => Reply::error(text),
-                Err(code) => Reply::error(format!("the VM takes no thread of the agent ({code})")),
-            }
-        }
-        Request::Detach => {
-            let reply = if running {
-                profile::detach()
-            } else {
-                Reply::default()
-            };
-            if reply.error.is_none() {
-                close();
-            }
-            reply
-        }
-        Request::Status if !running => {
-            let mut reply = Reply::default();
-            reply.push("state", "idle");
-            reply.push("version", env!("CARGO_PKG_VERSION"));
-            reply.push("pid", std::process::id());
-            reply
-        }
-        Request::Metrics if !running => Reply::default(),
-        _ if !running => Reply::error("nothing is profiled; begin with 'start cpu=samples'"),
-        request => profile::request(request),
-    }
-}
-
 /// Opens the socket at the start of the VM; a failure is only said.
-pub fn open_or_say(vm: VmHandle) {
-    if let Err(text) = open(vm) {
+pub fn open_or_say(vm: VmHandle, carry_out: Serve) {
+    if let Err(text) = open(vm, carry_out) {
         report::note(&text);
     }
 }

@@ -17,8 +17,9 @@ mod heap_sites;
 mod monitors;
 mod names;
 mod os;
-mod picture;
+mod output;
 mod profile;
+mod recording;
 mod report;
 mod sink;
 
@@ -100,7 +101,7 @@ fn attach(vm: vm::VmHandle, options: &str) -> Result<(), String> {
     let jni = vm.current().ok_or("the VM does not know this thread")?;
     // SAFETY: the handle's VM, and this thread's environment.
     let runs = unsafe { profile::begin(vm.as_raw(), &jni, options) }?;
-    match control::open(vm) {
+    match control::open(vm, profile::serve) {
         // Whoever attaches without a mode wants the socket.
         Err(text) if !runs => Err(text),
         Err(text) => {

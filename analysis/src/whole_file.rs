@@ -99,9 +99,9 @@ fn explained(folder: &Path, error: io::Error) -> io::Error {
             format!("no file can be created in {shown}; choose another folder")
         }
         (io::ErrorKind::NotFound, _) => {
-            format!("there is no folder {shown}; create it or choose another one")
+            format!("there is not a folder {shown}; create it or choose another one")
         }
-        (io::ErrorKind::NotADirectory, _) => format!("{shown} is no folder"),
+        (io::ErrorKind::NotADirectory, _) => format!("{shown} is not a folder"),
         (io::ErrorKind::PermissionDenied, _) => {
             format!("no right to create files in {shown}")
         }

@@ -8,7 +8,7 @@ use hprof_options::{ExitKind, Failure, Process, Start, StartTime};
 
 pub use hprof_options::parse::{ENVIRONMENT_VARIABLE, RUN_FROM};
 
-/// What the options amount to.
+/// The result of checking the options.
 pub enum Checked {
     /// The agent will take them.
     Good {

@@ -26,7 +26,7 @@ pub struct MemoryArgument {
     pub memory: Option<u64>,
 }
 
-/// What is being read.
+/// The file that is being read.
 struct Reading {
     name: Mutex<String>,
     bytes: AtomicU64,

@@ -93,7 +93,7 @@ pub struct DumpArgument {
     pub dump: Option<u32>,
 }
 
-/// What was read, and what it was read from.
+/// The contents of a file, and its name.
 pub struct Opened {
     /// The name to show.
     pub name: String,
@@ -101,7 +101,7 @@ pub struct Opened {
     pub file_bytes: Option<u64>,
     /// How the file is compressed.
     pub compression: Compression,
-    /// What is in it.
+    /// Its contents.
     pub contents: Contents,
 }
 
@@ -196,7 +196,7 @@ pub fn depth(opened: &Opened, weights: &Weights) -> Option<Depth> {
     Depth::of(&opened.contents.stacks, weights, stated)
 }
 
-/// Says on standard error that a file is damaged; every command but `check` goes on.
+/// Reports damage of a file on standard error; every command but `check` continues.
 pub fn warn_of_damage(opened: &Opened) {
     let damage = &opened.contents.damage;
     if let Some(first) = damage.entries.first() {

@@ -134,7 +134,7 @@ fn warn(snapshot: &Snapshot, look: &OpenArguments) {
     }
 }
 
-/// What is missing in the dump, in sentences.
+/// The missing parts of the dump, as sentences.
 pub fn notes(snapshot: &Snapshot) -> Vec<String> {
     let mut notes = Vec::new();
     for damage in [&snapshot.contents().damage, snapshot.graph().damage()] {
@@ -183,7 +183,7 @@ pub fn is_partial(snapshot: &Snapshot) -> bool {
         || snapshot.dominators().is_empty()
 }
 
-/// What a dump refers to and lacks, in sentences.
+/// The references of a dump to missing objects, as sentences.
 pub fn dangling(gaps: Gaps) -> Vec<String> {
     let mut lines = Vec::new();
     let references = gaps.dangling_references - gaps.archived_references;
@@ -206,7 +206,7 @@ pub fn dangling(gaps: Gaps) -> Vec<String> {
     lines
 }
 
-/// A line on what the figures stand for.
+/// The model of the figures, as a line.
 pub fn model(snapshot: &Snapshot) -> String {
     use hprof_analysis::heap::LayoutSource;
     let (layout, source) = snapshot.graph().layout();
@@ -260,7 +260,7 @@ pub fn object(snapshot: &Snapshot, text: &str) -> anyhow::Result<usize> {
     number.with_context(|| format!("{} has no object {id:#x}", snapshot.name))
 }
 
-/// What a user names: an object or a class.
+/// The target that a user names: an object or a class.
 pub enum Target {
     /// An object, by number.
     Object(usize),
@@ -268,7 +268,7 @@ pub enum Target {
     Classes(Vec<u32>),
 }
 
-/// An identifier, or the name of a class in which `*` stands for any characters.
+/// An identifier, or the name of a class in which `*` matches any characters.
 ///
 /// # Errors
 /// If there is no such object or class.

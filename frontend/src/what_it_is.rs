@@ -9,7 +9,7 @@ use hprof_analysis::input::Input;
 /// As much as is looked at.
 const HEAD: u64 = 64 << 10;
 
-/// If an error says that a file is no HPROF file: the error in words about what it is instead.
+/// For an error that a file is no HPROF file: an error that names its kind.
 pub fn explained(path: &Path, error: anyhow::Error) -> anyhow::Error {
     let said = format!("{error:#}");
     let is_other = said.contains("not an HPROF file") || said.contains("zip archive");
@@ -21,7 +21,7 @@ pub fn explained(path: &Path, error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// What it is, and what to do with it.
+/// The kind of a file, and the tool that reads it.
 fn recognised(path: &Path) -> Option<(&'static str, &'static str)> {
     let mut head = Vec::new();
     File::open(path)

@@ -1,4 +1,4 @@
-//! What a command says about a file that it has written.
+//! The message about a file that a command has written.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub fn say(path: &Path, next: &str) {
 }
 
 /// The rights of a file of this name: for its owner alone, as what comes from a program's memory
-/// is nobody else's business, unless it is there and open to others.
+/// is private, unless it exists and is open to others.
 pub fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).map_or(0o600, |found| found.permissions().mode() & 0o777)

@@ -4,8 +4,10 @@
 mod agent_inputs;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
@@ -17,11 +19,9 @@ fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Cargo's dependency tree is the independent witness.
-#[test]
-fn sources_of_every_crate_in_the_agent_make_the_library_anew() {
-    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1", "--locked"]);
-    let inputs = agent_inputs::agent_inputs(&metadata, "hprof-agent").expect("inputs");
+/// The folders of the workspace's crates in the agent. Cargo's dependency tree is a witness apart from the
+/// build script, which reads cargo's metadata.
+fn crates_of_the_agent() -> BTreeSet<PathBuf> {
     let tree = cargo(&[
         "tree",
         "--locked",
@@ -35,7 +35,7 @@ fn sources_of_every_crate_in_the_agent_make_the_library_anew() {
         "-f",
         "{p}",
     ]);
-    let folders: BTreeSet<&str> = tree
+    let folders: BTreeSet<PathBuf> = tree
         .lines()
         .filter_map(|line| {
             line.trim_end_matches(" (*)")
@@ -44,11 +44,19 @@ fn sources_of_every_crate_in_the_agent_make_the_library_anew() {
                 .strip_suffix(')')
         })
         .filter(|place| place.starts_with('/'))
+        .map(PathBuf::from)
         .collect();
-    assert!(folders.len() >= 7, "{tree}");
-    for folder in folders {
+    assert!(folders.len() >= 8, "{tree}");
+    folders
+}
+
+#[test]
+fn sources_of_every_crate_in_the_agent_are_inputs_of_the_library() {
+    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1", "--locked"]);
+    let inputs = agent_inputs::agent_inputs(&metadata, "hprof-agent").expect("inputs");
+    for folder in crates_of_the_agent() {
         for file in ["src", "Cargo.toml"] {
-            let path = Path::new(folder).join(file);
+            let path = folder.join(file);
             assert!(
                 inputs.contains(&path),
                 "{} is no input: {inputs:?}",
@@ -59,4 +67,95 @@ fn sources_of_every_crate_in_the_agent_make_the_library_anew() {
     let hooks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/hooks");
     let hooks = hooks.canonicalize().expect("the hook classes");
     assert!(inputs.contains(&hooks), "{inputs:?}");
+}
+
+/// Folders that no build of the agent reads.
+const NOT_COPIED: [&str; 5] = ["target", "fuzz", "docs", ".git", "data"];
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder").flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        if !path.is_dir() {
+            fs::copy(&path, to.join(&name)).expect("a copy");
+        } else if !NOT_COPIED.iter().any(|other| name == *other) {
+            copy(&path, &to.join(&name));
+        }
+    }
+}
+
+/// Leaves of the command its build script and a program that prints where that script has written.
+fn cut_down(command: &Path) {
+    let manifest = command.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("the manifest");
+    let (head, rest) = text.split_once("[dependencies]").expect("dependencies");
+    let (_, rest) = rest
+        .split_once("[build-dependencies]")
+        .expect("dependencies of the build script");
+    let (build, _) = rest
+        .split_once("[dev-dependencies]")
+        .expect("dependencies of tests");
+    fs::write(&manifest, format!("{head}[build-dependencies]{build}")).expect("a manifest");
+    fs::remove_dir_all(command.join("tests")).expect("no tests");
+    fs::write(
+        command.join("src/main.rs"),
+        "//! Prints the folder of the build script.\nfn main() { print!(\"{}\", env!(\"OUT_DIR\")) }\n",
+    )
+    .expect("a program");
+}
+
+/// Builds the command in a copy of the workspace, without optimisation, and returns when the agent
+/// library inside was linked.
+fn linked(workspace: &Path) -> SystemTime {
+    let target = workspace.join("target");
+    let output = Command::new(env!("CARGO"))
+        .current_dir(workspace)
+        .args(["run", "--quiet", "--offline", "-p", "hprof-rs"])
+        .env("CARGO_TARGET_DIR", &target)
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env_remove("HPROF_RS_EMBED")
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{output:?}");
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    let inner = fs::read_dir(Path::new(&out).join("agent")).expect("the inner target folder");
+    let library = inner
+        .flatten()
+        .map(|entry| entry.path().join("release/libhprof_rs.so"))
+        .find(|path| path.exists())
+        .expect("the agent library");
+    let embedded = fs::read(Path::new(&out).join("libhprof_rs.so")).expect("the embedded library");
+    assert!(
+        fs::read(&library).expect("the library") == embedded,
+        "the embedded library is another one"
+    );
+    let metadata = fs::metadata(&library).expect("the agent library");
+    metadata.modified().expect("a time stamp")
+}
+
+#[test]
+fn an_edit_in_any_crate_of_the_agent_makes_the_library_anew() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let workspace = temporary.path().join("workspace");
+    copy(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
+        &workspace,
+    );
+    cut_down(&workspace.join("frontend"));
+    let mut last = linked(&workspace);
+    assert_eq!(linked(&workspace), last, "built without a change");
+    let mut files: Vec<PathBuf> = crates_of_the_agent()
+        .iter()
+        .map(|folder| Path::new(folder.file_name().expect("a name")).join("src/lib.rs"))
+        .collect();
+    files.push("agent/hooks/classes/HprofHooks.class".into());
+    for file in files {
+        let mut text = fs::read(workspace.join(&file)).expect("a source file");
+        text.push(b'\n');
+        fs::write(workspace.join(&file), text).expect("a source file");
+        let now = linked(&workspace);
+        assert!(now > last, "{}: the library is stale", file.display());
+        last = now;
+    }
 }

@@ -138,7 +138,9 @@ fn a_report_is_one_page_that_loads_nothing() {
     let embedded: Value = serde_json::from_str(&page[start..end]).unwrap();
     let printed = json(&["report", "--json", &dump()]);
     assert_eq!(embedded["summary"], printed["summary"]);
-    assert_eq!(printed["schema"], 1);
+    assert_eq!(printed["schema"], 2);
+    let described = include_str!("../../docs/report-schema.md");
+    assert!(described.contains("| `schema` | 2 |"), "{described}");
     let retained: u64 = printed["leaks"]["live_bytes"].as_u64().unwrap();
     assert_eq!(printed["summary"]["live_bytes"].as_u64(), Some(retained));
     let markdown = text(&["report", "--md", &dump()]);

@@ -83,7 +83,7 @@ fn read_jar(jar: &Path, classes: &mut Classes) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What one pass over all classes did.
+/// The result of one pass over all classes.
 #[derive(Default)]
 struct Totals {
     classes: usize,

@@ -17,7 +17,7 @@ pub(crate) const COMPILE_LIMIT: usize = 8000;
 /// The first class-file version whose stack maps the VM reads.
 const STACK_MAP_VERSION: u16 = 50;
 
-/// What is the same for all methods of a class.
+/// The data that all methods of a class share.
 pub(crate) struct ClassContext<'a> {
     pub(crate) major: u16,
     pub(crate) name: &'a [u8],

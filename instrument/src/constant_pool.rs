@@ -91,7 +91,7 @@ impl<'a> ConstantPool<'a> {
         })
     }
 
-    /// Where the class goes on after the pool.
+    /// The offset of the first byte after the pool.
     pub(crate) fn end(&self) -> usize {
         self.end
     }
@@ -106,7 +106,7 @@ impl<'a> ConstantPool<'a> {
         &self.buffers.added
     }
 
-    /// Tag and content of an entry; the content runs on to the end of the data.
+    /// Tag and content of an entry; the content extends to the end of the data.
     fn entry(&self, index: u16) -> Option<(u8, &[u8])> {
         let at = *self.buffers.offsets.get(usize::from(index))? as usize;
         let bytes = if at < self.class.len() {
@@ -142,7 +142,7 @@ impl<'a> ConstantPool<'a> {
         }
     }
 
-    /// The internal name behind a Class entry.
+    /// The internal name of a Class entry.
     pub(crate) fn class_name(&self, index: u16) -> Option<&[u8]> {
         match self.entry(index)? {
             (tag::CLASS, content) => self.utf8(u16_at(content, 0)?),

@@ -10,7 +10,7 @@ pub struct Malformed(pub(crate) &'static str);
 impl Malformed {
     pub(crate) const TRUNCATED: Malformed = Malformed("ends too early");
 
-    /// What was wrong, in a few words.
+    /// The violated rule, in a few words.
     pub fn what(&self) -> &'static str {
         self.0
     }

@@ -1,7 +1,7 @@
 //! Stack map frames (Java Virtual Machine Specification 4.7.4).
 //!
 //! A frame tells the types of the locals and of the operand stack at one address, most often as
-//! the difference to the frame before. The long that `enter` returned stands in a local that no
+//! the difference to the frame before. The long that `enter` returned is in a local that no
 //! other code uses, above all the others, and has to be in every frame, so:
 //!
 //! - `same_frame` and `same_locals_1_stack_item_frame` stay what they are, since the frame before
@@ -79,7 +79,7 @@ pub(crate) struct FrameRewriter {
     parameters: Vec<(u16, u16)>,
 }
 
-/// What the frames of one method are rewritten with.
+/// The inputs for rewriting the stack map frames of one method.
 pub(crate) struct FrameContext<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) method: &'a Method<'a>,
@@ -118,7 +118,7 @@ impl FrameWriter<'_> {
         delta.ok_or(Malformed("order of stack map frames").into())
     }
 
-    /// Starts a frame whose kind stands before its distance.
+    /// Starts a frame whose kind precedes its distance.
     fn start(&mut self, kind: u8, new_pc: u32) -> Result<(), MethodSkip> {
         let delta = self.delta(new_pc)?;
         self.out.put_u8(kind);

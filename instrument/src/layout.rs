@@ -25,7 +25,7 @@ pub(crate) struct HookLengths {
     pub(crate) repair: u32,
 }
 
-/// What is special about an instruction.
+/// The kind of an instruction, where its layout depends on its place or its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SiteKind {
     /// Nothing but being the start of a handler.
@@ -65,14 +65,14 @@ pub(crate) struct Site {
     pub(crate) new_pc: u32,
 }
 
-/// A `goto_w` between two old instructions, of which the first does not go on to the second.
+/// A `goto_w` between two old instructions, where control does not flow from the first to the second.
 ///
 /// A conditional branch that got too long takes this way, because inverting the condition and
 /// jumping over a `goto_w` would need a stack map frame after it, which only type inference could
 /// give. The frame of an island is that of its target.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Island {
-    /// Old address in front of which it is put.
+    /// The old address before which it is inserted.
     pub(crate) before: u32,
     /// Old address it leads to.
     pub(crate) target: u32,

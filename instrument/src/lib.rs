@@ -50,7 +50,7 @@
 //! addresses, `CharacterRangeTable` of `javac -Xjcov`, then has old ones. No VM reads it.)
 //! Addresses move so:
 //!
-//! - The prologue is before everything; a branch back to the first instruction goes behind it,
+//! - The prologue is before everything; a branch back to the first instruction goes after it,
 //!   so that `enter` runs once. The prologue belongs to the first line.
 //! - A branch or a handler to an instruction with hooks before it goes to the hooks. Control that
 //!   reaches the start of a handler without an exception runs `repair` too, to no effect.
@@ -59,7 +59,7 @@
 //!
 //! A hook can throw a StackOverflowError. In `enter` that is as if the call had failed. In `exit`
 //! it takes the place of the return. What `repair` throws is caught again where the handler could
-//! catch it, and the handler's own code goes on with it: javac's handlers that release a monitor
+//! catch it, and the handler's own code continues with it: javac's handlers that release a monitor
 //! are in their own exception range, and would call `repair` for ever.
 //!
 //! # What is not done
@@ -74,7 +74,7 @@
 //!
 //! `noak`, `cafebabe`, `ristretto_classfile` and `rust-asm` were looked at. `cafebabe` only reads.
 //! The others build a model of the class and write a new one from it: their writers make the
-//! constant pool, the instructions and the attributes anew, refuse or lose attributes they do not
+//! constant pool, the instructions and the attributes again, refuse or lose attributes they do not
 //! know, and leave moving stack maps, annotations and tables to the caller, which is most of the
 //! work here. Copying what does not change is faster than any model can be (the 26,700 classes of
 //! a JDK 17, 206,000 methods, take 0.2 s on one core), cannot lose anything, and knows the format

@@ -95,7 +95,7 @@ pub(crate) struct Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    /// Reads the method at `reader`, which stands behind it afterwards.
+    /// Reads the method at `reader`, and advances it past the method.
     pub(crate) fn parse(
         reader: &mut Reader<'a>,
         pool: &ConstantPool<'a>,

@@ -77,7 +77,7 @@ fn variable_length(code: &[u8], pc: usize, opcode: u8) -> Result<usize, MethodSk
     }
 }
 
-/// Whether control never goes on to the instruction after this one.
+/// Whether control never continues to the next instruction.
 pub(crate) fn ends_flow(opcode: u8) -> bool {
     matches!(opcode, GOTO | RET..=RETURN | ATHROW | GOTO_W)
 }

@@ -1,4 +1,4 @@
-//! What the caller decides: the hooks, which methods get them, and in which shape.
+//! The decisions of the caller: the hooks, which methods get them, and in which shape.
 
 use crate::method::MethodInfo;
 
@@ -23,7 +23,7 @@ pub struct Hooks<'a> {
     pub count: &'a [u8],
 }
 
-/// What is inserted into a method.
+/// The code that is inserted into a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// `enter` at the start, `exit` at every return, `repair` in every exception handler.
@@ -37,7 +37,7 @@ pub enum Shape {
 pub struct MethodHook {
     /// Its number.
     pub number: MethodNumber,
-    /// What is inserted.
+    /// The inserted code.
     pub shape: Shape,
 }
 

@@ -13,7 +13,7 @@ use crate::snippets::HookRefs;
 /// stack map frames of other kinds.
 pub const NEWEST_MAJOR: u16 = 70;
 
-/// What happened to the methods of one class.
+/// The number of methods of one class, by result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Methods that got hooks, in either shape.
@@ -47,7 +47,7 @@ pub struct SkippedMethod {
 pub struct Rewritten<'r> {
     /// The new class file.
     pub bytes: &'r [u8],
-    /// What happened to its methods.
+    /// The number of its methods, by result.
     pub tally: &'r Tally,
 }
 
@@ -170,7 +170,7 @@ impl Rewriter {
         })
     }
 
-    /// What happened to the methods of the last class.
+    /// The number of methods of the last class, by result.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }

@@ -51,7 +51,7 @@ pub(crate) struct HookRefs {
     count: Option<u16>,
 }
 
-/// What is inserted into one method.
+/// The code that is inserted into one method.
 #[derive(Default)]
 pub(crate) struct MethodSnippets {
     pub(crate) prologue: Snippet,

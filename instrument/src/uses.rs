@@ -1,4 +1,4 @@
-//! What the code of a method calls and writes.
+//! The methods that code calls, and the fields that it writes.
 
 use crate::bytes::u16_at;
 use crate::constant_pool::{ConstantPool, PoolBuffers, tag};
@@ -50,7 +50,7 @@ impl Constants {
         Self { bytes }
     }
 
-    /// What code that belongs to these constants does.
+    /// The calls and writes of code that belongs to these constants.
     ///
     /// # Errors
     /// Constants or code that this crate does not understand.

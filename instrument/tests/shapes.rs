@@ -1,4 +1,4 @@
-//! What exactly is written, on small methods made by hand.
+//! The exact bytes of small methods made by hand, after rewriting.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Writes `src/jvmti.rs` anew: `cargo run -p hprof-native-headers --example generate -- INCLUDE_DIR`.
+//! Regenerates `src/jvmti.rs`: `cargo run -p hprof-native-headers --example generate -- INCLUDE_DIR`.
 
 #[path = "../generate.rs"]
 mod generate;

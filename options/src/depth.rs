@@ -16,7 +16,7 @@ const CALLS_DEPTH: u32 = 8;
 ///
 /// The agent itself keeps four frames then, as the original did. They seldom reach from a library
 /// into the program: pictures begin anywhere, and many stacks look like one. Who has the agent
-/// loaded by a command gets as many as the mode bears. Options that cannot be read stay as they
+/// loaded by a command gets as many as the mode can afford. Options that cannot be read stay as they
 /// are, and so do those for a picture, which the agent keeps deep enough by itself.
 #[must_use]
 pub fn with_depth(options: &str, environment: Option<&str>, process: &Process) -> String {
@@ -29,7 +29,7 @@ pub fn with_depth(options: &str, environment: Option<&str>, process: &Process) -
     }
 }
 
-/// What the mode bears; of several the least.
+/// The depth that the mode can afford; with several modes, the smallest.
 fn depth(modes: &Modes) -> u32 {
     if modes.cpu_times {
         CALLS_DEPTH

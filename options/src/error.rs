@@ -1,8 +1,8 @@
-//! What is wrong with the options, how it is said, and how the process ends.
+//! Errors in the options, their messages, and the exit of the process.
 //!
 //! The lines have the shape of the JDK's agent, which scripts look for:
 //! `HPROF ERROR: hprof option error: <detail> (<all options>) [<file>:<line>]`.
-//! Each detail starts with that agent's text; what follows a semicolon is ours
+//! Each detail starts with that agent's text. The text after a semicolon is ours
 //! and says what to change.
 
 use std::fmt;
@@ -10,7 +10,7 @@ use std::panic::Location;
 
 use thiserror::Error;
 
-/// A piece of advice behind the text of an error, or nothing.
+/// Advice after the text of an error, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hint(Option<String>);
 
@@ -39,7 +39,7 @@ impl fmt::Display for Hint {
     }
 }
 
-/// What is wrong.
+/// The violated rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Cause {
@@ -48,19 +48,19 @@ pub enum Cause {
     UnknownOption {
         /// The name as written.
         name: String,
-        /// What was probably meant.
+        /// The probable intention.
         hint: Hint,
     },
     /// The name of an option is empty or longer than 15 bytes.
     #[error("general syntax error parsing options{hint}")]
     GeneralSyntax {
-        /// What to look for.
+        /// The likely mistake.
         hint: Hint,
     },
     /// A second `file` or `net`.
     #[error("file or net options should only appear once{hint}")]
     DestinationTwice {
-        /// What to change.
+        /// The change that helps.
         hint: Hint,
     },
     /// The value is missing, empty or too long.
@@ -70,19 +70,19 @@ pub enum Cause {
         name: &'static str,
         /// Its values.
         expected: String,
-        /// What to change.
+        /// The change that helps.
         hint: Hint,
     },
     /// `net` without a host.
     #[error("net option missing ':'{hint}")]
     NetWithoutHost {
-        /// What to change.
+        /// The change that helps.
         hint: Hint,
     },
     /// `net` without a port.
     #[error("net option missing port{hint}")]
     NetWithoutPort {
-        /// What to change.
+        /// The change that helps.
         hint: Hint,
     },
     /// The value is not one the option takes.
@@ -90,9 +90,9 @@ pub enum Cause {
     BadValue {
         /// The option.
         name: &'static str,
-        /// What a value has to be.
+        /// The rule for values.
         rule: String,
-        /// What was probably meant.
+        /// The probable intention.
         hint: Hint,
     },
     /// An option that the JDK's agent had in the past.
@@ -100,7 +100,7 @@ pub enum Cause {
     Removed {
         /// The option.
         name: &'static str,
-        /// What to use instead.
+        /// The replacement.
         instead: &'static str,
     },
     /// A mode that has no binary output.
@@ -115,7 +115,7 @@ pub enum Cause {
          heap=sites, or give the file another name"
     )]
     NoPicture {
-        /// The mode in words.
+        /// The name of the mode.
         mode: &'static str,
         /// The file.
         file: String,
@@ -156,7 +156,7 @@ pub enum Cause {
         port: String,
         /// The whole option.
         net: String,
-        /// What else to change.
+        /// A further change that helps.
         hint: Hint,
     },
 }
@@ -173,7 +173,7 @@ impl Cause {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{cause}")]
 pub struct OptionError {
-    /// What is wrong.
+    /// The violated rule.
     pub cause: Cause,
     location: &'static Location<'static>,
 }
@@ -188,8 +188,8 @@ impl From<Cause> for OptionError {
     }
 }
 
-/// What the options say about errors, at the place in the option string where
-/// the error happened.
+/// The handling of errors that the options ask for, at the place in the option string
+/// where the error happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ErrorPolicy {
     /// Every error is fatal (`errorexit=y`).
@@ -198,7 +198,7 @@ pub struct ErrorPolicy {
     pub abort: bool,
 }
 
-/// How the process has to end.
+/// The exit of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitKind {
     /// Exit with this status, without running exit handlers of the JVM.
@@ -207,12 +207,12 @@ pub enum ExitKind {
     Abort,
 }
 
-/// The agent cannot start: lines for standard error and the end of the process.
+/// The agent cannot start: lines for standard error and the exit of the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// Lines without line ends.
     pub lines: Vec<String>,
-    /// What follows them.
+    /// The exit after them.
     pub exit: ExitKind,
 }
 
@@ -239,7 +239,7 @@ impl Failure {
     }
 }
 
-/// What follows a fatal error: lines without line ends, and the process's end.
+/// The lines after a fatal error, without line ends, and the exit of the process.
 #[must_use]
 pub fn fatal_end(policy: ErrorPolicy) -> (&'static [&'static str], ExitKind) {
     const LINES: &[&str] = &["HPROF TERMINATED PROCESS", "HPROF DUMPING CORE"];

@@ -107,7 +107,7 @@ pub fn expand_file_name(pattern: &str, pid: u32, start: StartTime) -> String {
 
 /// The name `force=n` takes when `path` exists already.
 ///
-/// Binary files get the process id behind their name. Text files keep a suffix
+/// Binary files get the process id after their name. Text files keep a suffix
 /// that starts with `.txt` in any case of letters, otherwise they get one:
 /// `foo.txt` becomes `foo.9128.txt`, `foo` becomes `foo.9128.txt` too.
 #[must_use]

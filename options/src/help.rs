@@ -41,7 +41,7 @@ pub fn help_text() -> String {
 fn row(text: &mut String, name: &str, summary: &str, default: &str) {
     let mut name = name;
     if name.chars().count() > NAME_WIDTH {
-        // Keep the columns: the rest goes on the next line.
+        // Keep the columns: the rest goes to the next line.
         let _ = writeln!(text, "{name}");
         name = "";
     }

@@ -62,7 +62,7 @@ pub(super) fn long_name(text: &str, max: usize) -> Hint {
     }
 }
 
-/// `first` stands before a comma where a name and a value should.
+/// `first` precedes a comma, in the place of a name and a value.
 fn missing_value(first: &str) -> String {
     match table::find(first) {
         Some(spec) => format!("{first} needs a value, write {first}={}", spec.value),

@@ -44,7 +44,7 @@ pub use resolve::{
     Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings, resolve,
 };
 
-/// What the agent has to do according to its options.
+/// The task that the options give the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Start {
     /// Print this text on standard output and end the process with status 0.
@@ -55,7 +55,7 @@ pub enum Start {
 
 /// Parses, resolves and checks the options.
 ///
-/// `command_line` is the text behind `-agentlib:hprof=`, empty if there is
+/// `command_line` is the text after `-agentlib:hprof=`, empty if there is
 /// none; `environment` is the value of the variable `_JAVA_HPROF_OPTIONS`
 /// ([`parse::ENVIRONMENT_VARIABLE`]), `None` if it is not set.
 ///
@@ -94,7 +94,7 @@ pub fn load(
 /// As [`load`].
 pub fn load_late(options: &str, process: &Process) -> Result<Option<Settings>, Failure> {
     let raw = match parse(options, None)? {
-        // There is nobody to read it.
+        // No reader is left.
         Request::Help => return Ok(None),
         Request::Options(raw) => raw,
     };

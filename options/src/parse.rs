@@ -19,7 +19,7 @@ use super::numbers;
 use super::raw::{Raw, RawDestination};
 use super::table::{self, Kind, OptionSpec};
 
-/// The environment variable whose text is put behind the options of the
+/// The environment variable whose text is appended to the options of the
 /// command line.
 pub const ENVIRONMENT_VARIABLE: &str = "_JAVA_HPROF_OPTIONS";
 
@@ -39,7 +39,7 @@ const VALUE_MAX: usize = 4096;
 /// Advice for colons that do not separate host and port.
 pub(super) const BRACKETS: &str = "an IPv6 address goes in brackets, as in net=[::1]:8000";
 
-/// What the option string asks for.
+/// The request in the option string.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
     /// The help text.
@@ -56,7 +56,7 @@ pub enum Request {
 /// # Errors
 ///
 /// The first thing that is not understood, as a [`Failure`] that respects
-/// `errorexit`, `coredump` and `debug` as far as they stand before it.
+/// `errorexit`, `coredump` and `debug` as far as they precede it.
 pub fn parse(command_line: &str, environment: Option<&str>) -> Result<Request, Failure> {
     if command_line == "help" {
         return Ok(Request::Help);
@@ -82,13 +82,13 @@ pub fn parse(command_line: &str, environment: Option<&str>) -> Result<Request, F
 /// Why there is no token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NoToken {
-    /// Nothing stands before the separator, or at the end.
+    /// The text before the separator, or before the end, is empty.
     Empty,
     /// It is longer than it may be.
     TooLong,
 }
 
-/// What is left of the option string.
+/// The rest of the option string.
 struct Scanner<'a> {
     rest: &'a str,
 }

@@ -46,7 +46,7 @@ impl Patterns {
     }
 }
 
-/// Whether all of `text` matches `pattern`, in which `*` stands for any bytes.
+/// Whether all of `text` matches `pattern`, in which `*` matches any bytes.
 pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where the last star was, and how far it reaches by now.

@@ -12,7 +12,7 @@ pub const PICTURE_DEPTH: u32 = 64;
 /// other pictures it is 0.
 pub const PICTURE_CALLS_CUTOFF: Cutoff = Cutoff::below(0.000_001);
 
-/// What an output file becomes by its name.
+/// The kind of picture that the name of an output file selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picture {
     /// A page with flame graphs and tables: `.html`.
@@ -40,14 +40,14 @@ pub const ENDS: [(&str, Picture); 8] = [
 ];
 
 impl Picture {
-    /// What the name of a file asks for.
+    /// The kind that the name of a file selects.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
         split(path).map(|(_, _, picture)| picture)
     }
 }
 
-/// Ends of names that stand for one format each, of other tools or of what makes files smaller. Names
+/// Ends of names of one format each, of other tools or of compressed files. Names
 /// end in anything, so only those are here that somebody would open with the wrong expectation.
 const FOREIGN: [&str; 34] = [
     "json", "jfr", "csv", "tsv", "xml", "yaml", "yml", "md", "pdf", "png", "jpg", "jpeg", "gif",
@@ -55,7 +55,7 @@ const FOREIGN: [&str; 34] = [
     "nps", "nfx", "snapshot", "jps", "sqlite", "parquet", "js",
 ];
 
-/// The end of a file's name, with its dot, that stands for a format which the agent does not write.
+/// The end of a file's name, with its dot, if it names a format that the agent does not write.
 pub(super) fn foreign_end(path: &Path) -> Option<String> {
     let end = path.extension()?.to_str()?;
     let is_foreign = FOREIGN.iter().any(|it| it.eq_ignore_ascii_case(end));

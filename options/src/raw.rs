@@ -162,7 +162,7 @@ impl Default for Raw {
 }
 
 impl Raw {
-    /// What these options say about errors.
+    /// The handling of errors that these options ask for.
     #[must_use]
     pub fn error_policy(&self) -> ErrorPolicy {
         ErrorPolicy {

@@ -14,7 +14,7 @@ use super::raw::{Raw, RawDestination, Timing};
 use super::signals;
 
 /// The largest accepted `depth`. JVMTI fills a buffer of this many frames per
-/// stack trace, and nobody reads longer ones.
+/// stack trace, and longer ones are unreadable.
 pub const MAX_DEPTH: u32 = 2048;
 
 /// `format=`.
@@ -40,7 +40,7 @@ impl Format {
 /// `engine=`: how `cpu=samples` takes its samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// The best that works.
+    /// The signal engine where it works, otherwise safepoints.
     Auto,
     /// Timer signals.
     Signal,
@@ -123,7 +123,7 @@ pub struct Modes {
     pub cpu_samples: bool,
     /// CPU use by counting calls (`cpu=times`). Not together with `cpu_old`.
     pub cpu_times: bool,
-    /// The same in the format of the old `prof` (`cpu=old`).
+    /// Call counts and times in the format of JDK 1.1's `prof` (`cpu=old`).
     pub cpu_old: bool,
     /// Locks (`monitor=y`).
     pub monitor: bool,
@@ -166,7 +166,7 @@ pub struct Settings {
     pub format: Format,
     /// Where it goes.
     pub destination: Destination,
-    /// What the file becomes instead of a profile in `format`, which then was not written.
+    /// The picture to write instead of a profile, if `format` was not given.
     pub picture: Option<Picture>,
     /// Frames kept per trace: 0 to [`MAX_DEPTH`].
     pub depth: u32,
@@ -183,7 +183,7 @@ pub struct Settings {
     pub locks: Locks,
     /// Contention that is shorter is left out.
     pub lock_threshold: Duration,
-    /// How `cpu=times` knows times. `cpu=old` always reads the clock.
+    /// How `cpu=times` measures times. `cpu=old` always reads the clock.
     pub clock: Clock,
     /// The only classes whose calls are counted, unless there are none.
     pub include: Patterns,
@@ -235,7 +235,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the options say about errors.
+    /// The handling of errors that the options ask for.
     #[must_use]
     pub fn error_policy(&self) -> ErrorPolicy {
         ErrorPolicy {
@@ -386,7 +386,7 @@ fn modes(raw: &Raw) -> Modes {
     asked
 }
 
-/// What the name of the file asks for, unless `format` says otherwise.
+/// The picture that the name of the file selects, unless `format` is given.
 fn picture(raw: &Raw, destination: &Destination) -> Result<Option<Picture>, OptionError> {
     let Destination::File(path) = destination else {
         return Ok(None);

@@ -75,7 +75,7 @@ pub enum Kind {
     Net,
     /// Always an error.
     Removed {
-        /// What to use instead.
+        /// The replacement.
         instead: &'static str,
     },
 }

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-/// What the VM says and not this project.
+/// Messages of the VM, not of this project.
 const OF_THE_VM: [&str; 3] = [
     "Could not find agent library",
     "WARNING: A JVM TI agent has been loaded dynamically",
     "return code: -1",
 ];
 
-/// What begins the lines of the agent and the command.
+/// The prefixes of lines of the agent and the command.
 const BEGINNINGS: [&str; 4] = [
     "HPROF ERROR: ",
     "HPROF: ",
@@ -81,7 +81,7 @@ fn as_printed(sources: &str) -> String {
     text
 }
 
-/// What stands in code marks in bold, or at the begin of an item of a list.
+/// The texts in bold code marks, or in code marks at the start of a list item.
 fn quoted(document: &str) -> Vec<String> {
     let mut messages = Vec::new();
     for paragraph in document.split("\n\n") {

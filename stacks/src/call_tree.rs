@@ -186,7 +186,7 @@ impl CallTree {
     }
 }
 
-/// Turns the nodes into owned trees. Children always stand behind their parents, so one walk from
+/// Turns the nodes into owned trees. Children always follow their parents, so one walk from
 /// the end does, however deep the stacks are.
 fn finish(nodes: Vec<Growing>, names: &[Box<str>]) -> Vec<Node> {
     let mut done: Vec<Option<Node>> = Vec::new();

@@ -11,7 +11,7 @@ pub struct Depth {
     pub cut: usize,
     /// All stacks that cost something.
     pub stacks: usize,
-    /// What cut stacks cost.
+    /// The cost of truncated stacks.
     pub cut_cost: u64,
 }
 

@@ -10,7 +10,7 @@ use crate::call_tree::{CUT_OFF, EMPTY};
 use crate::table::{FrameIndex, Stacks};
 use crate::weights::Weights;
 
-/// What a method costs.
+/// The costs of a method.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MethodCost {
     /// Class and method.
@@ -73,7 +73,7 @@ pub fn by_method(stacks: &Stacks, weights: &Weights) -> Vec<MethodCost> {
     all
 }
 
-/// Costs by thread, highest first; `None` stands for traces that name no thread.
+/// Costs by thread, highest first; `None` is for traces that name no thread.
 pub fn by_thread(stacks: &Stacks, weights: &Weights) -> Vec<(Option<ThreadSerial>, u64)> {
     let mut costs: FxHashMap<Option<ThreadSerial>, u64> = FxHashMap::default();
     for row in &weights.rows {

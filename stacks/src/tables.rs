@@ -25,7 +25,7 @@ pub struct CpuTable {
     pub rows: Vec<CpuRow>,
 }
 
-/// What objects of one class, allocated at one trace, take.
+/// The size of objects of one class, allocated at one trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteRow {
     /// The trace.
@@ -45,7 +45,7 @@ pub struct SiteRow {
 /// One table of allocation sites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteTable {
-    /// What the table is ordered by.
+    /// The order of the table.
     pub order: SiteOrder,
     /// The totals, rows below the profiler's cutoff included, as a row without trace and class.
     /// Text files do not tell them.

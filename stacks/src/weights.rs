@@ -1,4 +1,4 @@
-//! What stacks cost, in one measure.
+//! The costs of stacks, in one measure.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::tables::{SiteRow, Tables};
 
-/// What is summed up over stacks.
+/// A quantity that is summed over stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -69,7 +69,7 @@ impl Measure {
         }
     }
 
-    /// The measure in words.
+    /// The name of the measure.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Samples => "CPU samples",
@@ -102,7 +102,7 @@ impl FromStr for Measure {
     }
 }
 
-/// What one trace costs.
+/// The cost of one trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weight {
     /// The trace.
@@ -113,10 +113,10 @@ pub struct Weight {
     pub class: Option<Box<str>>,
 }
 
-/// What all traces cost.
+/// The costs of all traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weights {
-    /// What the values are.
+    /// The measure of the values.
     pub measure: Measure,
     /// The sum that the file states, rows below the profiler's cutoff included.
     pub total: u64,
@@ -127,7 +127,7 @@ pub struct Weights {
 impl Weights {
     /// The costs in a measure; `None` if the file has none.
     ///
-    /// A profiler starts its CPU counts anew after each table, so the tables of a file are added
+    /// A profiler sets its CPU counts to zero after each table, so the tables of a file are added
     /// up. Tables of sites hold all that happened so far, so the last one counts.
     pub fn of(contents: &(impl Tables + ?Sized), measure: Measure) -> Option<Self> {
         let (total, rows) = match measure {

@@ -32,6 +32,7 @@ mod stacks;
 mod structs;
 mod symbols;
 mod threads;
+mod view;
 
 pub use classes::LineEntry;
 pub use env::{Capabilities, Jvmti};
@@ -52,3 +53,4 @@ pub use stacks::StackFrame;
 pub use structs::VmStructs;
 pub use symbols::{VmLibrary, pin_library};
 pub use threads::{ThreadInfo, ThreadState};
+pub use view::Vm;

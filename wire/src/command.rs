@@ -46,7 +46,7 @@ pub enum Command {
     DumpHeap,
     /// Write the table of allocation sites.
     AllocSites {
-        /// What to show.
+        /// The selection of sites.
         flags: SiteFlags,
         /// Rows below this share of the total are left out: 0.0 to 1.0.
         cutoff: f32,
@@ -178,7 +178,7 @@ pub enum FrameError {
         /// How many there are.
         found: u32,
     },
-    /// CONTROL with a sub-command that nobody knows.
+    /// CONTROL with an unknown sub-command.
     #[error("unknown sub-command {0} of CONTROL")]
     UnknownControl(u16),
 }

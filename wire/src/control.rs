@@ -16,10 +16,10 @@
 //!
 //! | Request | Effect |
 //! |---|---|
-//! | `start` | goes on with all modes that were stopped |
+//! | `start` | resumes all stopped modes |
 //! | `start OPTIONS` | begins to profile with these agent options, or adds their modes to the run |
 //! | `stop [MODE ...]` | records no more in these modes, or in all; counts stay |
-//! | `dump [MODE ...]` | writes these modes' tables, or those of all, to the run's output, and starts new counts as every dump does |
+//! | `dump [MODE ...]` | writes the tables of these modes, or of all, to the run's output, and sets the counts to zero |
 //! | `reset [MODE ...]` | sets the counts of these modes, or of all, to zero without writing anything (what JVMPI called DATA_RESET_REQUEST) |
 //! | `gc` | collects garbage |
 //! | `status` | what is going on, for people |
@@ -84,7 +84,7 @@ pub enum Request {
     Reset(Vec<Mode>),
     /// Collect garbage.
     Gc,
-    /// What is going on.
+    /// State, modes, output and counts of the run.
     Status,
     /// Counters.
     Metrics,
@@ -103,8 +103,8 @@ pub enum RequestError {
     /// Unknown mode.
     #[error("unknown mode '{0}'; there are cpu, sites, heap, monitor")]
     Mode(String),
-    /// Something after a request that takes nothing.
-    #[error("'{0}' takes nothing more")]
+    /// Text after a request without arguments.
+    #[error("'{0}' takes no arguments")]
     Surplus(&'static str),
 }
 
@@ -163,7 +163,7 @@ impl fmt::Display for Request {
 /// The agent's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reply {
-    /// What is wrong, if anything.
+    /// The error, if any.
     pub error: Option<String>,
     /// Names and values, in order.
     pub values: Vec<(String, String)>,

@@ -6,7 +6,7 @@
 
 use crate::command::{Command, Frame, FrameError, HEAD, MAX_BODY, tag};
 
-/// What stood in the stream.
+/// An item of the stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Incoming {
     /// A command.
@@ -15,7 +15,7 @@ pub enum Incoming {
     Bad {
         /// Its serial number.
         serial: u32,
-        /// What is wrong with it.
+        /// The violated rule.
         error: FrameError,
     },
 }

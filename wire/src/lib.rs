@@ -1,4 +1,4 @@
-//! What an HPROF agent and its front-end say to each other.
+//! The protocols between an HPROF agent and its front-end.
 //!
 //! # Two ways to talk
 //!
@@ -24,18 +24,18 @@
 //! | HEAP SUMMARY | the totals | HEAP SUMMARY, zeros when sites are not recorded; a remark in text |
 //! | EXIT THE VM | dumps (unless `doe=n`) and ends the VM; only with `exitcmd=y` | the dump |
 //! | DUMP TRACES | writes the traces that the stream lacks | TRACE records |
-//! | CPU SAMPLES | the table of samples; counts go on | traces, CPU SAMPLES; an empty table when nothing is sampled |
+//! | CPU SAMPLES | the table of samples; counting continues | traces, CPU SAMPLES; an empty table when nothing is sampled |
 //! | CONTROL | see [`Control`](command::Control) | CONTROL SETTINGS with what is in force now; a remark in text |
 //! | EOF | no more commands follow | none |
 //!
-//! What cannot be done - its mode is off, the VM refuses it, the frame makes no sense - ends
-//! nothing: its mark says why, and so does a line on the program's standard error.
+//! A command that cannot be carried out has no effect: its mode is off, the VM refuses it, or the frame is
+//! invalid. Its mark gives the reason, and so does a line on the program's standard error.
 //!
 //! Commands that arrive faster than they are carried out wait. Equal ones among those that wait become
 //! one, which answers all; a command that reports may pass over others that report, but over none
 //! that changes what is recorded. Once commands have taken ten seconds they take at most half of the
 //! time. When the JVM ends, those that wait are refused: at the end the front-end has to take 1 MB/s
-//! on average, and may be five seconds behind that, or a file takes its place.
+//! on average, with five seconds of tolerance; otherwise a file replaces it.
 
 pub mod command;
 pub mod control;

@@ -1,4 +1,4 @@
-//! Connections to Unix sockets of this machine that nobody can hold up or deceive.
+//! Connections to Unix sockets of this machine, safe against stalling and impersonation.
 //!
 //! A plain `connect` to a Unix socket waits without end while the listener's queue is full, follows
 //! links, and tells nothing of who listens. So another user who puts a socket of his own where one is
@@ -62,13 +62,13 @@ pub enum ConnectError {
     /// The listener takes no more connections.
     #[error("its listener takes no connection")]
     Busy,
-    /// What the system says.
+    /// The system's error.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl ConnectError {
-    /// Whether there is no such socket, or nobody listens at it any more.
+    /// Whether the socket does not exist, or no process listens at it any more.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         use io::ErrorKind::{ConnectionRefused, NotFound};
@@ -127,7 +127,7 @@ impl Node {
         })
     }
 
-    /// The socket behind a handle that was opened with `O_PATH`.
+    /// The socket of a handle that was opened with `O_PATH`.
     ///
     /// # Errors
     /// If it is no socket.

@@ -1,6 +1,6 @@
-//! What the agent says about itself in its stream: short texts that readers of profiles pass over.
+//! Marks: short texts about the agent in its own stream, which readers of profiles skip.
 //!
-//! In text each is a remark, a line behind `# `; in binary it is a UTF8 record whose string no other
+//! In text each is a remark, a line that begins with `# `; in binary it is a UTF8 record whose string no other
 //! record refers to.
 //!
 //! ```text
@@ -44,7 +44,7 @@ pub struct Reply {
 pub enum Mark {
     /// Who writes.
     Agent(Identity),
-    /// What became of a command.
+    /// The result of a command.
     Reply(Reply),
 }
 

@@ -1,7 +1,7 @@
 //! Where the control socket is.
 //!
 //! It is `/tmp/.hprof_rs_UID/pidN`, where N is the id that the process has in its own PID namespace.
-//! The folder belongs to the JVM's user and nobody else can open it, so nobody else can take a name
+//! The folder belongs to the JVM's user and no other user can open it, so no other user can take a name
 //! in it. The name of the folder itself can be taken: then the agent picks one with a random end,
 //! and another base if `/tmp` takes none.
 //!
@@ -46,7 +46,7 @@ pub struct ControlSocket {
 /// Why a place cannot have the socket.
 #[derive(Debug, Error)]
 enum Unfit {
-    #[error("{} is no folder", .0.display())]
+    #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
     #[error("{} belongs to another user (id {})", .0.display(), .1)]
     Foreign(PathBuf, u32),
@@ -71,7 +71,7 @@ impl Unfit {
 }
 
 impl ControlSocket {
-    /// Opens the socket of this process. This waits for nobody.
+    /// Opens the socket of this process, without waiting.
     ///
     /// # Errors
     /// Why there is none, in a sentence.
@@ -128,7 +128,7 @@ impl ControlSocket {
         &self.path
     }
 
-    /// Removes its name, so that nobody connects any more.
+    /// Removes its name, so that no process can connect any more.
     pub fn remove_name(&self) {
         if self.is_named.swap(false, Ordering::Relaxed) {
             let _ = fs::remove_file(&self.path);

@@ -186,7 +186,7 @@ impl CallTimes {
 
     /// Ends counting while the program goes on: no hook, thread or timer stays, and the signal
     /// has its old handler.
-    pub fn retire(&self, jvmti: &Jvmti, jni: &Jni) {
+    pub fn detach(&self, jvmti: &Jvmti, jni: &Jni) {
         self.pause(jvmti, jni);
         let nodes = self.automaton.lock().len();
         self.threads.lock().finish(nodes);

@@ -17,6 +17,7 @@ mod java_side;
 mod methods;
 mod natives;
 mod permission;
+mod recorder;
 mod sampler;
 mod state;
 mod table;
@@ -41,6 +42,7 @@ use costs::Costs;
 use java_side::{Java, Rewriting};
 pub use methods::ChosenClasses;
 use methods::Methods;
+pub use recorder::{TimesRecorder, calls_serial};
 use threads::Threads;
 use ticks::Ticks;
 

@@ -1,129 +1,17 @@
 //! cpu=samples: where the CPU time of Java threads goes.
 //!
-//! Two engines take stacks: the [`signal`] engine, and the [`safepoint`] engine
-//! where the first cannot work. Their stacks are counted per trace in
-//! [`Samples`].
+//! Two [engines](engine) take stacks: the [`signal`] engine, and the [`safepoint`] engine where the
+//! first cannot work. The [`recorder`] counts their stacks by trace ([`counts`]).
 
-pub mod safepoint;
+mod counts;
+mod debug_info;
+mod engine;
+mod recorder;
+mod safepoint;
 pub mod signal;
+mod threads;
 
-use std::collections::BTreeMap;
-
-use hprof_format::ids::{ThreadSerial, TraceSerial};
-use hprof_format::model::CpuRow;
-
-use crate::names::{FrameId, MethodTable, TraceTable};
-use signal::WalkFailure;
-
-/// Sample counts per trace, and what became of samples without a stack.
-#[derive(Default)]
-pub struct Samples {
-    /// Indexed by trace, from the system trace on.
-    counts: Vec<u64>,
-    total: u64,
-    stacks: u64,
-    failures: BTreeMap<WalkFailure, u64>,
-}
-
-impl Samples {
-    /// Counts `weight` intervals of CPU time in a trace.
-    pub fn add(&mut self, trace: TraceSerial, weight: u64) {
-        let index = trace.get().saturating_sub(TraceSerial::BASE) as usize;
-        if self.counts.len() <= index {
-            self.counts.resize(index + 1, 0);
-        }
-        self.counts[index] += weight;
-        self.total += weight;
-        self.stacks += 1;
-    }
-
-    /// Counts `weight` intervals for which no stack could be had. They are rows
-    /// of the `<empty>` trace, so that the total stays the CPU time.
-    pub fn add_failure(&mut self, trace: TraceSerial, reason: WalkFailure, weight: u64) {
-        self.add(trace, weight);
-        *self.failures.entry(reason).or_default() += weight;
-    }
-
-    /// All intervals counted.
-    pub fn total(&self) -> u64 {
-        self.total
-    }
-
-    /// How many stacks were taken; one may stand for several intervals.
-    pub fn stacks(&self) -> u64 {
-        self.stacks
-    }
-
-    /// Intervals without a stack, by reason.
-    pub fn failures(&self) -> &BTreeMap<WalkFailure, u64> {
-        &self.failures
-    }
-
-    /// One row for each trace that was hit.
-    pub fn rows(&self) -> Vec<CpuRow> {
-        (TraceSerial::BASE..)
-            .zip(&self.counts)
-            .filter(|&(_, &count)| count > 0)
-            .map(|(serial, &count)| CpuRow {
-                cost: count,
-                count,
-                trace: TraceSerial::new(serial),
-            })
-            .collect()
-    }
-
-    /// Forgets all counts, as after each dump.
-    pub fn clear(&mut self) {
-        *self = Self {
-            counts: std::mem::take(&mut self.counts),
-            ..Self::default()
-        };
-        self.counts.fill(0);
-    }
-}
-
-/// Interns the frames of a stack. The frames of a carrier thread below a virtual
-/// thread's are left out: its stack ends where its continuation was entered.
-pub fn intern_stack(
-    methods: &MethodTable,
-    traces: &mut TraceTable,
-    thread: Option<ThreadSerial>,
-    frames: &[FrameId],
-) -> TraceSerial {
-    let own = frames
-        .iter()
-        .position(|&frame| methods.is_continuation_entry(frame))
-        .filter(|&length| length > 0)
-        .map_or(frames, |length| &frames[..length]);
-    traces.intern(methods, thread, own)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failed_walks_count_in_the_total_and_clear_forgets_all() {
-        let mut samples = Samples::default();
-        samples.add(TraceSerial::new(300_002), 3);
-        samples.add(TraceSerial::new(300_002), 1);
-        samples.add_failure(TraceSerial::SYSTEM, WalkFailure::GcActive, 2);
-        assert_eq!((samples.total(), samples.stacks()), (6, 3));
-        let rows: Vec<_> = samples
-            .rows()
-            .iter()
-            .map(|r| (r.trace.get(), r.cost))
-            .collect();
-        assert_eq!(rows, [(300_000, 2), (300_002, 4)]);
-        assert_eq!(samples.failures()[&WalkFailure::GcActive], 2);
-        samples.clear();
-        assert_eq!(
-            (
-                samples.total(),
-                samples.rows().len(),
-                samples.failures().len()
-            ),
-            (0, 0, 0)
-        );
-    }
-}
+pub use debug_info::has_debug_info;
+pub use engine::{Engine, Sampling, choose};
+pub use recorder::SamplesRecorder;
+pub use threads::{begin_sampling, sample_thread};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use jni_sys::jobject;
 
 use crate::names::Location;
-use crate::vm::{Jni, Jvmti, Result};
+use crate::vm::{Result, Vm};
 
 /// A stack as the VM gave it.
 pub struct SafepointSample {
@@ -70,10 +70,10 @@ impl SafepointSampler {
     /// What the VM says; the next round may work again.
     pub fn round(
         &mut self,
-        jvmti: &Jvmti,
-        jni: &Jni,
+        vm: Vm<'_>,
         mut serial_of: impl FnMut(jobject) -> Option<u32>,
     ) -> Result<Vec<SafepointSample>> {
+        let Vm { jvmti, jni } = vm;
         let now = Instant::now();
         // Rounds that were missed are skipped: what the threads did meanwhile is
         // in their clocks.
@@ -115,14 +115,7 @@ impl SafepointSampler {
             .map(|((thread, weight), stack)| SafepointSample {
                 thread,
                 weight,
-                frames: stack
-                    .frames
-                    .iter()
-                    .map(|f| Location {
-                        method: f.method,
-                        bytecode: u32::try_from(f.location).ok(),
-                    })
-                    .collect(),
+                frames: stack.frames.iter().map(Location::from).collect(),
             })
             .collect())
     }

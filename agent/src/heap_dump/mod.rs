@@ -8,8 +8,10 @@
 //! In the profile all serials and names are the profile's own; object and class ids are the VM's
 //! addresses.
 
+mod ids;
 mod primitive_array;
 mod reader;
+mod recorder;
 mod sizes;
 mod splice;
 mod survey;
@@ -19,22 +21,27 @@ mod vm_dump;
 mod vm_names;
 mod write;
 
-pub use write::{Content, Numbers};
+pub use ids::PROFILE_THREAD;
+pub use recorder::HeapDumpRecorder;
 
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hprof_format::writer::ProfileWriter;
 
+use crate::heap_sites::SitesProfile;
 use crate::report;
-use crate::vm::{Jni, Jvmti, VmDumper};
+use crate::vm::{Vm, VmDumper};
+use ids::DumpIds;
 use reader::{DumpError, DumpReader, Growth, Visitor};
 use splice::Splice;
 use vm_dump::Place;
+use write::Content;
 
 /// Why there is no dump, or only a part of one.
 #[derive(Debug, thiserror::Error)]
@@ -89,10 +96,8 @@ impl fmt::Display for Summary {
 pub struct Request<'a> {
     /// The VM's dumper.
     pub dumper: VmDumper,
-    /// The environment.
-    pub jvmti: &'a Jvmti,
-    /// That of the current thread.
-    pub jni: &'a Jni,
+    /// The VM as the profile thread sees it.
+    pub vm: Vm<'a>,
     /// Where the profile is. Its folder must have room for a copy.
     pub output: &'a Path,
     /// What the dump is to hold.
@@ -105,20 +110,25 @@ pub struct Request<'a> {
     pub collects_in_pause: bool,
 }
 
-/// Writes all objects, or those that a garbage collection leaves.
+/// Writes all objects, or those that a garbage collection leaves. With `sites` each has the trace of
+/// its allocation.
 ///
 /// # Errors
 /// [`Failure`].
 pub fn dump(
     request: &Request<'_>,
     writer: &mut (dyn ProfileWriter + Send),
-    numbers: &mut dyn Numbers,
+    ids: &mut DumpIds<'_>,
+    sites: Option<&mut SitesProfile>,
 ) -> Result<Summary, Failure> {
     let started = Instant::now();
     let objects = if request.content.text {
-        text::dump(request, writer, numbers)?
+        text::dump(request, writer, ids, sites)?
     } else {
-        binary(request, writer, numbers)?
+        match sites {
+            Some(sites) => joined_binary(request, writer, ids, sites)?,
+            None => binary(request, writer, ids)?,
+        }
     };
     Ok(Summary {
         objects,
@@ -130,14 +140,11 @@ pub fn dump(
 fn binary(
     request: &Request<'_>,
     writer: &mut (dyn ProfileWriter + Send),
-    numbers: &mut dyn Numbers,
+    ids: &mut DumpIds<'_>,
 ) -> Result<u64, Failure> {
-    if numbers.joins() {
-        return joined_binary(request, writer, numbers);
-    }
     let place = Place::create(request.output).map_err(Failure::NoDump)?;
     let live = request.prepare();
-    let mut splice = Splice::new(writer, numbers, request.content);
+    let mut splice = Splice::new(writer, ids, request.content, false);
     let (dumped, read) = follow(request, &place, live, true, &mut splice);
     match (dumped, read) {
         (_, Err(DumpError::Output(error))) => Err(error.into()),
@@ -149,24 +156,25 @@ fn binary(
     }
 }
 
-/// The same with the traces of all objects, which are known when the VM has written its dump.
+/// Copies a dump whose objects have traces: they are known when the VM has written all of it.
 fn joined_binary(
     request: &Request<'_>,
     writer: &mut (dyn ProfileWriter + Send),
-    numbers: &mut dyn Numbers,
+    ids: &mut DumpIds<'_>,
+    sites: &mut SitesProfile,
 ) -> Result<u64, Failure> {
-    let (place, (dumped, file)) = locate(request, numbers, &mut |place, live| {
+    let (place, (dumped, file)) = locate(request, ids, sites, &mut |place, live| {
         let growth = Growth::default();
-        let dumped = place.dump(request.dumper, request.jni, live, &growth);
+        let dumped = place.dump(request.dumper, request.vm.jni, live, &growth);
         (dumped, place.file(&growth))
     })?;
     dumped.map_err(Failure::NoDump)?;
     let file = file.map_err(|error| Failure::NoDump(error.to_string()))?;
     drop(place);
-    numbers.write_traces(writer)?;
+    ids.write_traces(writer)?;
     let growth = Growth::default();
     growth.finish();
-    let mut splice = Splice::new(writer, numbers, request.content);
+    let mut splice = Splice::new(writer, ids, request.content, true);
     match DumpReader::new(&file, &growth, true).and_then(|it| it.read(&mut splice)) {
         Ok(()) => Ok(splice.end()?),
         Err(DumpError::Output(error)) => Err(error.into()),
@@ -178,32 +186,31 @@ fn joined_binary(
 /// How the VM's dumping went, and what was made of its file.
 type Taken<R> = (Result<(), String>, R);
 
-/// Lets `dump` have the VM dump its heap, in such a way that the traces of the objects are known. `dump`
+/// Has `dump` dump the VM's heap in such a way that the traces of the objects are known. `dump`
 /// gets a place and whether the VM is to collect garbage.
 fn locate<R>(
     request: &Request<'_>,
-    numbers: &mut dyn Numbers,
+    ids: &mut DumpIds<'_>,
+    sites: &mut SitesProfile,
     dump: &mut dyn FnMut(&Place, bool) -> Taken<R>,
-) -> Result<(Place, Taken<R>), Failure> {
+) -> Result<(Arc<Place>, Taken<R>), Failure> {
     /// A collector that moves objects at any time may do so during each dump.
-    const TRIES: u32 = 3;
+    const MAX_TRIES: u32 = 3;
     let mut tries = 0;
     loop {
         tries += 1;
-        let place = Place::create(request.output).map_err(Failure::NoDump)?;
+        let place = Arc::new(Place::create(request.output).map_err(Failure::NoDump)?);
         let live = request.prepare();
-        let mut result = None;
-        let is_dumped = || place.has_content();
-        let located = numbers.locate(request.jni, &is_dumped, &mut || {
-            result = Some(dump(&place, live));
-        });
-        let Some(result) = result else {
-            return Err(Failure::NoDump("internal error".to_owned()));
-        };
-        if located || result.0.is_err() {
+        let watched = Arc::clone(&place);
+        sites.expect_dump(Box::new(move || watched.has_content()));
+        let result = dump(&place, live);
+        let located = sites.locate(request.vm, ids.names());
+        let is_located = located.is_some();
+        ids.set_located(located.unwrap_or_default());
+        if is_located || result.0.is_err() {
             return Ok((place, result));
         }
-        if tries == TRIES {
+        if tries == MAX_TRIES {
             report::error(
                 "objects were moved while the heap was dumped: the heap dump does not tell where \
                  they were allocated",
@@ -219,7 +226,7 @@ impl Request<'_> {
         if self.garbage != Garbage::Collect || self.collects_in_pause {
             return self.garbage == Garbage::Collect;
         }
-        if let Err(error) = self.jvmti.force_garbage_collection() {
+        if let Err(error) = self.vm.jvmti.force_garbage_collection() {
             report::error(&format!(
                 "cannot collect garbage before the heap dump ({error})"
             ));
@@ -247,7 +254,7 @@ fn follow<V: Visitor + Send>(
         let reader = thread::Builder::new()
             .name("HPROF heap dump".to_owned())
             .spawn_scoped(scope, || read(&mut *visitor));
-        let dumped = place.dump(request.dumper, request.jni, live, &growth);
+        let dumped = place.dump(request.dumper, request.vm.jni, live, &growth);
         let panicked = |_| Err(DumpError::Read(io::Error::other("internal error")));
         let result = reader.ok().map(|it| it.join().unwrap_or_else(panicked));
         (dumped, result)

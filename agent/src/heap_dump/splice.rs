@@ -9,17 +9,20 @@ use hprof_format::model::HeapTotals;
 use hprof_format::reader::Damage;
 use hprof_format::writer::ProfileWriter;
 
+use super::ids::DumpIds;
 use super::primitive_array;
 use super::reader::{DumpError, Visitor};
 use super::survey::Survey;
 use super::thread_objects::ThreadObjects;
-use super::write::{Content, Numbers, Serials, each_class, roots, stacks};
+use super::write::{Content, Serials, each_class, roots, stacks};
 
 /// Copies a dump into a binary profile, while the VM writes it.
-pub struct Splice<'a> {
+pub struct Splice<'a, 'n> {
     writer: &'a mut (dyn ProfileWriter + Send),
-    numbers: &'a mut dyn Numbers,
+    ids: &'a mut DumpIds<'n>,
     content: Content,
+    /// The traces of objects are known.
+    is_joined: bool,
     survey: Survey,
     serials: Serials,
     /// Once the first object has come.
@@ -39,17 +42,19 @@ const TRACE: usize = 9;
 /// Where the class of an instance is.
 const CLASS: usize = 13;
 
-impl<'a> Splice<'a> {
+impl<'a, 'n> Splice<'a, 'n> {
     /// Copies into `writer`.
     pub fn new(
         writer: &'a mut (dyn ProfileWriter + Send),
-        numbers: &'a mut dyn Numbers,
+        ids: &'a mut DumpIds<'n>,
         content: Content,
+        is_joined: bool,
     ) -> Self {
         Self {
             writer,
-            numbers,
+            ids,
             content,
+            is_joined,
             survey: Survey::default(),
             serials: Serials::default(),
             begun: None,
@@ -68,15 +73,13 @@ impl<'a> Splice<'a> {
             Some(begun) => begun,
             None => {
                 let (writer, survey) = (&mut *self.writer, &self.survey);
-                self.serials.name_traces(self.numbers, survey);
+                self.serials.name_traces(self.ids, survey);
                 stacks(writer, survey, &self.serials, self.content.lines)?;
                 // All names before the heap: see `heap_class_names`.
-                let numbers = &*self.numbers;
-                each_class(survey, numbers, 0, &mut |class| {
-                    writer.heap_class_names(class)
-                })?;
+                let ids = &*self.ids;
+                each_class(survey, ids, 0, &mut |class| writer.heap_class_names(class))?;
                 writer.heap_begin(&HeapTotals::default(), "")?;
-                each_class(survey, numbers, 0, &mut |class| writer.heap_class(class))?;
+                each_class(survey, ids, 0, &mut |class| writer.heap_class(class))?;
                 Begun {
                     threads: ThreadObjects::new(survey),
                     classes: survey.classes.len(),
@@ -94,13 +97,13 @@ impl<'a> Splice<'a> {
             return Ok(0);
         };
         let (writer, survey) = (self.writer, &mut self.survey);
-        let numbers = &mut *self.numbers;
-        each_class(survey, numbers, begun.classes, &mut |class| {
+        let ids = &mut *self.ids;
+        each_class(survey, ids, begun.classes, &mut |class| {
             writer.heap_class(class)
         })?;
         survey.threads = Some(Box::new(begun.threads));
-        let new = self.serials.name_threads(numbers, survey);
-        roots(writer, numbers, survey, &self.serials)?;
+        let new = self.serials.name_threads(ids, survey);
+        roots(writer, ids, survey, &self.serials)?;
         writer.heap_end()?;
         new.iter().try_for_each(|thread| thread.write(writer))?;
         Ok(begun.objects)
@@ -123,13 +126,13 @@ impl<'a> Splice<'a> {
     }
 }
 
-impl Visitor for Splice<'_> {
+impl Visitor for Splice<'_, '_> {
     fn record(&mut self, record: &Record<'_>) -> Result<(), DumpError> {
         self.survey.record(record)
     }
 
     fn sub_records(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize, DumpError> {
-        let joins = self.numbers.joins();
+        let joins = self.is_joined;
         let mut trace = TraceSerial::SYSTEM.get().to_be_bytes();
         // Up to `kept`, `bytes` is what will be written; up to `at` it was looked at.
         let (mut kept, mut at) = (0, 0);
@@ -164,7 +167,7 @@ impl Visitor for Splice<'_> {
                 keep = primitive_array::HEAD;
             }
             if joins {
-                trace = self.numbers.trace(id_at(object, 1)).get().to_be_bytes();
+                trace = self.ids.trace(id_at(object, 1)).get().to_be_bytes();
             }
             object[TRACE..TRACE + 4].copy_from_slice(&trace);
             if kept < at {
@@ -183,7 +186,7 @@ impl Visitor for Splice<'_> {
         elements: &mut dyn Read,
     ) -> Result<(), DumpError> {
         let mut head = *head;
-        let trace = self.numbers.trace(id_at(&head, 1)).get().to_be_bytes();
+        let trace = self.ids.trace(id_at(&head, 1)).get().to_be_bytes();
         head[primitive_array::at::TRACE..primitive_array::at::LENGTH].copy_from_slice(&trace);
         let Some((length, element)) = primitive_array::elements(&head) else {
             return Ok(());
@@ -230,7 +233,7 @@ impl Visitor for Splice<'_> {
     }
 }
 
-impl Splice<'_> {
+impl Splice<'_, '_> {
     fn write(&mut self, objects: &[u8]) -> Result<(), DumpError> {
         let Ok(length) = u32::try_from(objects.len()) else {
             return Err(DumpError::Unfinished(0));

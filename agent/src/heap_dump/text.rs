@@ -2,6 +2,7 @@
 //! totals, which the text has in front; and then once more, when each object becomes lines.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use hprof_format::binary::{BasicType, IdSize, Record, SubRecord, SubRecords, Value};
 use hprof_format::ids::ObjectId;
@@ -11,12 +12,14 @@ use hprof_format::model::{
 use hprof_format::reader::Damage;
 use hprof_format::writer::ProfileWriter;
 
+use super::ids::DumpIds;
 use super::reader::{DumpError, DumpReader, Growth, Visitor};
 use super::sizes::Sizes;
 use super::survey::Survey;
 use super::vm_dump::Place;
-use super::write::{Numbers, Serials, each_class, roots, stacks};
+use super::write::{Serials, each_class, roots, stacks};
 use super::{Failure, Request, follow, locate, primitive_array};
+use crate::heap_sites::SitesProfile;
 use crate::vm::ArrayLayout;
 
 /// Writes a dump as text; returns the number of objects.
@@ -26,29 +29,31 @@ use crate::vm::ArrayLayout;
 pub fn dump(
     request: &Request<'_>,
     writer: &mut dyn ProfileWriter,
-    numbers: &mut dyn Numbers,
+    ids: &mut DumpIds<'_>,
+    sites: Option<&mut SitesProfile>,
 ) -> Result<u64, Failure> {
-    let sizes = Sizes::measure(request.jvmti, request.jni);
+    let sizes = Sizes::measure(request.vm.jvmti, request.vm.jni);
     let arrays = sizes.as_ref().map(Sizes::arrays);
     let mut look = |place: &Place, live: bool| {
         let mut survey = Survey::new(arrays);
         let (dumped, read) = follow(request, place, live, false, &mut survey);
         (dumped, (survey, read))
     };
-    let (place, (dumped, (survey, read))) = if numbers.joins() {
-        locate(request, numbers, &mut look)?
-    } else {
-        let place = Place::create(request.output).map_err(Failure::NoDump)?;
-        let result = look(&place, request.prepare());
-        (place, result)
+    let (place, (dumped, (survey, read))) = match sites {
+        Some(sites) => locate(request, ids, sites, &mut look)?,
+        None => {
+            let place = Place::create(request.output).map_err(Failure::NoDump)?;
+            let result = look(&place, request.prepare());
+            (Arc::new(place), result)
+        }
     };
     dumped.map_err(Failure::NoDump)?;
     let file = read.map_err(|error| Failure::NoDump(error.to_string()))?;
     drop(place);
-    numbers.write_traces(writer)?;
+    ids.write_traces(writer)?;
     let mut serials = Serials::default();
-    serials.name_traces(numbers, &survey);
-    for thread in serials.name_threads(numbers, &survey) {
+    serials.name_traces(ids, &survey);
+    for thread in serials.name_threads(ids, &survey) {
         thread.write(writer)?;
     }
     stacks(writer, &survey, &serials, request.content.lines)?;
@@ -64,15 +69,15 @@ pub fn dump(
                 .sum::<u64>(),
     };
     writer.heap_begin(&totals, request.ctime)?;
-    roots(writer, numbers, &survey, &serials)?;
+    roots(writer, ids, &survey, &serials)?;
     let growth = Growth::default();
     growth.finish();
-    let mut objects = TextObjects::new(writer, numbers, &survey, &classes, arrays);
+    let mut objects = TextObjects::new(writer, ids, &survey, &classes, arrays);
     let read = DumpReader::new(&file, &growth, true).and_then(|it| it.read(&mut objects));
     if let Err(DumpError::Output(error)) = read {
         return Err(error.into());
     }
-    each_class(&survey, numbers, 0, &mut |class| writer.heap_class(class))?;
+    each_class(&survey, ids, 0, &mut |class| writer.heap_class(class))?;
     writer.heap_end()?;
     match read {
         Ok(()) => Ok(survey.objects),
@@ -83,7 +88,7 @@ pub fn dump(
 /// Writes objects and arrays as text.
 struct TextObjects<'a> {
     writer: &'a mut dyn ProfileWriter,
-    numbers: &'a dyn Numbers,
+    ids: &'a DumpIds<'a>,
     arrays: Option<ArrayLayout>,
     classes: &'a [ClassText],
     survey: &'a Survey,
@@ -137,14 +142,14 @@ impl<'a> TextObjects<'a> {
     /// Writes the objects of the dump that `survey` and `classes` are about.
     fn new(
         writer: &'a mut dyn ProfileWriter,
-        numbers: &'a dyn Numbers,
+        ids: &'a DumpIds<'a>,
         survey: &'a Survey,
         classes: &'a [ClassText],
         arrays: Option<ArrayLayout>,
     ) -> Self {
         Self {
             writer,
-            numbers,
+            ids,
             arrays,
             classes,
             survey,
@@ -174,7 +179,7 @@ impl<'a> TextObjects<'a> {
         self.writer.heap_instance(&HeapInstance {
             object,
             size: text.map_or(0, |text| text.size),
-            trace: self.numbers.trace(object),
+            trace: self.ids.trace(object),
             class,
             class_name: text.map_or("Unknown_class", |text| &text.name),
             fields: &[&self.fields],
@@ -191,7 +196,7 @@ impl<'a> TextObjects<'a> {
         self.writer.heap_primitive_array(&HeapPrimitiveArray {
             array,
             size: self.array_bytes(length, Some(width)),
-            trace: self.numbers.trace(array),
+            trace: self.ids.trace(array),
             values: PrimitiveValues::Omitted {
                 element,
                 length: usize::try_from(length).unwrap_or(usize::MAX),
@@ -230,7 +235,7 @@ impl Visitor for TextObjects<'_> {
                     self.writer.heap_object_array(&HeapObjectArray {
                         array,
                         size: self.array_bytes(self.elements.len() as u64, None),
-                        trace: self.numbers.trace(array),
+                        trace: self.ids.trace(array),
                         class,
                         class_name: name.unwrap_or("Unknown_class"),
                         elements: &self.elements,

@@ -1,4 +1,4 @@
-//! What both formats have in common: numbers, stacks, roots and classes.
+//! What both formats have in common: serials, stacks, roots and classes.
 
 use std::io;
 
@@ -11,9 +11,8 @@ use hprof_format::model::{
 };
 use hprof_format::writer::ProfileWriter;
 
+use super::ids::DumpIds;
 use super::survey::{Class, Stack, Survey};
-use crate::heap_sites::IsDumped;
-use crate::vm::Jni;
 
 /// What a dump is to hold.
 #[derive(Clone, Copy, Debug)]
@@ -26,26 +25,6 @@ pub struct Content {
     pub arrays: bool,
     /// Line numbers in stacks (`lineno`).
     pub lines: bool,
-}
-
-/// Who gives out the numbers of a profile.
-pub trait Numbers: Send {
-    /// The serial of a thread by the VM's pointer to it, `None` for 0 or a thread that is not known.
-    fn thread(&self, vm_thread: u64) -> Option<ThreadSerial>;
-    /// A serial and a name for such a thread.
-    fn new_thread(&mut self, vm_thread: u64) -> (ThreadSerial, &'static str);
-    /// A serial for the stack of a thread.
-    fn new_trace(&mut self) -> TraceSerial;
-    /// Whether it is known where objects were allocated.
-    fn joins(&self) -> bool;
-    /// Calls `dump`, which lets the VM dump its heap, and learns which of its objects are those whose
-    /// allocation was seen. `is_dumped` tells whether the VM has done so, though perhaps not ended
-    /// its file. False when the VM moved objects meanwhile.
-    fn locate(&mut self, jni: &Jni, is_dumped: IsDumped<'_>, dump: &mut dyn FnMut()) -> bool;
-    /// Writes the traces that [`Self::trace`] returns.
-    fn write_traces(&self, writer: &mut dyn ProfileWriter) -> io::Result<()>;
-    /// Where an object of the last dump was allocated; the system trace when that is not known.
-    fn trace(&self, object: ObjectId) -> TraceSerial;
 }
 
 /// From the VM's serials to those of the profile.
@@ -78,15 +57,15 @@ impl NewThread {
 
 impl Serials {
     /// Gives each thread of the dump its serial in the profile, and returns those that are new.
-    pub fn name_threads(&mut self, numbers: &mut dyn Numbers, survey: &Survey) -> Vec<NewThread> {
+    pub fn name_threads(&mut self, ids: &mut DumpIds<'_>, survey: &Survey) -> Vec<NewThread> {
         let mut new = Vec::new();
         let mut name = |vm_serial: ThreadSerial, object: ObjectId, vm_thread: u64| {
             if vm_serial.get() == 0 {
                 return;
             }
             self.threads.entry(vm_serial).or_insert_with(|| {
-                numbers.thread(vm_thread).unwrap_or_else(|| {
-                    let (serial, name) = numbers.new_thread(vm_thread);
+                ids.thread(vm_thread).unwrap_or_else(|| {
+                    let (serial, name) = ids.new_thread(vm_thread);
                     new.push(NewThread {
                         serial,
                         object,
@@ -114,12 +93,12 @@ impl Serials {
     }
 
     /// Gives each stack of the dump its serial in the profile.
-    pub fn name_traces(&mut self, numbers: &mut dyn Numbers, survey: &Survey) {
+    pub fn name_traces(&mut self, ids: &mut DumpIds<'_>, survey: &Survey) {
         for stack in &survey.stacks {
             let trace = if stack.thread.get() == 0 && stack.frames.is_empty() {
                 TraceSerial::SYSTEM
             } else {
-                numbers.new_trace()
+                ids.new_trace()
             };
             self.traces.insert(stack.trace, trace);
         }
@@ -191,7 +170,7 @@ fn stack_trace(
 /// Writes all roots.
 pub fn roots(
     writer: &mut dyn ProfileWriter,
-    numbers: &dyn Numbers,
+    ids: &DumpIds<'_>,
     survey: &Survey,
     serials: &Serials,
 ) -> io::Result<()> {
@@ -200,7 +179,7 @@ pub fn roots(
         let class = survey.class(root.object);
         writer.heap_root(&HeapRoot {
             root: Root { kind, ..*root },
-            trace: numbers.trace(root.object),
+            trace: ids.trace(root.object),
             class_name: class.map_or("Unknown_class", |class| &class.name),
         })?;
     }
@@ -237,7 +216,7 @@ impl Serials {
 /// Shows the classes from the one at `first` on, each super class before its subclasses.
 pub fn each_class(
     survey: &Survey,
-    numbers: &dyn Numbers,
+    ids: &DumpIds<'_>,
     first: usize,
     show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -254,7 +233,7 @@ pub fn each_class(
         }
         for &place in line.iter().rev() {
             if !std::mem::replace(&mut shown[place], true) {
-                show_class(survey, numbers, &survey.classes[place], show)?;
+                show_class(survey, ids, &survey.classes[place], show)?;
             }
         }
     }
@@ -263,7 +242,7 @@ pub fn each_class(
 
 fn show_class(
     survey: &Survey,
-    numbers: &dyn Numbers,
+    ids: &DumpIds<'_>,
     class: &Class,
     show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -289,7 +268,7 @@ fn show_class(
     show(&HeapClass {
         class: class.id,
         name: &class.name,
-        trace: numbers.trace(class.id),
+        trace: ids.trace(class.id),
         super_class: class.super_class,
         loader: class.loader,
         signers: class.signers,

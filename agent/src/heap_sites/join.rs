@@ -17,54 +17,59 @@ use std::sync::atomic::Ordering;
 use hprof_format::ids::{ObjectId, TraceSerial};
 
 use super::live::{Packed, Segment};
-use super::profile::{Intern, SitesProfile};
+use super::profile::SitesProfile;
 use super::sites::SiteId;
 use super::sweep::Sweeper;
 use super::{HeapSites, stacks::StackId};
-use crate::vm::{Jni, handle_word};
+use crate::names::Names;
+use crate::vm::{Jni, Vm, handle_word};
 use hprof_native_headers as raw;
 
 /// Tells whether the VM has written its dump, though perhaps not all of the file.
-pub type IsDumped<'a> = &'a (dyn Fn() -> bool + Sync);
+pub type IsDumped = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// An object's address and its site.
 type Place = (u64, SiteId);
 
 /// A dump that is being taken.
 pub(super) struct Watch {
-    sweeper: *const Sweeper,
-    is_dumped: *const (dyn Fn() -> bool + Sync),
+    /// The followed objects, lent by the profile thread.
+    sweeper: Sweeper,
+    is_dumped: IsDumped,
     /// Taken out of the channel meanwhile.
     segments: Vec<Arc<Segment>>,
     places: Option<Vec<Place>>,
 }
 
-// SAFETY: `SitesProfile::locate` makes it, keeps what it points to alive and unchanged, and takes it away
-// before it returns; both are only read, and are `Sync`.
-unsafe impl Send for Watch {}
+/// How the objects of the dump to come are going to be found.
+#[derive(Clone, Copy)]
+pub(super) enum Expected {
+    /// By the words of their references.
+    Words,
+    /// Through JNI, if no more phases of collections than these begin.
+    References(usize),
+}
 
 impl HeapSites {
     /// A collection starts; called before it moves anything.
     pub(super) fn collection_starts(&self) {
         self.begun.fetch_add(1, Ordering::SeqCst);
-        if let Some(watch) = &mut *self.watch.lock() {
-            // SAFETY: see `Watch`.
-            if watch.places.is_none() && unsafe { (*watch.is_dumped)() } {
-                self.read_words(watch);
-            }
+        if let Some(watch) = &mut *self.watch.lock()
+            && watch.places.is_none()
+            && (watch.is_dumped)()
+        {
+            self.read_words(watch);
         }
     }
 
     fn read_words(&self, watch: &mut Watch) {
         let mut places = Vec::new();
-        // SAFETY: see `Watch`.
-        let sweeper = unsafe { &*watch.sweeper };
-        sweeper.for_each(
+        watch.sweeper.for_each(
             &self.threads.open_segments(),
             &mut watch.segments,
             |object| {
                 let object = object.unpack();
-                // SAFETY: HotSpot, as `locate` has checked, and the reference was not deleted.
+                // SAFETY: HotSpot, as `expect_dump` has checked, and the reference was not deleted.
                 let word = unsafe { handle_word(object.weak.as_raw()) };
                 if word != 0 {
                     places.push((word as u64, object.site));
@@ -76,55 +81,45 @@ impl HeapSites {
 }
 
 impl SitesProfile {
-    /// Calls `dump`, which lets the VM dump its heap, and learns which traces its objects have. False when
-    /// that is not known, because the collector was at work.
-    pub fn locate(
-        &mut self,
-        jni: &Jni,
-        is_dumped: IsDumped<'_>,
-        dump: &mut dyn FnMut(),
-        intern: Intern<'_>,
-    ) -> bool {
+    /// The VM is about to dump its heap, and [`Self::locate`] follows.
+    pub fn expect_dump(&mut self, is_dumped: IsDumped) {
         let sites = self.sites();
-        self.located = Located::default();
-        if !sites.pulse.hotspot
-            || sites
-                .jvmti
-                .set_event(raw::JVMTI_EVENT_GARBAGE_COLLECTION_START, true)
-                .is_err()
-        {
-            dump();
-            return false;
-        }
-        let places = if sites.moves_in_pauses {
-            Some(self.locate_by_words(is_dumped, dump))
+        let event = raw::JVMTI_EVENT_GARBAGE_COLLECTION_START;
+        if !sites.pulse.hotspot || sites.jvmti.set_event(event, true).is_err() {
+            self.expected = None;
+        } else if sites.moves_in_pauses {
+            let sweeper = self.lend_sweeper();
+            *sites.watch.lock() = Some(Watch {
+                sweeper,
+                is_dumped,
+                segments: Vec::new(),
+                places: None,
+            });
+            self.expected = Some(Expected::Words);
         } else {
-            self.locate_by_references(jni, dump)
-        };
-        // The next dump enables it again in any case.
-        let _ = sites
-            .jvmti
-            .set_event(raw::JVMTI_EVENT_GARBAGE_COLLECTION_START, false);
-        let Some(places) = places else {
-            return false;
-        };
-        self.name_stacks(intern);
-        self.located = Located::new(places, &self.site_traces());
-        true
+            let begun = sites.begun.load(Ordering::SeqCst);
+            self.expected = Some(Expected::References(begun));
+        }
     }
 
-    fn locate_by_words(&mut self, is_dumped: IsDumped<'_>, dump: &mut dyn FnMut()) -> Vec<Place> {
+    /// The VM has dumped its heap: tells which traces its objects have. `None` when that is not
+    /// known, because the collector was at work.
+    pub fn locate(&mut self, vm: Vm<'_>, names: &mut Names) -> Option<Located> {
+        let expected = self.expected.take()?;
+        let places = match expected {
+            Expected::Words => Some(self.places_by_words()),
+            Expected::References(begun) => self.places_by_references(vm.jni, begun),
+        };
+        // The next dump enables it again in any case.
+        let event = raw::JVMTI_EVENT_GARBAGE_COLLECTION_START;
+        let _ = self.sites().jvmti.set_event(event, false);
+        let places = places?;
+        self.name_stacks(vm, names);
+        Some(Located::new(places, &self.site_traces()))
+    }
+
+    fn places_by_words(&mut self) -> Vec<Place> {
         let sites = self.sites();
-        // SAFETY: only the lifetime changes; see `Watch`.
-        let is_dumped: &'static (dyn Fn() -> bool + Sync) =
-            unsafe { std::mem::transmute(is_dumped) };
-        *sites.watch.lock() = Some(Watch {
-            sweeper: &raw const *self.sweeper(),
-            is_dumped,
-            segments: Vec::new(),
-            places: None,
-        });
-        dump();
         let mut watch = sites.watch.lock();
         if let Some(watch) = &mut *watch
             && watch.places.is_none()
@@ -136,16 +131,15 @@ impl SitesProfile {
         let Some(taken) = taken else {
             return Vec::new();
         };
+        self.take_back(taken.sweeper);
         self.sweeper_mut().add_young(taken.segments);
         taken.places.unwrap_or_default()
     }
 
-    fn locate_by_references(&mut self, jni: &Jni, dump: &mut dyn FnMut()) -> Option<Vec<Place>> {
+    fn places_by_references(&mut self, jni: &Jni, begun: usize) -> Option<Vec<Place>> {
         /// References to hold at a time.
         const FRAME: usize = 512;
         let sites = self.sites();
-        let begun = sites.begun.load(Ordering::SeqCst);
-        dump();
         let mut segments = Vec::new();
         let mut objects: Vec<Packed> = Vec::new();
         let open = sites.threads.open_segments();
@@ -158,7 +152,7 @@ impl SitesProfile {
             for object in some {
                 let object = object.unpack();
                 if let Some(strong) = jni.resolve(object.weak) {
-                    // SAFETY: HotSpot, as `locate` has checked, and the reference is live.
+                    // SAFETY: HotSpot, as `expect_dump` has checked, and the reference is live.
                     let word = unsafe { handle_word(strong.as_raw()) };
                     places.push((word as u64, object.site));
                 }

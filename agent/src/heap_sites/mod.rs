@@ -16,8 +16,10 @@ mod classes;
 mod event;
 mod join;
 mod live;
+mod marks;
 mod prime;
 mod profile;
+mod recorder;
 mod run;
 mod sites;
 mod stacks;
@@ -27,8 +29,9 @@ mod walk;
 mod weights;
 
 pub(crate) use classes::ClassTable;
-pub use join::IsDumped;
-pub use profile::{SiteFigure, SiteFigures, SitesProfile};
+pub use join::Located;
+pub use profile::SitesProfile;
+pub use recorder::{SharedSites, SiteRequest, SitesRecorder};
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -180,7 +183,7 @@ impl HeapSites {
         INSTANCE.get().is_some()
     }
 
-    /// Runs a callback's body. [`Self::end`] waits for it.
+    /// Runs a callback's body. [`Self::detach`] waits for it.
     #[inline]
     fn callback(body: impl FnOnce(&'static Self)) {
         if let Some(sites) = INSTANCE.get() {
@@ -192,7 +195,7 @@ impl HeapSites {
     ///
     /// # Errors
     /// When one is still under way after `limit`: the environment stays, without effect.
-    pub fn end(&self, limit: Duration) -> std::result::Result<(), StillInside> {
+    pub fn detach(&self, limit: Duration) -> std::result::Result<(), StillInside> {
         for event in [
             raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
             raw::JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,

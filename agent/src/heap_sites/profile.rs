@@ -9,19 +9,17 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 
 use super::classes::{Class, ClassId};
-use super::join::Located;
+use super::join::Expected;
 use super::live::Segment;
 use super::sites::{Count, SiteId};
 use super::stacks::{Stack, StackId};
 use super::sweep::Sweeper;
 use super::walk::Found;
 use super::{FOLLOWED_BYTES, HeapSites, MOST_FOLLOWED};
+use crate::names::{Location, Names};
 use crate::options::Live;
 use crate::report;
-use crate::vm::{Jni, StackFrame};
-
-/// Makes a trace of a stack.
-pub type Intern<'a> = &'a mut dyn FnMut(Option<ThreadSerial>, &[StackFrame]) -> TraceSerial;
+use crate::vm::{Jni, Vm};
 
 /// What the profile thread knows of the mode.
 pub struct SitesProfile {
@@ -32,8 +30,8 @@ pub struct SitesProfile {
     deleted: u64,
     /// Objects that some dump found alive though their allocation was not seen.
     found: HashMap<ClassId, Count>,
-    /// The objects of the last heap dump.
-    pub(super) located: Located,
+    /// While a heap dump is being taken.
+    pub(super) expected: Option<Expected>,
 }
 
 /// A row of the table of sites.
@@ -72,7 +70,7 @@ impl SitesProfile {
             sweeper: Sweeper::new(sites.received.clone(), sites.pulse),
             deleted: 0,
             found: HashMap::new(),
-            located: Located::default(),
+            expected: None,
         }
     }
 
@@ -82,6 +80,16 @@ impl SitesProfile {
 
     pub(super) fn sweeper(&self) -> &Sweeper {
         &self.sweeper
+    }
+
+    /// Gives the followed objects away, to get them [back](Self::take_back).
+    pub(super) fn lend_sweeper(&mut self) -> Sweeper {
+        let empty = Sweeper::new(self.sites.received.clone(), self.sites.pulse);
+        std::mem::replace(&mut self.sweeper, empty)
+    }
+
+    pub(super) fn take_back(&mut self, sweeper: Sweeper) {
+        self.sweeper = sweeper;
     }
 
     pub(super) fn sweeper_mut(&mut self) -> &mut Sweeper {
@@ -94,27 +102,19 @@ impl SitesProfile {
         trace.unwrap_or(TraceSerial::SYSTEM)
     }
 
-    /// The objects of the last heap dump, until [`Self::forget_located`].
-    pub fn located(&self) -> &Located {
-        &self.located
-    }
-
-    /// Frees what is known about the last heap dump.
-    pub fn forget_located(&mut self) {
-        self.located = Located::default();
-    }
-
     /// Looks names up and forgets the dead. True when there is more to do at once.
-    pub fn tick(&mut self, jni: &Jni, intern: Intern<'_>) -> bool {
-        self.name_stacks(intern);
-        self.sweep(jni)
+    pub fn tick(&mut self, vm: Vm<'_>, names: &mut Names) -> bool {
+        self.name_stacks(vm, names);
+        self.sweep(vm.jni)
     }
 
-    pub(super) fn name_stacks(&mut self, intern: Intern<'_>) {
+    /// Looks up the names of the stacks that are new.
+    pub(super) fn name_stacks(&mut self, vm: Vm<'_>, names: &mut Names) {
         for stack in self.sites.stacks.since(self.traces.len()) {
             let Stack { thread, frames, .. } = &*stack;
             let thread = (*thread != 0).then(|| ThreadSerial::new(*thread));
-            self.traces.push(intern(thread, frames));
+            let frames = frames.iter().map(Location::from);
+            self.traces.push(names.intern(vm, thread, frames));
         }
     }
 
@@ -133,11 +133,12 @@ impl SitesProfile {
     /// everything up. `collected` tells that it was done before the collector went.
     pub fn collect(
         &mut self,
-        jni: &Jni,
+        vm: Vm<'_>,
+        names: &mut Names,
         may_collect: bool,
         collected: bool,
-        intern: Intern<'_>,
     ) -> SiteFigures {
+        let jni = vm.jni;
         let is_after_gc = if may_collect {
             self.sites.jvmti.force_garbage_collection().is_ok()
         } else {
@@ -157,7 +158,7 @@ impl SitesProfile {
         let mut unseen = self.unseen(&found, &live, is_one_state && estimated == 0);
         let totals = self.sites.threads.totals(&self.sites.sites);
         // After the counts, so that each stack that was counted has its trace.
-        self.name_stacks(intern);
+        self.name_stacks(vm, names);
         let classes = self.sites.classes.all();
         let mut rows: HashMap<(&str, TraceSerial), SiteFigure> = HashMap::new();
         for (number, (stack, class, _)) in self.sites.sites.rows().into_iter().enumerate() {

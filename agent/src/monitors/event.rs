@@ -12,7 +12,8 @@ use jni_sys::{JNIEnv, jlong, jobject};
 
 use super::rows::Source;
 use super::slots::Wait;
-use super::{LogLine, MOST_LOGGED, Monitors};
+use super::{MOST_LOGGED, Monitors};
+use crate::output::{Record, WaitRecord};
 use crate::vm::Jni;
 
 /// The callbacks of the mode's own environment.
@@ -123,11 +124,11 @@ impl Monitors {
             self.logged.fetch_add(1, Ordering::Relaxed);
             wait.logged = (self.host.serial)(jni, thread);
             if wait.logged != 0 {
-                (self.host.log)(LogLine::Wait {
+                (self.host.log)(Record::Wait(WaitRecord {
                     class: &class.name,
                     millis,
                     thread: wait.logged,
-                });
+                }));
             }
         } else {
             self.lost.not_logged.fetch_add(1, Ordering::Relaxed);
@@ -150,11 +151,11 @@ impl Monitors {
         self.book(jni, thread, &wait, now, 0);
         if wait.logged != 0 {
             let time: Duration = now.saturating_duration_since(wait.start);
-            (self.host.log)(LogLine::Waited {
+            (self.host.log)(Record::Waited(WaitRecord {
                 class: &wait.class.name,
                 millis: u64::try_from(time.as_millis()).unwrap_or(0),
                 thread: wait.logged,
-            });
+            }));
         }
     }
 }

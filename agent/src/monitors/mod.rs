@@ -15,20 +15,20 @@
 
 mod acquisition;
 mod classes;
+mod costs;
 mod deadlock;
 mod event;
 mod kinds;
 mod park;
 mod recent;
+mod recorder;
 mod rows;
 mod slots;
+mod tables;
 mod usage;
 mod waiting;
 
-pub use deadlock::{Edge, cycles};
-pub use kinds::{Classified, Kind, classify, inner_frames, public_class};
-pub use rows::{Row, Source};
-pub use usage::{LockUsage, Usage, UsedBy};
+pub use recorder::MonitorRecorder;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -38,6 +38,7 @@ use hprof_native_headers as raw;
 use jni_sys::jobject;
 
 use crate::options::{Locks, Settings};
+use crate::output::Record;
 use crate::report;
 use crate::vm::{
     Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Release, Result, StackKeys, StillInside,
@@ -46,7 +47,7 @@ use crate::vm::{
 use classes::LockClasses;
 use park::JavaSide;
 use recent::RecentRows;
-use rows::Rows;
+use rows::{Row, Rows};
 use slots::Slots;
 use usage::Fields;
 use waiting::nanos;
@@ -57,23 +58,7 @@ pub struct Host {
     /// The serial of a thread, made if it has none yet; 0 if that fails.
     pub serial: fn(&Jni, jobject) -> u32,
     /// Something for the log.
-    pub log: fn(LogLine),
-}
-
-/// A line of the log of `Object.wait`.
-pub enum LogLine {
-    /// A thread begins to wait.
-    Wait {
-        class: &'static str,
-        millis: u64,
-        thread: u32,
-    },
-    /// It goes on.
-    Waited {
-        class: &'static str,
-        millis: u64,
-        thread: u32,
-    },
+    pub log: fn(Record),
 }
 
 /// What callbacks record into.
@@ -183,7 +168,7 @@ impl Monitors {
     }
 
     /// Runs the body of a callback, or of a native method of the hooks, while there is something to
-    /// record. [`Self::retire`] waits for it.
+    /// record. [`Self::detach`] waits for it.
     fn callback(body: impl FnOnce(&'static Self)) {
         let monitors = INSTANCE.get();
         if let Some(monitors) = monitors.filter(|monitors| !monitors.ended.load(Ordering::Relaxed))
@@ -202,7 +187,7 @@ impl Monitors {
     ///
     /// # Errors
     /// When a callback is still under way after `limit`: the environment stays, without effect.
-    pub fn retire(&self, jni: &Jni, limit: Duration) -> std::result::Result<(), StillInside> {
+    pub fn detach(&self, jni: &Jni, limit: Duration) -> std::result::Result<(), StillInside> {
         self.ended.store(true, Ordering::Relaxed);
         for event in EVENTS {
             // An event that was not enabled cannot be refused.

@@ -81,9 +81,35 @@ pub fn java_class_name(signature: &str) -> String {
     name
 }
 
+/// The signature of a class (JVM specification, 4.3.2) from its name.
+pub fn class_signature(class: &str) -> String {
+    let element = class.trim_end_matches("[]");
+    let dimensions = (class.len() - element.len()) / 2;
+    let primitive = match element {
+        "byte" => "B",
+        "char" => "C",
+        "double" => "D",
+        "float" => "F",
+        "int" => "I",
+        "long" => "J",
+        "short" => "S",
+        "boolean" => "Z",
+        _ => "",
+    };
+    let mut signature = "[".repeat(dimensions);
+    if dimensions > 0 && !primitive.is_empty() {
+        signature.push_str(primitive);
+    } else {
+        signature.push('L');
+        signature.push_str(&element.replace('.', "/"));
+        signature.push(';');
+    }
+    signature
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{HiddenNames, java_class_name};
+    use super::*;
 
     #[test]
     fn signatures_become_names() {
@@ -112,5 +138,15 @@ mod tests {
         assert_eq!(HiddenNames::Families.shown(name()), "Spin$$Lambda[]");
         let plain = "a.B$1".to_owned();
         assert_eq!(HiddenNames::Families.shown(plain.clone()), plain);
+    }
+
+    #[test]
+    fn names_become_signatures() {
+        assert_eq!(class_signature("java.lang.Object"), "Ljava/lang/Object;");
+        assert_eq!(class_signature("int[]"), "[I");
+        assert_eq!(
+            class_signature("java.lang.Object[][]"),
+            "[[Ljava/lang/Object;"
+        );
     }
 }

@@ -8,9 +8,10 @@
 mod class_name;
 mod methods;
 mod resolver;
+mod tables;
 mod traces;
 
-pub use class_name::{HiddenNames, java_class_name};
-pub use methods::{FrameId, Method, MethodTable};
-pub use resolver::{Location, Resolver};
-pub use traces::TraceTable;
+pub use class_name::{HiddenNames, class_signature, java_class_name};
+pub use methods::Method;
+pub use resolver::Location;
+pub use tables::Names;

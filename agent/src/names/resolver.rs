@@ -7,7 +7,7 @@ use hprof_format::model::Line;
 use jni_sys::jmethodID;
 
 use super::methods::{FrameId, Method, MethodId, MethodTable};
-use crate::vm::{Jni, Jvmti, LineEntry};
+use crate::vm::{LineEntry, StackFrame, Vm};
 
 /// A method id of the VM and a place in its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +16,15 @@ pub struct Location {
     pub method: jmethodID,
     /// Where it stands, `None` in a native method.
     pub bytecode: Option<u32>,
+}
+
+impl From<&StackFrame> for Location {
+    fn from(frame: &StackFrame) -> Self {
+        Self {
+            method: frame.method,
+            bytecode: u32::try_from(frame.location).ok(),
+        }
+    }
 }
 
 /// Looks names up, and remembers them while they are fresh: a class can be
@@ -37,7 +46,7 @@ struct Resolved {
 /// How long a name is trusted.
 const FRESH: Duration = Duration::from_secs(30);
 /// How many methods and locations are remembered at most.
-const MOST_REMEMBERED: usize = 1 << 16;
+const MAX_REMEMBERED: usize = 1 << 16;
 
 // SAFETY: a jmethodID is only a number here; the VM accepts it on any thread.
 unsafe impl Send for Resolver {}
@@ -55,27 +64,21 @@ impl Resolver {
     }
 
     /// The frame for a location. A method that has gone is `<Unknown Method>`.
-    pub fn frame(
-        &mut self,
-        jvmti: &Jvmti,
-        jni: &Jni,
-        table: &mut MethodTable,
-        location: Location,
-    ) -> FrameId {
+    pub fn frame(&mut self, vm: Vm<'_>, table: &mut MethodTable, location: Location) -> FrameId {
         if let Some(&frame) = self.frames.get(&location) {
             return frame;
         }
-        if self.methods.len().max(self.frames.len()) >= MOST_REMEMBERED {
+        if self.methods.len().max(self.frames.len()) >= MAX_REMEMBERED {
             self.forget();
         }
         let lines_wanted = self.lines_wanted;
         let resolved = match self.methods.entry(location.method) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                let names = look_up(jvmti, jni, location.method);
+                let names = look_up(vm, location.method);
                 self.unknown += u64::from(names.is_none());
                 let lines = if lines_wanted && names.is_some() {
-                    jvmti.line_numbers(location.method).into_boxed_slice()
+                    vm.jvmti.line_numbers(location.method).into_boxed_slice()
                 } else {
                     Box::default()
                 };
@@ -116,7 +119,8 @@ impl Resolver {
     }
 }
 
-fn look_up(jvmti: &Jvmti, jni: &Jni, method: jmethodID) -> Option<Method> {
+fn look_up(vm: Vm<'_>, method: jmethodID) -> Option<Method> {
+    let Vm { jvmti, jni } = vm;
     if method.is_null() {
         return None;
     }

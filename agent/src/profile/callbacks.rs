@@ -2,17 +2,20 @@
 //! longer is a message to the profile thread.
 
 use std::ffi::{CStr, c_char};
+use std::sync::atomic::Ordering;
 
-use hprof_format::ids::ThreadSerial;
 use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
-use super::messages::Message;
-use super::virtual_threads::NAMED;
-use super::{Engine, Phase, Profile, start};
-use crate::cpu_samples::signal::SampledThread;
-use crate::report;
-use crate::vm::{GlobalRef, Jni, NativeThread};
+use super::start;
+use super::state::Profile;
+use super::threads::register;
+use crate::call_times::calls_serial;
+use crate::control;
+use crate::cpu_samples::Engine;
+use crate::output::Record;
+use crate::recording::Phase;
+use crate::vm::{GlobalRef, Jni};
 
 /// The table of all callbacks.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -66,7 +69,7 @@ unsafe extern "C" fn class_file_load(
         let Some(changed) = calls.class_file(name, bytes, !redefined.is_null()) else {
             return;
         };
-        if let Ok((memory, len)) = profile.jvmti.copy_for_vm(&changed) {
+        if let Ok((memory, len)) = profile.run.jvmti.copy_for_vm(&changed) {
             // SAFETY: the VM passes places for the new class file, and frees it.
             unsafe {
                 *new_len = len;
@@ -77,12 +80,15 @@ unsafe extern "C" fn class_file_load(
 }
 
 unsafe extern "C" fn vm_death(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv) {
-    Profile::callback(Profile::finish);
+    Profile::callback(|profile| {
+        control::close();
+        profile.finish();
+    });
 }
 
 unsafe extern "C" fn data_dump_request(_env: *mut raw::jvmtiEnv) {
     Profile::callback(|profile| {
-        if profile.phase() == Phase::Live {
+        if profile.run.phase() == Phase::Live {
             profile.dump();
         }
     });
@@ -92,21 +98,24 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
     Profile::callback(|profile| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        if profile.phase() != Phase::Live {
+        if profile.run.phase() != Phase::Live {
             return;
         }
-        let own_threads = profile.own_threads.lock().clone();
-        if own_threads.iter().any(|&own| jni.is_same(thread, own)) {
+        if profile.run.is_own(&jni, thread) {
             let is_exit = |&hook: &GlobalRef| jni.is_same(thread, hook);
             if profile.exit_hook.get().is_some_and(is_exit) {
                 if let Some(sites) = profile.heap_sites {
                     sites.ignore_current_thread();
                 }
-                profile.collect_before_exit();
+                // The collector will not work at the VM's death.
+                let collected = profile.run.jvmti.force_garbage_collection().is_ok();
+                let before_exit = &profile.run.collected_before_exit;
+                before_exit.store(collected, Ordering::Release);
             }
             return;
         }
         let native = profile
+            .run
             .java_threads
             .get()
             .map(|threads| threads.current(&jni));
@@ -127,18 +136,18 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
             let jni = unsafe { Jni::new(jni) };
             // SAFETY: the call takes nothing and cannot fail.
             let tid = unsafe { libc::gettid() };
-            let serial = profile.calls_serial(tid);
+            let serial = calls_serial(profile.run, tid);
             calls.thread_end(&jni, thread, tid, serial);
         }
         // SAFETY: the call takes nothing and cannot fail.
-        let Some(ended) = profile.registry.end(unsafe { libc::gettid() }) else {
+        let Some(ended) = profile.run.threads.end(unsafe { libc::gettid() }) else {
             return;
         };
-        if let (Engine::Signal(engine, _), Some(slot)) = (profile.engine(), ended.slot) {
-            profile.registry.add_ended_cpu(engine.cpu_time(slot));
+        if let (Engine::Signal(engine, _), Some(slot)) = (profile.sampling.engine(), ended.slot) {
+            profile.run.threads.add_ended_cpu(engine.cpu_time(slot));
             engine.end_thread(slot);
         }
-        profile.send(Message::ThreadEnd {
+        profile.send(Record::ThreadEnd {
             serial: ended.serial,
         });
     });
@@ -163,102 +172,10 @@ unsafe extern "C" fn class_prepare(
     Profile::callback(|profile| {
         if let Some(calls) = profile.calls {
             // SAFETY: the VM passes the environment of the current thread.
-            calls.class_prepared(&profile.jvmti, &unsafe { Jni::new(jni) }, class);
+            calls.class_prepared(&profile.run.jvmti, &unsafe { Jni::new(jni) }, class);
             return;
         }
         // A class that fails here only loses its names in samples.
-        let _ = profile.jvmti.create_method_ids(class);
+        let _ = profile.run.jvmti.create_method_ids(class);
     });
-}
-
-/// Registers a thread, current or not, and starts its timer.
-pub(super) fn register(
-    profile: &'static Profile,
-    jni: &Jni,
-    thread: jobject,
-    native: Option<NativeThread>,
-) {
-    let tid = match native {
-        Some(native) => native.tid,
-        // SAFETY: the call takes nothing and cannot fail.
-        None => unsafe { libc::gettid() },
-    };
-    let vm_thread = native.map_or(0, |native| native.vm_thread);
-    let Some(serial) = profile.registry.begin(tid, vm_thread) else {
-        return;
-    };
-    sample_thread(profile, thread, native, serial);
-    let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
-    profile.send(Message::ThreadStart { serial, info });
-}
-
-/// Has a registered thread sampled.
-pub(super) fn sample_thread(
-    profile: &'static Profile,
-    thread: jobject,
-    native: Option<NativeThread>,
-    serial: ThreadSerial,
-) {
-    match profile.engine() {
-        Engine::Signal(engine, installed) => {
-            if let Some(NativeThread {
-                tid,
-                env,
-                stack_end,
-                anchor,
-                ..
-            }) = native
-            {
-                let slot = SampledThread {
-                    tid,
-                    env,
-                    serial: serial.get(),
-                    stack_end,
-                    anchor,
-                };
-                match engine.start_thread(slot, installed) {
-                    Ok(token) if profile.registry.set_slot(tid, token) => {}
-                    // It ended, or somebody else was faster.
-                    Ok(token) => engine.end_thread(token),
-                    Err(error) => no_timer(profile, &error),
-                }
-            }
-        }
-        Engine::Safepoint | Engine::None => {}
-    }
-    if matches!(profile.engine(), Engine::Safepoint) || profile.monitors.is_some() {
-        let _ = profile
-            .jvmti
-            .set_thread_local(thread, serial.get() as usize | NAMED);
-    }
-}
-
-/// Registers a thread that started before VMInit on a VM that is not HotSpot,
-/// whose kernel thread is not known: the safepoint engine needs no more.
-pub(super) fn register_by_name(profile: &'static Profile, jni: &Jni, thread: jobject) {
-    let known = profile.jvmti.thread_local(thread).unwrap_or(0) != 0;
-    if known
-        || !matches!(profile.engine(), Engine::Safepoint)
-        || profile.java_threads.get().is_some()
-    {
-        return;
-    }
-    let serial = profile.registry.new_serial();
-    let _ = profile
-        .jvmti
-        .set_thread_local(thread, serial.get() as usize);
-    let info = profile.jvmti.thread_info(jni, thread).unwrap_or_default();
-    profile.send(Message::ThreadStart { serial, info });
-}
-
-fn no_timer(profile: &Profile, error: &std::io::Error) {
-    if profile.phase() != Phase::Live {
-        return;
-    }
-    if profile.registry.count_without_timer() {
-        report::error(&format!(
-            "a thread got no CPU timer and is not sampled: {error}; \
-             raise the limit of pending signals (ulimit -i) or use engine=safepoint"
-        ));
-    }
 }

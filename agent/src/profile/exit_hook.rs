@@ -9,7 +9,7 @@ use std::ffi::CStr;
 
 use jni_sys::{jmethodID, jvalue};
 
-use super::Profile;
+use super::state::Profile;
 use crate::report;
 use crate::vm::{Jni, JvmtiError, LocalRef, VmStructs};
 
@@ -30,9 +30,7 @@ pub(super) fn register(profile: &Profile, jni: &Jni) {
 
 fn try_register(profile: &Profile, jni: &Jni) -> Result<(), String> {
     let text = |error: JvmtiError| error.to_string();
-    let thread = super::start::new_thread(profile, jni, "HPROF exit").map_err(text)?;
-    let hook = jni.new_global(thread.as_raw());
-    profile.own_threads.lock().push(hook);
+    let hook = profile.run.new_own(jni, "HPROF exit").map_err(text)?;
     // Runs only once, so the cell is empty.
     let _ = profile.exit_hook.set(hook);
     let (runtime, add) = runtime_method(jni, c"addShutdownHook", c"(Ljava/lang/Thread;)V")?;

@@ -2,12 +2,12 @@
 
 use hprof_wire::marks::Identity;
 
-use super::Profile;
 use crate::options::{Format, Modes};
+use crate::recording::Run;
 
 /// The line's content.
-pub(super) fn of(profile: &Profile) -> Identity {
-    let settings = &profile.settings;
+pub(super) fn of(run: &Run) -> Identity {
+    let settings = &run.settings;
     Identity {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -16,7 +16,7 @@ pub(super) fn of(profile: &Profile) -> Identity {
             Format::Binary => "b".to_owned(),
         },
         modes: modes(&settings.modes),
-        main: main_of(profile).unwrap_or_default(),
+        main: main_of(run).unwrap_or_default(),
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) fn modes(modes: &Modes) -> String {
 }
 
 /// Main class, module or archive, without its arguments, which may hold secrets.
-fn main_of(profile: &Profile) -> Option<String> {
-    let command = profile.jvmti.system_property(c"sun.java.command")?;
+fn main_of(run: &Run) -> Option<String> {
+    let command = run.jvmti.system_property(c"sun.java.command")?;
     command.split(' ').next().map(str::to_owned)
 }

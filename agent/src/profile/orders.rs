@@ -9,14 +9,7 @@ use std::time::{Duration, Instant};
 use hprof_wire::command::{Command, FrameError};
 use hprof_wire::frames::Incoming;
 
-/// A command, and who is told what became of it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Order {
-    /// What to do, or why it is no command.
-    pub(super) command: Result<Command, FrameError>,
-    /// The serial numbers of all commands that it stands for.
-    pub(super) serials: Vec<u32>,
-}
+use crate::recording::Order;
 
 /// Those that wait.
 #[derive(Debug, Default)]
@@ -30,8 +23,8 @@ const LOOK_BACK: usize = 16;
 /// As many orders are handed over at once.
 const BATCH: usize = 32;
 /// With more than this, no more are read.
-const MOST_ORDERS: usize = 256;
-const MOST_COMMANDS: usize = 1 << 16;
+const MAX_ORDERS: usize = 256;
+const MAX_COMMANDS: usize = 1 << 16;
 
 impl Orders {
     /// Takes a command in.
@@ -61,7 +54,7 @@ impl Orders {
 
     /// Whether enough wait already.
     pub(super) fn is_full(&self) -> bool {
-        self.waiting.len() >= MOST_ORDERS || self.commands >= MOST_COMMANDS
+        self.waiting.len() >= MAX_ORDERS || self.commands >= MAX_COMMANDS
     }
 
     /// Takes the next ones out, in their order; none when there are none.
@@ -175,7 +168,7 @@ mod tests {
             orders.push(Incoming::Command(frame));
             pushed += 1;
         }
-        assert_eq!(pushed as usize, MOST_ORDERS);
+        assert_eq!(pushed as usize, MAX_ORDERS);
         let mut expected = 0;
         loop {
             let taken = orders.take();
@@ -195,7 +188,7 @@ mod tests {
             orders.push(Incoming::Command(Frame { serial: 1, command }));
             same += 1;
         }
-        assert_eq!(same, MOST_COMMANDS);
+        assert_eq!(same, MAX_COMMANDS);
         assert_eq!(orders.take().len(), 1);
         assert!(!orders.is_full());
     }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::bounded;
 use hprof_wire::frames::FrameReader;
 
-use super::messages::Message;
-use super::orders::{Order, Orders, Pacer};
-use super::{Phase, Profile};
+use super::orders::{Orders, Pacer};
+use super::state::Profile;
 use crate::os::native_thread;
+use crate::recording::{Message, Order, Phase};
 use crate::report;
 use crate::sink::{Endpoint, NetSource};
 
@@ -64,31 +64,31 @@ fn read(profile: &'static Profile, mut source: NetSource) {
 /// Has the profile thread carry commands out; false when there is none any more.
 fn carry_out(profile: &Profile, orders: Vec<Order>) -> bool {
     let (done, wait) = bounded(1);
-    profile.phase() == Phase::Live
+    profile.run.phase() == Phase::Live
         && profile.ask(Message::Commands { orders, done })
         && wait.recv().is_ok()
 }
 
 /// Pauses between attempts to find the front-end again.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(250);
 
 /// Looks for the front-end until it is there again.
 pub(super) fn reconnect(profile: &'static Profile, endpoint: Endpoint) {
     // Without the thread the file just stays the output.
     let _ = native_thread::spawn("HPROF reconnect", move || {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = MIN_PAUSE;
         loop {
             let mut waited = Duration::ZERO;
             while waited < pause {
                 std::thread::sleep(STEP);
                 waited += STEP;
-                if profile.phase() != Phase::Live {
+                if profile.run.phase() != Phase::Live {
                     return;
                 }
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
             if let Ok(sink) = endpoint.connect(Duration::ZERO, &profile.hurry) {
                 profile.ask(Message::Connected(sink));
                 return;

@@ -1,185 +1,95 @@
 //! VMInit: from here on the program is profiled.
 
-use std::ffi::CString;
 use std::sync::atomic::Ordering;
 
+use crossbeam_channel::{Sender, bounded};
 use hprof_native_headers as raw;
-use jni_sys::{jobject, jvalue};
+use jni_sys::jobject;
 
-use super::callbacks::{register, register_by_name, sample_thread};
-use super::{Engine, Phase, Profile, exit_hook, load, virtual_threads};
+use super::serve::serve;
+use super::state::Profile;
+use super::thread::ProfileThread;
+use super::threads::{register, register_running};
+use super::{exit_hook, virtual_threads, work};
 use crate::control;
+use crate::heap_dump::PROFILE_THREAD;
+use crate::recording::{Phase, Recorder};
 use crate::report;
-use crate::vm::{
-    self, Capabilities, JavaThreads, Jni, LocalRef, NativeThread, VmLibrary, VmStructs,
-};
+use crate::vm::{self, JavaThreads, Jni, Vm, VmLibrary, VmStructs};
 
 /// Switches everything on. What fails is reported and left out; the program runs.
 pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
-    if let Err(error) = start_profile_thread(profile, jni) {
-        report::error(&format!(
-            "cannot start the profile thread, nothing is profiled ({error})"
-        ));
+    let run = profile.run;
+    let Some(mut thread) = profile.thread.lock().take() else {
         return;
-    }
-    profile.set_phase(Phase::Live);
-    let structs = VmLibrary::of(&profile.jvmti).and_then(VmStructs::of);
-    if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, jni, main)) {
-        let _ = profile.java_threads.set(threads);
-    }
-    if let Engine::Signal(..) = profile.engine() {
-        make_method_ids(profile, jni);
-        if profile.java_threads.get().is_none() {
-            report::error("this VM hides its threads from the signal engine: use engine=safepoint");
+    };
+    let hand_over = match start_profile_thread(profile, jni) {
+        Ok(hand_over) => hand_over,
+        Err(error) => {
+            report::error(&format!(
+                "cannot start the profile thread, nothing is profiled ({error})"
+            ));
+            return;
         }
+    };
+    run.set_phase(Phase::Live);
+    let structs = VmLibrary::of(&run.jvmti).and_then(VmStructs::of);
+    if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, jni, main)) {
+        let _ = run.java_threads.set(threads);
     }
-    register(profile, jni, main, native_of(profile, jni, main));
+    let vm = Vm {
+        jvmti: &run.jvmti,
+        jni,
+    };
+    // Before the first timer is set.
+    let (mut cx, recorders) = thread.split(vm);
+    recorders.samples.start(&mut cx);
+    register(profile, jni, main, run.native_of(jni, main));
     for event in [
         raw::JVMTI_EVENT_THREAD_START,
         raw::JVMTI_EVENT_THREAD_END,
         raw::JVMTI_EVENT_DATA_DUMP_REQUEST,
     ] {
-        if let Err(error) = profile.jvmti.set_event(event, true) {
+        if let Err(error) = run.jvmti.set_event(event, true) {
             report::error(&format!("cannot enable event {event} ({error})"));
         }
     }
-    if profile.settings.thread {
-        virtual_threads::enable(&profile.jvmti);
+    if run.settings.thread {
+        virtual_threads::enable(&run.jvmti);
     }
-    if let Some(calls) = profile.calls
-        && let Err(error) = calls.start(&profile.jvmti, jni)
-    {
-        report::error(&format!(
-            "this VM does not take the agent's Java class; calls are not counted ({error})"
-        ));
+    if let Some(times) = &mut recorders.times {
+        times.start(&mut cx);
     }
     register_running(profile, jni);
-    if let Some(monitors) = profile.monitors {
-        monitors.start(jni);
+    if let Some(monitors) = &mut recorders.monitors {
+        monitors.start(&mut cx);
     }
-    if profile.settings.modes.tracks_objects() && exit_hook::is_needed(structs) {
-        profile.collector_stops.store(true, Ordering::Release);
+    recorders.heap.start(&mut cx);
+    if run.settings.modes.tracks_objects() && exit_hook::is_needed(structs) {
+        run.collector_stops.store(true, Ordering::Release);
         exit_hook::register(profile, jni);
     }
     if let Some(&vm) = profile.control.get() {
-        control::open_or_say(vm);
+        control::open_or_say(vm, serve);
     }
     // Last, so that what the agent allocates here is not taken for the program's.
-    if let Some(sites) = profile.heap_sites {
-        sites.start(jni);
+    if let Some(sites) = &mut recorders.sites {
+        sites.start(&mut cx);
     }
+    // The thread waits for it.
+    let _ = hand_over.send(thread);
 }
 
-/// Registers the threads that started before their event was enabled.
-fn register_running(profile: &'static Profile, jni: &Jni) {
-    let _frame = jni.large_local_frame();
-    let Ok(threads) = profile.jvmti.all_threads() else {
-        return;
-    };
-    for &thread in threads.iter() {
-        let thread = jni.own(thread);
-        let own = profile
-            .own_threads
-            .lock()
-            .iter()
-            .any(|&t| jni.is_same(thread.as_raw(), t));
-        if own {
-            continue;
+/// Starts the profile thread, which waits for what it is to own.
+fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> vm::Result<Sender<ProfileThread>> {
+    let (hand_over, taken_over) = bounded::<ProfileThread>(1);
+    profile.run.start_own(jni, PROFILE_THREAD, move |jni| {
+        if let Some(sites) = profile.heap_sites {
+            sites.ignore_current_thread();
         }
-        match native_of(profile, jni, thread.as_raw()) {
-            Some(native) => register(profile, jni, thread.as_raw(), Some(native)),
-            None => register_by_name(profile, jni, thread.as_raw()),
+        if let Ok(thread) = taken_over.recv() {
+            work::work(thread, profile, jni);
         }
-    }
-}
-
-/// Begins to sample a program that runs.
-///
-/// # Errors
-/// Why it cannot be sampled.
-pub(super) fn start_sampling(profile: &'static Profile, jni: &Jni) -> Result<(), String> {
-    let engine = load::find_engine(&profile.jvmti, &profile.settings)?;
-    if let Engine::Safepoint = engine {
-        let mut wanted = Capabilities::default();
-        wanted.set_can_get_thread_cpu_time(1);
-        let added = profile.jvmti.add_capabilities(&wanted);
-        added.map_err(|error| error.to_string())?;
-    }
-    load::has_debug_info(&profile.jvmti, engine);
-    if let Engine::Signal(..) = engine {
-        make_method_ids(profile, jni);
-    }
-    *profile.engine.write() = engine;
-    let _frame = jni.large_local_frame();
-    let threads = profile.jvmti.all_threads();
-    for &thread in threads.map_err(|error| error.to_string())?.iter() {
-        let thread = jni.own(thread);
-        let native = native_of(profile, jni, thread.as_raw());
-        let known = native.and_then(|native| profile.registry.get(native.tid));
-        if let Some(known) = known.filter(|known| known.slot.is_none()) {
-            sample_thread(profile, thread.as_raw(), native, known.serial);
-        }
-    }
-    Ok(())
-}
-
-fn native_of(profile: &Profile, jni: &Jni, thread: jobject) -> Option<NativeThread> {
-    profile
-        .java_threads
-        .get()
-        .and_then(|threads| threads.native(jni, thread))
-}
-
-/// Creates the ids of all methods that are loaded, and sees to those to come.
-fn make_method_ids(profile: &Profile, jni: &Jni) {
-    for event in [raw::JVMTI_EVENT_CLASS_LOAD, raw::JVMTI_EVENT_CLASS_PREPARE] {
-        if let Err(error) = profile.jvmti.set_event(event, true) {
-            report::error(&format!(
-                "cannot enable event {event}; samples will fail ({error})"
-            ));
-        }
-    }
-    let _frame = jni.large_local_frame();
-    let Ok(classes) = profile.jvmti.loaded_classes() else {
-        return;
-    };
-    for &class in classes.iter() {
-        let class = jni.own(class);
-        // Classes that are not prepared yet have their event later.
-        let _ = profile.jvmti.create_method_ids(class.as_raw());
-    }
-}
-
-/// The name of the profile thread.
-pub(super) const PROFILE_THREAD: &str = "HPROF profile thread";
-
-fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> vm::Result<()> {
-    let Some(collector) = profile.collector.lock().take() else {
-        return Ok(());
-    };
-    let thread = new_thread(profile, jni, PROFILE_THREAD)?;
-    let own = jni.new_global(thread.as_raw());
-    profile.own_threads.lock().push(own);
-    profile.jvmti.run_agent_thread(
-        own.as_raw(),
-        Box::new(move |jni| collector.run(profile, &profile.jvmti, jni)),
-    )
-}
-
-/// A thread of the agent that was not started yet.
-pub(super) fn new_thread<'a>(
-    profile: &Profile,
-    jni: &'a Jni,
-    name: &str,
-) -> vm::Result<LocalRef<'a>> {
-    let class = jni.find_class(c"java/lang/Thread")?;
-    let constructor = jni.method_id(
-        class.as_raw(),
-        c"<init>",
-        c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
-    )?;
-    let group = profile.jvmti.top_thread_group(jni)?;
-    let name = jni.new_string(&CString::new(name).unwrap_or_default())?;
-    let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
-    jni.new_object(class.as_raw(), constructor, &arguments)
+    })?;
+    Ok(hand_over)
 }

@@ -10,15 +10,14 @@ use hprof_format::ids::ThreadSerial;
 use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jobject};
 
-use super::messages::Message;
-use super::{Engine, Profile};
+use super::state::Profile;
+use super::threads::send_start;
+use crate::cpu_samples::Engine;
+use crate::recording::NAMED;
 use crate::vm::{Jni, Jvmti};
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
-
-/// Set in a thread's local storage once it has its THREAD START record.
-pub(super) const NAMED: usize = 1 << 40;
 
 /// Enables the mount events. Before JDK 21 there are none, and no virtual
 /// threads either.
@@ -39,12 +38,12 @@ type MountEvent = unsafe extern "C" fn(*mut raw::jvmtiEnv, *mut JNIEnv, jobject)
 
 unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: jobject) {
     Profile::callback(|profile| {
-        let Ok(mut word) = profile.jvmti.thread_local(thread) else {
+        let Ok(mut word) = profile.run.jvmti.thread_local(thread) else {
             return;
         };
         if word == 0 {
-            word = profile.registry.new_serial().get() as usize;
-            let _ = profile.jvmti.set_thread_local(thread, word);
+            word = profile.run.threads.new_serial().get() as usize;
+            let _ = profile.run.jvmti.set_thread_local(thread, word);
         }
         note(profile, word as u32);
     });
@@ -56,7 +55,7 @@ unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread:
         if mentioned == 0 {
             return;
         }
-        let Ok(word) = profile.jvmti.thread_local(thread) else {
+        let Ok(word) = profile.run.jvmti.thread_local(thread) else {
             return;
         };
         if word & NAMED != 0 || word as u32 != mentioned {
@@ -64,12 +63,8 @@ unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread:
         }
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        let info = profile.jvmti.thread_info(&jni, thread).unwrap_or_default();
-        profile.send(Message::ThreadStart {
-            serial: ThreadSerial::new(mentioned),
-            info,
-        });
-        let _ = profile.jvmti.set_thread_local(thread, word | NAMED);
+        send_start(profile, &jni, thread, ThreadSerial::new(mentioned));
+        let _ = profile.run.jvmti.set_thread_local(thread, word | NAMED);
     });
 }
 
@@ -86,11 +81,11 @@ fn note(profile: &Profile, serial: u32) -> u32 {
 }
 
 fn note_for_samples(profile: &Profile, serial: u32) -> u32 {
-    let Engine::Signal(engine, _) = profile.engine() else {
+    let Engine::Signal(engine, _) = profile.sampling.engine() else {
         return 0;
     };
     // SAFETY: the call takes nothing and cannot fail.
-    let carrier = profile.registry.get(unsafe { libc::gettid() });
+    let carrier = profile.run.threads.get(unsafe { libc::gettid() });
     match carrier.and_then(|thread| thread.slot) {
         Some(slot) => engine.set_virtual_thread(slot, serial),
         None => 0,

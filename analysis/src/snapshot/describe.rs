@@ -1,6 +1,7 @@
 //! Objects and references in words.
 
 use hprof_format::binary::SubRecord;
+use hprof_stacks::pictures::numbers::count;
 
 use super::Snapshot;
 use super::values::{Value, decimal};

@@ -44,7 +44,7 @@ pub fn holds(path: &Path, content: &[u8], user: User) -> io::Result<bool> {
 /// nobody ever loads a part of it, and a JVM that has the old file keeps it.
 ///
 /// # Errors
-/// What the system says; nothing is left behind then.
+/// The system's error; no file is left behind then.
 pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()

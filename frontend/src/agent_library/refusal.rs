@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// A reason, with what to change where that is not obvious.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// A symbolic link stands where a folder should.
+    /// A symbolic link is in the place of a folder.
     #[error("{0} is a symbolic link, and should be a folder")]
     Link(PathBuf),
     /// Something else does.
@@ -20,7 +20,7 @@ pub enum Refusal {
         /// Its owner.
         owner: u32,
     },
-    /// The same, by the folder's mode.
+    /// Other users can write to it, by the folder's mode.
     #[error("{path} is open to other users (mode {mode:04o}): run chmod {remedy} on it", remedy = remedy(*.forbidden))]
     Open {
         /// The folder.
@@ -36,7 +36,7 @@ pub enum Refusal {
     /// The JVM would take the rest of the path for options.
     #[error("{0} has an equals sign in its name, at which the JVM would cut it")]
     EqualsSign(PathBuf),
-    /// What the system says.
+    /// The system's error.
     #[error("{path}: {error}")]
     Io {
         /// The file or folder.
@@ -47,7 +47,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// What the system says about `path`.
+    /// A refusal for the system's error on `path`.
     pub fn io(path: &Path, error: io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),

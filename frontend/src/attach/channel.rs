@@ -58,7 +58,7 @@ pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> 
     }
 }
 
-/// Nothing if nobody listens there: a dead JVM of the same number leaves the socket behind.
+/// None if no process listens there: a dead JVM with this process id may have left the socket.
 ///
 /// As the JDK's own tools do, this takes only a socket that the JVM's user has made for itself
 /// alone. Any user can make one of that name before, and the JVM has none then.

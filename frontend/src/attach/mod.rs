@@ -1,4 +1,4 @@
-//! Attaching to a JVM that runs: HotSpot's own way, without the JDK's `jdk.attach` module, so that
+//! Attaching to a running JVM by HotSpot's own protocol, without the JDK's `jdk.attach` module, so that
 //! it works where only a `java` is, and across the walls of containers. And talking to the agent
 //! that is there then, or was there from the start, over its control socket.
 
@@ -75,7 +75,7 @@ pub fn load_agent(target: &Target, options: &str, limits: Limits) -> Result<Load
     })
 }
 
-/// What the VM said, in one line.
+/// The VM's answer in one line.
 pub fn said(answer: &Answer) -> String {
     let lines = answer
         .text

@@ -19,19 +19,19 @@ pub enum Request<'a> {
     Load {
         /// The library, by a path that means something to the JVM.
         library: &'a str,
-        /// What `Agent_OnAttach` gets.
+        /// The options for `Agent_OnAttach`.
         options: &'a str,
     },
     /// A diagnostic command, as the JDK's `jcmd` sends it.
     Diagnostic(&'a str),
 }
 
-/// What the VM answers.
+/// An answer of the VM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// 0 for success.
     pub status: i32,
-    /// What else it says.
+    /// The text after the status.
     pub text: String,
 }
 
@@ -87,7 +87,7 @@ fn parse_answer(bytes: &[u8]) -> Option<Answer> {
     })
 }
 
-/// What `Agent_OnAttach` returned, from the text that answers a [`Request::Load`]; `None` if it was
+/// The result of `Agent_OnAttach`, from the text that answers a [`Request::Load`]; `None` if it was
 /// not called. JDK 9 and later write `return code: 0`, older ones the number alone.
 pub fn agent_status(text: &str) -> Option<i32> {
     let line = text.lines().next()?.trim();

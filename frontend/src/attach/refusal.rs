@@ -82,7 +82,7 @@ pub enum Refusal {
         pid: Pid,
         /// The name, as the process sees it.
         path: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// The process ended meanwhile.
@@ -102,7 +102,7 @@ pub enum Refusal {
     /// An argument that the protocol cannot carry.
     #[error("{what} longer than 1,024 bytes cannot be passed to a running JVM")]
     TooLong {
-        /// What is too long.
+        /// The name of the part that is too long.
         what: &'static str,
     },
     /// `-XX:-EnableDynamicAgentLoading`.
@@ -117,7 +117,7 @@ pub enum Refusal {
     Refused {
         /// The process.
         pid: Pid,
-        /// What it said.
+        /// Its message.
         message: String,
     },
     /// The agent refused; it says why on the standard error of the program.
@@ -128,7 +128,7 @@ pub enum Refusal {
     AgentRefused {
         /// The process.
         pid: Pid,
-        /// What `Agent_OnAttach` returned.
+        /// The result of `Agent_OnAttach`.
         code: i32,
     },
     /// The library that was loaded before has no file any more.
@@ -163,7 +163,7 @@ pub enum Refusal {
     Io {
         /// The process.
         pid: Pid,
-        /// What was done.
+        /// The attempted action.
         what: &'static str,
         /// Why it failed.
         error: io::Error,

@@ -16,7 +16,7 @@ use crate::render::screen::printable;
 /// A JVM that may be asked.
 #[derive(Debug)]
 pub struct Target {
-    /// What is known of it.
+    /// The known facts of the JVM.
     pub jvm: Jvm,
     /// Its root folder.
     pub root: Root,
@@ -86,7 +86,7 @@ impl Target {
         self.jvm.pid
     }
 
-    /// What the kernel says of it.
+    /// The kernel's facts about the process.
     pub fn status(&self) -> &Status {
         &self.jvm.status
     }

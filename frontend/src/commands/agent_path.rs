@@ -13,8 +13,8 @@ use crate::render::out::{Out, print};
 
 /// Unpack the agent library and print its path.
 ///
-/// Without --dir the library goes into a private folder, which only you can
-/// read, and stays there.
+/// Without --dir, the library is written to a private folder, which only you can read, and stays
+/// there.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AgentPath {

@@ -13,12 +13,12 @@ use serde_json::json;
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
 use crate::snapshot::{self, HeapArguments};
 
-/// Show why destroyed activities, fragments, views, view models and services of an Android dump
-/// are still there, its heaps, its bitmaps, and which device and program it is of.
+/// Show why destroyed activities, fragments, views, view models and services are still alive; also
+/// heaps, bitmaps, device and program.
 ///
-/// Each step of a path is marked: whether the object should be there, should be gone, or is not
-/// known to be either. The references marked with `~` may be the cause. Leaks with the same
-/// signature have the same cause; leaks of Android itself stand apart.
+/// Each step of a path is marked as expected, leaking or unknown. The references marked with `~` may
+/// be the cause. Leaks with the same signature have the same cause. Leaks of Android itself are
+/// listed separately.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  hprof-rs android --mapping mapping.txt heap.hprof")]
 pub struct Android {
@@ -92,7 +92,7 @@ impl Android {
     }
 }
 
-/// What the dump tells of device and program.
+/// Device and program, as far as the dump records them.
 pub(super) fn fact_lines(facts: &AndroidFacts) -> String {
     let line = |(name, value): (&str, String)| format!("{name:<9}{}\n", printable(&value));
     facts.lines().map(line).concat()

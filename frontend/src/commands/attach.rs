@@ -1,4 +1,4 @@
-//! `hprof-rs attach`: the agent for a JVM that runs.
+//! `hprof-rs attach`: loads the agent into a running JVM.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::jvm::process::Pid;
 use crate::render::out::tell;
 use crate::render::screen::{print, printable};
 
-/// Load the agent into a JVM that runs.
+/// Load the agent into a running JVM.
 ///
-/// What it gathers goes where the options say, as with `run`; a relative `file` is relative to the
-/// program's current folder.
+/// The options choose the output, as with `run`. A relative `file` is relative to the program's
+/// current folder.
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG_HELP)]
 pub struct Attach {
@@ -94,8 +94,8 @@ impl Attach {
         let jvm = &target.jvm;
         let name = printable(jvm.short_name());
         let done = match loaded.was_there {
-            true => "has new orders",
-            false => "is at work",
+            true => "has new options",
+            false => "is running",
         };
         tell!(
             "hprof-rs: the agent {done} in process {} ({name})",

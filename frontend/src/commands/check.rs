@@ -67,7 +67,7 @@ impl Check {
     }
 }
 
-/// What each heap dump refers to and lacks, by number from 1.
+/// The references of each heap dump to missing objects, by number from 1.
 fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps)> {
     let bar = open::spinner(opened, "looking up what is referred to");
     let all = Gaps::of_all(file, &opened.contents).into_iter();
@@ -79,7 +79,7 @@ fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps)> {
     found
 }
 
-/// What a whole file would have.
+/// The missing parts that a complete file has.
 fn missing_parts(opened: &Opened) -> Vec<String> {
     let contents = &opened.contents;
     let mut missing = Vec::new();

@@ -64,7 +64,7 @@ impl Collections {
         let mut text = columns(Style::of_stdout(), head, &rows) + &more(left_out);
         if unknown > 0 {
             text.push_str(&format!(
-                "?: of {} nobody can tell the number of elements; other figures leave them out\n",
+                "?: the number of elements is unknown for {}; other figures omit them\n",
                 plural(unknown, "collection", "collections")
             ));
         }

@@ -1,4 +1,4 @@
-//! `hprof-rs control`: orders for the agent in a JVM that runs.
+//! `hprof-rs control`: requests to the agent in a running JVM.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::attach::{self, Target};
 use crate::jvm::process::Pid;
 use crate::render::screen::{print, print_json, printable};
 
-/// Start, stop, dump, reset what an agent records in a JVM that runs; ask how it is.
+/// Command the agent in a running JVM: start, stop, dump, reset, status, detach.
 ///
-/// The agent may be there from the start of the JVM or by `hprof-rs attach`.
+/// The agent was loaded at the start of the JVM, or by `hprof-rs attach`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG_HELP)]
 pub struct Control {

@@ -23,11 +23,11 @@ use crate::render::out::{self, Out, tell};
 use crate::render::screen::{count, percent, plural};
 use crate::written;
 
-/// Turn a profile or heap dump into a picture, or into a file for another tool.
+/// Convert a profile or heap dump to a picture or to the format of another tool.
 ///
-/// Pictures of profiles are flame graphs of their stacks; those of heap dumps show what the objects
-/// of each package and class take. Pages, pprof and speedscope files hold all that the profile has
-/// counted, unless --measure names one.
+/// Pictures of profiles are flame graphs of their stacks. Pictures of heap dumps show the bytes of
+/// each package and class. Pages, pprof and speedscope files hold all measures of the profile, unless
+/// --measure names one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Convert {
@@ -102,7 +102,7 @@ enum To {
 }
 
 impl To {
-    /// What to do with the file.
+    /// The advice on how to use the file.
     fn next(self) -> &'static str {
         match self {
             Self::Html | Self::Svg => "open it in a browser",
@@ -315,7 +315,7 @@ impl Convert {
     }
 }
 
-/// What stands at the head of a page on a file.
+/// The head of the page for a file.
 pub(super) fn about(opened: &Opened) -> About {
     let run = Run {
         file: &base_name(&opened.name),
@@ -360,7 +360,7 @@ pub(super) fn base_name(path: &str) -> String {
     )
 }
 
-/// Writes a file under a temporary name first, so that nobody finds half of it. What is no plain
+/// Writes a file under a temporary name first, so that no reader finds half of it. What is no plain
 /// file is written to as it is.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written = write_whole_with(path, |file| Ok(file.write_all(bytes)?));

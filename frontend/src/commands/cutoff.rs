@@ -1,4 +1,4 @@
-//! What an agent says in remarks about rows that it left out of a table.
+//! The remarks of an agent about rows that it left out of a table.
 
 use hprof_analysis::contents::Contents;
 

@@ -25,8 +25,7 @@ use crate::written;
 
 /// Show what has changed from one heap dump or profile to another.
 ///
-/// Of two heap dumps, the room that the objects of each class take; of two profiles, the self cost
-/// of each method. Lambdas and hidden classes of one class count as one, since their names differ
+/// For heap dumps it compares the bytes of each class, for profiles the self cost of each method. Lambdas and hidden classes of one class count as one, since their names differ
 /// from run to run.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -12,11 +12,11 @@ use crate::render::screen::{
 };
 use crate::snapshot::{self, HeapArguments};
 
-/// Show which objects keep most alive, and what those keep alive in turn.
+/// Show which objects keep most memory alive, and what those keep alive in turn.
 ///
-/// An object dominates others if every way from the roots to them leads through it: without it
-/// they would be free. What it retains are its own bytes and those of all it dominates. Without an
-/// object the top of the tree is shown; an object's identifier shows what lies under it.
+/// An object dominates another if every path from the roots to that one leads through it: without
+/// the first, the second would be free. The retained size of an object is its own size and that of
+/// all objects that it dominates. Without OBJECT the command shows the top of the tree.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DominatorsCommand {

@@ -12,7 +12,7 @@ use crate::render::screen::{
 };
 use crate::snapshot;
 
-/// Show live strings and arrays of primitives with equal contents, and what they waste.
+/// Show live strings and arrays of primitives with equal contents, and the memory they waste.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  hprof-rs duplicates --top 10 heap.hprof")]
 pub struct DuplicatesCommand {

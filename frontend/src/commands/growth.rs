@@ -17,9 +17,8 @@ use crate::snapshot::{self, OpenArguments};
 
 /// Show what has grown over two or more dumps of one program, by class.
 ///
-/// Classes that grew from every dump to the next come first: what grows once may be warming up.
-/// With --fail-above the status is 1 if a class grew by more than so many percent in retained
-/// bytes, for scripts.
+/// Classes that grew from every dump to the next come first; a single growth may be a warm-up. With
+/// --fail-above the status is 1 if the retained bytes of a class grew by more than PERCENT.
 #[derive(Debug, Args)]
 #[command(after_help = GROWTH_EXAMPLES)]
 pub struct Growth {

@@ -15,12 +15,12 @@ use crate::render::screen::{
 
 /// Count the objects of a heap dump by class, package or loader.
 ///
-/// Bytes are shallow: the room that the objects themselves take in the VM's heap, with their
-/// headers, as `jcmd PID GC.class_histogram` counts them. Class objects are not counted, as
-/// dumps do not tell what they take.
+/// Bytes are shallow: the size of the objects themselves in the VM's heap, with their headers, as in
+/// `jcmd PID GC.class_histogram`. Class objects are not counted, since dumps do not record their
+/// size.
 ///
-/// A row of text stands for all lambdas or hidden classes of one name, as in `diff`, `summary` and
-/// `sites`: their numbers and addresses differ from run to run. `--by class` keeps them apart.
+/// A row of text includes all lambdas or hidden classes of one name, as in `diff`, `summary` and
+/// `sites`: their numbers and addresses differ from run to run. `--by class` separates them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct HistogramCommand {
@@ -54,7 +54,7 @@ Examples:
   hprof-rs histogram --filter com.example. --top 0 heap.hprof
   hprof-rs histogram --json heap.hprof | jq '.rows[0]'";
 
-/// What a row stands for.
+/// The unit of a row.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum By {
     /// Classes of one name, with the numbers and addresses of lambdas and hidden classes.

@@ -12,11 +12,11 @@ use crate::render::screen::{Style, bytes, count, percent, plural, print, print_j
 use crate::snapshot::{self, HeapArguments};
 use crate::suspects::{Explained, ExplainedSuspect};
 
-/// Find what keeps an unexpected part of the heap alive, and say so in plain sentences.
+/// Find leak suspects: what keeps an unexpected part of the heap alive.
 ///
-/// A suspect is an object that alone keeps at least a tenth of the live heap alive, or a class
-/// whose objects do so together. The path shows the shortest way from a root of the collector to
-/// the place where memory piles up; what is named behind `keeps` would be free without it.
+/// A suspect is an object that alone keeps at least a tenth of the live heap alive, or a class whose
+/// objects do so together. The path is the shortest from a garbage-collection root to the place where
+/// memory accumulates. The size after `keeps` would be free without that object.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct LeaksCommand {

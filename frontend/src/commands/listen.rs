@@ -8,10 +8,10 @@ use clap::Args;
 
 use crate::listen::{self, Address, Limits, Settings, Step};
 
-/// Receive the profiles of programs that run with the agent's option net=HOST:PORT.
+/// Receive the profiles of programs started with the agent's option net=HOST:PORT.
 ///
-/// Any number of agents, this project's and the JDK's, text and binary. Each stream is saved as a
-/// file of its own. On a terminal a table shows what comes in, and a prompt takes commands.
+/// It serves any number of agents, this project's and the JDK's, in text and binary. It saves each
+/// stream as a file. On a terminal it shows a table of the streams and a prompt for commands.
 #[derive(Debug, Args)]
 #[command(after_long_help = long_help())]
 pub struct Listen {
@@ -43,7 +43,7 @@ pub struct Listen {
     silence: u32,
 }
 
-/// Steps, in a type of its own: a bare list would stand for a repeated argument.
+/// Steps, in a type of its own: clap takes a bare list for a repeated argument.
 #[derive(Debug, Clone)]
 struct Script(Vec<Step>);
 
@@ -65,7 +65,7 @@ Examples:
       agents of this machine: net=unix:/tmp/profiles.sock
 
   hprof-rs listen --exec 'dump heap; wait; quit'
-      waits for an agent, takes a heap dump, ends; the program runs on
+      waits for an agent, takes a heap dump, exits; the program continues
 
   hprof-rs listen --json --exec 'wait agents 3; dump samples; wait 60; quit'
 
@@ -75,12 +75,12 @@ Commands, at the prompt, with --exec, or as lines of standard input:
   command: `@2 dump heap`, `@App gc`.
 
 Files:
-  NAME-PID.hprof, or NAME-PID.hprof.txt for text. A stream that ends in the
-  middle is brought into a valid form up to its last whole record, and its
-  file's name has .cut in it. Until the end a file is called agent-N-*.part.
+  NAME-PID.hprof, or NAME-PID.hprof.txt for text. Of a truncated stream, the
+  file holds all whole records, and its name contains .cut. An unfinished file
+  is called agent-N-*.part.
 
 Exit status:
-  0; 1 if a command was refused or not answered, or waiting was in vain.",
+  0; 1 if a command was refused or not answered, or a wait timed out.",
         listen::help()
     )
 }

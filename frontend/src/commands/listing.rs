@@ -25,7 +25,7 @@ impl Listing {
         if self.top == 0 { usize::MAX } else { self.top }
     }
 
-    /// Leaves out the rows after those that are wanted. Returns how many those were.
+    /// Removes the rows after the wanted ones, and returns their number.
     pub(super) fn cut<T>(&self, rows: &mut Vec<T>) -> usize {
         let all = rows.len();
         rows.truncate(self.most());

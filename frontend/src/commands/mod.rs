@@ -119,10 +119,10 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does it. `Run` returns only if the program could not be started.
+    /// Runs the subcommand. `Run` returns only if the program could not be started.
     ///
     /// # Errors
-    /// What the user has to know, as one sentence or several lines.
+    /// A message for the user, of one sentence or several lines.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         match self {
             Self::Run(command) => command.execute(),

@@ -15,7 +15,7 @@ use crate::snapshot::{self, HeapArguments};
 
 /// Show an object: its fields, elements or text, and what it keeps alive.
 ///
-/// Strings, boxed values and collections are shown as what they stand for.
+/// Strings, boxed values and collections are shown by their contents.
 #[derive(Debug, Args)]
 #[command(after_help = OBJECT_EXAMPLES)]
 pub struct Object {

@@ -10,8 +10,7 @@ use crate::render::table;
 
 /// Show the agent's options as a table.
 ///
-/// They are given behind `--agent`, or behind `-agentpath:LIBRARY=`, separated
-/// by commas without spaces.
+/// Pass them after `--agent`, or after `-agentpath:LIBRARY=`, separated by commas without spaces.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  hprof-rs options | less")]
 pub struct Options {

@@ -10,9 +10,9 @@ use super::leaks::path;
 use crate::render::screen::{Style, count, percent, plural, print, print_json, printable};
 use crate::snapshot::{self, HeapArguments, Target};
 
-/// Show why an object is alive: the shortest paths from the roots of the collector to it.
+/// Show why an object is alive: the shortest paths to it from garbage-collection roots.
 ///
-/// For a class, the shortest paths to all its objects are merged by the classes on the way.
+/// For a class, the shortest paths to all its objects are merged by the classes on them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Paths {

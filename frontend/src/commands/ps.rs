@@ -13,7 +13,7 @@ use crate::render::screen::{Align, Style, columns, print, print_json, printable}
 
 /// List the JVMs of this machine, those in containers too.
 ///
-/// Of other users' JVMs only root sees whether the agent is in them.
+/// Only root sees whether the agent is loaded in other users' JVMs.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Ps {
@@ -105,7 +105,7 @@ impl Ps {
     }
 }
 
-/// What the agent says of itself; nothing if it has no control socket, or is busy.
+/// The status of the agent; none if it has no control socket, or is busy.
 fn status(jvm: &Jvm) -> Option<Reply> {
     if jvm.agent() != AgentState::Loaded {
         return None;

@@ -17,10 +17,10 @@ use crate::render::out::{self, Out, tell};
 use crate::render::screen::{Align, Style, count, cut, print, printable};
 use crate::snapshot::{self, OpenArguments};
 
-/// Ask a heap dump in SQL.
+/// Query a heap dump with SQL.
 ///
 /// The tables are objects, classes, references, fields, strings, roots and threads. Without a query,
-/// their columns are listed. The SQL is that of SQLite; docs/query.md has more.
+/// the command lists their columns. The SQL is SQLite's; docs/query.md has more.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Query {

@@ -1,4 +1,4 @@
-//! `hprof-rs records`: the records of a binary file as they stand in it.
+//! `hprof-rs records`: the records of a binary file in their order.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::render::foreign::printable;
 use crate::render::out::{Out, tell};
 use crate::what_it_is;
 
-/// List the records of a binary file with their offsets, for a look at the bytes' meaning.
+/// List the records of a binary file with their offsets.
 ///
 /// One line per record: the offset in the uncompressed file, the tag, the name, the fields.
 /// Identifiers are hexadecimal, serials decimal.

@@ -16,8 +16,8 @@ use crate::written;
 /// Write a report on a heap dump: leak suspects, a map of what keeps the heap alive, classes,
 /// packages, loaders, threads with stacks and locals, equal strings, system properties.
 ///
-/// The page needs no other file and no network. Values of properties whose names speak of secrets
-/// are masked; other texts of the program are in it as they were in memory.
+/// The page needs no other file and no network. It masks the values of properties with names of
+/// secrets; other texts of the program are in it as they were in memory.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportCommand {

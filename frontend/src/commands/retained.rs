@@ -12,11 +12,11 @@ use crate::render::screen::{
 };
 use crate::snapshot::{self, HeapArguments, Target};
 
-/// Show what objects keep alive: of one object, of a class, or of every class.
+/// Show what an object, a class, or every class keeps alive.
 ///
-/// What a class keeps alive is what would be free without all of its objects. It is counted once,
-/// however they lie in one another, and includes what they keep alive only together. The table of
-/// all classes, packages or loaders has the same figures. `≥` marks a row that may be more.
+/// A class keeps alive the memory that would be free without all of its objects. Memory counts once,
+/// also where objects are nested, and includes what they only keep alive together. The tables by
+/// class, package and loader have the same figures. `≥` marks a lower bound.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Retained {
@@ -47,7 +47,7 @@ Examples:
   hprof-rs retained heap.hprof com.example.Session
   hprof-rs retained heap.hprof 0x7ffd00770";
 
-/// What a row stands for.
+/// The unit of a row.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum By {
     /// Classes of one name.

@@ -20,9 +20,8 @@ use crate::render::out::tell;
 
 /// Start a Java program under the agent.
 ///
-/// The program runs in the place of this command: its input, output, signals
-/// and exit status are its own. With --listen this command stays, receives the
-/// profile, and shows it in the end.
+/// The program replaces this command, so input, output, signals and exit status are its own. With
+/// --listen this command stays, receives the profile, and shows it at the end.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = LONG_HELP,
@@ -171,7 +170,7 @@ impl Run {
     }
 }
 
-/// Ends the process as every mistake on the command line does.
+/// Exits like any error on the command line.
 fn no_command() -> ! {
     let text = "there is no command to run; write for instance:\n  \
                 hprof-rs run -- java -cp classes App";

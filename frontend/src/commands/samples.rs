@@ -15,10 +15,10 @@ use crate::render::screen::{
     Align, Style, columns, count, percent, plural, print, print_json, printable,
 };
 
-/// Show where CPU time, allocation or waiting goes in a profile.
+/// Show where a profile spends CPU time, allocates or waits.
 ///
-/// The file says what there is to show: CPU samples (cpu=samples), time and calls (cpu=times),
-/// allocation (heap=sites), contention (monitor=y).
+/// The mode of the profile determines the measure: CPU samples (cpu=samples), time and calls
+/// (cpu=times), allocation (heap=sites), contention (monitor=y).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Samples {
@@ -49,7 +49,7 @@ pub struct Samples {
     json: bool,
 }
 
-/// What is counted.
+/// The option that selects the measure.
 #[derive(Debug, Args)]
 pub struct MeasureArgument {
     /// The measure: samples, time, calls, allocated-bytes, allocated-objects, live-bytes,

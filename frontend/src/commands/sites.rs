@@ -20,7 +20,7 @@ use crate::render::screen::{
 ///
 /// A site is a class and the stack that allocated its objects. The last table of the file is
 /// shown, without the numbers and addresses of lambdas and hidden classes, which differ from run to
-/// run; `--json` keeps them. `samples --measure allocated-bytes` sums sites up by method.
+/// run; `--json` keeps them. `samples --measure allocated-bytes` sums sites by method.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Sites {

@@ -12,11 +12,11 @@ use crate::render::screen::{
 };
 use crate::render::table::width;
 
-/// Show the strings of a heap dump by content: how many there are of each, and what duplicates
+/// Show the strings of a heap dump by content, with their number and the memory that duplicates
 /// waste.
 ///
-/// Equal texts are one row, whatever their encoding. Waste is what all but one string of a text and
-/// its array take; sharing them (`String.intern`, a map of known values, -XX:+UseStringDeduplication
+/// Equal texts are one row, in any encoding. Waste is the size of all strings of a text and their
+/// arrays but one; sharing them (`String.intern`, a map of known values, -XX:+UseStringDeduplication
 /// for the arrays) would save it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -18,15 +18,15 @@ use crate::render::out::tell;
 use crate::render::screen::{bytes, count, plural};
 use crate::{what_it_is, written};
 
-/// Copy a heap dump without what its objects hold, so that it can be given away.
+/// Write a shareable copy of a heap dump, with all values removed.
 ///
 /// Elements of primitive arrays, and with them the texts of all strings, become zero; so does text
 /// outside of the heap that names no class, field, method or thread. Classes, sizes, references,
-/// roots and stacks stay, so that histogram, leaks, dominators and paths show the same. `--fields`
-/// empties fields of primitive types too.
+/// roots and stacks stay, so that histogram, leaks, dominators and paths do not change. `--fields`
+/// also empties fields of primitive types.
 ///
-/// The file is read twice. A file that is cut short is copied up to its end; one that is damaged up
-/// to the first damaged place, with status 1. Of records of unknown kinds the head is copied.
+/// The command reads the file twice. It copies a truncated file up to its end, and a damaged file up
+/// to the first damaged place, with status 1. It copies only the head of unknown records.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Strip {

@@ -19,10 +19,10 @@ use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, printable,
 };
 
-/// Show what is in a heap dump or profile, on one screen.
+/// Summarize a heap dump or profile on one screen.
 ///
-/// The file is read once, whatever the number of rows: `--top 50` is `summary`, `histogram --top
-/// 50` and `top --top 50` in one.
+/// The command reads the file once. `--top 50` gives `summary`, `histogram --top 50` and `top --top
+/// 50` in that one pass.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Summary {
@@ -73,8 +73,8 @@ impl Summary {
     }
 }
 
-/// What an Android dump tells of device and program. That is looked up in the heap, so it takes
-/// another look at the file, which a pipe does not give.
+/// Device and program of an Android dump. They are fields of objects in the heap, so this reads the
+/// file once more, which is impossible for a pipe.
 fn facts(file: &FileArgument, opened: &Opened) -> Option<AndroidFacts> {
     if !opened.contents.is_android() || opened.contents.dumps.is_empty() {
         return None;

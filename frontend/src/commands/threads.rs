@@ -16,8 +16,8 @@ use crate::snapshot::{self, OpenArguments};
 /// Show the threads of a heap dump or profile: names, states, stacks, and the objects that the
 /// stacks refer to.
 ///
-/// Heap dumps of VMs keep names and states in thread objects, which are looked up. In profiles the
-/// stack is that of the thread's start, if there is one.
+/// In heap dumps, names and states come from the thread objects. In profiles, the stack is that of
+/// the thread's start, if the profile has it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Threads {
@@ -178,7 +178,7 @@ impl Threads {
     }
 }
 
-/// What the objects of a dump tell.
+/// Facts of threads from the objects of a dump.
 #[derive(Default)]
 struct Facts {
     threads: BTreeMap<ObjectId, ThreadFacts>,

@@ -14,8 +14,8 @@ use crate::render::screen::{Align, Style, columns, count, print, print_json};
 
 /// Show the largest arrays of a heap dump, with their first elements.
 ///
-/// Single objects are small; what is large by itself is an array. `histogram` shows classes of
-/// many objects.
+/// Only arrays are large by themselves; other objects are small. `histogram` shows classes of many
+/// objects.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Top {

@@ -12,8 +12,8 @@ use hprof_stacks::pictures::profile::{Rows, View, Words};
 
 use crate::open::Opened;
 
-/// What the objects of each package and class take, package within package, in bytes and in
-/// objects. The last heap dump counts.
+/// The objects of each package and class, package within package, in bytes and in number, of the
+/// last heap dump.
 ///
 /// # Errors
 /// If there is none.

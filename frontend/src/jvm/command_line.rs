@@ -1,4 +1,4 @@
-//! What the command line of a `java` launcher says.
+//! The main class and options in the command line of a `java` launcher.
 
 /// Options of the launcher whose value is the next argument (`man java`).
 const WITH_VALUE: &[&str] = &[

@@ -32,7 +32,7 @@ pub enum AgentState {
 pub struct Jvm {
     /// The process.
     pub pid: Pid,
-    /// What the kernel says of it.
+    /// The kernel's facts about the process.
     pub status: Status,
     /// The user it runs as.
     pub user: String,

@@ -1,4 +1,4 @@
-//! What the kernel tells about a process (`proc(5)`).
+//! The kernel's facts about a process (`proc(5)`).
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};

@@ -28,7 +28,7 @@ impl Address {
     /// `net`.
     ///
     /// # Errors
-    /// What is wrong with the text, or that the name is unknown.
+    /// If the text is no address, or the name is unknown.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         if let Some(path) = text.strip_prefix("unix:") {
             if !path.starts_with('/') {

@@ -10,13 +10,13 @@ use super::follow::{Follower, Kind, Note};
 use super::hub::Hub;
 use super::save::{Saved, file_name};
 
-/// What is read at once.
+/// The number of bytes of one read.
 const CHUNK: usize = 128 * 1024;
 /// How often a silent stream looks whether the listener is closing.
 const TICK: Duration = Duration::from_millis(200);
 /// How long the header may take once it has begun: agents send it in one piece.
 const HEADER: Duration = Duration::from_secs(10);
-/// How long a stream may go on to a place where it can be ended, when the listener closes.
+/// How long a stream may continue to a place where it can be cut, when the listener closes.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Why a stream ends.

@@ -27,7 +27,7 @@ pub struct Agent {
     pub number: u32,
     /// Its address.
     pub peer: String,
-    /// What it says of itself; agents of other makers say nothing.
+    /// Its mark about itself; agents of other makers send none.
     pub identity: Option<Identity>,
     /// The format, once something has come.
     pub kind: Option<Kind>,
@@ -56,7 +56,7 @@ pub struct End {
     pub file: Option<PathBuf>,
     /// Whether something is missing at its end.
     pub is_cut: bool,
-    /// What went wrong.
+    /// The error, if any.
     pub fault: Option<String>,
 }
 
@@ -82,13 +82,13 @@ pub struct Answer {
     pub agent: u32,
     /// The command's.
     pub serial: u32,
-    /// What was asked.
+    /// The command.
     pub order: Order,
     /// Why it was not done, if so.
     pub refused: Option<String>,
     /// How long it took.
     pub took: Duration,
-    /// What came in meanwhile.
+    /// The bytes received meanwhile.
     pub bytes: u64,
     /// The stream's file so far.
     pub path: Option<PathBuf>,

@@ -26,7 +26,7 @@ pub struct Console {
     target: Target,
 }
 
-/// What follows a step.
+/// The next action after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// The next one.

@@ -1,4 +1,4 @@
-//! What a stream holds, as far as the listener has to know.
+//! The contents of a stream, as far as the listener needs them.
 
 use hprof_format::binary::IdSize;
 use hprof_format::binary::tags::record as tag;
@@ -7,7 +7,7 @@ use hprof_wire::marks::Mark;
 
 /// How both formats begin.
 const WORDS: &[u8] = b"JAVA PROFILE 1.0";
-/// Where the formats differ: a zero byte or a comma behind `JAVA PROFILE 1.0.x`.
+/// The byte that distinguishes the formats: a zero byte or a comma after `JAVA PROFILE 1.0.x`.
 const DECIDES: usize = 18;
 
 /// The format of a stream.
@@ -24,7 +24,7 @@ pub enum Kind {
 pub enum Note {
     /// The header has come.
     Kind(Kind),
-    /// What the agent says of itself.
+    /// The agent's mark about itself.
     Mark(Mark),
     /// A table or dump is whole.
     Done(Part),

@@ -77,7 +77,7 @@ impl Hub {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// Ends everything: streams go on to a good place, and stop.
+    /// Ends all streams, each at a place where it can be cut.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
         let _state = self.lock();
@@ -286,7 +286,7 @@ impl Hub {
         sent
     }
 
-    /// What went wrong so far: commands that were refused or lost.
+    /// The number of refused or lost commands so far.
     pub fn failures(&self) -> u64 {
         self.lock().failures
     }

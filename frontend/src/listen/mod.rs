@@ -46,7 +46,7 @@ use report::{Event, Report};
 
 /// How long the end of a program's profile may be on its way.
 const LAST_BYTES: Duration = Duration::from_secs(30);
-/// What a thread that reads a stream needs.
+/// The stack size of a thread that reads a stream, in bytes.
 const STACK: usize = 256 * 1024;
 
 /// How to listen.
@@ -56,7 +56,7 @@ pub struct Settings {
     pub address: Address,
     /// Where files go.
     pub folder: PathBuf,
-    /// What to do.
+    /// The script, if any.
     pub script: Option<Vec<Step>>,
     /// Whether to say everything as JSON.
     pub json: bool,
@@ -64,7 +64,7 @@ pub struct Settings {
     pub limits: Limits,
 }
 
-/// A listener at work.
+/// A running listener.
 struct Running {
     hub: Arc<Hub>,
     _socket: OwnSocket,
@@ -140,7 +140,7 @@ pub fn listen(settings: Settings) -> anyhow::Result<ExitCode> {
                 }
             }
         })?;
-    // Without commands it goes on until a signal comes.
+    // Without commands it runs until a signal arrives.
     hub.wait(None, |_| false);
     if is_scripted {
         let _ = console.join();

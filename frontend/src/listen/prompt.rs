@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is on the screen.
+/// The edited line on the screen.
 #[derive(Debug, Default)]
 pub struct Edited(Mutex<Option<Line>>);
 

@@ -1,4 +1,4 @@
-//! What came as the answer to a command, as a table.
+//! The answer to a command as a table.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the listener says: lines for people, or JSON, an object a line.
+//! The output of the listener: lines for people, or JSON, one object per line.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,14 +38,14 @@ pub enum Event<'a> {
     Identified {
         /// Its number.
         number: u32,
-        /// What it says.
+        /// Its mark about itself.
         identity: &'a Identity,
     },
     /// A command was answered.
     Answered {
         /// The answer.
         answer: &'a Answer,
-        /// What came, as a table.
+        /// The answer as a table.
         table: Option<&'a Table>,
     },
     /// A command was not sent, or will not be answered.
@@ -350,7 +350,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// What was sent and saved, when all is over.
+/// The final summary of received and saved data.
 pub fn last_words(agents: &[&Agent]) -> String {
     let all: u64 = agents.iter().map(|agent| agent.bytes).sum();
     let cut = agents

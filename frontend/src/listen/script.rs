@@ -12,9 +12,9 @@ use super::agents::Agent;
 pub struct Spec {
     /// The words it begins with.
     pub words: &'static str,
-    /// What may follow.
+    /// The arguments.
     pub arguments: &'static str,
-    /// What it does.
+    /// The description.
     pub help: &'static str,
 }
 
@@ -23,7 +23,7 @@ pub static COMMANDS: &[Spec] = &[
     Spec {
         words: "dump samples",
         arguments: "[cutoff=SHARE]",
-        help: "the CPU samples so far, as a table; counting goes on",
+        help: "the CPU samples so far, as a table; counting continues",
     },
     Spec {
         words: "dump sites",
@@ -58,12 +58,12 @@ pub static COMMANDS: &[Spec] = &[
     Spec {
         words: "sampling",
         arguments: "on|off [THREAD]",
-        help: "sample CPU or not: one thread, by its object id in hexadecimal, or all",
+        help: "turn CPU sampling on or off: for one thread, by its object id in hexadecimal, or for all",
     },
     Spec {
         words: "clear",
         arguments: "samples|sites",
-        help: "start to count anew",
+        help: "set the counts to zero",
     },
     Spec {
         words: "depth",
@@ -78,7 +78,7 @@ pub static COMMANDS: &[Spec] = &[
     Spec {
         words: "eof",
         arguments: "",
-        help: "send no more commands; the profile goes on",
+        help: "send no more commands; the profile continues",
     },
     Spec {
         words: "list",
@@ -88,7 +88,7 @@ pub static COMMANDS: &[Spec] = &[
     Spec {
         words: "use",
         arguments: "all|N|NAME",
-        help: "whom commands go to from now on; `@2 gc` says it for one command",
+        help: "the agents that get commands from now on; `@2 gc` names one for a single command",
     },
     Spec {
         words: "wait",
@@ -103,7 +103,7 @@ pub static COMMANDS: &[Spec] = &[
     Spec {
         words: "wait end",
         arguments: "[SECONDS]",
-        help: "wait until all agents have gone",
+        help: "wait until all agents have disconnected",
     },
     Spec {
         words: "sleep",
@@ -118,7 +118,7 @@ pub static COMMANDS: &[Spec] = &[
     Spec {
         words: "quit",
         arguments: "",
-        help: "save all profiles and end; the programs run on",
+        help: "save all profiles and exit; the programs continue",
     },
 ];
 
@@ -161,7 +161,7 @@ pub enum Step {
     Use(Target),
     /// Wait until all commands are answered.
     Wait(Option<Duration>),
-    /// Wait for so many agents.
+    /// Wait until N agents have connected.
     WaitAgents(u32, Option<Duration>),
     /// Wait until all have gone.
     WaitEnd(Option<Duration>),
@@ -231,7 +231,7 @@ impl Order {
 /// Reads commands separated by semicolons or line ends.
 ///
 /// # Errors
-/// What is wrong with the first bad one.
+/// The error in the first invalid one.
 pub fn parse(text: &str) -> anyhow::Result<Vec<Step>> {
     let parts = text.split([';', '\n']).map(str::trim);
     let parts = parts.filter(|part| !part.is_empty() && !part.starts_with('#'));

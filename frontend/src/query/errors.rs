@@ -1,4 +1,4 @@
-//! What SQLite does not understand, in words that help.
+//! Errors of SQLite, with advice.
 
 use rusqlite::Error;
 

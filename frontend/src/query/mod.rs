@@ -41,7 +41,7 @@ pub struct Heap {
     retained: OnceLock<Option<Vec<GroupSum>>>,
 }
 
-/// What the instances of a class come to.
+/// The sums over the instances of a class.
 #[derive(Debug, Clone, Copy, Default)]
 struct ClassSum {
     objects: u64,
@@ -150,7 +150,7 @@ impl Heap {
         })
     }
 
-    /// What would be free without all objects of a class.
+    /// The memory that would be free without all objects of a class.
     fn retained(&self, class: u32) -> Cell<'static> {
         let classes = self.snapshot.graph().classes().list().len();
         let all = self.retained.get_or_init(|| {

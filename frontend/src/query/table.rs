@@ -68,7 +68,7 @@ pub type Key = (usize, i64);
 pub trait Rows: Sized + 'static {
     /// The table's name.
     const NAME: &'static str;
-    /// What a row is.
+    /// The meaning of a row.
     const ABOUT: &'static str;
     /// The columns.
     const COLUMNS: &'static [Column];

@@ -5,7 +5,7 @@ use anyhow::bail;
 /// Refuses what is no question: a query only reads.
 ///
 /// # Errors
-/// What to write instead.
+/// The error names the replacement.
 pub fn check(sql: &str) -> anyhow::Result<()> {
     let first = tokens(sql).find(|token| !token.is_blank);
     let word = first.map_or("", |token| token.text);
@@ -23,7 +23,7 @@ pub fn check(sql: &str) -> anyhow::Result<()> {
     )
 }
 
-/// Puts the table `references` in quotation marks, as it bears the name of a key word, which no
+/// Puts the table `references` in quotation marks, since its name is a keyword, which no
 /// query needs otherwise.
 pub fn prepare(sql: &str) -> String {
     let mut prepared = String::with_capacity(sql.len() + 8);

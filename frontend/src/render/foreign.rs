@@ -25,8 +25,8 @@ fn is_raw() -> bool {
     IS_RAW.load(Ordering::Relaxed)
 }
 
-/// Characters that stand for something until [`page`] has them written. They are private ones,
-/// chosen anew in each process, so that no file can hold them on purpose.
+/// Characters that replace others until [`page`] writes those. They are private ones,
+/// chosen at random in each process, so that no file can hold them on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mark {
@@ -34,7 +34,7 @@ pub enum Mark {
     Escape,
     /// Colours.
     Bold,
-    /// What matters less.
+    /// Dimmed text.
     Dim,
     /// Red.
     Red,
@@ -57,7 +57,7 @@ impl Mark {
         Self::Plain,
     ];
 
-    /// The character that stands for it in this process.
+    /// Its replacement in this process.
     pub fn char(self) -> char {
         static FIRST: OnceLock<u32> = OnceLock::new();
         let first = FIRST.get_or_init(|| {

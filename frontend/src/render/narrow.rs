@@ -6,7 +6,7 @@ use super::screen::Align;
 
 /// Fewer columns than these are no room for a text.
 const LEAST: usize = 16;
-/// How far texts stand in below their numbers.
+/// The indentation of texts below their numbers, in columns.
 const INDENT: &str = "    ";
 
 /// The widths of the columns in `room`: numbers as wide as they are, texts share the rest. `None`
@@ -107,7 +107,7 @@ pub fn stacked<const N: usize>(
         .collect()
 }
 
-/// Pieces of a text of at most so many columns, broken where a name or word ends if there is
+/// Splits a text into pieces of at most `width` columns, broken where a name or word ends if there is
 /// such a place in the second half.
 fn broken(text: &str, most: usize) -> Vec<String> {
     let mut pieces = Vec::new();

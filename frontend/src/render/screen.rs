@@ -30,7 +30,7 @@ impl Style {
         self.paint(Mark::Bold, text)
     }
 
-    /// What matters less.
+    /// Dims less important text.
     pub fn dim(self, text: &str) -> String {
         self.paint(Mark::Dim, text)
     }

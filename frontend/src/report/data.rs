@@ -1,4 +1,4 @@
-//! What a report tells.
+//! The data of a report.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -16,8 +16,9 @@ use crate::render::screen::plural;
 use crate::snapshot;
 use crate::suspects::Explained;
 
-/// The version of the report's JSON; raised when a field changes its meaning or goes away.
-const SCHEMA: u32 = 1;
+/// The version of the report's JSON, as in docs/report-schema.md; raised when a field changes its meaning
+/// or is removed.
+const SCHEMA: u32 = 2;
 /// Rows of a histogram.
 const ROWS: usize = 500;
 /// Threads with stacks.
@@ -25,7 +26,7 @@ const THREADS: usize = 200;
 /// Objects, and duplicates.
 const OBJECTS: usize = 100;
 
-/// What a report tells; in JSON exactly as here. Bytes are of the VM's heap, times in milliseconds
+/// The data of a report, and its JSON. Bytes are bytes in the VM's heap, times are milliseconds
 /// since 1970-01-01 UTC.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -37,9 +38,9 @@ pub struct Report {
     pub version: &'static str,
     /// When the dump was taken.
     pub created_millis: Option<u64>,
-    /// What the figures stand for.
+    /// The model of sizes and references.
     pub model: String,
-    /// What is missing.
+    /// The missing parts of the dump.
     pub notes: Vec<String>,
     /// Totals.
     pub summary: Summary,
@@ -53,9 +54,9 @@ pub struct Report {
     pub tree: Vec<TreeNode>,
     /// Live objects by class, with what they retain.
     pub classes: Vec<RetainedRow>,
-    /// The same by package.
+    /// Rows by package.
     pub packages: Vec<RetainedRow>,
-    /// The same by loader.
+    /// Rows by loader.
     pub loaders: Vec<RetainedRow>,
     /// The objects that retain most.
     pub objects: Vec<ObjectShare>,
@@ -97,10 +98,10 @@ pub struct TreeNode {
     pub name: String,
     /// Its identifier.
     pub id: String,
-    /// The same as a number; 0 for an area of several objects.
+    /// The object number; 0 for an area of several objects.
     #[serde(skip)]
     pub number: u64,
-    /// What it retains, in bytes.
+    /// Its retained size, in bytes.
     pub bytes: u64,
     /// The largest objects under it; what they do not cover is itself or small.
     pub children: Vec<TreeNode>,
@@ -111,11 +112,11 @@ pub struct TreeNode {
 pub struct ThreadRow {
     /// Its name.
     pub name: String,
-    /// What it retains, in bytes.
+    /// Its retained size, in bytes.
     pub retained_bytes: u64,
     /// The methods on its stack, innermost first.
     pub stack: Vec<String>,
-    /// What the stack holds: frame, object in words, bytes retained, identifier.
+    /// The objects of the stack: frame, description, bytes retained, identifier.
     pub locals: Vec<(Option<u32>, String, u64, String)>,
 }
 
@@ -212,15 +213,15 @@ fn all_exact(rows: &[RetainedRow]) -> bool {
     rows.iter().all(|row| row.is_exact)
 }
 
-/// What is said where classes may retain more than their rows tell.
+/// The note for rows whose retained sizes are lower bounds.
 pub const LOWER_BOUNDS: &str = "what classes, packages or loaders retain is at least what is shown: \
      the heap has too many different ways to its objects";
 
-/// What is said of a dump without contents.
+/// The note for a dump without contents.
 const STRIPPED: &str = "strings and arrays are blank, as `hprof-rs strip` leaves them: equal ones \
      are not told";
 
-/// The largest children that retain at least `least` bytes, so many levels deep.
+/// The largest children that retain at least `least` bytes, to a number of levels.
 fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> Vec<TreeNode> {
     if depth == 0 {
         return Vec::new();

@@ -29,11 +29,11 @@ pub struct Detail {
     pub description: String,
     /// Its own bytes.
     pub shallow_bytes: u64,
-    /// What it keeps alive, in bytes.
+    /// Its retained size, in bytes.
     pub retained_bytes: u64,
     /// The object without which it would be gone; none if that is not one object.
     pub held_by: Option<String>,
-    /// Its fields, statics or first elements: name, value in words, identifier of an object.
+    /// Its fields, statics or first elements: name, description of the value, identifier of an object.
     pub fields: Vec<(String, String, Option<String>)>,
     /// How many more there are.
     pub fields_left_out: u64,

@@ -1,4 +1,4 @@
-//! What stands at the head of a page: which program was profiled, how, for how long.
+//! The head of a page: which program was profiled, how, and for how long.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,13 +16,13 @@ pub struct About {
     pub title: String,
     /// More of that, a few words each.
     pub facts: Vec<String>,
-    /// What makes the pictures less true than they look.
+    /// Reasons why the pictures are less exact than they look.
     pub warnings: Vec<String>,
     /// The profiler's remarks.
     pub remarks: Vec<String>,
 }
 
-/// What is known of a run.
+/// The known facts of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Run<'a> {
     /// The name of the file.
@@ -31,7 +31,7 @@ pub struct Run<'a> {
     pub remarks: &'a [String],
     /// How long the run took, if something else than the remarks tells.
     pub duration: Option<Duration>,
-    /// The stacks, of which some may be cut.
+    /// The stacks; some may be truncated.
     pub stacks: Option<&'a Stacks>,
     /// The greatest number of frames in a stack, if something else than the remarks tells.
     pub depth: Option<usize>,

@@ -38,7 +38,7 @@ pub fn differential(before: &CallTree, after: &CallTree) -> Vec<String> {
         .collect()
 }
 
-/// The name of a frame as it stands in a line.
+/// The name of a frame in a line.
 pub(super) fn frame(name: &str) -> String {
     let replace = |c: char| match c {
         ';' => ':',

@@ -4,7 +4,7 @@ use inferno::flamegraph::color::{Color, PaletteMap};
 
 use crate::call_tree::{CallTree, Node};
 
-/// What a frame is, which its hue tells.
+/// The kind of a frame, which selects its hue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A method of the program or its libraries: orange.
@@ -13,7 +13,7 @@ pub enum Kind {
     Jdk,
     /// A class of objects, no method: blue.
     Class,
-    /// What stands for no method: grey.
+    /// Frames that are no method: grey.
     Other,
 }
 
@@ -33,7 +33,7 @@ pub fn of(tree: &CallTree, ends_in_class: bool) -> PaletteMap {
     map
 }
 
-/// What a method is, by its name.
+/// The kind of a method, by its name.
 pub fn kind_of(name: &str) -> Kind {
     if name.starts_with('<') {
         Kind::Other

@@ -25,7 +25,7 @@ pub struct Start {
     pub shows_callers: bool,
 }
 
-/// What the script reads.
+/// The data that the script reads.
 #[derive(Default, Serialize)]
 struct Data<'a> {
     about: Option<&'a About>,
@@ -212,7 +212,7 @@ fn page(data: &Data<'_>) -> String {
     text
 }
 
-/// Text as it stands in HTML, also in an attribute.
+/// Text escaped for HTML, also in an attribute.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {

@@ -131,7 +131,7 @@ impl Tables {
     }
 }
 
-/// What one stack costs in every measure.
+/// The costs of one stack in every measure.
 struct Sample<'a> {
     trace: Option<TraceSerial>,
     class: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! What is shown: the measures of one profile.
+//! The input of pictures: the measures of one profile.
 
 use hprof_format::ids::ThreadSerial;
 
@@ -8,11 +8,11 @@ use crate::{CallTree, Tables};
 
 /// A profile as pictures and other tools need it.
 pub struct Profile<'a> {
-    /// What it is called: the name of its file.
+    /// The name of its file.
     pub title: &'a str,
     /// The traces.
     pub stacks: &'a Stacks,
-    /// What they cost, in one or several measures.
+    /// Their costs, in one or several measures.
     pub weights: Vec<Weights>,
     /// Tells the names of threads.
     pub thread_name: &'a dyn Fn(ThreadSerial) -> Option<String>,
@@ -30,7 +30,7 @@ pub fn all_weights(tables: &(impl Tables + ?Sized)) -> Vec<Weights> {
 
 /// One picture: a tree of costs with its words.
 pub struct View {
-    /// What is counted: `CPU samples`.
+    /// The name of the measure, such as `CPU samples`.
     pub title: String,
     /// The unit of the costs: `samples`.
     pub unit: String,
@@ -47,9 +47,9 @@ pub struct View {
 /// The titles of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
-    /// What a method costs by itself.
+    /// The heading of a method's own cost.
     pub own: &'static str,
-    /// What it costs with all it calls; none if that means nothing.
+    /// The heading of its cost with all that it calls; none if that has no meaning.
     pub total: Option<&'static str>,
     /// The rows of the table.
     pub rows: Rows,

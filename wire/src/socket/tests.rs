@@ -63,13 +63,13 @@ fn a_taken_name_costs_a_remark() {
             fs::create_dir(name).unwrap();
             fs::set_permissions(name, Permissions::from_mode(0o777)).unwrap();
         }),
-        ("is no folder", |name| symlink("/", name).unwrap()),
-        ("is no folder", |name| symlink("/nowhere", name).unwrap()),
-        ("is no folder", |name| {
+        ("is not a folder", |name| symlink("/", name).unwrap()),
+        ("is not a folder", |name| symlink("/nowhere", name).unwrap()),
+        ("is not a folder", |name| {
             let fifo = rustix::fs::FileType::Fifo;
             rustix::fs::mknodat(rustix::fs::CWD, name, fifo, Mode::RWXU, 0).unwrap();
         }),
-        ("is no folder", |name| {
+        ("is not a folder", |name| {
             drop(UnixListener::bind(name).unwrap());
         }),
     ];

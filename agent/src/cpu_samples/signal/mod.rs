@@ -126,7 +126,7 @@ impl SignalEngine {
     }
 
     /// Ends sampling for good: no timer, no handler and no queue stays behind.
-    pub fn uninstall(&self, installed: Installed) {
+    pub fn detach(&self, installed: Installed) {
         self.set_sampling(false);
         // Waits for threads that are being registered; those to come get no timer.
         *self.open.write() = false;

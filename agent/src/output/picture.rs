@@ -1,6 +1,6 @@
 //! Profiles as pictures: `file=cpu.html` and its like.
 //!
-//! A picture needs the whole profile, so [`Recorder`] keeps what is written to it. Of traces that
+//! A picture needs the whole profile, so [`PictureRecorder`] keeps what is written to it. Of traces that
 //! are, each once, those that the agent's own tables hold anyway.
 
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ struct MonitorSum {
 
 /// Keeps a profile until it is drawn.
 #[derive(Default)]
-pub struct Recorder {
+pub struct PictureRecorder {
     stacks: Stacks,
     /// The threads that traces name, or may come to name.
     threads: BTreeMap<ThreadSerial, Box<str>>,
@@ -67,7 +67,7 @@ pub struct Recorder {
     are_remarks_old: bool,
 }
 
-/// The tables of a [`Recorder`] at one moment.
+/// The tables of a [`PictureRecorder`] at one moment.
 #[derive(Default)]
 struct Snapshot {
     cpu: Vec<CpuTable>,
@@ -93,7 +93,7 @@ impl Tables for Snapshot {
     }
 }
 
-impl Recorder {
+impl PictureRecorder {
     /// An empty profile. `keeps_threads` tells that traces will name their threads.
     pub fn new(keeps_threads: bool) -> Self {
         Self {
@@ -206,7 +206,7 @@ fn rounded(cost: u64, unit: u64) -> u64 {
     cost.saturating_add(unit / 2) / unit
 }
 
-impl ProfileWriter for Recorder {
+impl ProfileWriter for PictureRecorder {
     fn begin(&mut self, _header: &Header<'_>) -> io::Result<()> {
         Ok(())
     }
@@ -297,7 +297,7 @@ impl ProfileWriter for Recorder {
     }
 }
 
-impl MonitorWriter for Recorder {
+impl MonitorWriter for PictureRecorder {
     fn wait(&mut self, _: &str, _: u64, _: ThreadSerial) -> io::Result<()> {
         Ok(())
     }
@@ -325,7 +325,7 @@ impl MonitorWriter for Recorder {
 }
 
 /// Objects are not drawn; the options do not allow a heap dump here.
-impl HeapWriter for Recorder {
+impl HeapWriter for PictureRecorder {
     fn site_table(&mut self, table: &RankedSiteTable<'_>, _ctime: &str) -> io::Result<()> {
         let row = |row: &hprof_format::model::SiteRow<'_>| SiteRow {
             trace: row.trace,
@@ -398,8 +398,8 @@ mod tests {
     use hprof_format::ids::ObjectId;
     use hprof_format::model::{CpuRow as Row, CpuTable as Table, Frame as ModelFrame, Line};
 
-    fn recorder() -> Recorder {
-        let mut recorder = Recorder::new(false);
+    fn recorder() -> PictureRecorder {
+        let mut recorder = PictureRecorder::new(false);
         let frame = |method| ModelFrame {
             class_name: "App",
             class_id: ObjectId::NULL,
@@ -418,7 +418,7 @@ mod tests {
         recorder
     }
 
-    fn add_samples(recorder: &mut Recorder, cost: u64) {
+    fn add_samples(recorder: &mut PictureRecorder, cost: u64) {
         let rows = [Row {
             cost,
             count: cost,
@@ -433,7 +433,7 @@ mod tests {
         recorder.cpu_table(&table, "", &|_| None).unwrap();
     }
 
-    fn drawn(recorder: &mut Recorder, picture: Picture) -> String {
+    fn drawn(recorder: &mut PictureRecorder, picture: Picture) -> String {
         let mut out = Vec::new();
         recorder
             .draw(picture, Path::new("d/cpu.x"), &mut out)

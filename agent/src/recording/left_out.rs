@@ -4,7 +4,7 @@ use hprof_format::model::CpuKind;
 use hprof_format::rank::{LeftOut, RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 
 /// On a table of samples or times.
-pub(super) fn of_cpu(table: &RankedCpuTable) -> String {
+pub fn of_cpu(table: &RankedCpuTable) -> String {
     let left = table.left_out();
     match table.kind() {
         CpuKind::Samples => format!(
@@ -17,12 +17,12 @@ pub(super) fn of_cpu(table: &RankedCpuTable) -> String {
 }
 
 /// On a table of waits.
-pub(super) fn of_waits(table: &str, rows: &RankedMonitorTable<'_>) -> String {
+pub fn of_waits(table: &str, rows: &RankedMonitorTable<'_>) -> String {
     timed(table, rows.left_out())
 }
 
 /// On a table of sites, with the totals, for which the text format has no place.
-pub(super) fn of_sites(table: &RankedSiteTable<'_>) -> String {
+pub fn of_sites(table: &RankedSiteTable<'_>) -> String {
     let (left, totals) = (table.left_out(), table.totals());
     format!(
         "{} allocated_below_cutoff_share={:.6} live_bytes_below_cutoff={} \

@@ -1,4 +1,4 @@
-//! The live threads: their serials, and their places in the signal engine.
+//! The live threads of the program: their serials, and their places in the signal engine.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -9,18 +9,23 @@ use parking_lot::Mutex;
 
 use crate::cpu_samples::signal::SlotToken;
 
+/// Set in a thread's local storage beside its serial once it has its THREAD START record.
+pub const NAMED: usize = 1 << 40;
+
 /// A registered thread.
 #[derive(Clone, Copy)]
-pub(super) struct LiveThread {
-    pub(super) serial: ThreadSerial,
-    pub(super) slot: Option<SlotToken>,
+pub struct LiveThread {
+    /// Its number in the profile.
+    pub serial: ThreadSerial,
+    /// Its place in the signal engine, if it is sampled.
+    pub slot: Option<SlotToken>,
     /// The VM's own thread, 0 when that is not known.
-    pub(super) vm_thread: usize,
+    pub vm_thread: usize,
 }
 
 /// All live threads by kernel thread id, and counts of what happened to threads.
 #[derive(Default)]
-pub(super) struct Registry {
+pub struct Threads {
     threads: Mutex<HashMap<i32, LiveThread>>,
     last_ended: Mutex<Option<LiveThread>>,
     last_serial: AtomicU32,
@@ -29,9 +34,9 @@ pub(super) struct Registry {
     lost_records: AtomicU32,
 }
 
-impl Registry {
+impl Threads {
     /// A serial for a new thread; the first is that of the main thread.
-    pub(super) fn new_serial(&self) -> ThreadSerial {
+    pub fn new_serial(&self) -> ThreadSerial {
         let number = self
             .last_serial
             .fetch_add(1, Ordering::Relaxed)
@@ -40,13 +45,13 @@ impl Registry {
     }
 
     /// How many serials were given out.
-    pub(super) fn threads_seen(&self) -> u32 {
+    pub fn threads_seen(&self) -> u32 {
         self.last_serial.load(Ordering::Relaxed)
     }
 
     /// Registers the thread `tid` unless it is registered already: a thread that
     /// starts while VMInit lists the live ones is seen twice.
-    pub(super) fn begin(&self, tid: i32, vm_thread: usize) -> Option<ThreadSerial> {
+    pub fn begin(&self, tid: i32, vm_thread: usize) -> Option<ThreadSerial> {
         let mut threads = self.threads.lock();
         if threads.contains_key(&tid) {
             return None;
@@ -65,17 +70,19 @@ impl Registry {
     }
 
     /// Notes a thread's place in the signal engine; false if it has one, or has ended.
-    pub(super) fn set_slot(&self, tid: i32, slot: SlotToken) -> bool {
+    pub fn set_slot(&self, tid: i32, slot: SlotToken) -> bool {
         let mut threads = self.threads.lock();
         let free = threads.get_mut(&tid).filter(|it| it.slot.is_none());
         free.map(|thread| thread.slot = Some(slot)).is_some()
     }
 
-    pub(super) fn get(&self, tid: i32) -> Option<LiveThread> {
+    /// The live thread with this kernel id.
+    pub fn get(&self, tid: i32) -> Option<LiveThread> {
         self.threads.lock().get(&tid).copied()
     }
 
-    pub(super) fn end(&self, tid: i32) -> Option<LiveThread> {
+    /// A thread has ended.
+    pub fn end(&self, tid: i32) -> Option<LiveThread> {
         let ended = self.threads.lock().remove(&tid);
         if ended.is_some() {
             *self.last_ended.lock() = ended;
@@ -85,42 +92,48 @@ impl Registry {
 
     /// The thread that ended last. At the end of the VM it still runs the VM's own code, so a heap
     /// dump has it.
-    pub(super) fn last_ended(&self) -> Option<LiveThread> {
+    pub fn last_ended(&self) -> Option<LiveThread> {
         *self.last_ended.lock()
     }
 
-    pub(super) fn live(&self) -> Vec<LiveThread> {
+    /// All live threads.
+    pub fn live(&self) -> Vec<LiveThread> {
         self.threads.lock().values().copied().collect()
     }
 
     /// Forgets all threads.
-    pub(super) fn forget(&self) {
+    pub fn forget(&self) {
         *self.threads.lock() = HashMap::new();
     }
 
-    pub(super) fn add_ended_cpu(&self, time: Duration) {
+    /// Adds the CPU time of a sampled thread that has ended.
+    pub fn add_ended_cpu(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(0);
         self.ended_cpu_nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
-    pub(super) fn ended_cpu(&self) -> Duration {
+    /// The CPU time of all sampled threads that have ended.
+    pub fn ended_cpu(&self) -> Duration {
         Duration::from_nanos(self.ended_cpu_nanos.load(Ordering::Relaxed))
     }
 
     /// Counts a thread that the kernel gave no timer. True for the first.
-    pub(super) fn count_without_timer(&self) -> bool {
+    pub fn count_without_timer(&self) -> bool {
         self.without_timer.fetch_add(1, Ordering::Relaxed) == 0
     }
 
-    pub(super) fn without_timer(&self) -> u32 {
+    /// How many threads the kernel gave no timer.
+    pub fn without_timer(&self) -> u32 {
         self.without_timer.load(Ordering::Relaxed)
     }
 
-    pub(super) fn count_lost_record(&self) {
+    /// Counts a record that found the channel full.
+    pub fn count_lost_record(&self) {
         self.lost_records.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn lost_records(&self) -> u32 {
+    /// How many records found the channel full.
+    pub fn lost_records(&self) -> u32 {
         self.lost_records.load(Ordering::Relaxed)
     }
 }

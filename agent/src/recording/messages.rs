@@ -1,51 +1,46 @@
-//! What callbacks tell the profile thread.
+//! What other threads tell the profile thread.
 
 use crossbeam_channel::Sender;
-use hprof_format::ids::ThreadSerial;
+use hprof_wire::command::{Command, FrameError};
 use hprof_wire::control::{Reply, Request};
 
-use super::orders::Order;
-use crate::monitors::LogLine;
+use crate::output::Record;
 use crate::sink::NetSink;
-use crate::vm::ThreadInfo;
+
+/// A command of the front-end, and who is told what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Order {
+    /// What to do, or why it is no command.
+    pub command: Result<Command, FrameError>,
+    /// The serial numbers of all commands that it stands for.
+    pub serials: Vec<u32>,
+}
 
 /// A message to the profile thread.
-pub(super) enum Message {
-    /// A thread started, or was found running.
-    ThreadStart {
-        /// Its serial.
-        serial: ThreadSerial,
-        /// Its names.
-        info: ThreadInfo,
-    },
-    /// A thread ended.
-    ThreadEnd {
-        /// Its serial.
-        serial: ThreadSerial,
-    },
+pub enum Message {
+    /// Something for the profile.
+    Record(Record),
     /// The front-end has sent something.
     Commands {
-        /// What.
+        /// In the order in which they are to be carried out.
         orders: Vec<Order>,
         /// Told when all are carried out.
         done: Sender<()>,
     },
     /// The control socket wants something.
     Request {
-        /// What.
+        /// Anything but the end of the run.
         request: Request,
         /// Gets the answer.
         reply: Sender<Reply>,
     },
-    /// End the run, though the VM goes on.
+    /// End the run, though the VM continues.
     Detach {
         /// Told when nothing is left.
         reply: Sender<Reply>,
     },
     /// The front-end is there again.
     Connected(NetSink),
-    /// A line for the log of monitors.
-    Monitor(LogLine),
     /// Somebody wants a dump now.
     Dump {
         /// Told when it is written.

@@ -1,0 +1,85 @@
+//! Which engine takes stacks.
+
+use std::sync::OnceLock;
+
+use parking_lot::RwLock;
+
+use super::signal::SignalEngine;
+use crate::options::{self, Settings};
+use crate::os::signals::{Installed, SignalNumber};
+use crate::report;
+use crate::vm::Jvmti;
+
+/// How stacks are taken.
+#[derive(Clone, Copy)]
+pub enum Engine {
+    /// No CPU samples are wanted.
+    None,
+    /// Timers and signals.
+    Signal(&'static SignalEngine, Installed),
+    /// The VM's own stack dump.
+    Safepoint,
+}
+
+/// The engine of the run, which may get one while it runs.
+pub struct Sampling(RwLock<Engine>);
+
+impl Sampling {
+    /// A run that begins with this engine.
+    pub fn new(engine: Engine) -> Self {
+        Self(RwLock::new(engine))
+    }
+
+    /// How stacks are taken at the moment.
+    pub fn engine(&self) -> Engine {
+        *self.0.read()
+    }
+
+    /// Exchanges the engine; returns the one before.
+    pub fn set_engine(&self, engine: Engine) -> Engine {
+        std::mem::replace(&mut *self.0.write(), engine)
+    }
+
+    /// Whether stacks are taken.
+    pub fn is_on(&self) -> bool {
+        !matches!(self.engine(), Engine::None)
+    }
+}
+
+/// The one signal engine of this process: a signal may be on its way to it at any time, so it is
+/// used again rather than freed.
+static SIGNAL_ENGINE: OnceLock<&'static SignalEngine> = OnceLock::new();
+
+/// The engine that cpu=samples uses in this VM, ready for its first thread.
+///
+/// # Errors
+/// A sentence that says why there is none, and what else works.
+pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
+    if settings.engine == options::Engine::Safepoint {
+        return Ok(Engine::Safepoint);
+    }
+    let wanted = settings.signal.map(SignalNumber);
+    let (depth, interval) = (settings.depth.max(1), settings.interval);
+    let started = match SIGNAL_ENGINE.get() {
+        Some(&engine) => engine
+            .install_again(depth, interval, wanted)
+            .map(|installed| (engine, installed)),
+        None => SignalEngine::new(jvmti, depth, interval)
+            .and_then(|engine| engine.install(wanted))
+            .inspect(|(engine, _)| {
+                let _ = SIGNAL_ENGINE.set(engine);
+            }),
+    };
+    match started {
+        Ok((engine, installed)) => Ok(Engine::Signal(engine, installed)),
+        Err(error) if settings.engine == options::Engine::Auto && settings.signal.is_none() => {
+            report::note(&format!(
+                "{error}: cpu=samples uses the safepoint engine, which is biased"
+            ));
+            Ok(Engine::Safepoint)
+        }
+        Err(error) => Err(format!(
+            "cpu=samples cannot use the signal engine: {error}; engine=safepoint works everywhere"
+        )),
+    }
+}

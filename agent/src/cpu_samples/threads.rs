@@ -1,0 +1,106 @@
+//! The threads that are sampled.
+
+use hprof_native_headers as raw;
+use jni_sys::jobject;
+
+use super::debug_info::has_debug_info;
+use super::engine::{Engine, Sampling, choose};
+use super::signal::SampledThread;
+use crate::recording::{NAMED, Phase, Run};
+use crate::report;
+use crate::vm::{Capabilities, NativeThread, Vm};
+
+/// Has a registered thread sampled.
+pub fn sample_thread(
+    run: &Run,
+    sampling: &Sampling,
+    thread: jobject,
+    native: Option<NativeThread>,
+    serial: u32,
+) {
+    if let (Engine::Signal(engine, installed), Some(native)) = (sampling.engine(), native) {
+        let NativeThread {
+            tid,
+            env,
+            stack_end,
+            anchor,
+            ..
+        } = native;
+        let slot = SampledThread {
+            tid,
+            env,
+            serial,
+            stack_end,
+            anchor,
+        };
+        match engine.start_thread(slot, installed) {
+            Ok(token) if run.threads.set_slot(tid, token) => {}
+            // It ended, or somebody else was faster.
+            Ok(token) => engine.end_thread(token),
+            Err(error) => no_timer(run, &error),
+        }
+    }
+    if matches!(sampling.engine(), Engine::Safepoint) || run.settings.modes.monitor {
+        let _ = run.jvmti.set_thread_local(thread, serial as usize | NAMED);
+    }
+}
+
+fn no_timer(run: &Run, error: &std::io::Error) {
+    if run.phase() == Phase::Live && run.threads.count_without_timer() {
+        report::error(&format!(
+            "a thread got no CPU timer and is not sampled: {error}; \
+             raise the limit of pending signals (ulimit -i) or use engine=safepoint"
+        ));
+    }
+}
+
+/// Begins to sample in a run that did not until now.
+///
+/// # Errors
+/// A sentence that says why it cannot.
+pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), String> {
+    let engine = choose(vm.jvmti, &run.settings)?;
+    if let Engine::Safepoint = engine {
+        let mut wanted = Capabilities::default();
+        wanted.set_can_get_thread_cpu_time(1);
+        let added = vm.jvmti.add_capabilities(&wanted);
+        added.map_err(|error| error.to_string())?;
+    }
+    has_debug_info(vm.jvmti, engine);
+    if let Engine::Signal(..) = engine {
+        make_method_ids(vm);
+    }
+    sampling.set_engine(engine);
+    let _frame = vm.jni.large_local_frame();
+    let threads = vm.jvmti.all_threads();
+    for &thread in threads.map_err(|error| error.to_string())?.iter() {
+        let thread = vm.jni.own(thread);
+        let native = run.native_of(vm.jni, thread.as_raw());
+        let known = native.and_then(|native| run.threads.get(native.tid));
+        if let Some(known) = known.filter(|known| known.slot.is_none()) {
+            sample_thread(run, sampling, thread.as_raw(), native, known.serial.get());
+        }
+    }
+    Ok(())
+}
+
+/// Creates the ids of all methods that are loaded, and sees to those to come: `AsyncGetCallTrace`
+/// cannot create them in a signal handler.
+pub(super) fn make_method_ids(vm: Vm<'_>) {
+    for event in [raw::JVMTI_EVENT_CLASS_LOAD, raw::JVMTI_EVENT_CLASS_PREPARE] {
+        if let Err(error) = vm.jvmti.set_event(event, true) {
+            report::error(&format!(
+                "cannot enable event {event}; samples will fail ({error})"
+            ));
+        }
+    }
+    let _frame = vm.jni.large_local_frame();
+    let Ok(classes) = vm.jvmti.loaded_classes() else {
+        return;
+    };
+    for &class in classes.iter() {
+        let class = vm.jni.own(class);
+        // Classes that are not prepared yet have their event later.
+        let _ = vm.jvmti.create_method_ids(class.as_raw());
+    }
+}

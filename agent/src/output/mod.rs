@@ -1,0 +1,12 @@
+//! The profile's way out of the agent: writers of the formats over a sink, and what replaces a sink
+//! that fails. With a picture as `file=` a profile is kept and drawn ([`picture`]); nothing else in the
+//! agent draws.
+
+mod failover;
+mod picture;
+mod records;
+mod target;
+mod writer;
+
+pub use records::{Begin, Record, WaitRecord, thread_object};
+pub use writer::{DumpEnd, Output};

@@ -1,0 +1,88 @@
+//! What takes the bytes of a profile: a writer over a shared sink, or a picture.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use hprof_format::binary::BinaryWriter;
+use hprof_format::text::TextWriter;
+use hprof_format::writer::ProfileWriter;
+use parking_lot::Mutex;
+
+use super::picture::PictureRecorder;
+use crate::options::{Format, Picture};
+use crate::sink::{FileSink, Sink};
+
+const BUFFER: usize = 64 << 10;
+
+/// What takes the profile.
+pub(super) enum Target {
+    /// Bytes go to the sink as they come.
+    Stream(Box<dyn ProfileWriter + Send>),
+    /// The sink gets a new picture with each dump.
+    Picture(Picture, Box<PictureRecorder>),
+}
+
+impl Target {
+    pub(super) fn writer(&mut self) -> &mut (dyn ProfileWriter + Send) {
+        match self {
+            Self::Stream(writer) => &mut **writer,
+            Self::Picture(_, recorder) => &mut **recorder,
+        }
+    }
+
+    /// A writer in this format over `sink`.
+    pub(super) fn stream(format: Format, sink: Sink) -> (Self, SharedSink) {
+        let sink = SharedSink(Arc::new(Mutex::new(Some(sink))));
+        let buffered = BufWriter::with_capacity(BUFFER, sink.clone());
+        let writer: Box<dyn ProfileWriter + Send> = match format {
+            Format::Text => Box::new(TextWriter::new(buffered)),
+            Format::Binary => Box::new(BinaryWriter::new(buffered)),
+        };
+        (Self::Stream(writer), sink)
+    }
+
+    /// If it is a picture, puts it with all that was written so far into a file of its own.
+    pub(super) fn draw(&mut self, sink: &SharedSink) -> io::Result<()> {
+        let Self::Picture(picture, recorder) = self else {
+            return Ok(());
+        };
+        // The options allow pictures for files only.
+        let Some(Sink::File(file)) = &mut *sink.0.lock() else {
+            return Ok(());
+        };
+        draw(recorder, *picture, file)
+    }
+}
+
+fn draw(recorder: &mut PictureRecorder, picture: Picture, file: &mut FileSink) -> io::Result<()> {
+    file.renew()?;
+    let path = file.path().to_owned();
+    let mut out = BufWriter::with_capacity(BUFFER, file);
+    recorder.draw(picture, Path::new(&path), &mut out)?;
+    out.flush()
+}
+
+/// The sink, shared with the writer. It is taken out when it fails, so that what the writer still
+/// has in its buffer goes nowhere.
+#[derive(Clone)]
+pub(super) struct SharedSink(pub(super) Arc<Mutex<Option<Sink>>>);
+
+impl SharedSink {
+    pub(super) fn take(&self) -> Option<Sink> {
+        self.0.lock().take()
+    }
+}
+
+impl Write for SharedSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut *self.0.lock() {
+            Some(sink) => sink.write(bytes),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.lock().as_mut().map_or(Ok(()), Write::flush)
+    }
+}

@@ -1,0 +1,340 @@
+//! The profile's writer over its sink.
+//!
+//! A file whose writing fails ends the writing, with one line that says so; the program runs on. A
+//! connection that fails is replaced by a file, or by a new connection. Each is a whole profile of
+//! its own, so a dump that was under way is written again from its start.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hprof_format::ids::ThreadSerial;
+use hprof_format::writer::ProfileWriter;
+
+use super::failover::Parked;
+use super::picture::PictureRecorder;
+use super::records::{Begin, Record, write_thread};
+use super::target::{SharedSink, Target};
+use crate::names::class_signature;
+use crate::options::{Format, Settings};
+use crate::report;
+use crate::sink::{Endpoint, NetSource, Sink};
+use crate::vm::ThreadInfo;
+
+/// Where the profile is written.
+pub struct Output {
+    pub(super) format: Format,
+    pub(super) target: Target,
+    pub(super) sink: SharedSink,
+    pub(super) created: Instant,
+    pub(super) failed: bool,
+    pub(super) flushed: Instant,
+    pub(super) dump: DumpState,
+    /// What every profile of this run starts with.
+    pub(super) begin: Option<Box<Begin>>,
+    /// The threads that live, and those whose end the front-end may not have got.
+    pub(super) threads: BTreeMap<ThreadSerial, ThreadInfo>,
+    pub(super) ended: Vec<ThreadSerial>,
+    /// The front-end that was lost.
+    pub(super) lost: Option<Endpoint>,
+    /// The file that took its place, while there is a front-end again.
+    pub(super) parked: Option<Parked>,
+    /// The connection has taken a dump.
+    pub(super) proven: bool,
+    /// The output has a dump.
+    pub(super) dumped: bool,
+    /// The output has nothing that is worth a final name: its only dump failed.
+    pub(super) is_stub: bool,
+    /// How many outputs came before this one.
+    pub(super) generation: u32,
+    /// The format of the old `prof` has tables and nothing else.
+    is_bare: bool,
+}
+
+/// How far a dump is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DumpState {
+    None,
+    Open,
+    /// The output is another one than when it began.
+    Interrupted,
+}
+
+/// How a dump ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum DumpEnd {
+    /// All is written.
+    Written,
+    /// There is a new output, which lacks it.
+    Again,
+    /// It cannot be written.
+    Failed,
+}
+
+/// How long a record may stay in the buffer while nothing is dumped.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+impl Output {
+    /// A profile in the format that is asked for, which goes to `sink`.
+    pub fn new(settings: &Settings, sink: Sink) -> Self {
+        let format = settings.format;
+        let (mut target, sink) = Target::stream(format, sink);
+        if let Some(picture) = settings.picture {
+            target = Target::Picture(picture, Box::new(PictureRecorder::new(settings.thread)));
+        }
+        let now = Instant::now();
+        Self {
+            format,
+            target,
+            sink,
+            created: now,
+            failed: false,
+            flushed: now,
+            dump: DumpState::None,
+            begin: None,
+            threads: BTreeMap::new(),
+            ended: Vec::new(),
+            dumped: false,
+            is_stub: false,
+            generation: 0,
+            lost: None,
+            parked: None,
+            proven: true,
+            is_bare: settings.modes.cpu_old,
+        }
+    }
+
+    /// Another number for each new output, which knows nothing of what the one before has.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// What the front-end says.
+    pub fn source(&self) -> Option<NetSource> {
+        match &*self.sink.0.lock() {
+            Some(Sink::Net(net)) => net.source().ok(),
+            _ => None,
+        }
+    }
+
+    /// The front-end that was lost since the last call, if it is worth to look for it.
+    pub fn take_lost(&mut self) -> Option<Endpoint> {
+        self.lost.take()
+    }
+
+    /// A name that nobody uses, in a folder for large files that are needed for a while.
+    pub fn scratch_path(&self) -> PathBuf {
+        match &*self.sink.0.lock() {
+            Some(Sink::File(file)) if file.is_regular() => file.path().to_owned(),
+            _ => std::env::temp_dir().join("hprof-rs"),
+        }
+    }
+
+    /// Writes the start.
+    pub fn begin(&mut self, begin: Begin) {
+        if self.is_bare {
+            return;
+        }
+        self.write(|writer| begin.write(writer));
+        self.begin = Some(Box::new(begin));
+    }
+
+    /// Writes what has happened in the program.
+    pub fn record(&mut self, record: Record) {
+        match record {
+            Record::ThreadStart { .. } | Record::ThreadEnd { .. } if self.is_bare => {}
+            Record::ThreadStart { serial, info } => {
+                self.write(|writer| write_thread(writer, serial, &info));
+                self.threads.insert(serial, info);
+            }
+            Record::ThreadEnd { serial } => {
+                self.ended.push(serial);
+                self.write(|writer| writer.thread_end(serial));
+            }
+            Record::Wait(wait) => {
+                let (class, thread) = (class_signature(wait.class), ThreadSerial::new(wait.thread));
+                self.write(|writer| writer.wait(&class, wait.millis, thread));
+            }
+            Record::Waited(wait) => {
+                let (class, thread) = (class_signature(wait.class), ThreadSerial::new(wait.thread));
+                self.write(|writer| writer.waited(&class, wait.millis, thread));
+            }
+        }
+    }
+
+    /// All that was written is where it should be: who has ended is of no interest any more.
+    fn forget_ended(&mut self) {
+        for serial in self.ended.drain(..) {
+            self.threads.remove(&serial);
+        }
+    }
+
+    /// Writes something, unless writing has failed before.
+    pub fn write(&mut self, body: impl FnOnce(&mut (dyn ProfileWriter + Send)) -> io::Result<()>) {
+        if self.failed || self.dump == DumpState::Interrupted {
+            return;
+        }
+        let writer = self.target.writer();
+        writer.set_time(u64::try_from(self.created.elapsed().as_micros()).unwrap_or(0));
+        if let Err(error) = body(writer) {
+            self.fail(&error);
+        }
+    }
+
+    /// How long there has been a profile.
+    pub fn age(&self) -> Duration {
+        self.created.elapsed()
+    }
+
+    /// Flushes what has been waiting for a while.
+    pub fn tick(&mut self) {
+        if self.flushed.elapsed() > FLUSH_EVERY {
+            self.flushed = Instant::now();
+            self.write(|writer| writer.flush());
+            let confirmed = match &*self.sink.0.lock() {
+                Some(Sink::Net(net)) => net.is_confirmed(),
+                Some(Sink::File(_)) => true,
+                None => false,
+            };
+            if confirmed {
+                self.forget_ended();
+            }
+        }
+    }
+
+    /// A dump begins: what is written up to [`Self::end_dump`] belongs together.
+    pub fn begin_dump(&mut self) {
+        self.dump = DumpState::Open;
+    }
+
+    /// The dump is complete. If the output failed in the meantime, its successor wants all of it.
+    /// `has_content` tells that the dump has a part that did not fail.
+    pub fn end_dump(&mut self, has_content: bool) -> DumpEnd {
+        self.is_stub = !has_content && !self.dumped;
+        let committed = self.commit();
+        let state = std::mem::replace(&mut self.dump, DumpState::None);
+        match state {
+            DumpState::Interrupted => DumpEnd::Again,
+            _ if committed && has_content => {
+                (self.proven, self.dumped) = (true, true);
+                DumpEnd::Written
+            }
+            _ => DumpEnd::Failed,
+        }
+    }
+
+    /// A reply to a command is complete. What is lost with the front-end that wanted it is not
+    /// missed, so nobody waits for it to arrive.
+    pub fn end_reply(&mut self) -> DumpEnd {
+        self.write(|writer| writer.flush());
+        match std::mem::replace(&mut self.dump, DumpState::None) {
+            DumpState::Interrupted => DumpEnd::Again,
+            _ if self.failed => DumpEnd::Failed,
+            _ => DumpEnd::Written,
+        }
+    }
+
+    /// Flushes, and gives a file its final name; a front-end must have got all. True when all went
+    /// well; a file that could not be written to its end keeps its temporary name.
+    pub fn commit(&mut self) -> bool {
+        self.write(|writer| writer.flush());
+        if self.failed {
+            return false;
+        }
+        if let Err(error) = self.target.draw(&self.sink) {
+            self.fail(&error);
+            return false;
+        }
+        let committed = match &mut *self.sink.0.lock() {
+            Some(Sink::File(file)) if self.is_stub && file.is_regular() => return false,
+            Some(Sink::File(file)) => {
+                let committed = file.commit();
+                if let Err(error) = &committed {
+                    report::error(&format!(
+                        "cannot rename {} to {}: {error}; the profile stays under the first name",
+                        file.current_path().display(),
+                        file.path().display()
+                    ));
+                }
+                self.ended.drain(..).for_each(|serial| {
+                    self.threads.remove(&serial);
+                });
+                return committed.is_ok();
+            }
+            Some(Sink::Net(net)) => net.confirm(),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        };
+        match &committed {
+            Ok(()) => self.forget_ended(),
+            Err(error) => self.fail(error),
+        }
+        committed.is_ok()
+    }
+
+    /// Where the profile goes, as text.
+    pub fn place(&self) -> String {
+        match &*self.sink.0.lock() {
+            Some(Sink::File(file)) if !file.is_regular() => file.path().display().to_string(),
+            Some(Sink::File(file)) => absolute(file.path()).display().to_string(),
+            Some(Sink::Net(net)) => net.endpoint().to_string(),
+            None => "nowhere, writing has failed".to_owned(),
+        }
+    }
+
+    /// Where the bytes are at this moment, as text.
+    pub fn present_place(&self) -> String {
+        let file = match &*self.sink.0.lock() {
+            Some(Sink::File(file)) if file.is_regular() => Some(absolute(file.current_path())),
+            _ => None,
+        };
+        file.map_or_else(|| self.place(), |file| file.display().to_string())
+    }
+
+    /// The whole profile's file under its final name, if it is one; no picture is.
+    pub fn finished_file(&self) -> Option<PathBuf> {
+        if matches!(self.target, Target::Picture(..)) {
+            return None;
+        }
+        let sink = self.sink.0.lock();
+        let Some(Sink::File(file)) = &*sink else {
+            return None;
+        };
+        let path = file.path();
+        let whole = !self.failed && file.current_path() == path && path.is_file();
+        whole.then(|| path.to_owned())
+    }
+
+    /// The file that a person looks at in the end, picture or profile.
+    pub fn last_file(&self) -> Option<PathBuf> {
+        match &*self.sink.0.lock() {
+            Some(Sink::File(file)) if !self.failed && file.is_finished() => {
+                Some(absolute(file.path()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The last word: the front-end sees the end of the stream.
+    pub fn close(&mut self) {
+        if let Some(parked) = self.parked.take_if(|parked| !parked.dumped)
+            && let Some(Sink::File(file)) = parked.sink.take()
+        {
+            file.discard();
+        }
+        if let Some(Sink::Net(net)) = &*self.sink.0.lock() {
+            net.close();
+        }
+    }
+
+    /// Drops the profile before anything was written.
+    pub fn discard(self) {
+        if let Some(Sink::File(file)) = self.sink.take() {
+            file.discard();
+        }
+    }
+}
+
+pub(super) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

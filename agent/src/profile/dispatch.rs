@@ -1,0 +1,195 @@
+//! The dispatcher: all that is asked of a run, by the control socket or by a front-end, is carried out
+//! here, on the profile thread.
+
+use hprof_wire::control::{Mode, Reply, Request};
+use hprof_wire::marks;
+
+use super::commands;
+use super::dump;
+use super::identity;
+use super::recorders::Recorders;
+use super::thread::{Figures, ProfileThread};
+use crate::os::native_thread;
+use crate::output::DumpEnd;
+use crate::recording::{Context, Order, Phase, Recorder};
+use crate::report;
+use crate::vm::{self, Vm};
+
+/// Why something was not carried out, or not as meant.
+pub(super) type Outcome = Result<(), String>;
+
+/// How many refusals are said on standard error; the stream has them all.
+const MAX_LINES: u32 = 20;
+/// How many equal commands are answered once the end is asked for.
+const MAX_LAST_REPLIES: usize = 100;
+
+/// Carries out what is asked for.
+pub(super) struct Dispatcher<'a> {
+    pub(super) cx: Context<'a>,
+    pub(super) recorders: &'a mut Recorders,
+    pub(super) figures: &'a mut Figures,
+}
+
+impl<'a> Dispatcher<'a> {
+    /// On the profile thread. Samples taken so far are counted first.
+    pub(super) fn new(thread: &'a mut ProfileThread, vm: Vm<'a>) -> Self {
+        let (mut cx, recorders, figures) = thread.split_all(vm);
+        recorders.samples.tick(&mut cx);
+        Self {
+            cx,
+            recorders,
+            figures,
+        }
+    }
+
+    /// Carries out a request and says what came of it.
+    pub(super) fn request(&mut self, request: Request) -> Reply {
+        let done = match request {
+            Request::Start(_) => self.resume(),
+            Request::Stop(modes) => self.stop(&modes),
+            Request::Dump(modes) => self.dump(&modes),
+            Request::Reset(modes) => self.reset(&modes),
+            Request::Gc => self.cx.run.collect_garbage(),
+            Request::Status => return self.status(),
+            Request::Metrics => return self.metrics(),
+            Request::Detach => Ok(()),
+        };
+        let mut reply = match done {
+            Ok(()) => Reply::default(),
+            Err(text) => Reply::error(text),
+        };
+        reply.push("output", self.cx.output.place());
+        reply
+    }
+
+    /// Carries out what a front-end has sent, and replies to it in the stream. Once the end is asked
+    /// for nothing is: whoever sends commands must not keep the program.
+    pub(super) fn command(&mut self, order: Order) {
+        let run = self.cx.run;
+        let command = order.command.map_err(|error| error.to_string());
+        let is_over = || run.phase() != Phase::Live;
+        let outcome = loop {
+            self.cx.output.begin_dump();
+            let outcome = if is_over() {
+                Err("the run ends".to_owned())
+            } else {
+                let command = command.clone();
+                command.and_then(|command| commands::carry_out(self, command))
+            };
+            for (at, &serial) in order.serials.iter().enumerate() {
+                if at >= MAX_LAST_REPLIES && is_over() {
+                    break;
+                }
+                let reply = marks::Reply {
+                    serial,
+                    refused: outcome.clone().err(),
+                };
+                self.cx
+                    .output
+                    .write(|writer| writer.mark(&reply.to_string()));
+            }
+            if self.cx.output.end_reply() != DumpEnd::Again {
+                break outcome;
+            }
+        };
+        if let Err(reason) = outcome {
+            self.tell_refusal(&reason, order.serials.len(), is_over());
+        }
+        if let Ok(command) = command
+            && !is_over()
+        {
+            commands::after_reply(self, command);
+        }
+    }
+
+    fn tell_refusal(&mut self, reason: &str, commands: usize, is_over: bool) {
+        let told = self.figures.refused;
+        let more = u32::try_from(commands).unwrap_or(u32::MAX);
+        self.figures.refused = told.saturating_add(more);
+        if told < MAX_LINES && !is_over {
+            let last = match self.figures.refused {
+                ..MAX_LINES => "",
+                MAX_LINES.. => "; further refusals are only in the stream",
+            };
+            report::error(&format!("command refused: {reason}{last}"));
+        }
+    }
+
+    /// Records again in all modes that were stopped.
+    fn resume(&mut self) -> Outcome {
+        let mut all = self.recorders.of(&[]);
+        all.try_for_each(|it| it.resume(&mut self.cx))
+    }
+
+    /// Stops these modes, or all that can be stopped; none if one of those that are named cannot.
+    fn stop(&mut self, modes: &[Mode]) -> Outcome {
+        self.recorders.check(modes)?;
+        if !modes.is_empty() {
+            self.recorders.of(modes).try_for_each(|it| it.can_stop())?;
+        }
+        let mut wanted = self.recorders.of(modes);
+        wanted.try_for_each(|it| it.stop(&mut self.cx))
+    }
+
+    /// Writes a dump of these modes, or of all.
+    pub(super) fn dump(&mut self, modes: &[Mode]) -> Outcome {
+        self.recorders.check(modes)?;
+        let dumped = dump::dump(&mut self.cx, self.recorders, modes, false);
+        self.figures.dumps += u32::from(dumped.is_written);
+        if !dumped.is_whole {
+            return Err("the dump could not be written, see the JVM's standard error".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Sets the counts of these modes, or of all, to zero.
+    pub(super) fn reset(&mut self, modes: &[Mode]) -> Outcome {
+        self.recorders.check(modes)?;
+        self.recorders
+            .of(modes)
+            .for_each(|it| it.reset(&mut self.cx));
+        Ok(())
+    }
+
+    fn status(&self) -> Reply {
+        let (run, recorders) = (self.cx.run, &*self.recorders);
+        let modes = recorders.modes(&run.settings);
+        let state = match recorders.are_recording() {
+            true => "running",
+            false => "stopped",
+        };
+        let mut reply = Reply::default();
+        reply.push("state", state);
+        reply.push("version", env!("CARGO_PKG_VERSION"));
+        reply.push("pid", std::process::id());
+        reply.push("modes", identity::modes(&modes));
+        reply.push("options", &run.settings.text);
+        reply.push("output", self.cx.output.place());
+        reply.push("running_ms", self.figures.began.elapsed().as_millis());
+        reply.push("samples", recorders.samples.total());
+        reply.push("traces", self.cx.names.traces.count());
+        reply.push("dumps", self.figures.dumps);
+        reply
+    }
+
+    fn metrics(&self) -> Reply {
+        let (threads, names) = (&self.cx.run.threads, &*self.cx.names);
+        let mut reply = Reply::default();
+        self.recorders.all().for_each(|it| it.status(&mut reply));
+        reply.push("traces", names.traces.count());
+        reply.push("traces_cut", names.traces.cut());
+        reply.push("table_bytes", names.bytes());
+        reply.push("threads_seen", threads.threads_seen());
+        reply.push("threads_live", threads.live().len());
+        reply.push("threads_without_timer", threads.without_timer());
+        reply.push("lost_thread_records", threads.lost_records());
+        reply.push("commands_refused", self.figures.refused);
+        reply.push("dumps", self.figures.dumps);
+        reply.push(
+            "profile_thread_cpu_ms",
+            native_thread::cpu_time().as_millis(),
+        );
+        reply.push("internal_errors", vm::panics());
+        reply
+    }
+}

@@ -1,0 +1,64 @@
+//! A dump: every recorder writes its part, once more if the output is lost meanwhile.
+
+use hprof_wire::control::Mode;
+
+use super::recorders::Recorders;
+use crate::names::HiddenNames;
+use crate::output::DumpEnd;
+use crate::recording::Context;
+use crate::report;
+
+/// What became of a dump.
+#[derive(Clone, Copy)]
+pub(super) struct Dumped {
+    /// The output has got it, perhaps without one of its parts.
+    pub(super) is_written: bool,
+    /// The output has got all of it.
+    pub(super) is_whole: bool,
+}
+
+/// Writes the parts of these modes, or of all that are on, and begins new counts. `is_last` tells that
+/// nothing is recorded after it.
+pub(super) fn dump(
+    cx: &mut Context<'_>,
+    recorders: &mut Recorders,
+    modes: &[Mode],
+    is_last: bool,
+) -> Dumped {
+    let (is_written, is_whole) = loop {
+        cx.announce("Dumping");
+        cx.output.begin_dump();
+        let parts = recorders.of(modes).map(|it| it.dump(cx, is_last));
+        let (mut has_any, mut has_all, mut has_none) = (false, true, true);
+        for part in parts {
+            has_none = false;
+            has_any |= part.is_ok();
+            has_all &= part.is_ok();
+        }
+        if let Some(remark) = HiddenNames::remark() {
+            cx.output.write(|writer| writer.comment(remark));
+        }
+        let run = format!(
+            "hprof-rs: run_ms={} depth={}",
+            cx.output.age().as_millis(),
+            cx.run.settings.depth
+        );
+        cx.output.write(|writer| writer.comment(&run));
+        match cx.output.end_dump(has_any || has_none) {
+            DumpEnd::Written => break (true, has_all),
+            DumpEnd::Failed => break (false, false),
+            // The front-end is lost, and a file is there instead.
+            DumpEnd::Again => {}
+        }
+    };
+    if is_whole && cx.run.settings.verbose {
+        report::raw(" done.\n");
+    }
+    recorders
+        .of(modes)
+        .for_each(|it| it.end_dump(cx, is_written));
+    Dumped {
+        is_written,
+        is_whole,
+    }
+}

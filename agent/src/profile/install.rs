@@ -1,0 +1,241 @@
+//! The run is put together: engine, capabilities, what the modes record into, the profile thread's own.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use crossbeam_channel::bounded;
+use hprof_native_headers as raw;
+use parking_lot::{Mutex, RwLock};
+
+use super::recorders::Recorders;
+use super::state::Profile;
+use super::thread::ProfileThread;
+use super::threads::HOST;
+use super::{advice, callbacks};
+use crate::call_times::{Arrival, CallTimes, ChosenClasses, MAX_PATH, Plan, Timing};
+use crate::cpu_samples::{Engine, Sampling, choose, has_debug_info};
+use crate::heap_sites::HeapSites;
+use crate::monitors::Monitors;
+use crate::options::{self, Clock, ExitKind, Failure, Settings};
+use crate::output::Output;
+use crate::recording::Run;
+use crate::report;
+use crate::sink::Hurry;
+use crate::vm::{Capabilities, Jvmti, VmLibrary, VmStructs};
+
+/// Why the agent does not start, or the text that was asked for instead.
+pub enum Refusal {
+    /// Text for standard output; the process then ends well.
+    Help(String),
+    /// Lines for standard error and the end of the process.
+    Failure(Failure),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+/// Messages that may wait for the profile thread before callbacks drop theirs.
+const CHANNEL: usize = 1 << 15;
+
+/// What can fail once there is an output, which must then be removed.
+pub(super) fn prepare(
+    jvmti: Jvmti,
+    new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+    settings: Settings,
+    output: Box<Output>,
+    hurry: Hurry,
+    arrival: Arrival,
+) -> Result<(), (Box<Output>, Refusal)> {
+    // Depth 0 records nothing, as in the original.
+    let engine = match settings.modes.cpu_samples && settings.depth > 0 {
+        true => choose(&jvmti, &settings),
+        false => Ok(Engine::None),
+    };
+    let engine = match engine {
+        Ok(engine) => engine,
+        Err(text) => return Err((output, set_up_error(&text))),
+    };
+    if let Err(error) = enable(&jvmti, &settings, engine, arrival) {
+        let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
+        return Err((output, set_up_error(&text)));
+    }
+    let heap_sites = match install_heap_sites(new_environment, &settings) {
+        Ok(heap_sites) => heap_sites,
+        Err(refusal) => return Err((output, refusal)),
+    };
+    let calls = match prepare_calls(&jvmti, &settings, arrival) {
+        Ok(calls) => calls,
+        Err(refusal) => return Err((output, refusal)),
+    };
+    let monitors = match install_monitors(new_environment, &settings) {
+        Ok(monitors) => monitors,
+        Err(refusal) => return Err((output, refusal)),
+    };
+    let advises = advice::wanted(&settings).filter(|_| arrival == Arrival::Early);
+    let (sender, receiver) = bounded(CHANNEL);
+    let sampling = Arc::new(Sampling::new(engine));
+    let recorders = Recorders::new(&settings, &sampling, heap_sites, calls, monitors);
+    // A callback may look at it at any time.
+    let run: &'static Run = Box::leak(Box::new(Run::new(jvmti, settings)));
+    let thread = ProfileThread::new(run, receiver, *output, recorders);
+    let profile = Profile {
+        run,
+        sender: RwLock::new(Some(sender)),
+        sampling,
+        heap_sites,
+        calls,
+        exit_hook: OnceLock::new(),
+        thread: Mutex::new(Some(thread)),
+        dumping: AtomicBool::new(false),
+        finishing: AtomicBool::new(false),
+        hurry,
+        control: OnceLock::new(),
+        advises,
+    };
+    profile.publish();
+    Ok(())
+}
+
+fn install_heap_sites(
+    new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+    settings: &Settings,
+) -> Result<Option<&'static HeapSites>, Refusal> {
+    if !settings.modes.heap_sites {
+        return Ok(None);
+    }
+    if HeapSites::was_used() {
+        return Err(set_up_error(
+            "allocation sites were recorded in this JVM before, and can be once only",
+        ));
+    }
+    let jvmti = new_environment()
+        .map_err(|code| set_up_error(&format!("no second JVMTI environment (GetEnv: {code})")))?;
+    HeapSites::install(jvmti, settings, Profile::current_serial)
+        .map(Some)
+        .map_err(|error| {
+            set_up_error(&format!(
+                "heap=sites cannot have the VM's allocation events ({error}); they go to one agent \
+                 only, so leave out the other agent that samples allocations"
+            ))
+        })
+}
+
+fn install_monitors(
+    new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+    settings: &Settings,
+) -> Result<Option<&'static Monitors>, Refusal> {
+    if !settings.modes.monitor {
+        return Ok(None);
+    }
+    if Monitors::was_used() {
+        return Err(set_up_error(
+            "monitors were recorded in this JVM before, and can be once only",
+        ));
+    }
+    let jvmti = new_environment().map_err(|code| {
+        set_up_error(&format!(
+            "no JVMTI environment for monitors (GetEnv: {code})"
+        ))
+    })?;
+    Monitors::install(jvmti, settings, HOST)
+        .map(Some)
+        .map_err(|error| set_up_error(&format!("monitor=y cannot have the VM's events ({error})")))
+}
+
+fn prepare_calls(
+    jvmti: &Jvmti,
+    settings: &Settings,
+    arrival: Arrival,
+) -> Result<Option<&'static CallTimes>, Refusal> {
+    if !settings.modes.counts_calls() {
+        return Ok(None);
+    }
+    let structs = VmLibrary::of(jvmti).and_then(VmStructs::of);
+    if structs.is_some_and(VmStructs::makes_aot_cache) {
+        let mode = if settings.modes.cpu_old {
+            "cpu=old"
+        } else {
+            "cpu=times"
+        };
+        return Err(set_up_error(&format!(
+            "{mode} rewrites classes, and this VM crashes when it makes an AOT cache of such: leave \
+             out -XX:AOTCacheOutput and -XX:AOTMode=record or create, or use cpu=samples"
+        )));
+    }
+    let depth = settings.call_depth();
+    if depth > MAX_PATH {
+        report::note(&format!("cpu=times keeps {MAX_PATH} frames at most"));
+    }
+    let timing = match settings.clock {
+        _ if settings.modes.cpu_old => Timing::ClockedInclusive,
+        Clock::Exact => Timing::Clocked,
+        Clock::Sampled => Timing::Sampled,
+    };
+    let classes = ChosenClasses {
+        include: settings.include.clone(),
+        exclude: settings.exclude.clone(),
+    };
+    let plan = Plan {
+        depth,
+        timing,
+        classes,
+        signal: settings.signal,
+    };
+    match CallTimes::prepare(plan, arrival) {
+        Ok(calls) => Ok(Some(calls)),
+        Err(reason) => Err(set_up_error(&reason.to_string())),
+    }
+}
+
+fn enable(
+    jvmti: &Jvmti,
+    settings: &Settings,
+    engine: Engine,
+    arrival: Arrival,
+) -> crate::vm::Result<()> {
+    let mut wanted = Capabilities::default();
+    wanted.set_can_get_source_file_name(1);
+    wanted.set_can_get_line_numbers(1);
+    if let Engine::Safepoint = engine {
+        wanted.set_can_get_thread_cpu_time(1);
+    }
+    if settings.thread {
+        wanted.set_can_support_virtual_threads(1);
+    }
+    if settings.modes.counts_calls() {
+        wanted.set_can_retransform_classes(1);
+        wanted.set_can_retransform_any_class(1);
+        wanted.set_can_generate_all_class_hook_events(1);
+        // What a VM that runs no longer gives.
+        wanted.set_can_generate_early_class_hook_events(u32::from(arrival == Arrival::Early));
+    }
+    let debug_info = has_debug_info(jvmti, engine);
+    if !debug_info {
+        wanted.set_can_generate_compiled_method_load_events(1);
+    }
+    jvmti.add_capabilities(&wanted)?;
+    jvmti.set_callbacks(&callbacks::table())?;
+    jvmti.set_event(raw::JVMTI_EVENT_VM_INIT, true)?;
+    jvmti.set_event(raw::JVMTI_EVENT_VM_DEATH, true)?;
+    if settings.modes.counts_calls() {
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
+    }
+    if !debug_info {
+        // The compilers keep debug information for every instruction, not only
+        // for safepoints, while an agent listens to this event.
+        let _ = jvmti.set_event(raw::JVMTI_EVENT_COMPILED_METHOD_LOAD, true);
+    }
+    Ok(())
+}
+
+#[track_caller]
+pub(super) fn set_up_error(text: &str) -> Refusal {
+    let line = options::error::error_line(text, std::panic::Location::caller());
+    Refusal::Failure(Failure {
+        lines: vec![line],
+        exit: ExitKind::Status(1),
+    })
+}

@@ -1,0 +1,117 @@
+//! The recorders of a run.
+
+use std::sync::Arc;
+
+use hprof_wire::control::Mode;
+
+use crate::call_times::{CallTimes, TimesRecorder};
+use crate::cpu_samples::{SamplesRecorder, Sampling};
+use crate::heap_dump::HeapDumpRecorder;
+use crate::heap_sites::{HeapSites, SitesRecorder};
+use crate::monitors::{MonitorRecorder, Monitors};
+use crate::options::{Modes, Settings};
+use crate::recording::Recorder;
+
+/// One recorder for each mode of the run, and for those that may come later.
+pub(super) struct Recorders {
+    pub(super) monitors: Option<MonitorRecorder>,
+    pub(super) heap: HeapDumpRecorder,
+    pub(super) sites: Option<SitesRecorder>,
+    pub(super) samples: SamplesRecorder,
+    pub(super) times: Option<TimesRecorder>,
+}
+
+impl Recorders {
+    pub(super) fn new(
+        settings: &Settings,
+        sampling: &Arc<Sampling>,
+        sites: Option<&'static HeapSites>,
+        calls: Option<&'static CallTimes>,
+        monitors: Option<&'static Monitors>,
+    ) -> Self {
+        let sites = sites.map(SitesRecorder::new);
+        let shared = sites.as_ref().map(SitesRecorder::shared);
+        Self {
+            monitors: monitors.map(|it| MonitorRecorder::new(it, settings.depth)),
+            heap: HeapDumpRecorder::new(settings, shared),
+            sites,
+            samples: SamplesRecorder::new(Arc::clone(sampling), settings),
+            times: calls.map(|it| TimesRecorder::new(it, settings.modes.cpu_old)),
+        }
+    }
+
+    /// All of them, in the order of a dump.
+    pub(super) fn all(&self) -> impl Iterator<Item = &dyn Recorder> {
+        fn some<R: Recorder>(recorder: &Option<R>) -> Option<&dyn Recorder> {
+            recorder.as_ref().map(|it| it as &dyn Recorder)
+        }
+        let all = [
+            some(&self.monitors),
+            Some(&self.heap as &dyn Recorder),
+            some(&self.sites),
+            Some(&self.samples as &dyn Recorder),
+            some(&self.times),
+        ];
+        all.into_iter().flatten()
+    }
+
+    /// All of them, in the order of a dump.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut dyn Recorder> {
+        fn some<R: Recorder>(recorder: &mut Option<R>) -> Option<&mut dyn Recorder> {
+            recorder.as_mut().map(|it| it as &mut dyn Recorder)
+        }
+        let all = [
+            some(&mut self.monitors),
+            Some(&mut self.heap as &mut dyn Recorder),
+            some(&mut self.sites),
+            Some(&mut self.samples as &mut dyn Recorder),
+            some(&mut self.times),
+        ];
+        all.into_iter().flatten()
+    }
+
+    /// Those that a request for these modes is about: all that are on if it names none. A heap dump
+    /// needs no preparation, so it may be had in every run.
+    pub(super) fn of<'a>(
+        &'a mut self,
+        modes: &'a [Mode],
+    ) -> impl Iterator<Item = &'a mut dyn Recorder> {
+        self.all_mut().filter(move |it| match modes {
+            [] => it.is_on(),
+            modes => modes.contains(&it.mode()) && (it.is_on() || it.mode() == Mode::Heap),
+        })
+    }
+
+    /// Refuses modes that this run does not have.
+    ///
+    /// # Errors
+    /// A sentence that names the first of them.
+    pub(super) fn check(&self, modes: &[Mode]) -> Result<(), String> {
+        for &mode in modes {
+            let mut all = self.all();
+            if mode != Mode::Heap && !all.any(|it| it.mode() == mode && it.is_on()) {
+                let name = mode.name();
+                return Err(format!("this run does not record {name}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The modes that are on, also those that came later.
+    pub(super) fn modes(&self, settings: &Settings) -> Modes {
+        Modes {
+            cpu_samples: self.samples.is_on(),
+            ..settings.modes
+        }
+    }
+
+    /// Whether anything is recorded that could be stopped, or anything at all if nothing can.
+    pub(super) fn are_recording(&self) -> bool {
+        let on = || self.all().filter(|it| it.is_on());
+        let can_stop = |it: &&dyn Recorder| it.can_stop().is_ok();
+        match on().any(|it| can_stop(&it)) {
+            true => on().filter(can_stop).any(|it| it.is_recording()),
+            false => on().any(|it| it.is_recording()),
+        }
+    }
+}

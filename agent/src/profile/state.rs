@@ -1,0 +1,197 @@
+//! The one run of this process, as callbacks see it.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
+use hprof_wire::control::{Reply, Request};
+use parking_lot::{Mutex, RwLock};
+
+use super::thread::ProfileThread;
+use crate::call_times::CallTimes;
+use crate::cpu_samples::{Engine, Sampling};
+use crate::heap_sites::HeapSites;
+use crate::output::Record;
+use crate::recording::{Message, Phase, Run};
+use crate::report;
+use crate::sink::Hurry;
+use crate::vm::{GlobalRef, VmHandle};
+
+/// The one profile of this process.
+pub(super) struct Profile {
+    pub(super) run: &'static Run,
+    /// Gone when the run has ended.
+    pub(super) sender: RwLock<Option<Sender<Message>>>,
+    pub(super) sampling: Arc<Sampling>,
+    /// What other modes record into, when they are wanted.
+    pub(super) heap_sites: Option<&'static HeapSites>,
+    pub(super) calls: Option<&'static CallTimes>,
+    /// One of the agent's threads, whose start is the time for a last collection.
+    pub(super) exit_hook: OnceLock<GlobalRef>,
+    /// What the profile thread takes over at VMInit.
+    pub(super) thread: Mutex<Option<ProfileThread>>,
+    pub(super) dumping: AtomicBool,
+    /// Somebody has asked for the end before that of the VM.
+    pub(super) finishing: AtomicBool,
+    /// Set while the VM waits for the end.
+    pub(super) hurry: Hurry,
+    /// The VM, if a control socket is to be opened when it is up.
+    pub(super) control: OnceLock<VmHandle>,
+    /// The folder of the user who wants to know where the profile is in the end.
+    pub(super) advises: Option<PathBuf>,
+}
+
+/// The run of this process. It is leaked: a callback may look at it at any time.
+static PROFILE: AtomicPtr<Profile> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Longest wait for a dump that somebody asked for while the program runs.
+const MAX_DUMP_WAIT: Duration = Duration::from_secs(300);
+
+/// Whether a run is under way.
+pub(super) fn is_running() -> bool {
+    Profile::get().is_some_and(|profile| profile.run.phase() == Phase::Live)
+}
+
+impl Profile {
+    pub(super) fn get() -> Option<&'static Self> {
+        let profile = PROFILE.load(Ordering::Acquire);
+        // SAFETY: null, or a leaked profile.
+        unsafe { profile.as_ref() }
+    }
+
+    /// Callbacks find it from now on.
+    pub(super) fn publish(self) {
+        PROFILE.store(Box::into_raw(Box::new(self)), Ordering::Release);
+    }
+
+    /// Callbacks to come find no run. Those that have begun may still look at it.
+    pub(super) fn withdraw() {
+        PROFILE.store(std::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// Runs the body of a callback of the run's environment, while there is a run. The end of the
+    /// environment waits for it.
+    pub(super) fn callback(body: impl FnOnce(&'static Self)) {
+        if let Some(profile) = Self::get() {
+            profile.run.jvmti.callback((), || body(profile));
+        }
+    }
+
+    /// The serial of the current thread, 0 when it has none.
+    pub(super) fn current_serial() -> u32 {
+        // SAFETY: the call takes nothing and cannot fail.
+        let tid = unsafe { libc::gettid() };
+        Self::get()
+            .and_then(|profile| profile.run.threads.get(tid))
+            .map_or(0, |thread| thread.serial.get())
+    }
+
+    /// Sends a record without ever blocking the caller; a full channel loses it, which is counted.
+    pub(super) fn send(&self, record: Record) {
+        let sender = self.sender.read();
+        if sender
+            .as_ref()
+            .is_some_and(|sender| sender.try_send(Message::Record(record)).is_err())
+        {
+            self.run.threads.count_lost_record();
+        }
+    }
+
+    /// Sends, waiting for room if need be; false when there is no profile thread.
+    pub(super) fn ask(&self, message: Message) -> bool {
+        let sender = self.sender.read().clone();
+        sender.is_some_and(|sender| sender.send(message).is_ok())
+    }
+
+    /// Has the profile thread carry a request out.
+    pub(super) fn request(&self, request: Request) -> Reply {
+        let (reply, wait) = bounded(1);
+        let asked = self.ask(Message::Request { request, reply });
+        match wait.recv() {
+            Ok(reply) if asked => reply,
+            _ => Reply::error("the run has ended"),
+        }
+    }
+
+    /// Asks the profile thread for a dump and waits for its end. A second request
+    /// while one runs is ignored, as the original does.
+    pub(super) fn dump(&self) {
+        if self.dumping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        if !self.ask_and_wait(|done| Message::Dump { done }) {
+            report::error("the dump takes longer than 5 minutes; it continues by itself");
+        }
+        self.dumping.store(false, Ordering::Release);
+    }
+
+    /// Sends a message to the profile thread and waits until that is done with it;
+    /// false when it takes too long. A heap dump may take as long as it needs.
+    fn ask_and_wait(&self, message: impl FnOnce(Sender<()>) -> Message) -> bool {
+        let (done, wait) = bounded(1);
+        let sender = self.sender.read().clone();
+        let sent = sender.map(|sender| sender.send_timeout(message(done), MAX_DUMP_WAIT).is_ok());
+        if sent != Some(true) {
+            return false;
+        }
+        let dumping_heap = &self.run.dumping_heap;
+        loop {
+            match wait.recv_timeout(MAX_DUMP_WAIT) {
+                Ok(()) => return true,
+                Err(RecvTimeoutError::Timeout) if dumping_heap.load(Ordering::Acquire) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// The end: the profile thread writes what it has, and the VM waits for it.
+    pub(super) fn finish(&self) {
+        let run = self.run;
+        if run.phase() == Phase::Dead {
+            return;
+        }
+        let started = run.phase() == Phase::Live;
+        run.set_phase(Phase::Dead);
+        if let Engine::Signal(engine, _) = self.sampling.engine() {
+            engine.set_sampling(false);
+        }
+        if let Some(calls) = self.calls {
+            calls.stop();
+        }
+        if !started {
+            // The VM ends before it was up: nothing was profiled.
+            if let Some(thread) = self.thread.lock().take() {
+                thread.discard();
+            }
+            return;
+        }
+        self.hurry.set(true);
+        if !self.ask_and_wait(|done| Message::Finish { done }) {
+            report::error(
+                "the profile could not be finished within 5 minutes; \
+                 what was written lies beside the output under a name ending in .tmp",
+            );
+        }
+    }
+
+    /// Ends the run before the VM ends: the last dump is written, and everything is taken back.
+    pub(super) fn detach(&self) -> Reply {
+        if self.calls.is_some_and(|calls| !calls.can_end()) {
+            return Reply::error(
+                "a run that counts calls from the start of the VM stays to its end, as \
+                 java.lang.Thread has two more fields; 'stop cpu' takes the hooks out of all classes",
+            );
+        }
+        if self.finishing.swap(true, Ordering::AcqRel) {
+            return Reply::error("the run ends already");
+        }
+        let (reply, wait) = bounded(1);
+        if !self.ask(Message::Detach { reply }) {
+            return Reply::error("the run has ended");
+        }
+        wait.recv()
+            .unwrap_or_else(|_| Reply::error("the run has ended"))
+    }
+}

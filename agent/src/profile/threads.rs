@@ -1,0 +1,109 @@
+//! The program's threads are registered: serials, THREAD START records, timers.
+
+use hprof_format::ids::ThreadSerial;
+use jni_sys::jobject;
+
+use super::state::Profile;
+use crate::cpu_samples::{Engine, sample_thread};
+use crate::monitors::Host;
+use crate::output::Record;
+use crate::recording::NAMED;
+use crate::vm::{Jni, NativeThread};
+
+/// What monitor=y asks of the profile.
+pub(super) const HOST: Host = Host { serial, log };
+
+/// The serial of a thread. A virtual thread gets one, and its THREAD START record,
+/// when it is first asked for.
+fn serial(jni: &Jni, thread: jobject) -> u32 {
+    let Some(profile) = Profile::get() else {
+        return 0;
+    };
+    let run = profile.run;
+    let Ok(word) = run.jvmti.thread_local(thread) else {
+        return 0;
+    };
+    // `virtual_threads` gives serials too, and names the threads later.
+    let known = word as u32;
+    if word & NAMED != 0 {
+        return known;
+    }
+    let serial = match known {
+        0 => run.threads.new_serial(),
+        known => ThreadSerial::new(known),
+    };
+    let word = serial.get() as usize | NAMED;
+    if run.jvmti.set_thread_local(thread, word).is_err() {
+        return 0;
+    }
+    send_start(profile, jni, thread, serial);
+    serial.get()
+}
+
+fn log(record: Record) {
+    if let Some(profile) = Profile::get() {
+        profile.send(record);
+    }
+}
+
+/// Sends the THREAD START record of a thread.
+pub(super) fn send_start(profile: &Profile, jni: &Jni, thread: jobject, serial: ThreadSerial) {
+    let info = profile.run.jvmti.thread_info(jni, thread);
+    let info = info.unwrap_or_default();
+    profile.send(Record::ThreadStart { serial, info });
+}
+
+/// Registers a thread, current or not, and starts its timer.
+pub(super) fn register(
+    profile: &'static Profile,
+    jni: &Jni,
+    thread: jobject,
+    native: Option<NativeThread>,
+) {
+    let tid = match native {
+        Some(native) => native.tid,
+        // SAFETY: the call takes nothing and cannot fail.
+        None => unsafe { libc::gettid() },
+    };
+    let vm_thread = native.map_or(0, |native| native.vm_thread);
+    let Some(serial) = profile.run.threads.begin(tid, vm_thread) else {
+        return;
+    };
+    sample_thread(profile.run, &profile.sampling, thread, native, serial.get());
+    send_start(profile, jni, thread, serial);
+}
+
+/// Registers the threads that started before their event was enabled.
+pub(super) fn register_running(profile: &'static Profile, jni: &Jni) {
+    let run = profile.run;
+    let _frame = jni.large_local_frame();
+    let Ok(threads) = run.jvmti.all_threads() else {
+        return;
+    };
+    for &thread in threads.iter() {
+        let thread = jni.own(thread);
+        if run.is_own(jni, thread.as_raw()) {
+            continue;
+        }
+        match run.native_of(jni, thread.as_raw()) {
+            Some(native) => register(profile, jni, thread.as_raw(), Some(native)),
+            None => register_by_name(profile, jni, thread.as_raw()),
+        }
+    }
+}
+
+/// Registers a thread that started before VMInit on a VM that is not HotSpot,
+/// whose kernel thread is not known: the safepoint engine needs no more.
+fn register_by_name(profile: &'static Profile, jni: &Jni, thread: jobject) {
+    let run = profile.run;
+    let known = run.jvmti.thread_local(thread).unwrap_or(0) != 0;
+    if known
+        || !matches!(profile.sampling.engine(), Engine::Safepoint)
+        || run.java_threads.get().is_some()
+    {
+        return;
+    }
+    let serial = run.threads.new_serial();
+    let _ = run.jvmti.set_thread_local(thread, serial.get() as usize);
+    send_start(profile, jni, thread, serial);
+}

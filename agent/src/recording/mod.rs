@@ -1,0 +1,20 @@
+//! What all recorders have in common.
+//!
+//! Each mode records in a room of its own and has one [`Recorder`] there, which works on the profile
+//! thread. It gets a [`Context`]: the VM, the run, the tables of names and the output. Nothing here
+//! knows a mode.
+
+mod context;
+mod inbox;
+pub mod left_out;
+mod messages;
+mod recorder;
+mod run;
+mod threads;
+
+pub use context::Context;
+pub use inbox::Inbox;
+pub use messages::{Message, Order};
+pub use recorder::{Activity, Incomplete, Recorder};
+pub use run::{Phase, Run};
+pub use threads::{LiveThread, NAMED, Threads};

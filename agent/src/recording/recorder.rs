@@ -1,0 +1,96 @@
+//! The one interface of all modes.
+
+use std::time::Duration;
+
+use hprof_wire::control::{Mode, Reply};
+
+use super::context::Context;
+use crate::vm::StillInside;
+
+/// Records one mode.
+///
+/// Its methods run on the profile thread, but for [`start`](Self::start), which the thread of VMInit
+/// runs before it hands the recorder over. What callbacks and signal handlers record into belongs to
+/// the recorder's room and is shared with it.
+pub trait Recorder: Send {
+    /// How requests call the mode.
+    fn mode(&self) -> Mode;
+
+    /// Whether the run has this mode, recording or stopped.
+    fn is_on(&self) -> bool;
+
+    /// Begins to record; the VM is up. What fails is reported and left out.
+    fn start(&mut self, cx: &mut Context<'_>);
+
+    /// When the next [`tick`](Self::tick) must be, if that matters to the mode.
+    fn due_in(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Does what is due: takes over what was recorded, and looks names up while classes are loaded.
+    fn tick(&mut self, cx: &mut Context<'_>) -> Activity;
+
+    /// Writes the mode's part of a dump. It is called once more when a front-end was lost meanwhile
+    /// and all has to go to another output. `is_last` says that nothing will be recorded after it.
+    ///
+    /// # Errors
+    /// [`Incomplete`]: the part lacks something, which is reported.
+    fn dump(&mut self, cx: &mut Context<'_>, is_last: bool) -> Result<(), Incomplete>;
+
+    /// The dump has ended. If it was written, new counts begin.
+    fn end_dump(&mut self, cx: &mut Context<'_>, is_written: bool);
+
+    /// Sets all counts to zero.
+    fn reset(&mut self, cx: &mut Context<'_>);
+
+    /// Whether [`stop`](Self::stop) can be asked for by name.
+    ///
+    /// # Errors
+    /// A sentence that says why not, and what else there is.
+    fn can_stop(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Records no more until [`resume`](Self::resume); counts stay.
+    ///
+    /// # Errors
+    /// What the VM says.
+    fn stop(&mut self, cx: &mut Context<'_>) -> Result<(), String>;
+
+    /// Records again.
+    ///
+    /// # Errors
+    /// What the VM says.
+    fn resume(&mut self, cx: &mut Context<'_>) -> Result<(), String>;
+
+    /// Keeps this many frames of stacks to come.
+    fn set_depth(&mut self, _cx: &mut Context<'_>, _depth: u32) {}
+
+    /// Takes everything back that the mode has put into the VM. Nothing is called afterwards.
+    ///
+    /// # Errors
+    /// A callback is still under way after `limit`: an environment stays, without effect.
+    fn detach(&mut self, cx: &mut Context<'_>, limit: Duration) -> Result<(), StillInside>;
+
+    /// Whether it records now.
+    fn is_recording(&self) -> bool;
+
+    /// Adds counters of the mode and of its cost.
+    fn status(&self, _reply: &mut Reply) {}
+}
+
+/// What a tick found to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Activity {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// Something, all of which is done.
+    Busy,
+    /// More than a tick may do: the next one follows at once.
+    Unfinished,
+}
+
+/// A part of a dump is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incomplete;

@@ -1,0 +1,147 @@
+//! The facts of a run that every thread may look at.
+
+use std::ffi::CString;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use jni_sys::{jobject, jvalue};
+use parking_lot::Mutex;
+
+use super::threads::Threads;
+use crate::options::Settings;
+use crate::vm::{self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread};
+
+/// How far the VM is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub enum Phase {
+    /// It is starting.
+    Load = 0,
+    /// It runs Java code.
+    Live = 1,
+    /// The run is over.
+    Dead = 2,
+}
+
+/// A run: what is asked for, how far it is, and the threads of the program.
+pub struct Run {
+    /// The environment of the run. Tags and thread-local words of modes are in environments of
+    /// their own.
+    pub jvmti: Jvmti,
+    /// What the user has asked for.
+    pub settings: Settings,
+    /// The program's threads.
+    pub threads: Threads,
+    /// Where HotSpot's threads have what the signal engine needs.
+    pub java_threads: OnceLock<JavaThreads>,
+    /// The threads of the agent itself, which no profile shows.
+    pub own_threads: Mutex<Vec<GlobalRef>>,
+    /// The collector will be gone at the VM's death.
+    pub collector_stops: AtomicBool,
+    /// Garbage was collected before that.
+    pub collected_before_exit: AtomicBool,
+    /// The profile thread writes a heap dump, which may take as long as it needs.
+    pub dumping_heap: AtomicBool,
+    /// A run that began in a running JVM has written its heap dump then; its end writes no second one.
+    pub heap_was_dumped: AtomicBool,
+    phase: AtomicU8,
+}
+
+impl Run {
+    /// A run whose VM is starting.
+    pub fn new(jvmti: Jvmti, settings: Settings) -> Self {
+        Self {
+            jvmti,
+            settings,
+            threads: Threads::default(),
+            java_threads: OnceLock::new(),
+            own_threads: Mutex::new(Vec::new()),
+            collector_stops: AtomicBool::new(false),
+            collected_before_exit: AtomicBool::new(false),
+            dumping_heap: AtomicBool::new(false),
+            heap_was_dumped: AtomicBool::new(false),
+            phase: AtomicU8::new(Phase::Load as u8),
+        }
+    }
+
+    /// How far the VM is.
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Load,
+            1 => Phase::Live,
+            _ => Phase::Dead,
+        }
+    }
+
+    /// The VM has come further.
+    pub fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    /// Whether a collection can be asked for: it would never end when the collector is gone.
+    pub fn may_collect(&self) -> bool {
+        self.phase() == Phase::Live || !self.collector_stops.load(Ordering::Acquire)
+    }
+
+    /// Whether garbage was collected just before the collector went.
+    pub fn was_collected(&self) -> bool {
+        self.collected_before_exit.load(Ordering::Acquire)
+    }
+
+    /// Collects garbage.
+    ///
+    /// # Errors
+    /// A sentence that says why nothing was collected.
+    pub fn collect_garbage(&self) -> Result<(), String> {
+        if !self.may_collect() {
+            return Err("the VM ends, and its collector is gone".to_owned());
+        }
+        let collected = self.jvmti.force_garbage_collection();
+        collected.map_err(|error| error.to_string())
+    }
+
+    /// Whether `thread` is one of the agent's own.
+    pub fn is_own(&self, jni: &Jni, thread: jobject) -> bool {
+        let own = self.own_threads.lock();
+        own.iter().any(|&own| jni.is_same(thread, own))
+    }
+
+    /// What the operating system knows of a thread.
+    pub fn native_of(&self, jni: &Jni, thread: jobject) -> Option<NativeThread> {
+        let threads = self.java_threads.get()?;
+        threads.native(jni, thread)
+    }
+
+    /// Starts a Java thread of the agent, which no profile shows.
+    ///
+    /// # Errors
+    /// What the VM says.
+    pub fn start_own(
+        &self,
+        jni: &Jni,
+        name: &str,
+        body: impl FnOnce(&Jni) + Send + 'static,
+    ) -> vm::Result<()> {
+        let own = self.new_own(jni, name)?;
+        self.jvmti.run_agent_thread(own.as_raw(), Box::new(body))
+    }
+
+    /// A Java thread of the agent that is not started yet.
+    ///
+    /// # Errors
+    /// What the VM says.
+    pub fn new_own(&self, jni: &Jni, name: &str) -> vm::Result<GlobalRef> {
+        let class = jni.find_class(c"java/lang/Thread")?;
+        let constructor = jni.method_id(
+            class.as_raw(),
+            c"<init>",
+            c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
+        )?;
+        let group = self.jvmti.top_thread_group(jni)?;
+        let name = jni.new_string(&CString::new(name).unwrap_or_default())?;
+        let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
+        let thread = jni.new_object(class.as_raw(), constructor, &arguments)?;
+        let own = jni.new_global(thread.as_raw());
+        self.own_threads.lock().push(own);
+        Ok(own)
+    }
+}
