@@ -98,9 +98,9 @@ pub unsafe extern "C" fn Agent_OnAttach(
 }
 
 fn attach(vm: vm::VmHandle, options: &str) -> Result<(), String> {
-    let jni = vm.current().ok_or("the VM does not know this thread")?;
-    // SAFETY: the handle's VM, and this thread's environment.
-    let runs = unsafe { profile::begin(vm.as_raw(), &jni, options) }?;
+    // SAFETY: the handle's VM, and this thread's environment, the only one that is used here.
+    let runs = unsafe { vm.with_current(|jni| profile::begin(vm.as_raw(), jni, options)) }
+        .ok_or("the VM does not know this thread")??;
     match control::open(vm, profile::serve) {
         // Whoever attaches without a mode wants the socket.
         Err(text) if !runs => Err(text),

@@ -181,6 +181,26 @@ fn modes_are_stopped_started_reset_and_dumped_one_by_one() {
 }
 
 #[test]
+fn a_refused_stop_stops_nothing() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk)
+            .agent("cpu=samples,monitor=y,interval=1,file=p.txt")
+            .class("DumpLoop")
+            .start();
+        running.wait_for_line("first");
+        for request in ["stop cpu monitor", "stop cpu heap", "stop cpu sites"] {
+            assert!(ask(&running, request).starts_with("error "), "{request}");
+            let state = value(&ask(&running, "status"), "state").to_owned();
+            assert_eq!(state, "running", "after {request:?}");
+        }
+        assert!(ask(&running, "stop cpu").starts_with("ok\n"));
+        assert_eq!(value(&ask(&running, "status"), "state"), "stopped");
+        release(&running);
+        running.finish().expect_status(0);
+    });
+}
+
+#[test]
 fn what_a_late_start_cannot_do_says_why() {
     let running = start(Jdk::feature_release(17));
     attach(&running, "");

@@ -5,6 +5,9 @@
 //! |---|---|---|
 //! | [`ring`] | signal handlers of many threads | the profile thread |
 //! | [`slots`] | threads that start or end | signal handlers |
+//! | [`late_threads`] | threads that start or end | hooks in Java code |
+//! | [`nodes`] | the thread that makes a node | hooks in Java code |
+//! | [`counters`] | one thread's hooks, its timer's handler, the sampler | dumps |
 //!
 //! Everything marked as safe in a signal handler allocates nothing, takes no lock
 //! and cannot panic.
@@ -13,6 +16,9 @@
 //! `--cfg loom`) try every order of a few threads' steps; `scripts/test` runs them.
 //! `scripts/sanitize` runs the other tests under Valgrind, AddressSanitizer and Miri.
 
+pub mod counters;
+pub mod late_threads;
+pub mod nodes;
 pub mod ring;
 pub mod slots;
 pub mod switch;

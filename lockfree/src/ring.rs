@@ -10,7 +10,13 @@ use crate::sync::{AtomicBool, AtomicUsize, Ordering, UnsafeCell};
 /// Bytes that the frames of a ring may take. The kernel maps a page of them when
 /// a sample first comes there.
 const MAX_BYTES: usize = 8 << 20;
-const MAX_CELLS: usize = if cfg!(loom) { 2 } else { 16 << 10 };
+const MAX_CELLS: usize = if cfg!(loom) {
+    2
+} else if cfg!(miri) {
+    64
+} else {
+    16 << 10
+};
 const MIN_CELLS: usize = if cfg!(loom) { 2 } else { 64 };
 
 /// What a sample says besides its frames.

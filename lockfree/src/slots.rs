@@ -11,10 +11,23 @@
 use std::marker::PhantomData;
 use std::ptr;
 
-use crate::sync::{AtomicPtr, AtomicU32, Mutex, Ordering};
+use crate::sync::{AtomicPtr, AtomicU32, Mutex, Ordering, fence};
 
-const CHUNK_LEN: usize = if cfg!(loom) { 2 } else { 256 };
-const MAX_CHUNKS: usize = if cfg!(loom) { 1 } else { 4096 };
+/// Slots that are allocated together; few for the tools that are slow.
+const CHUNK_LEN: usize = if cfg!(loom) {
+    2
+} else if cfg!(miri) {
+    16
+} else {
+    256
+};
+const MAX_CHUNKS: usize = if cfg!(loom) {
+    1
+} else if cfg!(miri) {
+    64
+} else {
+    4096
+};
 
 /// A slot and the generation it was acquired in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +106,19 @@ impl<T: Default> Slots<T> {
         live.then_some(&slot.content)
     }
 
+    /// What `read` makes of the slot a signal was sent for, all of it while the thread had the
+    /// slot; `None` when it has ended. For handlers whose slot another thread may release.
+    /// `read` may be called in vain. Safe in a signal handler.
+    #[inline]
+    pub fn read<R>(&self, signal_value: usize, read: impl FnOnce(&T) -> R) -> Option<R> {
+        let found = read(self.current(signal_value)?);
+        // With the fence in `acquire`: if `read` saw anything of a later thread, so does this.
+        fence(Ordering::Acquire);
+        let token = SlotToken::from_signal_value(signal_value);
+        let now = self.slot(token.index)?.generation.load(Ordering::Relaxed);
+        (now == token.generation).then_some(found)
+    }
+
     /// Calls `change` with the slot of a token, which stays that thread's
     /// meanwhile; `None` when it was released.
     pub fn with<R>(&self, token: SlotToken, change: impl FnOnce(&T) -> R) -> Option<R> {
@@ -120,6 +146,8 @@ impl<T: Default> Slots<T> {
         free.generation = free.generation.wrapping_add(1).max(1);
         let generation = free.generation;
         let slot = self.slot(index)?;
+        // The slot was free before anything of this thread is in it, for `read`.
+        fence(Ordering::Release);
         fill(&slot.content);
         slot.generation.store(generation, Ordering::Release);
         Some(SlotToken { index, generation })

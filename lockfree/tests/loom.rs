@@ -2,11 +2,17 @@
 //! preemptions, with every value that the C11 memory model lets a load see.
 #![cfg(loom)]
 
+use std::alloc::{Layout, alloc_zeroed};
+use std::ptr::NonNull;
+
+use hprof_lockfree::counters::Counters;
+use hprof_lockfree::late_threads::{Entry, StateTable, state_of, thread_at};
+use hprof_lockfree::nodes::{NO_METHOD, NodeAddress, NodeNumber, Nodes};
 use hprof_lockfree::ring::{Header, Ring};
 use hprof_lockfree::slots::Slots;
 use hprof_lockfree::switch::RingSwitch;
-use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::sync::{Arc, Mutex};
 use loom::thread;
 
 /// Tries all orders with up to `preemptions` switches from a thread that could go on.
@@ -182,5 +188,158 @@ fn a_thread_that_starts_hears_what_is_said_to_all() {
         let word = starting.join().unwrap();
         let slot = slots.current(word).unwrap();
         assert_eq!(slot.0.load(Ordering::Relaxed), 2);
+    });
+}
+
+#[test]
+fn what_a_handler_reads_is_its_own_slots() {
+    model(3, || {
+        let slots = Arc::new(Slots::<Twice>::new());
+        let token = slots.acquire(fill(1)).unwrap();
+        let other = {
+            let slots = Arc::clone(&slots);
+            thread::spawn(move || {
+                slots.release(token, |_| ());
+                slots.acquire(fill(2)).unwrap();
+            })
+        };
+        let read = slots.read(token.as_signal_value(), |slot| {
+            (
+                slot.0.load(Ordering::Relaxed),
+                slot.1.load(Ordering::Relaxed),
+            )
+        });
+        assert!(read.is_none() || read == Some((1, 1)), "{read:?}");
+        other.join().unwrap();
+    });
+}
+
+/// The hook of a thread looks for its own entry while others, one at a time, come and go
+/// before and behind it.
+#[test]
+fn a_late_thread_finds_its_own_state() {
+    model(3, || {
+        let entries: Vec<Entry> = (0..StateTable::LEN).map(|_| Entry::default()).collect();
+        let entries: &'static [Entry] = entries.leak();
+        let mut table = StateTable::of(entries);
+        table.clear(u64::MAX);
+        let [before, own, next] = [0, 1, 2].map(|nth| thread_at(3, nth));
+        table.put(before, 10);
+        table.put(own, 20);
+        let others = thread::spawn(move || {
+            table.remove(before);
+            table.put(next, 30);
+            table.remove(next);
+            table.put(before, 40);
+            table
+        });
+        assert_eq!(state_of(entries, own), 20);
+        assert_eq!(state_of(entries, own), 20);
+        drop(others.join().unwrap());
+        assert_eq!(state_of(entries, before), 40);
+    });
+}
+
+/// A thread puts its own entry there between others, and finds it at once.
+#[test]
+fn a_late_thread_finds_what_it_has_just_put() {
+    model(2, || {
+        let entries: Vec<Entry> = (0..StateTable::LEN).map(|_| Entry::default()).collect();
+        let entries: &'static [Entry] = entries.leak();
+        let mut table = StateTable::of(entries);
+        table.clear(u64::MAX);
+        let table = Arc::new(Mutex::new(table));
+        let threads = [0, 1].map(|nth| {
+            let table = Arc::clone(&table);
+            thread::spawn(move || {
+                let own = thread_at(3, nth);
+                assert_eq!(state_of(entries, own), 0);
+                table.lock().unwrap().put(own, nth + 1);
+                assert_eq!(state_of(entries, own), nth + 1);
+                table.lock().unwrap().remove(own);
+                assert_eq!(state_of(entries, own), 0);
+            })
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+/// Hooks read nodes and tables while another thread adds to them.
+#[test]
+fn a_hook_that_sees_a_node_sees_all_of_it() {
+    model(3, || {
+        let mut nodes = Nodes::new();
+        let root = nodes.add(NO_METHOD);
+        let first = nodes.add(0);
+        nodes.link(root, first);
+        let adding = thread::spawn(move || {
+            // The second goes to a table, the third needs a larger one.
+            for method in 1..=2 {
+                let next = nodes.add(method);
+                nodes.link(root, next);
+            }
+            nodes
+        });
+        let mut found = 0;
+        for method in 0..=2 {
+            if let Some(node) = root.follower(method) {
+                assert_eq!(node.method(), method);
+                assert_eq!(node.number(), NodeNumber(method + 1));
+                found += 1;
+            }
+        }
+        assert!(found >= 1, "what was there is found all along");
+        drop(adding.join().unwrap());
+        assert!((0..=2).all(|method| root.follower(method).is_some()));
+    });
+}
+
+/// Memory for the counters of two nodes.
+fn counters(root: NodeAddress) -> Counters {
+    let layout = Layout::from_size_align(Counters::bytes(2), 64).unwrap();
+    // SAFETY: the layout has a size; the memory is zero, large enough and leaked.
+    unsafe {
+        let memory = NonNull::new(alloc_zeroed(layout)).unwrap();
+        Counters::create(memory, 2, root, 0, 0)
+    }
+}
+
+/// The sampler and the thread's own timer book the same CPU clock.
+#[test]
+fn time_is_booked_once_by_two() {
+    model(3, || {
+        let mut nodes = Nodes::new();
+        let root = nodes.add(NO_METHOD);
+        let counters = counters(root);
+        counters.begin(root, 100, 0);
+        let sampler = thread::spawn(move || [130, 160].map(|now| counters.book(now)));
+        counters.book(150);
+        sampler.join().unwrap();
+        assert_eq!(counters.nanos(NodeNumber::ROOT), 60);
+    });
+}
+
+/// The sampler looks at a thread that has just come to a node which is new to it.
+#[test]
+fn the_sampler_books_to_nodes_that_are_there() {
+    model(3, || {
+        let mut nodes = Nodes::new();
+        let root = nodes.add(NO_METHOD);
+        let counters = counters(root);
+        counters.begin(root, 0, 0);
+        let thread = thread::spawn(move || {
+            let next = nodes.add(1);
+            nodes.link(root, next);
+            counters.enter(next);
+            nodes
+        });
+        counters.book(10);
+        drop(thread.join().unwrap());
+        counters.book(15);
+        let nanos = [0, 1].map(|number| counters.nanos(NodeNumber(number)));
+        assert!(nanos == [10, 5] || nanos == [0, 15], "{nanos:?}");
+        assert_eq!(counters.calls(NodeNumber(1)), 1);
     });
 }

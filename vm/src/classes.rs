@@ -3,13 +3,13 @@
 use std::os::raw::c_char;
 use std::ptr;
 
-use hprof_native_headers as raw;
-use jni_sys::{jclass, jmethodID, jobject};
-
 use super::env::call;
-use super::jni::{Jni, LocalRef};
+use super::ids::JMethodId;
+use super::jni::Jni;
 use super::memory::{VmMemory, take_string};
-use super::{Jvmti, Result};
+use super::refs::{Class, LocalRef, Ref};
+use super::{Jvmti, JvmtiError, Result};
+use hprof_native_headers as raw;
 
 /// Name and descriptor of a method, as in its class file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,26 +30,33 @@ pub struct LineEntry {
 }
 
 impl Jvmti {
-    /// All classes that are loaded now, as local references of the caller.
+    /// All classes that are loaded now.
     ///
     /// # Errors
     /// What `GetLoadedClasses` says.
-    pub fn loaded_classes(&self) -> Result<VmMemory<'_, jclass>> {
+    pub fn loaded_classes<'a>(&self, jni: &'a Jni) -> Result<Vec<LocalRef<'a, Class>>> {
         let mut count = 0;
         let mut classes = ptr::null_mut();
         call!(self, GetLoadedClasses, &mut count, &mut classes)?;
         // SAFETY: the VM allocated `count` references for us.
-        Ok(unsafe { VmMemory::new(self, classes, count.max(0) as usize) })
+        let classes = unsafe { VmMemory::new(self, classes, count.max(0) as usize) };
+        // SAFETY: the VM made them for us, as local references to classes.
+        Ok(unsafe { jni.own_all(&classes) })
     }
 
-    /// The loader of a class, a local reference of the caller; null for the VM's own.
+    /// The loader of a class; `None` for the VM's own.
     ///
     /// # Errors
     /// What `GetClassLoader` says.
-    pub fn class_loader(&self, class: jclass) -> Result<jobject> {
+    pub fn class_loader<'a>(
+        &self,
+        jni: &'a Jni,
+        class: Ref<'_, Class>,
+    ) -> Result<Option<LocalRef<'a>>> {
         let mut loader = ptr::null_mut();
-        call!(self, GetClassLoader, class, &mut loader)?;
-        Ok(loader)
+        call!(self, GetClassLoader, class.as_raw(), &mut loader)?;
+        // SAFETY: the VM made a local reference, or none.
+        Ok(unsafe { LocalRef::own(jni, loader) })
     }
 
     /// Makes the VM create the ids of all methods of a class, and returns how
@@ -58,7 +65,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetClassMethods` says, `CLASS_NOT_PREPARED` above all.
-    pub fn create_method_ids(&self, class: jclass) -> Result<usize> {
+    pub fn create_method_ids(&self, class: Ref<'_, Class>) -> Result<usize> {
         Ok(self.declared_methods(class)?.len())
     }
 
@@ -66,11 +73,18 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetClassMethods` says.
-    pub fn declared_methods(&self, class: jclass) -> Result<VmMemory<'_, jmethodID>> {
+    pub fn declared_methods(&self, class: Ref<'_, Class>) -> Result<VmMemory<'_, JMethodId>> {
         let mut count = 0;
         let mut methods = ptr::null_mut();
-        call!(self, GetClassMethods, class, &mut count, &mut methods)?;
-        // SAFETY: the VM allocated `count` ids for us.
+        call!(
+            self,
+            GetClassMethods,
+            class.as_raw(),
+            &mut count,
+            &mut methods
+        )?;
+        let methods = methods.cast::<JMethodId>();
+        // SAFETY: the VM allocated `count` ids for us, and `JMethodId` is laid out as the raw id.
         Ok(unsafe { VmMemory::new(self, methods, count.max(0) as usize) })
     }
 
@@ -78,10 +92,10 @@ impl Jvmti {
     ///
     /// # Errors
     /// `NATIVE_METHOD`, and what else `GetBytecodes` says. An abstract method has none.
-    pub fn bytecodes(&self, method: jmethodID) -> Result<VmMemory<'_, u8>> {
+    pub fn bytecodes(&self, method: JMethodId) -> Result<VmMemory<'_, u8>> {
         let mut count = 0;
         let mut code = ptr::null_mut();
-        call!(self, GetBytecodes, method, &mut count, &mut code)?;
+        call!(self, GetBytecodes, method.as_raw(), &mut count, &mut code)?;
         // SAFETY: the VM allocated `count` bytes for us, or none.
         Ok(unsafe { VmMemory::new(self, code, count.max(0) as usize) })
     }
@@ -91,12 +105,12 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetConstantPool` says.
-    pub fn constants(&self, class: jclass) -> Result<(u16, VmMemory<'_, u8>)> {
+    pub fn constants(&self, class: Ref<'_, Class>) -> Result<(u16, VmMemory<'_, u8>)> {
         let (mut count, mut len, mut bytes) = (0, 0, ptr::null_mut());
         call!(
             self,
             GetConstantPool,
-            class,
+            class.as_raw(),
             &mut count,
             &mut len,
             &mut bytes
@@ -110,12 +124,12 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetClassSignature` says.
-    pub fn class_signature(&self, class: jclass) -> Result<String> {
+    pub fn class_signature(&self, class: Ref<'_, Class>) -> Result<String> {
         let mut signature: *mut c_char = ptr::null_mut();
         call!(
             self,
             GetClassSignature,
-            class,
+            class.as_raw(),
             &mut signature,
             ptr::null_mut()
         )?;
@@ -124,9 +138,9 @@ impl Jvmti {
     }
 
     /// The SourceFile attribute, `None` when the class has none.
-    pub fn source_file(&self, class: jclass) -> Option<String> {
+    pub fn source_file(&self, class: Ref<'_, Class>) -> Option<String> {
         let mut name: *mut c_char = ptr::null_mut();
-        call!(self, GetSourceFileName, class, &mut name).ok()?;
+        call!(self, GetSourceFileName, class.as_raw(), &mut name).ok()?;
         // SAFETY: the VM allocated the string for us.
         unsafe { take_string(self, name) }
     }
@@ -135,23 +149,28 @@ impl Jvmti {
     ///
     /// # Errors
     /// `INVALID_METHODID` when the class was unloaded.
-    pub fn declaring_class<'a>(&self, jni: &'a Jni, method: jmethodID) -> Result<LocalRef<'a>> {
+    pub fn declaring_class<'a>(
+        &self,
+        jni: &'a Jni,
+        method: JMethodId,
+    ) -> Result<LocalRef<'a, Class>> {
         let mut class = ptr::null_mut();
-        call!(self, GetMethodDeclaringClass, method, &mut class)?;
-        Ok(jni.own(class))
+        call!(self, GetMethodDeclaringClass, method.as_raw(), &mut class)?;
+        // SAFETY: the VM made a local reference to a class.
+        unsafe { LocalRef::own(jni, class) }.ok_or(JvmtiError::INTERNAL)
     }
 
     /// Name and descriptor of a method.
     ///
     /// # Errors
     /// `INVALID_METHODID` when the class was unloaded.
-    pub fn method_name(&self, method: jmethodID) -> Result<MethodName> {
+    pub fn method_name(&self, method: JMethodId) -> Result<MethodName> {
         let mut name: *mut c_char = ptr::null_mut();
         let mut descriptor: *mut c_char = ptr::null_mut();
         call!(
             self,
             GetMethodName,
-            method,
+            method.as_raw(),
             &mut name,
             &mut descriptor,
             ptr::null_mut()
@@ -167,10 +186,18 @@ impl Jvmti {
 
     /// The line number table of a method in ascending bytecode order; empty when
     /// it has none (natives, stripped classes).
-    pub fn line_numbers(&self, method: jmethodID) -> Vec<LineEntry> {
+    pub fn line_numbers(&self, method: JMethodId) -> Vec<LineEntry> {
         let mut count = 0;
         let mut entries: *mut raw::jvmtiLineNumberEntry = ptr::null_mut();
-        if call!(self, GetLineNumberTable, method, &mut count, &mut entries).is_err() {
+        if call!(
+            self,
+            GetLineNumberTable,
+            method.as_raw(),
+            &mut count,
+            &mut entries
+        )
+        .is_err()
+        {
             return Vec::new();
         }
         // SAFETY: the VM allocated `count` entries for us.

@@ -80,13 +80,20 @@ impl Jvmti {
         let code =
             unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, raw::JVMTI_VERSION_11 as jni_sys::jint) };
         if code == jni_sys::JNI_OK && !env.is_null() {
-            Ok(Self {
-                env: env.cast(),
-                gate: Gate::default(),
-                disposed: AtomicBool::new(false),
-            })
+            // SAFETY: the VM has made this environment for the caller.
+            Ok(unsafe { Self::from_raw(env.cast()) })
         } else {
             Err(code)
+        }
+    }
+
+    /// # Safety
+    /// `env` is an environment that nobody else disposes of.
+    pub(crate) unsafe fn from_raw(env: *mut raw::jvmtiEnv) -> Self {
+        Self {
+            env,
+            gate: Gate::default(),
+            disposed: AtomicBool::new(false),
         }
     }
 
@@ -247,4 +254,49 @@ fn bytes(capabilities: &Capabilities) -> [u8; size_of::<Capabilities>()] {
 fn capabilities(bytes: [u8; size_of::<Capabilities>()]) -> Capabilities {
     // SAFETY: every bit pattern is a valid set of capability bits.
     unsafe { std::mem::transmute(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{self, with_state};
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_closed_environment_takes_neither_calls_nor_callbacks() {
+        let jvmti = fake::jvmti();
+        assert_eq!(jvmti.force_garbage_collection(), Ok(()));
+        assert_eq!(jvmti.callback(1, || 2), 2);
+        assert_eq!(jvmti.close(LIMIT), Ok(()));
+        let refused = Err(JvmtiError::INVALID_ENVIRONMENT);
+        assert_eq!(jvmti.force_garbage_collection(), refused);
+        assert_eq!(jvmti.callback(1, || 2), 1);
+        assert_eq!(jvmti.close(LIMIT), Ok(()), "closed twice");
+        drop(jvmti);
+        assert_eq!(with_state(|state| state.disposed), 1);
+    }
+
+    #[test]
+    fn an_environment_ends_with_its_owner() {
+        drop(fake::jvmti());
+        assert_eq!(with_state(|state| state.disposed), 1);
+    }
+
+    #[test]
+    fn an_environment_is_not_disposed_of_while_a_callback_is_under_way() {
+        let jvmti = fake::jvmti();
+        let closed = jvmti.callback(Ok(()), || jvmti.close(Duration::from_millis(5)));
+        assert_eq!(closed, Err(StillInside));
+        assert_eq!(with_state(|state| state.disposed), 0);
+        assert_eq!(jvmti.close(LIMIT), Ok(()));
+        assert_eq!(with_state(|state| state.disposed), 1);
+    }
+
+    #[test]
+    fn a_callback_that_panics_leaves() {
+        let jvmti = fake::jvmti();
+        assert_eq!(jvmti.callback(1, || panic!("in a callback")), 1);
+        assert_eq!(jvmti.close(LIMIT), Ok(()));
+    }
 }

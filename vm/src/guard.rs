@@ -49,7 +49,7 @@ mod tests {
     fn a_panic_becomes_the_other_value_and_is_counted() {
         let before = panics();
         assert_eq!(guard(7, || panic!("inside")), 7);
-        assert_eq!(panics(), before + 1);
+        assert!(panics() > before);
         assert_eq!(guard(7, || 8), 8);
     }
 }

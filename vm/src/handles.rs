@@ -2,7 +2,7 @@
 
 use jni_sys::jobject;
 
-use super::jni::{Jni, LocalRef, WeakRef};
+use super::{Jni, Ref, VmStructs, WeakRef};
 
 /// HotSpot marks the kind of a reference in these bits of it (`jniHandles.hpp`):
 /// 0 for local, 1 for weak, 2 for global references.
@@ -28,13 +28,20 @@ pub unsafe fn handle_word(reference: jobject) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub struct FastCompare {
     /// The VM is HotSpot.
-    pub hotspot: bool,
+    hotspot: bool,
 }
 
 impl FastCompare {
+    /// Comparison for the VM with these tables, which only HotSpot has.
+    pub fn of(structs: Option<VmStructs>) -> Self {
+        Self {
+            hotspot: structs.is_some(),
+        }
+    }
+
     /// Whether a weak reference is of the same object as a local one.
     #[inline]
-    pub fn is_weak_of(self, jni: &Jni, object: &LocalRef<'_>, weak: WeakRef) -> bool {
+    pub fn is_weak_of<T>(self, jni: &Jni, object: Ref<'_, T>, weak: &WeakRef) -> bool {
         let (one, other) = (object.as_raw(), weak.as_raw());
         // SAFETY: HotSpot, and both references are live and not null. The words are
         // compared at one time: when the first has not changed, no collection moved
@@ -44,13 +51,13 @@ impl FastCompare {
                 let before = handle_word(one);
                 before == handle_word(other) && before == handle_word(one)
             };
-        same || jni.is_weak_of(one, weak)
+        same || jni.is_weak_of(object, weak)
     }
 
     /// A number that is likely to be the same for the same object until the next
     /// collection.
     #[inline]
-    pub fn hint(self, object: &LocalRef<'_>) -> usize {
+    pub fn hint<T>(self, object: Ref<'_, T>) -> usize {
         if !self.hotspot {
             return 0;
         }

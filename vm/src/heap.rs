@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use hprof_native_headers as raw;
-use jni_sys::{jint, jlong, jobject};
+use jni_sys::{jint, jlong};
 
 use super::env::call;
+use super::refs::Ref;
 use super::{Jvmti, JvmtiError, Result};
 
 /// An object that a walk visits.
@@ -50,17 +51,17 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `SetTag` says.
-    pub fn set_tag(&self, object: jobject, tag: i64) -> Result<()> {
-        call!(self, SetTag, object, tag)
+    pub fn set_tag(&self, object: Ref<'_>, tag: i64) -> Result<()> {
+        call!(self, SetTag, object.as_raw(), tag)
     }
 
     /// The tag of an object, 0 for none.
     ///
     /// # Errors
     /// What `GetTag` says.
-    pub fn tag(&self, object: jobject) -> Result<i64> {
+    pub fn tag(&self, object: Ref<'_>) -> Result<i64> {
         let mut tag: jlong = 0;
-        call!(self, GetTag, object, &mut tag)?;
+        call!(self, GetTag, object.as_raw(), &mut tag)?;
         Ok(tag)
     }
 
@@ -68,9 +69,9 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetObjectHashCode` says.
-    pub fn object_hash(&self, object: jobject) -> Result<i32> {
+    pub fn object_hash(&self, object: Ref<'_>) -> Result<i32> {
         let mut hash: jint = 0;
-        call!(self, GetObjectHashCode, object, &mut hash)?;
+        call!(self, GetObjectHashCode, object.as_raw(), &mut hash)?;
         Ok(hash)
     }
 

@@ -1,14 +1,15 @@
 //! HotSpot's own view of a Java thread, read at the offsets that the VM exports.
 
-use jni_sys::{JNIEnv, jfieldID, jobject};
+use jni_sys::JNIEnv;
 
-use super::{Jni, VmStructs};
+use super::guarded;
+use super::{JFieldId, Jni, Jvmti, Ref, VmStructs};
 
 /// Finds kernel thread id, JNI environment and stack of a Java thread.
 #[derive(Clone, Copy)]
 pub struct JavaThreads {
     /// The field of `java.lang.Thread` that holds the VM's thread.
-    thread_pointer: jfieldID,
+    thread_pointer: JFieldId,
     /// Where the JNI environment lies in a VM thread.
     env_offset: usize,
     os_thread_offset: usize,
@@ -23,11 +24,6 @@ struct AnchorOffsets {
     sp: usize,
     pc: usize,
 }
-
-// SAFETY: a field id is valid on every thread, the rest are numbers.
-unsafe impl Send for JavaThreads {}
-// SAFETY: as above.
-unsafe impl Sync for JavaThreads {}
 
 /// What HotSpot knows of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +42,15 @@ pub struct NativeThread {
 }
 
 impl JavaThreads {
-    /// Learns the layout from the current thread, `current`. `None` when this VM
-    /// does not export what is needed.
-    pub fn learn(structs: VmStructs, jni: &Jni, current: jobject) -> Option<Self> {
+    /// Learns the layout from the current thread. `None` when this VM does not export what is
+    /// needed.
+    pub fn learn(structs: VmStructs, jvmti: &Jvmti, jni: &Jni) -> Option<Self> {
         let class = jni.find_class(c"java/lang/Thread").ok()?;
-        let thread_pointer = jni.field_id(class.as_raw(), c"eetop", c"J").ok()?;
-        let vm_thread = usize::try_from(jni.long_field(current, thread_pointer)).ok()?;
+        let thread_pointer = jni.field_id(class.get(), c"eetop", c"J").ok()?;
+        let current = jvmti.current_thread(jni).ok()?;
+        // SAFETY: the field is of type long, and threads have it.
+        let vm_thread = unsafe { jni.long_field(current.get(), thread_pointer) };
+        let vm_thread = usize::try_from(vm_thread).ok()?;
         let env_offset = (jni.as_raw() as usize).checked_sub(vm_thread)?;
         let threads = Self {
             thread_pointer,
@@ -67,31 +66,35 @@ impl JavaThreads {
         };
         // SAFETY: the call takes nothing and cannot fail.
         let tid = unsafe { libc::gettid() };
-        (threads.native(jni, current)?.tid == tid).then_some(threads)
+        // SAFETY: the current thread is a `Thread`.
+        let native = unsafe { threads.native(jni, current.get()) }?;
+        (native.tid == tid).then_some(threads)
     }
 
-    /// What the VM knows of a live thread, `None` when it has none (any more).
-    pub fn native(&self, jni: &Jni, thread: jobject) -> Option<NativeThread> {
-        let vm_thread = usize::try_from(jni.long_field(thread, self.thread_pointer)).ok()?;
-        if vm_thread == 0 {
-            return None;
-        }
-        // SAFETY: a thread whose pointer is set is alive, and the offsets are
-        // those of this VM. Callers ask for the current thread, or for threads of
-        // the VM's start that live as long as it does.
-        unsafe {
-            let os_thread = *((vm_thread + self.os_thread_offset) as *const usize);
-            if os_thread == 0 {
-                return None;
-            }
-            Some(NativeThread {
-                tid: *((os_thread + self.thread_id_offset) as *const i32),
-                env: (vm_thread + self.env_offset) as *mut JNIEnv,
-                stack_end: self.stack_end(vm_thread),
-                vm_thread,
-                anchor: self.anchor(vm_thread),
-            })
-        }
+    /// What the VM knows of a thread, `None` when it has none (any more).
+    ///
+    /// # Safety
+    /// `thread` is a `java.lang.Thread`.
+    pub unsafe fn native(&self, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
+        // SAFETY: the field is of type long, and threads have it.
+        let pointer = || usize::try_from(unsafe { jni.long_field(thread, self.thread_pointer) });
+        let vm_thread = pointer().ok().filter(|&pointer| pointer != 0)?;
+        // A thread may end meanwhile, and the VM frees what is read here. So the loads are guarded, and
+        // their results count if the thread has the pointer afterwards: the VM clears it before it frees
+        // (`JavaThread::exit`).
+        let os_thread = guarded::load::<usize>(vm_thread + self.os_thread_offset)?;
+        let tid = guarded::load::<i32>(os_thread.checked_add(self.thread_id_offset)?)?;
+        let stack_end = match self.stack_base_offset {
+            Some(offset) => guarded::load(vm_thread + offset)?,
+            None => 0,
+        };
+        (os_thread != 0 && pointer() == Ok(vm_thread)).then(|| NativeThread {
+            tid,
+            env: (vm_thread + self.env_offset) as *mut JNIEnv,
+            stack_end,
+            vm_thread,
+            anchor: self.anchor(vm_thread),
+        })
     }
 
     /// What the VM knows of the current thread, by its environment.

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
-use jni_sys::{JNI_OK, JNI_VERSION_1_8, JavaVM, JavaVMAttachArgs, jint};
+use jni_sys::{JNI_OK, JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMAttachArgs, jint};
 
 use super::Jni;
 
@@ -30,20 +30,36 @@ impl VmHandle {
         self.0
     }
 
-    /// The environment of the current thread; `None` when the VM does not know it.
-    pub fn current(self) -> Option<Jni> {
+    /// The environment of the current thread, `None` when the VM does not know the thread.
+    fn env(self) -> Option<*mut JNIEnv> {
         let mut env: *mut c_void = ptr::null_mut();
         // SAFETY: the VM is valid for the life of the process, `env` is a local.
         let code = unsafe { ((**self.0).v1_2.GetEnv)(self.0, &mut env, JNI_VERSION_1_8) };
-        // SAFETY: GetEnv has given the environment of this very thread.
-        (code == JNI_OK && !env.is_null()).then(|| unsafe { Jni::new(env.cast()) })
+        (code == JNI_OK && !env.is_null()).then_some(env.cast())
     }
 
-    /// Runs `body` with the current thread known to the VM, as a daemon.
+    /// Runs `body` if the VM knows the current thread.
+    ///
+    /// # Safety
+    /// No other [`Jni`] of this thread is used meanwhile.
+    pub unsafe fn with_current<T>(self, body: impl FnOnce(&Jni) -> T) -> Option<T> {
+        // SAFETY: GetEnv has given the environment of this very thread. The VM knows it until `body` returns:
+        // `attached` takes no thread from the VM that it knew before.
+        self.env().map(|env| body(&unsafe { Jni::new(env) }))
+    }
+
+    /// Runs `body` with the current thread known to the VM: as a daemon, unless it was known before.
     ///
     /// # Errors
     /// The VM's code when it takes no more threads.
-    pub fn attached<T>(self, body: impl FnOnce(&Jni) -> T) -> Result<T, jint> {
+    ///
+    /// # Safety
+    /// No other [`Jni`] of this thread is used meanwhile.
+    pub unsafe fn attached<T>(self, body: impl FnOnce(&Jni) -> T) -> Result<T, jint> {
+        if let Some(env) = self.env() {
+            // SAFETY: the environment of this very thread.
+            return Ok(body(&unsafe { Jni::new(env) }));
+        }
         const NAME: &CStr = c"HPROF control";
         let mut arguments = JavaVMAttachArgs {
             version: JNI_VERSION_1_8,

@@ -1,24 +1,26 @@
 //! The safe layer over the VM: the only place with raw calls through the JVMTI
 //! and JNI function tables.
 //!
-//! Memory that the VM allocated ([`VmMemory`]) and local references
-//! ([`jni::LocalRef`]) are given back by `Drop`. Every call returns a `Result`; what
+//! An environment ([`Jvmti`]), memory that the VM allocated ([`VmMemory`]) and references to objects
+//! ([`LocalRef`], [`GlobalRef`]) have one owner each and are given back by `Drop`. Every call returns a `Result`; what
 //! an error means for the profile is decided by the caller. Callbacks from the
 //! VM enter through [`guard()`], so that no panic crosses into the VM.
 
-// Functions that take raw references are not `unsafe fn` yet.
-#![allow(clippy::not_unsafe_ptr_arg_deref)]
-
+mod calls;
 mod classes;
 mod code_blobs;
 mod env;
 mod error;
+#[cfg(test)]
+mod fake;
 mod gate;
 mod guard;
+mod guarded;
 mod handles;
 pub mod hash;
 mod heap;
 mod hotspot;
+mod ids;
 mod invoke;
 mod jni;
 mod management;
@@ -26,12 +28,14 @@ mod memory;
 mod monitors;
 mod object_sizes;
 mod redefine;
+mod refs;
 mod releases;
 mod stack_key;
 mod stacks;
 mod structs;
 mod symbols;
 mod threads;
+mod thrown;
 mod view;
 
 pub use classes::LineEntry;
@@ -41,16 +45,19 @@ pub use gate::StillInside;
 pub use guard::{guard, panics, report_panics_to};
 pub use handles::{FastCompare, handle_word};
 pub use hotspot::{JavaThreads, NativeThread};
+pub use ids::{JFieldId, JMethodId};
 pub use invoke::VmHandle;
-pub use jni::{GlobalRef, Jni, LocalRef, WeakRef};
+pub use jni::{Jni, LocalFrame};
 pub use management::VmDumper;
 pub use memory::VmMemory;
 pub use object_sizes::{ArrayLayout, measure_arrays, measure_classes};
 pub use redefine::NativeMethod;
+pub use refs::{Class, GlobalRef, KeptWeakRef, LocalRef, Object, Ref, WeakRef};
 pub use releases::Release;
 pub use stack_key::StackKeys;
 pub use stacks::StackFrame;
 pub use structs::VmStructs;
 pub use symbols::{VmLibrary, pin_library};
 pub use threads::{ThreadInfo, ThreadState};
+pub use thrown::Thrown;
 pub use view::Vm;

@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_void};
 use jni_sys::{JNIEnv, jboolean, jint, jobject, jvalue};
 
 use super::releases::MANAGEMENT_TABLES;
-use super::{Jni, JvmtiError, VmLibrary};
+use super::{Jni, Ref, Thrown, VmLibrary};
 
 /// The ways to the VM's heap dumper.
 #[derive(Clone, Copy)]
@@ -49,30 +49,27 @@ impl VmDumper {
     /// What the VM says, as text.
     pub fn dump(self, jni: &Jni, file: &CStr, live: bool) -> Result<(), String> {
         // The VM leaves references of its own behind.
-        let _frame = jni.local_frame(16);
+        let jni = &*jni.local_frame(16);
         let Ok(name) = jni.new_string(file) else {
             return Err("no room for a file name in the Java heap".to_owned());
         };
         match self.table {
             Some(dump) => {
                 // SAFETY: the environment is that of the current thread, the reference is live.
-                let result = unsafe { dump(jni.as_raw(), name.as_raw(), live) };
+                let result = unsafe { dump(jni.as_raw(), name.get().as_raw(), live) };
                 match jni.take_exception() {
-                    Some(problem) => Err(problem),
+                    Some(problem) => Err(problem.to_string()),
                     None if result != 0 => Err(format!("the VM's dumper returned {result}")),
                     None => Ok(()),
                 }
             }
-            None => dump_through_bean(jni, name.as_raw(), live),
+            None => dump_through_bean(jni, name.get(), live),
         }
     }
 }
 
-fn dump_through_bean(jni: &Jni, file: jobject, live: bool) -> Result<(), String> {
-    let explain = |error: JvmtiError| {
-        let reason = jni.take_exception().unwrap_or_else(|| error.to_string());
-        format!("this VM has no heap dumper that we know: {reason}")
-    };
+fn dump_through_bean(jni: &Jni, file: Ref<'_>, live: bool) -> Result<(), String> {
+    let explain = |thrown: Thrown<'_>| format!("this VM has no heap dumper that we know: {thrown}");
     let bean_class = jni
         .find_class(c"com/sun/management/HotSpotDiagnosticMXBean")
         .map_err(explain)?;
@@ -81,20 +78,41 @@ fn dump_through_bean(jni: &Jni, file: jobject, live: bool) -> Result<(), String>
         .map_err(explain)?;
     let get = jni
         .static_method_id(
-            factory.as_raw(),
+            factory.get(),
             c"getPlatformMXBean",
             c"(Ljava/lang/Class;)Ljava/lang/management/PlatformManagedObject;",
         )
         .map_err(explain)?;
     let dump = jni
-        .method_id(bean_class.as_raw(), c"dumpHeap", c"(Ljava/lang/String;Z)V")
+        .method_id(bean_class.get(), c"dumpHeap", c"(Ljava/lang/String;Z)V")
         .map_err(explain)?;
     let argument = [jvalue {
-        l: bean_class.as_raw(),
+        l: bean_class.get().as_raw(),
     }];
-    let bean = jni
-        .call_static_object(factory.as_raw(), get, &argument)
-        .map_err(explain)?;
-    let arguments = [jvalue { l: file }, jvalue { z: live }];
-    jni.call_void(bean.as_raw(), dump, &arguments)
+    // SAFETY: the method is a static one of this class, takes a class and returns an object.
+    let bean = unsafe { jni.call_static_object(factory.get(), get, &argument) }.map_err(explain)?;
+    let arguments = [jvalue { l: file.as_raw() }, jvalue { z: live }];
+    // SAFETY: the bean is of that class, whose method takes a string and a boolean and returns nothing.
+    unsafe { jni.call_void(bean.get(), dump, &arguments) }.map_err(|thrown| thrown.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{self, with_state};
+
+    #[test]
+    fn the_reason_why_there_is_no_dumper_is_shown() {
+        let jni = fake::jni();
+        with_state(|state| {
+            state.no_method = Some(c"java.lang.NoSuchMethodError: getPlatformMXBean")
+        });
+        let dumper = VmDumper { table: None };
+        let refused = dumper.dump(&jni, c"a.hprof", true);
+        assert_eq!(
+            refused.unwrap_err(),
+            "this VM has no heap dumper that we know: java.lang.NoSuchMethodError: getPlatformMXBean"
+        );
+        assert!(with_state(|state| state.live.is_empty()));
+    }
 }

@@ -3,12 +3,13 @@
 use std::ptr;
 
 use hprof_native_headers as raw;
-use jni_sys::{jfieldID, jobject};
+use jni_sys::jobject;
 
 use super::env::call;
-use super::jni::{Jni, LocalRef, jni};
+use super::jni::Jni;
 use super::memory::VmMemory;
-use super::{Jvmti, Release, Result};
+use super::refs::{LocalRef, Ref};
+use super::{Jvmti, Result};
 
 /// Who has to do with a monitor. The references are local ones.
 pub struct MonitorUsage<'a> {
@@ -28,7 +29,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetObjectMonitorUsage` says; the capability is needed.
-    pub fn monitor_usage<'a>(&self, jni: &'a Jni, object: jobject) -> Result<MonitorUsage<'a>> {
+    pub fn monitor_usage<'a>(&self, jni: &'a Jni, object: Ref<'_>) -> Result<MonitorUsage<'a>> {
         let mut usage = raw::jvmtiMonitorUsage {
             owner: ptr::null_mut(),
             entry_count: 0,
@@ -37,14 +38,15 @@ impl Jvmti {
             notify_waiter_count: 0,
             notify_waiters: ptr::null_mut(),
         };
-        call!(self, GetObjectMonitorUsage, object, &mut usage)?;
-        let owner = (!usage.owner.is_null()).then(|| jni.own(usage.owner));
+        call!(self, GetObjectMonitorUsage, object.as_raw(), &mut usage)?;
+        // SAFETY: the VM made a local reference, or none.
+        let owner = unsafe { LocalRef::own(jni, usage.owner) };
         let own = |threads: *mut jobject, count: i32| -> Vec<LocalRef<'a>> {
             let count = usize::try_from(count).unwrap_or(0);
             // SAFETY: the VM allocated `count` references for us.
             let threads = unsafe { VmMemory::new(self, threads, count) };
-            let some = threads.iter().filter(|thread| !thread.is_null());
-            some.map(|&thread| jni.own(thread)).collect()
+            // SAFETY: the VM made them for us, as local references.
+            unsafe { jni.own_all(&threads) }
         };
         Ok(MonitorUsage {
             owner,
@@ -61,57 +63,36 @@ impl Jvmti {
     pub fn contended_monitor<'a>(
         &self,
         jni: &'a Jni,
-        thread: jobject,
+        thread: Ref<'_>,
     ) -> Result<Option<LocalRef<'a>>> {
         let mut object = ptr::null_mut();
-        call!(self, GetCurrentContendedMonitor, thread, &mut object)?;
-        Ok((!object.is_null()).then(|| jni.own(object)))
+        call!(
+            self,
+            GetCurrentContendedMonitor,
+            thread.as_raw(),
+            &mut object
+        )?;
+        // SAFETY: the VM made a local reference, or none.
+        Ok(unsafe { LocalRef::own(jni, object) })
     }
 
     /// The objects whose monitors a thread owns.
     ///
     /// # Errors
     /// What `GetOwnedMonitorInfo` says; the capability is needed.
-    pub fn owned_monitors<'a>(&self, jni: &'a Jni, thread: jobject) -> Result<Vec<LocalRef<'a>>> {
+    pub fn owned_monitors<'a>(&self, jni: &'a Jni, thread: Ref<'_>) -> Result<Vec<LocalRef<'a>>> {
         let mut count = 0;
         let mut objects = ptr::null_mut();
-        call!(self, GetOwnedMonitorInfo, thread, &mut count, &mut objects)?;
+        call!(
+            self,
+            GetOwnedMonitorInfo,
+            thread.as_raw(),
+            &mut count,
+            &mut objects
+        )?;
         // SAFETY: the VM allocated `count` references for us.
         let objects = unsafe { VmMemory::new(self, objects, usize::try_from(count).unwrap_or(0)) };
-        Ok(objects.iter().map(|&object| jni.own(object)).collect())
-    }
-}
-
-impl Jni {
-    /// `GetObjectClass`.
-    pub fn object_class(&self, object: jobject) -> LocalRef<'_> {
-        self.own(jni!(self, v1_2.GetObjectClass, object))
-    }
-
-    /// `GetObjectField`; `None` for null.
-    pub fn object_field(&self, object: jobject, field: jfieldID) -> Option<LocalRef<'_>> {
-        let value = jni!(self, v1_2.GetObjectField, object, field);
-        (!value.is_null()).then(|| self.own(value))
-    }
-
-    /// `GetIntField`.
-    pub fn int_field(&self, object: jobject, field: jfieldID) -> i32 {
-        jni!(self, v1_2.GetIntField, object, field)
-    }
-
-    /// `NewLocalRef` of a weak reference; `None` when its object is gone.
-    pub fn upgrade(&self, weak: super::WeakRef) -> Option<LocalRef<'_>> {
-        let object = jni!(self, v1_2.NewLocalRef, weak.as_raw());
-        (!object.is_null()).then(|| self.own(object))
-    }
-
-    /// `IsSameObject` of two references of any kind.
-    pub fn is_same_object(&self, one: jobject, other: jobject) -> bool {
-        jni!(self, v1_2.IsSameObject, one, other)
-    }
-
-    /// `IsVirtualThread`; false where `release`, the VM's own, has no virtual threads.
-    pub fn is_virtual_thread(&self, release: Release, thread: jobject) -> bool {
-        release.has_virtual_threads() && jni!(self, v19.IsVirtualThread, thread)
+        // SAFETY: the VM made them for us, as local references.
+        Ok(unsafe { jni.own_all(&objects) })
     }
 }

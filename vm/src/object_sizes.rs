@@ -6,9 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use hprof_native_headers as raw;
-use jni_sys::{jint, jlong, jobject};
+use jni_sys::{jint, jlong};
 
 use super::env::call;
+use super::refs::{LocalRef, Ref};
 use super::{Jni, Jvmti, JvmtiError, Result};
 
 /// The size of all instances of a class.
@@ -60,7 +61,7 @@ impl ArrayLayout {
 /// # Errors
 /// When there is no room for them in the Java heap.
 pub fn measure_arrays(jvmti: &Jvmti, jni: &Jni) -> Result<ArrayLayout> {
-    let size = |array: &super::jni::LocalRef<'_>| jvmti.object_size(array.as_raw());
+    let size = |array: &LocalRef<'_>| jvmti.object_size(array.get());
     // The largest gap between two sizes shows the alignment.
     let mut bytes = Vec::new();
     for length in 0..=64 {
@@ -85,7 +86,7 @@ pub fn measure_arrays(jvmti: &Jvmti, jni: &Jni) -> Result<ArrayLayout> {
     let wide = narrow.next_multiple_of(8);
     let class = jni.find_class(c"java/lang/Object")?;
     const REFERENCES: u64 = 64;
-    let references = jni.new_object_array(REFERENCES as i32, class.as_raw())?;
+    let references = jni.new_object_array(REFERENCES as i32, class.get())?;
     let reference = size(&references)?.saturating_sub(narrow) / REFERENCES;
     Ok(ArrayLayout {
         header: [narrow, wide],
@@ -108,18 +109,17 @@ pub fn measure_classes(jni: &Jni) -> Result<Vec<ClassSize>> {
     if refused.can_tag_objects() != 0 {
         return Err(JvmtiError::NOT_AVAILABLE);
     }
-    let _frame = jni.large_local_frame();
-    let classes = jvmti.loaded_classes()?;
+    let frame = jni.large_local_frame();
+    let classes = jvmti.loaded_classes(&frame)?;
     let mut signatures = Vec::with_capacity(classes.len());
-    for &class in classes.iter() {
-        let class = jni.own(class);
-        let signature = jvmti.class_signature(class.as_raw())?;
+    for class in &classes {
+        let signature = jvmti.class_signature(class.get())?;
         if signature.starts_with('[') {
             continue;
         }
         signatures.push(signature);
         let tag = jlong::try_from(signatures.len()).map_err(|_| JvmtiError::INTERNAL)?;
-        call!(jvmti, SetTag, class.as_raw(), tag)?;
+        call!(jvmti, SetTag, class.get().as_raw(), tag)?;
     }
     let mut sizes: Vec<u64> = vec![0; signatures.len() + 1];
     let callbacks = raw::jvmtiHeapCallbacks {
@@ -170,9 +170,9 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetObjectSize` says.
-    pub fn object_size(&self, object: jobject) -> Result<u64> {
+    pub fn object_size(&self, object: Ref<'_>) -> Result<u64> {
         let mut size: jlong = 0;
-        call!(self, GetObjectSize, object, &mut size)?;
+        call!(self, GetObjectSize, object.as_raw(), &mut size)?;
         Ok(u64::try_from(size).unwrap_or(0))
     }
 

@@ -89,12 +89,11 @@ impl StackKeys {
             return None;
         }
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
-        let current = jvmti.current_thread(jni).ok()?;
         let offset = |type_name, field| structs.offset(&[(type_name, field)]);
         let anchor = c"JavaFrameAnchor";
         let call_wrapper = structs.int_constant(c"frame::entry_frame_call_wrapper_offset")?;
         Some(Self {
-            threads: JavaThreads::learn(structs, jni, current.as_raw())?,
+            threads: JavaThreads::learn(structs, jvmti, jni)?,
             blobs: CodeBlobs::learn(structs)?,
             interpreter: interpreter(structs)?,
             call_stub_return: {

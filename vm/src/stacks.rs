@@ -3,21 +3,21 @@
 use std::mem::offset_of;
 use std::ptr;
 
-use hprof_native_headers as raw;
-use jni_sys::{jmethodID, jobject};
-
 use super::Jvmti;
 use super::Result;
 use super::env::call;
+use super::ids::JMethodId;
 use super::memory::VmMemory;
+use super::refs::Ref;
 use super::threads::ThreadState;
+use hprof_native_headers as raw;
 
 /// A method and the bytecode index in it; -1 for native methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct StackFrame {
     /// The method.
-    pub method: jmethodID,
+    pub method: JMethodId,
     /// Bytecode index, -1 in native methods.
     pub location: i64,
 }
@@ -30,15 +30,10 @@ const _: () = {
     assert!(offset_of!(StackFrame, location) == offset_of!(raw::jvmtiFrameInfo, location));
 };
 
-// SAFETY: a method id is only a number here; the VM accepts it on any thread.
-unsafe impl Send for StackFrame {}
-// SAFETY: as above.
-unsafe impl Sync for StackFrame {}
-
 impl StackFrame {
     /// A frame of no method, to fill a buffer with.
     pub const NONE: Self = Self {
-        method: ptr::null_mut(),
+        method: JMethodId::NONE,
         location: -1,
     };
 }
@@ -85,7 +80,7 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetThreadListStackTraces` says.
-    pub fn thread_stacks(&self, threads: &[jobject], depth: u32) -> Result<Vec<ThreadStack>> {
+    pub fn thread_stacks(&self, threads: &[Ref<'_>], depth: u32) -> Result<Vec<ThreadStack>> {
         if threads.is_empty() {
             return Ok(Vec::new());
         }
@@ -96,7 +91,8 @@ impl Jvmti {
             self,
             GetThreadListStackTraces,
             count,
-            threads.as_ptr(),
+            // `Ref` is laid out as the raw reference.
+            threads.as_ptr().cast(),
             depth,
             &mut stacks
         )?;
@@ -120,7 +116,8 @@ impl Jvmti {
                     frames: frames
                         .iter()
                         .map(|f| StackFrame {
-                            method: f.method,
+                            // SAFETY: the VM gave it.
+                            method: unsafe { JMethodId::from_raw(f.method) },
                             location: f.location,
                         })
                         .collect(),

@@ -137,34 +137,47 @@ impl VmStructs {
         self.flag(name).is_some_and(|(_, origin)| origin != 0)
     }
 
-    /// The value of the VM flag `name` (a `bool`).
-    pub fn bool_flag(self, name: &CStr) -> Option<bool> {
+    /// The value of the VM flag `name`.
+    ///
+    /// # Safety
+    /// The flag is of type `bool`, if there is one.
+    unsafe fn bool_flag(self, name: &CStr) -> Option<bool> {
         let (address, _) = self.flag(name)?;
-        // SAFETY: the VM's own table says that the flag lies there; the caller
-        // names one of type bool, which is a byte.
+        // SAFETY: the VM's own table says that the flag lies there; it is of type bool, a byte, by the
+        // caller's promise.
         Some(unsafe { *(address as *const u8) } != 0)
+    }
+
+    /// Whether threads have allocation buffers of their own; `None` when the VM does not tell.
+    pub fn has_allocation_buffers(self) -> Option<bool> {
+        // SAFETY: a bool in globals.hpp.
+        unsafe { self.bool_flag(c"UseTLAB") }
     }
 
     /// Whether the collector moves objects while the program runs: ZGC and Shenandoah.
     pub fn moves_objects_concurrently(self) -> bool {
-        [c"UseZGC", c"UseShenandoahGC"]
-            .iter()
-            .any(|flag| self.bool_flag(flag) == Some(true))
+        [c"UseZGC", c"UseShenandoahGC"].iter().any(|flag| {
+            // SAFETY: bools in gc_globals.hpp.
+            unsafe { self.bool_flag(flag) == Some(true) }
+        })
     }
 
     /// Whether the VM records or makes an AOT cache in this run (JEP 483, JEP 514).
     pub fn makes_aot_cache(self) -> bool {
+        // SAFETY: a ccstr in cds_globals.hpp.
+        let mode = unsafe { self.text_flag(c"AOTMode") };
         self.is_flag_set(c"AOTCacheOutput")
-            || self
-                .text_flag(c"AOTMode")
-                .is_some_and(|mode| mode == c"record" || mode == c"create")
+            || mode.is_some_and(|mode| mode == c"record" || mode == c"create")
     }
 
-    /// The value of the VM flag `name` (a `ccstr`), if it has one.
-    fn text_flag(self, name: &CStr) -> Option<&'static CStr> {
+    /// The value of the VM flag `name`, if it has one.
+    ///
+    /// # Safety
+    /// The flag is of type `ccstr`, if there is one.
+    unsafe fn text_flag(self, name: &CStr) -> Option<&'static CStr> {
         let (address, _) = self.flag(name)?;
-        // SAFETY: the VM's own table says that the flag lies there; the caller names one of type
-        // ccstr, and the VM frees no value of a flag that was set on the command line.
+        // SAFETY: the VM's own table says that the flag lies there; it is a ccstr by the caller's
+        // promise, and the VM frees no value of a flag that was set on the command line.
         unsafe { read_name(address) }
     }
 

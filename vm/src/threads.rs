@@ -8,8 +8,9 @@ use jni_sys::{JNIEnv, jlong, jobject};
 
 use super::env::call;
 use super::guard::guard;
-use super::jni::{Jni, LocalRef};
+use super::jni::Jni;
 use super::memory::{VmMemory, take_string};
+use super::refs::{LocalRef, Ref};
 use super::{Jvmti, JvmtiError, Result};
 
 /// What a THREAD START record says of a thread.
@@ -49,16 +50,18 @@ impl ThreadState {
 }
 
 impl Jvmti {
-    /// All live platform threads, as local references of the caller.
+    /// All live platform threads.
     ///
     /// # Errors
     /// What `GetAllThreads` says.
-    pub fn all_threads(&self) -> Result<VmMemory<'_, jobject>> {
+    pub fn all_threads<'a>(&self, jni: &'a Jni) -> Result<Vec<LocalRef<'a>>> {
         let mut count = 0;
         let mut threads = ptr::null_mut();
         call!(self, GetAllThreads, &mut count, &mut threads)?;
         // SAFETY: the VM allocated `count` references for us.
-        Ok(unsafe { VmMemory::new(self, threads, count.max(0) as usize) })
+        let threads = unsafe { VmMemory::new(self, threads, count.max(0) as usize) };
+        // SAFETY: the VM made them for us, as local references.
+        Ok(unsafe { jni.own_all(&threads) })
     }
 
     /// The current thread.
@@ -68,14 +71,15 @@ impl Jvmti {
     pub fn current_thread<'a>(&self, jni: &'a Jni) -> Result<LocalRef<'a>> {
         let mut thread = ptr::null_mut();
         call!(self, GetCurrentThread, &mut thread)?;
-        Ok(jni.own(thread))
+        // SAFETY: the VM made a local reference.
+        unsafe { LocalRef::own(jni, thread) }.ok_or(JvmtiError::INTERNAL)
     }
 
-    /// Name and groups of a thread; null is the current one.
+    /// Name and groups of a thread.
     ///
     /// # Errors
     /// What `GetThreadInfo` says.
-    pub fn thread_info(&self, jni: &Jni, thread: jobject) -> Result<ThreadInfo> {
+    pub fn thread_info(&self, jni: &Jni, thread: Ref<'_>) -> Result<ThreadInfo> {
         let mut info = raw::jvmtiThreadInfo {
             name: ptr::null_mut(),
             priority: 0,
@@ -83,12 +87,17 @@ impl Jvmti {
             thread_group: ptr::null_mut(),
             context_class_loader: ptr::null_mut(),
         };
-        call!(self, GetThreadInfo, thread, &mut info)?;
-        let group = jni.own(info.thread_group);
-        let _loader = jni.own(info.context_class_loader);
+        call!(self, GetThreadInfo, thread.as_raw(), &mut info)?;
+        // SAFETY: the VM made both local references, or none.
+        let (group, _loader): (Option<LocalRef<'_>>, Option<LocalRef<'_>>) = unsafe {
+            (
+                LocalRef::own(jni, info.thread_group),
+                LocalRef::own(jni, info.context_class_loader),
+            )
+        };
         // SAFETY: the VM allocated the name for us.
         let name = unsafe { take_string(self, info.name) }.unwrap_or_default();
-        let (group, parent) = self.group_names(jni, group.as_raw());
+        let (group, parent) = self.group_names(jni, group.as_ref());
         Ok(ThreadInfo {
             name,
             group,
@@ -106,46 +115,46 @@ impl Jvmti {
         call!(self, GetTopThreadGroups, &mut count, &mut groups)?;
         // SAFETY: the VM allocated `count` references for us.
         let groups = unsafe { VmMemory::<'_, jobject>::new(self, groups, count.max(0) as usize) };
-        let mut owned = groups.iter().map(|&group| jni.own(group));
+        // SAFETY: the VM made them for us, as local references.
+        let mut owned = unsafe { jni.own_all(&groups) }.into_iter();
         owned.next().ok_or(JvmtiError::INTERNAL)
     }
 
-    fn group_names(&self, jni: &Jni, group: jobject) -> (String, String) {
-        let mut parent_name = String::new();
-        let Some((name, parent)) = self.group_info(group) else {
-            return (String::new(), parent_name);
+    /// Name of a group, and of its parent; empty for none.
+    fn group_names(&self, jni: &Jni, group: Option<&LocalRef<'_>>) -> (String, String) {
+        let Some((name, parent)) = group.and_then(|group| self.group_info(jni, group.get())) else {
+            return (String::new(), String::new());
         };
-        let parent = jni.own(parent);
-        if let Some((text, grand_parent)) = self.group_info(parent.as_raw()) {
-            parent_name = text;
-            drop(jni.own(grand_parent));
-        }
-        (name, parent_name)
+        let parent = parent.and_then(|parent| self.group_info(jni, parent.get()));
+        (name, parent.map(|(name, _)| name).unwrap_or_default())
     }
 
-    fn group_info(&self, group: jobject) -> Option<(String, jobject)> {
-        if group.is_null() {
-            return None;
-        }
+    /// Name and parent of a group.
+    fn group_info<'a>(
+        &self,
+        jni: &'a Jni,
+        group: Ref<'_>,
+    ) -> Option<(String, Option<LocalRef<'a>>)> {
         let mut info = raw::jvmtiThreadGroupInfo {
             parent: ptr::null_mut(),
             name: ptr::null_mut::<c_char>(),
             max_priority: 0,
             is_daemon: false,
         };
-        call!(self, GetThreadGroupInfo, group, &mut info).ok()?;
+        call!(self, GetThreadGroupInfo, group.as_raw(), &mut info).ok()?;
         // SAFETY: the VM allocated the name for us.
         let name = unsafe { take_string(self, info.name) }.unwrap_or_default();
-        Some((name, info.parent))
+        // SAFETY: the VM made a local reference, or none.
+        Some((name, unsafe { LocalRef::own(jni, info.parent) }))
     }
 
     /// The state of a thread.
     ///
     /// # Errors
     /// What `GetThreadState` says.
-    pub fn thread_state(&self, thread: jobject) -> Result<ThreadState> {
+    pub fn thread_state(&self, thread: Ref<'_>) -> Result<ThreadState> {
         let mut state = 0;
-        call!(self, GetThreadState, thread, &mut state)?;
+        call!(self, GetThreadState, thread.as_raw(), &mut state)?;
         Ok(ThreadState::new(state))
     }
 
@@ -153,28 +162,30 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `GetThreadCpuTime` says; the capability is needed.
-    pub fn thread_cpu_nanos(&self, thread: jobject) -> Result<u64> {
+    pub fn thread_cpu_nanos(&self, thread: Ref<'_>) -> Result<u64> {
         let mut nanos: jlong = 0;
-        call!(self, GetThreadCpuTime, thread, &mut nanos)?;
+        call!(self, GetThreadCpuTime, thread.as_raw(), &mut nanos)?;
         Ok(u64::try_from(nanos).unwrap_or(0))
     }
 
-    /// A number kept by the VM with the thread (or virtual thread); 0 until set.
-    /// Null is the current thread.
+    /// A number kept by the VM with a thread (or virtual thread), `None` being the current one; 0 until
+    /// set.
     ///
     /// # Errors
     /// What `GetThreadLocalStorage` says.
-    pub fn thread_local(&self, thread: jobject) -> Result<usize> {
+    pub fn thread_local(&self, thread: Option<Ref<'_>>) -> Result<usize> {
         let mut value = ptr::null_mut();
+        let thread = thread.map_or(ptr::null_mut(), Ref::as_raw);
         call!(self, GetThreadLocalStorage, thread, &mut value)?;
         Ok(value as usize)
     }
 
-    /// Sets the number kept with a thread.
+    /// Sets the number kept with a thread, `None` being the current one.
     ///
     /// # Errors
     /// What `SetThreadLocalStorage` says.
-    pub fn set_thread_local(&self, thread: jobject, value: usize) -> Result<()> {
+    pub fn set_thread_local(&self, thread: Option<Ref<'_>>, value: usize) -> Result<()> {
+        let thread = thread.map_or(ptr::null_mut(), Ref::as_raw);
         call!(self, SetThreadLocalStorage, thread, value as *const _)
     }
 
@@ -183,12 +194,12 @@ impl Jvmti {
     ///
     /// # Errors
     /// What `RunAgentThread` says.
-    pub fn run_agent_thread(&self, thread: jobject, body: AgentThreadBody) -> Result<()> {
+    pub fn run_agent_thread(&self, thread: Ref<'_>, body: AgentThreadBody) -> Result<()> {
         let argument = Box::into_raw(Box::new(body));
         let result = call!(
             self,
             RunAgentThread,
-            thread,
+            thread.as_raw(),
             Some(agent_thread),
             argument.cast(),
             raw::JVMTI_THREAD_MAX_PRIORITY as i32,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
 
-use super::automaton::NodeNumber;
+use hprof_lockfree::nodes::NodeNumber;
 
 /// Calls, and nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

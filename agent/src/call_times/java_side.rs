@@ -8,15 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hprof_native_headers as raw;
-use jni_sys::{jclass, jfieldID, jobject};
 
 use super::methods::HOOK_CLASS;
 use super::natives::{VIRTUAL, natives};
-use super::table::{StateTable, VmThread};
 use super::{Arrival, CallTimes, permission, sampler};
 use crate::call_times::Timing;
 use crate::report;
-use crate::vm::{GlobalRef, Jni, Jvmti, JvmtiError, Result};
+use crate::vm::{Class, GlobalRef, JFieldId, Jni, Jvmti, JvmtiError, LocalRef, Ref, Result};
+use hprof_lockfree::late_threads::{StateTable, VmThread};
 
 const EARLY_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.class");
 const LATE_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.late.class");
@@ -35,8 +34,8 @@ const STEP_SIZES: RangeInclusive<usize> = 8..=512;
 /// What is known of the Java side.
 pub(super) struct Java {
     place: StatePlace,
-    virtual_thread: Option<GlobalRef>,
-    hooks: GlobalRef,
+    virtual_thread: Option<GlobalRef<Class>>,
+    hooks: GlobalRef<Class>,
     /// Whether the hook class has its natives.
     registered: AtomicBool,
 }
@@ -44,35 +43,36 @@ pub(super) struct Java {
 /// Where hooks find a thread's state.
 enum StatePlace {
     /// In this field of the thread.
-    Field(jfieldID),
+    Field(JFieldId),
     /// In a table, by what the thread has in this field.
-    Table { vm_thread: jfieldID },
+    Table { vm_thread: JFieldId },
 }
-
-// SAFETY: a field id is valid on every thread.
-unsafe impl Send for Java {}
-// SAFETY: as above.
-unsafe impl Sync for Java {}
 
 impl Java {
     /// Whether a thread is virtual.
-    pub(super) fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
+    pub(super) fn is_virtual(&self, jni: &Jni, thread: Ref<'_>) -> bool {
         self.virtual_thread
-            .is_some_and(|class| jni.is_instance(thread, class.as_raw()))
+            .as_ref()
+            .is_some_and(|class| jni.is_instance(thread, class.get()))
     }
 
     /// The key of a thread, if its state is in the table.
-    pub(super) fn vm_thread(&self, jni: &Jni, thread: jobject) -> Option<VmThread> {
+    ///
+    /// # Safety
+    /// `thread` is of class `Thread`.
+    pub(super) unsafe fn vm_thread(&self, jni: &Jni, thread: Ref<'_>) -> Option<VmThread> {
         match self.place {
             StatePlace::Field(_) => None,
             StatePlace::Table { vm_thread } => {
-                Some(VmThread(jni.long_field(thread, vm_thread).cast_unsigned()))
+                // SAFETY: a field of type long that threads have.
+                let word = unsafe { jni.long_field(thread, vm_thread) };
+                Some(VmThread(word.cast_unsigned()))
             }
         }
     }
 
     /// The field with a thread's state, if that is where it is.
-    pub(super) fn state_field(&self) -> Option<jfieldID> {
+    pub(super) fn state_field(&self) -> Option<JFieldId> {
         match self.place {
             StatePlace::Field(field) => Some(field),
             StatePlace::Table { .. } => None,
@@ -194,7 +194,7 @@ impl CallTimes {
 
     /// A class was prepared: registers the natives of the hook class when that is
     /// what runs, so that the VM sees the call come from java.base.
-    pub fn class_prepared(&self, jvmti: &Jvmti, jni: &Jni, class: jclass) {
+    pub fn class_prepared(&self, jvmti: &Jvmti, jni: &Jni, class: Ref<'_, Class>) {
         let Some(java) = self.java.get() else {
             return;
         };
@@ -205,7 +205,7 @@ impl CallTimes {
             return;
         }
         // SAFETY: the functions have the parameters of these descriptors.
-        let done = unsafe { jni.register_natives(java.hooks.as_raw(), &natives()) };
+        let done = unsafe { jni.register_natives(java.hooks.get(), &natives()) };
         java.registered.store(done.is_ok(), Ordering::Release);
     }
 
@@ -220,10 +220,13 @@ impl CallTimes {
             return Err(JvmtiError::INTERNAL);
         }
         if let StatePlace::Table { .. } = java.place {
-            let start = jni.static_long(java.hooks.as_raw(), c"TABLE")?;
+            let start = jni.static_long(java.hooks.get(), c"TABLE")?;
             // SAFETY: the class has allocated it, as large as `StateTable` knows.
-            let table = unsafe { StateTable::new(start as usize) };
-            let of_virtual = java.virtual_thread.map(|_| VIRTUAL.cast_unsigned());
+            let table = unsafe { StateTable::at(start as usize) };
+            let of_virtual = java
+                .virtual_thread
+                .as_ref()
+                .map(|_| VIRTUAL.cast_unsigned());
             self.threads.lock().use_table(table, of_virtual);
         }
         Ok(())
@@ -231,7 +234,7 @@ impl CallTimes {
 
     fn define_hooks(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
         let thread = jni.find_class(c"java/lang/Thread")?;
-        let thread = thread.as_raw();
+        let thread = thread.get();
         let (place, class_file) = match self.arrival {
             Arrival::Early => {
                 jni.field_id(thread, c"hprofNode", c"J")?;
@@ -246,20 +249,21 @@ impl CallTimes {
         let virtual_thread = jni
             .find_class(c"java/lang/BaseVirtualThread")
             .ok()
-            .map(|class| jni.new_global(class.as_raw()));
+            .map(|class| jni.new_global(class.get()))
+            .transpose()?;
         let hooks = jni.define_boot_class(HOOK_CLASS, class_file)?;
         jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
         let _ = self.java.set(Java {
             place,
             virtual_thread,
-            hooks: jni.new_global(hooks.as_raw()),
+            hooks: jni.new_global(hooks.get())?,
             registered: AtomicBool::new(false),
         });
         // The class is prepared in the call, see `class_prepared`.
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
-        let called = jni.call_static(hooks.as_raw(), c"start");
+        let called = jni.call_static(hooks.get(), c"start");
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
-        called
+        Ok(called?)
     }
 
     fn start_sampler(&'static self) {
@@ -305,12 +309,12 @@ impl CallTimes {
         seen: &mut HashSet<(i32, String)>,
     ) -> Rewriting {
         let mut rewriting = Rewriting::default();
-        let _frame = jni.large_local_frame();
-        let Ok(classes) = jvmti.loaded_classes() else {
+        let jni = &*jni.large_local_frame();
+        let Ok(classes) = jvmti.loaded_classes(jni) else {
             report::error("the VM does not tell its classes: those of its start are not counted");
             return rewriting;
         };
-        let mut is_new = |class: jclass| {
+        let mut is_new = |class: Ref<'_, Class>| {
             if !jvmti.is_modifiable(class) {
                 return false;
             }
@@ -319,10 +323,13 @@ impl CallTimes {
             };
             self.chooses(&signature)
                 && (*steps == Steps::One
-                    || seen.insert((jvmti.object_hash(class).unwrap_or(0), signature)))
+                    || seen.insert((jvmti.object_hash(class.as_object()).unwrap_or(0), signature)))
         };
-        let classes = classes.iter().copied().filter(|&class| is_new(class));
-        let classes: Vec<jclass> = classes.collect();
+        let classes = classes
+            .iter()
+            .map(LocalRef::get)
+            .filter(|&class| is_new(class));
+        let classes: Vec<Ref<'_, Class>> = classes.collect();
         // A second time, most are classes that have hooks and are counted since they were loaded.
         let first = *steps == Steps::One || seen.len() == classes.len();
         self.starting.store(first, Ordering::Relaxed);
@@ -349,7 +356,7 @@ impl CallTimes {
     fn retransform(
         &self,
         jvmti: &Jvmti,
-        classes: &[jclass],
+        classes: &[Ref<'_, Class>],
         rewriting: &mut Rewriting,
     ) -> Duration {
         if classes.is_empty() {

@@ -8,7 +8,7 @@
 //!
 //! The hooks find a thread's state in a field that java.lang.Thread gets when the
 //! VM loads that class. All other classes loaded before the VM is up are rewritten
-//! when it is. In a VM that was up before the agent came, the states are in a [`table`]
+//! when it is. In a VM that was up before the agent came, the states are in a [table](hprof_lockfree::late_threads)
 //! instead, and all classes are rewritten in steps ([`java_side`]).
 
 mod automaton;
@@ -20,31 +20,31 @@ mod permission;
 mod recorder;
 mod sampler;
 mod state;
-mod table;
+mod thread_timers;
 mod threads;
-mod ticks;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use hprof_format::ids::ThreadSerial;
-use jni_sys::{jlong, jobject};
+use hprof_lockfree::nodes::{NodeAddress, NodeNumber};
+use jni_sys::jlong;
 use parking_lot::Mutex;
 
 use crate::names::{Method, java_class_name};
 use crate::os::TimerError;
 use crate::os::signals::SignalNumber;
 use crate::report;
-use crate::vm::{Jni, Jvmti};
-use automaton::{Automaton, NodeAddress, NodeNumber};
+use crate::vm::{Jni, Jvmti, Ref};
+use automaton::Automaton;
 use costs::Costs;
 use java_side::{Java, Rewriting};
 pub use methods::ChosenClasses;
 use methods::Methods;
 pub use recorder::{TimesRecorder, calls_serial};
+use thread_timers::ThreadTimers;
 use threads::Threads;
-use ticks::Ticks;
 
 pub use state::Timing;
 
@@ -175,12 +175,12 @@ impl CallTimes {
             calls.prepare_again(plan, depth)?;
             return Ok(calls);
         }
-        let ticks = install_ticks(timing, plan.signal)?;
+        let timers = install_timers(timing, plan.signal)?;
         let longest = depth.max(1);
         let most = (NODE_MEMORY / (4 * longest + NODE_OVERHEAD)).min(MOST_PATHS);
         let automaton = Automaton::new(longest, most);
         let root = automaton.root();
-        let threads = Threads::new(automaton.most_nodes(), root, timing, ticks, arrival)
+        let threads = Threads::new(automaton.most_nodes(), root, timing, timers, arrival)
             .ok_or(Unprepared::NoMemory)?;
         let calls = Self {
             depth,
@@ -212,7 +212,7 @@ impl CallTimes {
             };
             return Err(Unprepared::Different(self.depth, clock));
         }
-        threads.begin_again(install_ticks(plan.timing, plan.signal)?);
+        threads.begin_again(install_timers(plan.timing, plan.signal)?);
         self.methods.lock().begin_again(plan.classes);
         self.refused.store(0, Ordering::Relaxed);
         Ok(())
@@ -241,13 +241,14 @@ impl CallTimes {
     }
 
     /// A thread, the current one, ends.
-    pub fn thread_end(&self, jni: &Jni, thread: jobject, tid: i32, serial: Option<ThreadSerial>) {
+    pub fn thread_end(&self, jni: &Jni, thread: Ref<'_>, tid: i32, serial: Option<ThreadSerial>) {
         let Some(java) = self.java.get() else {
             return;
         };
         if let Some(state) = java.state_field() {
             // Should it still leave a method, its hook writes there.
-            jni.set_long_field(thread, state, self.nobody);
+            // SAFETY: a field of type long that `Thread` got from the agent, and `thread` is one.
+            unsafe { jni.set_long_field(thread, state, self.nobody) };
         }
         let nodes = self.automaton.lock().len();
         self.threads.lock().end(tid, serial, nodes);
@@ -338,14 +339,14 @@ impl CallTimes {
             threads.seen(),
             threads.without_state(),
         ));
-        let ticks = threads.ticks();
-        if let Some(signal) = ticks.signal() {
+        let timers = threads.timers();
+        if let Some(signal) = timers.signal() {
             lines.push(format!(
                 "hprof-rs: timer_signal={signal} threads_without_timer={} foreign_signals={} \
                  handler_replaced={}",
-                threads.without_tick(),
-                ticks.foreign(),
-                if ticks.is_replaced() { "y" } else { "n" },
+                threads.without_timer(),
+                timers.foreign(),
+                if timers.is_replaced() { "y" } else { "n" },
             ));
         }
         if let Some(rewriting) = self.rewriting.lock().as_ref() {
@@ -356,30 +357,33 @@ impl CallTimes {
 }
 
 /// The timers of threads, where they are needed.
-fn install_ticks(timing: Timing, signal: Option<i32>) -> std::result::Result<Ticks, Unprepared> {
+fn install_timers(
+    timing: Timing,
+    signal: Option<i32>,
+) -> std::result::Result<ThreadTimers, Unprepared> {
     if timing != Timing::Sampled {
-        return Ok(Ticks::none());
+        return Ok(ThreadTimers::none());
     }
-    match Ticks::install(signal.map(SignalNumber)) {
-        Ok(ticks) => Ok(ticks),
+    match ThreadTimers::install(signal.map(SignalNumber)) {
+        Ok(timers) => Ok(timers),
         Err(error) if signal.is_some() => Err(error.into()),
         Err(error) => {
             report::note(&format!(
                 "{error}: on a busy machine, times of cpu=times are less exact"
             ));
-            Ok(Ticks::none())
+            Ok(ThreadTimers::none())
         }
     }
 }
 
 /// Classes without a name that one could load them by: lambdas' above all.
 fn hidden_classes(jvmti: &Jvmti, jni: &Jni) -> usize {
-    let _frame = jni.large_local_frame();
-    let Ok(classes) = jvmti.loaded_classes() else {
+    let jni = &*jni.large_local_frame();
+    let Ok(classes) = jvmti.loaded_classes(jni) else {
         return 0;
     };
-    let hidden = classes.iter().filter(|&&class| {
-        jvmti.class_signature(class).is_ok_and(|signature| {
+    let hidden = classes.iter().filter(|class| {
+        jvmti.class_signature(class.get()).is_ok_and(|signature| {
             signature.starts_with('L') && (signature.contains('.') || signature.contains("/0x"))
         })
     });

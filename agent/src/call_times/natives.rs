@@ -5,8 +5,8 @@ use std::ffi::{CStr, c_void};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 
 use super::CALLS;
-use super::automaton::NodeAddress;
-use crate::vm::{Jni, NativeMethod, guard};
+use crate::vm::{Jni, NativeMethod, Ref, guard};
+use hprof_lockfree::nodes::NodeAddress;
 
 pub(super) fn natives() -> [NativeMethod; 3] {
     let native =
@@ -39,12 +39,17 @@ unsafe extern "system" fn attach(env: *mut JNIEnv, _class: jclass, thread: jobje
         let Some(java) = calls.java.get() else {
             return VIRTUAL;
         };
+        // SAFETY: the parameter of this native method.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return VIRTUAL;
+        };
         if java.is_virtual(&jni, thread) {
             return VIRTUAL;
         }
         // SAFETY: the call takes nothing and cannot fail.
         let tid = unsafe { libc::gettid() };
-        let vm_thread = java.vm_thread(&jni, thread);
+        // SAFETY: the method's descriptor says that it is a thread.
+        let vm_thread = unsafe { java.vm_thread(&jni, thread) };
         calls.threads.lock().attach(tid, vm_thread, calls.root) as jlong
     })
 }

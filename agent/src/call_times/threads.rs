@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
+use hprof_lockfree::late_threads::{StateTable, VmThread};
+use hprof_lockfree::nodes::NodeAddress;
 
 use super::Arrival;
-use super::automaton::NodeAddress;
 use super::costs::{Cost, Costs, NodeCosts, spread};
 use super::state::{State, Timing};
-use super::table::{StateTable, VmThread};
-use super::ticks::{Tick, Ticks};
+use super::thread_timers::{ThreadTimer, ThreadTimers};
 use crate::os::timer::thread_cpu_nanos;
 
 struct Thread {
@@ -17,7 +17,7 @@ struct Thread {
     /// Where the hooks find it, if that is in the table.
     vm_thread: Option<VmThread>,
     state: State,
-    tick: Option<Tick>,
+    timer: Option<ThreadTimer>,
     /// What was counted up to the last dump.
     dumped: NodeCosts,
     /// Rounds in a row in which the thread did not run.
@@ -27,7 +27,7 @@ struct Thread {
 impl Thread {
     /// Books the CPU time since the last time to the current node.
     fn book(&mut self) {
-        if self.state.head().book(thread_cpu_nanos(self.tid)) {
+        if self.state.counters().book(thread_cpu_nanos(self.tid)) {
             self.idle = 0;
         } else {
             self.idle = self.idle.saturating_add(1);
@@ -70,7 +70,7 @@ pub(super) struct Threads {
     /// exact, and are left out.
     nobody: State,
     without_state: u64,
-    ticks: Ticks,
+    timers: ThreadTimers,
     /// Where the hooks find the states, unless in the threads' own objects.
     table: Option<StateTable>,
     activity: Activity,
@@ -99,7 +99,7 @@ impl Threads {
         nodes: usize,
         root: NodeAddress,
         timing: Timing,
-        ticks: Ticks,
+        timers: ThreadTimers,
         arrival: Arrival,
     ) -> Option<Self> {
         Some(Self {
@@ -112,7 +112,7 @@ impl Threads {
             timing,
             nobody: State::new(nodes, root, timing)?,
             without_state: 0,
-            ticks,
+            timers,
             table: None,
             activity: match arrival {
                 Arrival::Early => Activity::Counting,
@@ -160,10 +160,8 @@ impl Threads {
         };
         state.begin(root, thread_cpu_nanos(tid));
         let address = state.address();
-        let tick = match self.activity {
-            // SAFETY: a state is never freed, and its tick ends in `end`, which the thread calls
-            // itself, or earlier.
-            Activity::Counting => unsafe { self.ticks.start(tid, state.head_pointer()) },
+        let timer = match self.activity {
+            Activity::Counting => self.timers.start(tid, state.counters()),
             Activity::Paused | Activity::Over => None,
         };
         self.sampled = None;
@@ -171,7 +169,7 @@ impl Threads {
             tid,
             vm_thread,
             state,
-            tick,
+            timer,
             dumped: NodeCosts::default(),
             idle: 0,
         });
@@ -191,8 +189,8 @@ impl Threads {
         };
         let mut thread = self.live.swap_remove(at);
         self.sampled = None;
-        if let Some(tick) = thread.tick.take() {
-            self.ticks.end(tick);
+        if let Some(timer) = thread.timer.take() {
+            self.timers.end(timer);
         }
         // At its end it is in no method any more.
         if let (Some(table), Some(vm_thread)) = (&mut self.table, thread.vm_thread) {
@@ -200,7 +198,7 @@ impl Threads {
             table.remove(vm_thread);
         }
         if self.timing == Timing::Sampled && self.activity == Activity::Counting {
-            let rest = thread.state.head().advance(thread_cpu_nanos(tid));
+            let rest = thread.state.counters().advance(thread_cpu_nanos(tid));
             *self.rests.entry(serial).or_default() += rest;
         }
         thread.add_to(self.ended.entry(serial).or_default(), nodes, false);
@@ -218,8 +216,8 @@ impl Threads {
             if self.timing == Timing::Sampled {
                 thread.book();
             }
-            if let Some(tick) = thread.tick.take() {
-                self.ticks.end(tick);
+            if let Some(timer) = thread.timer.take() {
+                self.timers.end(timer);
             }
         }
         self.activity = Activity::Paused;
@@ -228,7 +226,7 @@ impl Threads {
     /// Lets paths begin anew: methods that are called again after a pause do not say so.
     pub(super) fn restart_paths(&mut self, root: NodeAddress) {
         for thread in &self.live {
-            thread.state.restart_path(root);
+            thread.state.counters().set_node(root);
         }
     }
 
@@ -241,8 +239,7 @@ impl Threads {
         self.sampled = None;
         for thread in &mut self.live {
             thread.state.skip_to(thread_cpu_nanos(thread.tid));
-            // SAFETY: as in `attached`; the thread cannot end while this is locked.
-            thread.tick = unsafe { self.ticks.start(thread.tid, thread.state.head_pointer()) };
+            thread.timer = self.timers.start(thread.tid, thread.state.counters());
         }
     }
 
@@ -257,15 +254,15 @@ impl Threads {
         }
         self.ended.clear();
         self.rests.clear();
-        self.ticks.uninstall();
+        self.timers.uninstall();
         if let Some(table) = &mut self.table {
             table.clear(self.nobody.address() as u64);
         }
     }
 
     /// Begins anew, after the end, with a pause.
-    pub(super) fn begin_again(&mut self, ticks: Ticks) {
-        self.ticks = ticks;
+    pub(super) fn begin_again(&mut self, timers: ThreadTimers) {
+        self.timers = timers;
         (self.ended_count, self.without_state) = (0, 0);
         self.activity = Activity::Paused;
     }
@@ -290,13 +287,13 @@ impl Threads {
 
     /// One round of the sampler.
     pub(super) fn book(&mut self, round: u32) {
-        if Ticks::woken() {
+        if ThreadTimers::woken() {
             self.sampled = None;
         }
         let live = &mut self.live;
         let sampled = self.sampled.get_or_insert_with(|| {
             let awake = live.iter_mut().enumerate().filter_map(|(at, thread)| {
-                if thread.state.is_idle() {
+                if thread.state.counters().is_idle() {
                     return None;
                 }
                 thread.idle = 0;
@@ -311,9 +308,9 @@ impl Threads {
             if thread.idle < IDLE_ROUNDS || round.is_multiple_of(8) {
                 thread.book();
             }
-            let pass_over = thread.idle == IDLE_ROUNDS && thread.tick.is_some();
+            let pass_over = thread.idle == IDLE_ROUNDS && thread.timer.is_some();
             if pass_over {
-                thread.state.set_idle();
+                thread.state.counters().set_idle(true);
             }
             !pass_over
         });
@@ -349,13 +346,13 @@ impl Threads {
     }
 
     /// The threads' timers.
-    pub(super) fn ticks(&self) -> &Ticks {
-        &self.ticks
+    pub(super) fn timers(&self) -> &ThreadTimers {
+        &self.timers
     }
 
     /// Threads that run now without a timer.
-    pub(super) fn without_tick(&self) -> usize {
-        let without = |thread: &&Thread| thread.tick.is_none();
+    pub(super) fn without_timer(&self) -> usize {
+        let without = |thread: &&Thread| thread.timer.is_none();
         self.live.iter().filter(without).count()
     }
 }

@@ -197,7 +197,7 @@ impl SamplesRecorder {
                 return None;
             }
             // A thread that has no serial yet is about to get it, on itself.
-            let word = vm.jvmti.thread_local(thread).ok()?;
+            let word = vm.jvmti.thread_local(Some(thread)).ok()?;
             Some(word as u32)
                 .filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
         });

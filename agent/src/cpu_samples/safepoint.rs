@@ -8,10 +8,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use jni_sys::jobject;
-
 use crate::names::Location;
-use crate::vm::{Result, Vm};
+use crate::vm::{Ref, Result, Vm};
 
 /// A stack as the VM gave it.
 pub struct SafepointSample {
@@ -71,7 +69,7 @@ impl SafepointSampler {
     pub fn round(
         &mut self,
         vm: Vm<'_>,
-        mut serial_of: impl FnMut(jobject) -> Option<u32>,
+        mut serial_of: impl FnMut(Ref<'_>) -> Option<u32>,
     ) -> Result<Vec<SafepointSample>> {
         let Vm { jvmti, jni } = vm;
         let now = Instant::now();
@@ -80,17 +78,16 @@ impl SafepointSampler {
         while self.next <= now {
             self.next += self.interval;
         }
-        let _frame = jni.large_local_frame();
-        let threads = jvmti.all_threads()?;
+        let jni = &*jni.large_local_frame();
+        let threads = jvmti.all_threads(jni)?;
         let interval = self.interval.as_nanos().max(1) as u64;
         let mut running = Vec::new();
         let mut found = Vec::new();
-        for &thread in threads.iter() {
-            let thread = jni.own(thread);
-            let Some(serial) = serial_of(thread.as_raw()) else {
+        for thread in threads {
+            let Some(serial) = serial_of(thread.get()) else {
                 continue;
             };
-            let Ok(cpu) = jvmti.thread_cpu_nanos(thread.as_raw()) else {
+            let Ok(cpu) = jvmti.thread_cpu_nanos(thread.get()) else {
                 continue;
             };
             let clock = self.clocks.entry(serial).or_insert(Clock {
@@ -99,7 +96,7 @@ impl SafepointSampler {
             });
             clock.round = now;
             let weight = cpu.saturating_sub(clock.counted_nanos) / interval;
-            let state = jvmti.thread_state(thread.as_raw());
+            let state = jvmti.thread_state(thread.get());
             if weight > 0 && state.is_ok_and(|s| s.is_runnable() && !s.is_suspended()) {
                 clock.counted_nanos += weight * interval;
                 running.push((serial, weight));
@@ -107,7 +104,7 @@ impl SafepointSampler {
             }
         }
         self.clocks.retain(|_, clock| clock.round == now);
-        let raw: Vec<jobject> = found.iter().map(|thread| thread.as_raw()).collect();
+        let raw: Vec<Ref<'_>> = found.iter().map(|thread| thread.get()).collect();
         let stacks = jvmti.thread_stacks(&raw, self.depth)?;
         Ok(running
             .into_iter()

@@ -1,20 +1,19 @@
 //! The threads that are sampled.
 
 use hprof_native_headers as raw;
-use jni_sys::jobject;
 
 use super::debug_info::has_debug_info;
 use super::engine::{Engine, Sampling, choose};
 use super::signal::SampledThread;
 use crate::recording::{NAMED, Phase, Run};
 use crate::report;
-use crate::vm::{Capabilities, NativeThread, Vm};
+use crate::vm::{Capabilities, NativeThread, Ref, Vm};
 
 /// Has a registered thread sampled.
 pub fn sample_thread(
     run: &Run,
     sampling: &Sampling,
-    thread: jobject,
+    thread: Ref<'_>,
     native: Option<NativeThread>,
     serial: u32,
 ) {
@@ -41,7 +40,9 @@ pub fn sample_thread(
         }
     }
     if matches!(sampling.engine(), Engine::Safepoint) || run.settings.modes.monitor {
-        let _ = run.jvmti.set_thread_local(thread, serial as usize | NAMED);
+        let _ = run
+            .jvmti
+            .set_thread_local(Some(thread), serial as usize | NAMED);
     }
 }
 
@@ -71,14 +72,13 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
         make_method_ids(vm);
     }
     sampling.set_engine(engine);
-    let _frame = vm.jni.large_local_frame();
-    let threads = vm.jvmti.all_threads();
-    for &thread in threads.map_err(|error| error.to_string())?.iter() {
-        let thread = vm.jni.own(thread);
-        let native = run.native_of(vm.jni, thread.as_raw());
+    let jni = &*vm.jni.large_local_frame();
+    let threads = vm.jvmti.all_threads(jni);
+    for thread in threads.map_err(|error| error.to_string())? {
+        let native = run.native_of(jni, thread.get());
         let known = native.and_then(|native| run.threads.get(native.tid));
         if let Some(known) = known.filter(|known| known.slot.is_none()) {
-            sample_thread(run, sampling, thread.as_raw(), native, known.serial.get());
+            sample_thread(run, sampling, thread.get(), native, known.serial.get());
         }
     }
     Ok(())
@@ -94,13 +94,12 @@ pub(super) fn make_method_ids(vm: Vm<'_>) {
             ));
         }
     }
-    let _frame = vm.jni.large_local_frame();
-    let Ok(classes) = vm.jvmti.loaded_classes() else {
+    let jni = &*vm.jni.large_local_frame();
+    let Ok(classes) = vm.jvmti.loaded_classes(jni) else {
         return;
     };
-    for &class in classes.iter() {
-        let class = vm.jni.own(class);
+    for class in classes {
         // Classes that are not prepared yet have their event later.
-        let _ = vm.jvmti.create_method_ids(class.as_raw());
+        let _ = vm.jvmti.create_method_ids(class.get());
     }
 }

@@ -6,9 +6,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use jni_sys::jobject;
-
 use super::sites::{Count, SiteId};
+use crate::vm::KeptWeakRef;
 
 /// The cache. Its owner counts through shared references while others read.
 pub(super) struct Cache {
@@ -92,10 +91,12 @@ impl Cache {
     pub(super) fn find(
         &self,
         key: u64,
-        mut is_mirror: impl FnMut(jobject) -> bool,
+        mut is_mirror: impl FnMut(KeptWeakRef) -> bool,
     ) -> Option<&Entry> {
         self.set(key).iter().find(|entry| {
-            entry.key == key && entry.mirror != 0 && is_mirror(entry.mirror as jobject)
+            // SAFETY: 0, or the number of a reference.
+            let mirror = || unsafe { KeptWeakRef::from_word(entry.mirror) };
+            entry.key == key && mirror().is_some_and(&mut is_mirror)
         })
     }
 
@@ -104,7 +105,7 @@ impl Cache {
     pub(super) fn insert(
         &mut self,
         key: u64,
-        mirror: jobject,
+        mirror: KeptWeakRef,
         site: SiteId,
         before: u64,
         flush: &mut dyn FnMut(SiteId, Count),
@@ -114,7 +115,7 @@ impl Cache {
         }
         let start = start_of(key, self.entries.len());
         let set = self.entries.get_mut(start..start + WAYS)?;
-        let is_known = |entry: &Entry| entry.key == key && entry.mirror == mirror as usize;
+        let is_known = |entry: &Entry| entry.key == key && entry.mirror == mirror.as_word();
         let entry = set.iter_mut().min_by_key(|entry| {
             (
                 !is_known(entry),
@@ -128,7 +129,7 @@ impl Cache {
         }
         *entry = Entry {
             key,
-            mirror: mirror as usize,
+            mirror: mirror.as_word(),
             site,
             before: u32::try_from(before).unwrap_or(u32::MAX),
             objects: AtomicU64::new(0),
@@ -187,6 +188,11 @@ mod tests {
     use crate::hash::mix;
     use std::collections::HashMap;
 
+    fn mirror(word: usize) -> KeptWeakRef {
+        // SAFETY: no VM gets it.
+        unsafe { KeptWeakRef::from_word(word) }.unwrap()
+    }
+
     const ONE: Count = Count {
         objects: 1,
         bytes: 24,
@@ -199,7 +205,10 @@ mod tests {
         let sites = 100_000u32;
         for round in 0..3u32 {
             for site in 1..=sites {
-                let (key, mirror) = (mix(7, u64::from(site / 2)), (8 * (site % 2) + 8) as jobject);
+                let (key, mirror) = (
+                    mix(7, u64::from(site / 2)),
+                    mirror(8 * (site as usize % 2) + 8),
+                );
                 if let Some(entry) = cache.find(key, |other| other == mirror) {
                     assert_eq!(entry.site(), SiteId(site));
                     entry.add(ONE);
@@ -230,7 +239,7 @@ mod tests {
         let mut cache = Cache::new();
         for site in 0..3 * MOST_ENTRIES as u32 {
             let key = mix(1, u64::from(site));
-            cache.insert(key, 8 as jobject, SiteId(site), 0, &mut |_, _| ());
+            cache.insert(key, mirror(8), SiteId(site), 0, &mut |_, _| ());
         }
         assert_eq!(cache.entries.len(), MOST_ENTRIES);
         assert_eq!(cache.bytes(), MOST_ENTRIES * size_of::<Entry>());

@@ -8,11 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hprof_format::binary::BasicType;
-use jni_sys::jclass;
 use parking_lot::{Mutex, RwLock};
 
 use crate::names::{HiddenNames, java_class_name};
-use crate::vm::{Jni, Jvmti, Result, WeakRef};
+use crate::vm::{self, Jni, Jvmti, KeptWeakRef, Ref, Result, WeakRef};
 
 /// The place of a class in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +26,7 @@ pub(crate) struct Class {
     /// The type of the elements, for an array.
     pub(crate) element: Option<BasicType>,
     /// Its mirror; `None` for the class of objects whose class is not known.
-    pub(crate) mirror: Option<WeakRef>,
+    pub(crate) mirror: Option<KeptWeakRef>,
 }
 
 /// All classes seen.
@@ -35,6 +34,14 @@ pub(crate) struct ClassTable {
     hidden: HiddenNames,
     by_hash: Mutex<HashMap<i32, Vec<Arc<Class>>>>,
     all: RwLock<Vec<Arc<Class>>>,
+}
+
+/// Why a class was not added; its reference comes back.
+enum Refused {
+    /// Others of the same hash were added meanwhile.
+    Late(WeakRef),
+    /// The table is full, and this class stands for the others.
+    Full(Arc<Class>, WeakRef),
 }
 
 /// How many classes are told apart. A program that makes classes for ever ends
@@ -60,8 +67,13 @@ impl ClassTable {
     ///
     /// # Errors
     /// What the VM says; nothing is remembered then.
-    pub(crate) fn intern(&self, jvmti: &Jvmti, jni: &Jni, mirror: jclass) -> Result<Arc<Class>> {
-        let hash = jvmti.object_hash(mirror)?;
+    pub(crate) fn intern(
+        &self,
+        jvmti: &Jvmti,
+        jni: &Jni,
+        mirror: Ref<'_, vm::Class>,
+    ) -> Result<Arc<Class>> {
+        let hash = jvmti.object_hash(mirror.as_object())?;
         // No lock is held while the VM compares, so another thread may have added
         // the same class before ours is in.
         let mut checked = 0;
@@ -75,7 +87,7 @@ impl ClassTable {
             let same = |class: &&Arc<Class>| {
                 class
                     .mirror
-                    .is_some_and(|weak| jni.is_weak_of(mirror, weak))
+                    .is_some_and(|weak| jni.is_weak_of(mirror, weak.get()))
             };
             if let Some(class) = known.iter().find(same) {
                 if let Some((_, weak)) = made {
@@ -88,43 +100,42 @@ impl ClassTable {
                 None => (jvmti.class_signature(mirror)?, jni.new_weak(mirror)?),
             };
             match self.add(hash, checked, &signature, weak) {
-                Some(class) => {
-                    if class.mirror.is_none() {
-                        jni.delete_weak(weak);
-                    }
+                Ok(class) => return Ok(class),
+                Err(Refused::Full(class, weak)) => {
+                    jni.delete_weak(weak);
                     return Ok(class);
                 }
-                None => made = Some((signature, weak)),
+                Err(Refused::Late(weak)) => made = Some((signature, weak)),
             }
         }
     }
 
-    /// Adds a class unless others of the same hash came after the `checked` first.
+    /// Adds a class unless others of the same hash came after the `checked` first, or the table is full.
     fn add(
         &self,
         hash: i32,
         checked: usize,
         signature: &str,
         mirror: WeakRef,
-    ) -> Option<Arc<Class>> {
+    ) -> std::result::Result<Arc<Class>, Refused> {
         let mut by_hash = self.by_hash.lock();
         let classes = by_hash.entry(hash).or_default();
         if classes.len() > checked {
-            return None;
+            return Err(Refused::Late(mirror));
         }
         let mut all = self.all.write();
-        if all.len() >= MOST_CLASSES {
-            return all.first().cloned();
+        if let (true, Some(unknown)) = (all.len() >= MOST_CLASSES, all.first()) {
+            return Err(Refused::Full(Arc::clone(unknown), mirror));
         }
         let class = Arc::new(Class {
             id: ClassId(u32::try_from(all.len()).unwrap_or(0)),
             name: self.hidden.shown(java_class_name(signature)),
             element: element_type(signature),
-            mirror: Some(mirror),
+            mirror: Some(mirror.keep()),
         });
         all.push(Arc::clone(&class));
         classes.push(Arc::clone(&class));
-        Some(class)
+        Ok(class)
     }
 
     /// All classes, in the order of their ids.

@@ -12,7 +12,7 @@ use super::sites::{Count, SiteId};
 use super::threads::{Mode, ThreadState};
 use crate::hash::mix;
 use crate::options::Live;
-use crate::vm::{Jni, JvmtiError, StackFrame};
+use crate::vm::{Class, Jni, JvmtiError, Ref, StackFrame};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -49,6 +49,11 @@ unsafe extern "C" fn sampled_object_alloc(
     HeapSites::callback(|sites| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: parameters of this callback.
+        let (object, class) = unsafe { (Ref::from_raw(object), Ref::from_raw(class)) };
+        let (Some(object), Some(class)) = (object, class) else {
+            return;
+        };
         let allocation = Allocation {
             object,
             class,
@@ -72,21 +77,21 @@ unsafe extern "C" fn garbage_collection_finish(_env: *mut raw::jvmtiEnv) {
 
 /// A new object, by references of the event.
 #[derive(Clone, Copy)]
-struct Allocation {
-    object: jobject,
-    class: jclass,
+struct Allocation<'a> {
+    object: Ref<'a>,
+    class: Ref<'a, Class>,
     size: u64,
 }
 
 /// The key of a stack that the VM gave.
 fn key_of(serial: u32, frames: &[StackFrame]) -> u64 {
     frames.iter().fold(u64::from(serial), |hash, frame| {
-        mix(mix(hash, frame.method as u64), frame.location as u64)
+        mix(mix(hash, frame.method.as_word()), frame.location as u64)
     })
 }
 
 impl HeapSites {
-    fn event(&self, jni: &Jni, allocation: Allocation) {
+    fn event(&self, jni: &Jni, allocation: Allocation<'_>) {
         let Some(thread) = self.threads.current() else {
             return;
         };
@@ -95,14 +100,14 @@ impl HeapSites {
             return;
         }
         match thread.mode.get() {
-            Mode::Recording => self.record(jni, thread, allocation),
+            Mode::Recording => self.record(jni, &thread, allocation),
             Mode::Priming | Mode::Primed => thread.mode.set(Mode::Primed),
         }
         thread.inside.set(false);
     }
 
     #[inline]
-    fn record(&self, jni: &Jni, thread: &ThreadState, allocation: Allocation) {
+    fn record(&self, jni: &Jni, thread: &ThreadState, allocation: Allocation<'_>) {
         thread.count_event();
         let count = self.weights.count(allocation.size);
         let serial = self.serial(thread);
@@ -146,7 +151,7 @@ impl HeapSites {
     fn check<'a>(
         &self,
         jni: &Jni,
-        allocation: Allocation,
+        allocation: Allocation<'_>,
         serial: u32,
         frames: &[StackFrame],
         entry: &'a Entry,
@@ -159,7 +164,7 @@ impl HeapSites {
         if self.sites.intern(stack, class.id) == entry.site() {
             return Some(entry);
         }
-        self.lost.mistaken.fetch_add(1, Ordering::Relaxed);
+        self.unrecorded.mistaken.fetch_add(1, Ordering::Relaxed);
         None
     }
 
@@ -173,7 +178,7 @@ impl HeapSites {
             // frames yet.
             Err(JvmtiError::INVALID_THREAD) => &[],
             Err(_) => {
-                self.lost.stacks.fetch_add(1, Ordering::Relaxed);
+                self.unrecorded.stacks.fetch_add(1, Ordering::Relaxed);
                 &[]
             }
         }
@@ -187,24 +192,27 @@ impl HeapSites {
         &self,
         jni: &Jni,
         thread: &'a ThreadState,
-        allocation: Allocation,
+        allocation: Allocation<'_>,
         count: Count,
         key: u64,
         serial: u32,
         frames: &[StackFrame],
     ) -> Option<&'a Entry> {
         let Ok(class) = self.classes.intern(&self.jvmti, jni, allocation.class) else {
-            self.lost.classes.fetch_add(1, Ordering::Relaxed);
+            self.unrecorded.classes.fetch_add(1, Ordering::Relaxed);
             return None;
         };
         let stack = self.stacks.intern(serial, frames);
         let site = self.sites.intern(stack, class.id);
         let seen = self.sites.objects(site);
         let entry = class.mirror.and_then(|mirror| {
-            self.threads.reshape(thread, |cache| {
-                let mut flush = |site, count| self.sites.add(site, count);
-                cache.insert(key, mirror.as_raw(), site, seen, &mut flush)
-            })
+            // SAFETY: `record` comes here only without an entry of the cache.
+            unsafe {
+                self.threads.reshape(thread, |cache| {
+                    let mut flush = |site, count| self.sites.add(site, count);
+                    cache.insert(key, mirror, site, seen, &mut flush)
+                })
+            }
         });
         if entry.is_none() {
             self.sites.add(site, count);
@@ -219,7 +227,7 @@ impl HeapSites {
         &self,
         jni: &Jni,
         thread: &ThreadState,
-        allocation: Allocation,
+        allocation: Allocation<'_>,
         site: SiteId,
         seen: u64,
     ) {
@@ -230,19 +238,34 @@ impl HeapSites {
         if shift > 0 && !thread.one_in(shift) {
             return;
         }
+        if !self.has_segment(thread) {
+            self.segments.count_dropped();
+            return;
+        }
         let Ok(weak) = jni.new_weak(allocation.object) else {
-            self.lost.references.fetch_add(1, Ordering::Relaxed);
+            self.unrecorded.references.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        let has_room = thread.open_segment().push(Followed {
+        thread.push(Followed {
             weak,
             site,
             shift,
             size: allocation.size,
         });
-        if !has_room {
+    }
+
+    /// Sees to it that the thread has a segment with room for an object. False while there is
+    /// none, because the profile thread is late.
+    #[inline]
+    fn has_segment(&self, thread: &ThreadState) -> bool {
+        if thread.has_room() {
+            return true;
+        }
+        let may_go = self.segments.has_room();
+        if may_go {
             thread.replace_segment(|segment| self.hand_over(segment));
         }
+        may_go
     }
 
     /// The serial that the thread's stacks are kept under, 0 for all the same.

@@ -148,12 +148,12 @@ impl SitesProfile {
         self.sweeper_mut().add_young(segments);
         let mut places = Vec::with_capacity(objects.len());
         for some in objects.chunks(FRAME) {
-            let _frame = jni.local_frame(FRAME as u32 + 16);
+            let jni = &*jni.local_frame(FRAME as u32 + 16);
             for object in some {
                 let object = object.unpack();
-                if let Some(strong) = jni.resolve(object.weak) {
+                if let Some(strong) = jni.upgrade(&object.weak) {
                     // SAFETY: HotSpot, as `expect_dump` has checked, and the reference is live.
-                    let word = unsafe { handle_word(strong.as_raw()) };
+                    let word = unsafe { handle_word(strong.get().as_raw()) };
                     places.push((word as u64, object.site));
                 }
             }

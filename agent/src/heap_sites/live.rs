@@ -17,7 +17,6 @@ use super::sites::SiteId;
 use crate::vm::{Jni, WeakRef, handle_word};
 
 /// An object that is followed.
-#[derive(Clone, Copy)]
 pub(super) struct Followed {
     pub(super) weak: WeakRef,
     pub(super) site: SiteId,
@@ -60,7 +59,8 @@ impl Packed {
         Followed {
             // SAFETY: made from a reference that is deleted only by `sweep`, which
             // then drops this value.
-            weak: unsafe { WeakRef::from_raw(self.weak as jobject) },
+            weak: unsafe { WeakRef::from_raw(self.weak as jobject) }
+                .unwrap_or_else(|| unreachable!("only references are packed")),
             site: SiteId(self.site_and_shift & ((1 << SITE_BITS) - 1)),
             shift: (self.site_and_shift >> SITE_BITS) as u8,
             size: u64::from(self.size) * 8,
@@ -70,7 +70,7 @@ impl Packed {
 
 /// Followed objects of one thread. The thread adds, others only read.
 pub(super) struct Segment {
-    slots: Box<[Slot]>,
+    places: Box<[AtomicPacked]>,
     len: AtomicUsize,
     /// Its own among all segments.
     number: u64,
@@ -78,8 +78,9 @@ pub(super) struct Segment {
     epoch: AtomicUsize,
 }
 
+/// A [`Packed`] that its thread writes once.
 #[derive(Default)]
-struct Slot {
+struct AtomicPacked {
     weak: AtomicUsize,
     site_and_shift: AtomicU32,
     size: AtomicU32,
@@ -89,37 +90,43 @@ impl Segment {
     pub(super) fn new(capacity: usize) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Arc::new(Self {
-            slots: (0..capacity).map(|_| Slot::default()).collect(),
+            places: (0..capacity).map(|_| AtomicPacked::default()).collect(),
             len: AtomicUsize::new(0),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             epoch: AtomicUsize::new(0),
         })
     }
 
-    /// Adds an object. Only the thread that owns the segment calls this. Returns
-    /// whether there is room for another one.
+    /// Whether there is room for another object.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.len.load(Ordering::Relaxed) < self.places.len()
+    }
+
+    /// Adds an object; false without room. Only the thread that owns the segment calls this.
     #[inline]
     pub(super) fn push(&self, object: Followed) -> bool {
         let len = self.len.load(Ordering::Relaxed);
-        let Some(slot) = self.slots.get(len) else {
+        let Some(place) = self.places.get(len) else {
             return false;
         };
         let packed = Packed::new(object);
-        slot.weak.store(packed.weak, Ordering::Relaxed);
-        slot.site_and_shift
+        place.weak.store(packed.weak, Ordering::Relaxed);
+        place
+            .site_and_shift
             .store(packed.site_and_shift, Ordering::Relaxed);
-        slot.size.store(packed.size, Ordering::Relaxed);
+        place.size.store(packed.size, Ordering::Relaxed);
         self.len.store(len + 1, Ordering::Release);
-        len + 1 < self.slots.len()
+        true
     }
 
     /// The objects in it.
     pub(super) fn objects(&self) -> impl Iterator<Item = Packed> + '_ {
         let len = self.len.load(Ordering::Acquire);
-        self.slots.iter().take(len).map(|slot| Packed {
-            weak: slot.weak.load(Ordering::Relaxed),
-            site_and_shift: slot.site_and_shift.load(Ordering::Relaxed),
-            size: slot.size.load(Ordering::Relaxed),
+        self.places.iter().take(len).map(|place| Packed {
+            weak: place.weak.load(Ordering::Relaxed),
+            site_and_shift: place.site_and_shift.load(Ordering::Relaxed),
+            size: place.size.load(Ordering::Relaxed),
         })
     }
 
@@ -152,7 +159,7 @@ pub(super) struct Pulse {
 
 impl Pulse {
     /// Whether the object is gone.
-    pub(super) fn is_dead(self, jni: &Jni, weak: WeakRef) -> bool {
+    pub(super) fn is_dead(self, jni: &Jni, weak: &WeakRef) -> bool {
         // A null word is all that is needed to know; any other word may still
         // mean a dead object to a concurrent collector.
         // SAFETY: HotSpot, and the reference was not deleted.
@@ -167,7 +174,7 @@ mod tests {
     fn followed(site: u32, shift: u8, size: u64) -> Followed {
         Followed {
             // SAFETY: never passed to a VM.
-            weak: unsafe { WeakRef::from_raw(0x7fff_1234_5671 as jobject) },
+            weak: unsafe { WeakRef::from_raw(0x7fff_1234_5671 as jobject) }.unwrap(),
             site: SiteId(site),
             shift,
             size,
@@ -180,11 +187,12 @@ mod tests {
             followed(0, 0, 16),
             followed((1 << SITE_BITS) - 1, 40, 17_179_869_200 / 8 * 8),
         ] {
-            let back = Packed::new(object).unpack();
-            assert_eq!(
-                (back.weak, back.site, back.shift, back.size),
-                (object.weak, object.site, object.shift, object.size)
-            );
+            let facts = |object: &Followed| {
+                let weak = object.weak.as_raw();
+                (weak, object.site, object.shift, object.size)
+            };
+            let before = facts(&object);
+            assert_eq!(facts(&Packed::new(object).unpack()), before);
         }
     }
 
@@ -193,7 +201,9 @@ mod tests {
         let segment = Segment::new(3);
         assert!(segment.push(followed(1, 0, 8)));
         assert!(segment.push(followed(2, 0, 8)));
-        assert!(!segment.push(followed(3, 0, 8)));
+        assert!(segment.has_room());
+        assert!(segment.push(followed(3, 0, 8)));
+        assert!(!segment.has_room());
         assert!(!segment.push(followed(4, 0, 8)));
         let sites: Vec<u32> = segment.objects().map(|o| o.unpack().site.0).collect();
         assert_eq!(sites, [1, 2, 3]);

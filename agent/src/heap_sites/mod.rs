@@ -19,6 +19,7 @@ mod live;
 mod marks;
 mod prime;
 mod profile;
+mod queue;
 mod recorder;
 mod run;
 mod sites;
@@ -37,19 +38,19 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, unbounded};
 use hprof_native_headers as raw;
-use jni_sys::jobject;
 use parking_lot::Mutex;
 
 use crate::names::HiddenNames;
 use crate::options::{Live, Settings};
 use crate::report;
 use crate::vm::{
-    Capabilities, Jni, Jvmti, Release, Result, StackKeys, StillInside, VmLibrary, VmStructs,
+    Capabilities, Class, FastCompare, Jni, Jvmti, KeptWeakRef, Ref, Release, Result, StackKeys,
+    StillInside, VmLibrary, VmStructs,
 };
 use join::Watch;
 use live::{Pulse, Segment};
+use queue::SegmentQueue;
 use sites::SiteTable;
 use stacks::StackTable;
 use threads::Threads;
@@ -67,6 +68,7 @@ pub struct HeapSites {
     per_thread: bool,
     structs: Option<VmStructs>,
     pulse: Pulse,
+    compare: FastCompare,
     release: Release,
     /// See [`Release::needs_priming`]; only when every allocation is recorded.
     needs_help: bool,
@@ -77,8 +79,7 @@ pub struct HeapSites {
     classes: ClassTable,
     sites: SiteTable,
     threads: Threads,
-    segments: Sender<Arc<Segment>>,
-    received: Receiver<Arc<Segment>>,
+    segments: SegmentQueue,
     /// Objects that are followed, but for those in segments being filled.
     following: AtomicUsize,
     /// New objects are followed with probability 2 to the power of minus this.
@@ -91,12 +92,12 @@ pub struct HeapSites {
     moves_in_pauses: bool,
     serial_of_current: fn() -> u32,
     started: AtomicBool,
-    lost: Lost,
+    unrecorded: Unrecorded,
 }
 
 /// What could not be recorded.
 #[derive(Default)]
-struct Lost {
+struct Unrecorded {
     stacks: AtomicU64,
     classes: AtomicU64,
     references: AtomicU64,
@@ -140,7 +141,6 @@ impl HeapSites {
         let structs = VmLibrary::of(&jvmti).and_then(VmStructs::of);
         let release = Release::of(&jvmti);
         let needs_help = settings.heap_interval == 0 && release.needs_priming();
-        let (segments, received) = unbounded();
         let sites = Self {
             jvmti,
             depth: AtomicUsize::new(settings.depth as usize),
@@ -153,6 +153,7 @@ impl HeapSites {
             pulse: Pulse {
                 hotspot: structs.is_some(),
             },
+            compare: FastCompare::of(structs),
             release,
             needs_help,
             gives_up_buffers: needs_help && prime::give_up_buffers(structs),
@@ -161,8 +162,7 @@ impl HeapSites {
             classes: ClassTable::new(HiddenNames::of(settings.format)),
             sites: SiteTable::new(),
             threads: Threads::default(),
-            segments,
-            received,
+            segments: SegmentQueue::new(),
             following: AtomicUsize::new(0),
             shift: AtomicU8::new(0),
             collections: AtomicUsize::new(0),
@@ -171,7 +171,7 @@ impl HeapSites {
             moves_in_pauses: !structs.is_some_and(VmStructs::moves_objects_concurrently),
             serial_of_current,
             started: AtomicBool::new(false),
-            lost: Lost::default(),
+            unrecorded: Unrecorded::default(),
         };
         // Loaded once, so the cell is empty.
         let _ = INSTANCE.set(sites);
@@ -290,23 +290,25 @@ impl HeapSites {
     /// Gives a segment to the profile thread.
     fn hand_over(&self, segment: Arc<Segment>) {
         segment.close(self.collections.load(Ordering::Relaxed));
-        self.following.fetch_add(segment.len(), Ordering::Relaxed);
-        // The receiver is in `self`, so it is there.
-        let _ = self.segments.send(segment);
+        let len = segment.len();
+        // Before the profile thread can subtract the dead among them.
+        self.following.fetch_add(len, Ordering::Relaxed);
+        if !self.segments.push(segment) {
+            self.following.fetch_sub(len, Ordering::Relaxed);
+        }
+        self.adjust_shift();
+    }
+
+    /// Has fewer new objects followed when very many are, or when the profile thread is late.
+    fn adjust_shift(&self) {
+        let following = self.following.load(Ordering::Relaxed);
+        let shift = profile::shift_for(following).max(self.segments.shift());
+        self.shift.store(shift, Ordering::Relaxed);
     }
 
     /// Whether two references are of the same object, `mirror` being weak.
     #[inline]
-    fn is_mirror(&self, jni: &Jni, class: jobject, mirror: jobject) -> bool {
-        // SAFETY: HotSpot, the local reference is the event's own, and mirrors
-        // are never deleted. The words are compared at one time: when the first
-        // has not changed, no collection moved the object in between.
-        let same = self.pulse.hotspot
-            && unsafe {
-                let before = crate::vm::handle_word(class);
-                before == crate::vm::handle_word(mirror) && before == crate::vm::handle_word(class)
-            };
-        // SAFETY: mirrors are never deleted.
-        same || jni.is_weak_of(class, unsafe { crate::vm::WeakRef::from_raw(mirror) })
+    fn is_mirror(&self, jni: &Jni, class: Ref<'_, Class>, mirror: KeptWeakRef) -> bool {
+        self.compare.is_weak_of(jni, class, mirror.get())
     }
 }

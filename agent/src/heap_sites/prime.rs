@@ -41,7 +41,7 @@ impl HeapSites {
     /// Primes the main thread, and says so when it does not work.
     pub(super) fn prime_main(&self, jni: &Jni) {
         let is_primed = self.prime(jni);
-        let buffers = self.structs.and_then(|s| s.bool_flag(c"UseTLAB"));
+        let buffers = self.structs.and_then(|s| s.has_allocation_buffers());
         if self.needs_help && buffers == Some(false) {
             report::error(
                 "heap=sites sees hardly any allocation with -XX:-UseTLAB on this VM; \
@@ -84,7 +84,9 @@ impl HeapSites {
         thread.mode.set(Mode::Recording);
         let is_primed = in_a_row == IN_A_ROW;
         if !is_primed {
-            self.lost.unprimed_threads.fetch_add(1, Ordering::Relaxed);
+            self.unrecorded
+                .unprimed_threads
+                .fetch_add(1, Ordering::Relaxed);
         }
         is_primed
     }

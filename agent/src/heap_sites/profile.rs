@@ -67,7 +67,7 @@ impl SitesProfile {
         Self {
             sites,
             traces: Vec::new(),
-            sweeper: Sweeper::new(sites.received.clone(), sites.pulse),
+            sweeper: Sweeper::new(sites.segments.receiver(), sites.pulse),
             deleted: 0,
             found: HashMap::new(),
             expected: None,
@@ -84,7 +84,7 @@ impl SitesProfile {
 
     /// Gives the followed objects away, to get them [back](Self::take_back).
     pub(super) fn lend_sweeper(&mut self) -> Sweeper {
-        let empty = Sweeper::new(self.sites.received.clone(), self.sites.pulse);
+        let empty = Sweeper::new(self.sites.segments.receiver(), self.sites.pulse);
         std::mem::replace(&mut self.sweeper, empty)
     }
 
@@ -124,8 +124,7 @@ impl SitesProfile {
         let swept = self.sweeper.step(jni, epoch);
         self.deleted += swept.deleted as u64;
         sites.following.fetch_sub(swept.deleted, Ordering::Relaxed);
-        let shift = shift_for(sites.following.load(Ordering::Relaxed));
-        sites.shift.store(shift, Ordering::Relaxed);
+        sites.adjust_shift();
         swept.more
     }
 
@@ -321,7 +320,7 @@ impl SitesProfile {
 
     fn remarks(&self, totals: &super::threads::Totals, estimated: u64) -> Vec<String> {
         let sites = self.sites;
-        let lost = &sites.lost;
+        let unrecorded = &sites.unrecorded;
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let following = sites.following.load(Ordering::Relaxed);
         let bytes = totals.cache_bytes + sites.stacks.bytes() + FOLLOWED_BYTES * following;
@@ -340,13 +339,14 @@ impl SitesProfile {
             ),
             format!(
                 "hprof-rs: events_without_stack={} stacks_mistaken={} events_without_class={} \
-                 objects_not_followed={} \
+                 objects_not_followed={} objects_dropped={} \
                  threads_not_primed={} caches_unread={} collections={} sites_memory_kb={}",
-                load(&lost.stacks),
-                load(&lost.mistaken),
-                load(&lost.classes),
-                load(&lost.references),
-                load(&lost.unprimed_threads),
+                load(&unrecorded.stacks),
+                load(&unrecorded.mistaken),
+                load(&unrecorded.classes),
+                load(&unrecorded.references),
+                sites.segments.dropped(),
+                load(&unrecorded.unprimed_threads),
                 totals.unread,
                 sites.collections.load(Ordering::Relaxed),
                 bytes / 1024,
@@ -357,7 +357,7 @@ impl SitesProfile {
 
 /// How rarely new objects are followed when so many are: up to the limit all are, beyond it
 /// half as many for each eighth of the limit.
-fn shift_for(following: usize) -> u8 {
+pub(super) fn shift_for(following: usize) -> u8 {
     match following.checked_sub(MOST_FOLLOWED) {
         None => 0,
         Some(beyond) => u8::try_from(1 + beyond / (MOST_FOLLOWED / 8))

@@ -142,7 +142,8 @@ mod tests {
     fn frames(first: usize, count: usize) -> Vec<StackFrame> {
         (first..first + count)
             .map(|n| StackFrame {
-                method: (n * 8) as _,
+                // SAFETY: no VM gets it.
+                method: unsafe { crate::vm::JMethodId::from_raw((n * 8) as _) },
                 location: n as i64,
             })
             .collect()

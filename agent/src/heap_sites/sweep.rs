@@ -177,7 +177,7 @@ impl Sweeper {
         let mut taken = Vec::new();
         self.for_each(open, &mut taken, |object| {
             let object = object.unpack();
-            if !self.pulse.is_dead(jni, object.weak) {
+            if !self.pulse.is_dead(jni, &object.weak) {
                 visit(object);
             }
         });
@@ -192,7 +192,7 @@ impl Sweeper {
 
     fn delete_if_dead(&self, jni: &Jni, object: Packed) -> bool {
         let weak = object.unpack().weak;
-        let dead = self.pulse.is_dead(jni, weak);
+        let dead = self.pulse.is_dead(jni, &weak);
         if dead {
             jni.delete_weak(weak);
         }

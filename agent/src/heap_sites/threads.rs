@@ -2,6 +2,8 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
+use std::ptr;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::cache::{Cache, Entry};
-use super::live::Segment;
+use super::live::{Followed, Segment};
 use super::sites::{Count, SiteTable};
 use crate::vm::StackFrame;
 
@@ -24,14 +26,11 @@ pub(super) enum Mode {
     Primed,
 }
 
-/// A thread's own memory. Except for what is atomic or locked, only the thread
-/// itself touches it.
+/// What a thread records into. Only the thread itself has it: it is neither `Send` nor
+/// `Sync`.
 pub(super) struct ThreadState {
-    cache: UnsafeCell<Cache>,
-    /// The cache is being changed, not just counted in.
-    reshaping: AtomicBool,
-    /// Shared so that a dump finds it.
-    segment: Mutex<Arc<Segment>>,
+    shared: Arc<Shared>,
+    /// The segment in `shared`.
     open: Cell<*const Segment>,
     pub(super) mode: Cell<Mode>,
     /// An event is being handled.
@@ -44,63 +43,84 @@ pub(super) struct ThreadState {
     pub(super) virtual_used: Cell<bool>,
     pub(super) buffer: Cell<Vec<StackFrame>>,
     random: Cell<u64>,
+}
+
+/// What dumps read of a thread.
+struct Shared {
+    /// Changed by its thread alone, in [`Threads::reshape`].
+    cache: UnsafeCell<Cache>,
+    /// The cache is being changed, not just counted in.
+    reshaping: AtomicBool,
+    segment: Mutex<Arc<Segment>>,
     events: AtomicU64,
     /// Stacks that were not known by their keys.
     taken: AtomicU64,
 }
 
 // SAFETY: `cache` is changed by its thread alone, and only while `Threads` lets
-// nobody read it; the cells are touched by its thread alone.
-unsafe impl Send for ThreadState {}
-// SAFETY: as above.
-unsafe impl Sync for ThreadState {}
+// nobody read it; the rest is atomic or locked. Counters in a cache are atomics.
+unsafe impl Sync for Shared {}
 
 const FIRST_SEGMENT: usize = 1 << 6;
 const SEGMENT: usize = 1 << 10;
 
 impl ThreadState {
-    fn new() -> Arc<Self> {
+    fn new() -> Rc<Self> {
         let segment = Segment::new(FIRST_SEGMENT);
-        let state = Arc::new(Self {
+        let open = Cell::new(Arc::as_ptr(&segment));
+        let shared = Arc::new(Shared {
             cache: UnsafeCell::new(Cache::new()),
             reshaping: AtomicBool::new(false),
-            open: Cell::new(Arc::as_ptr(&segment)),
             segment: Mutex::new(segment),
+            events: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+        });
+        Rc::new(Self {
+            // Any seed will do, if it is not 0 and another one in each thread.
+            random: Cell::new(Arc::as_ptr(&shared) as u64 | 1),
+            shared,
+            open,
             mode: Cell::new(Mode::Recording),
             inside: Cell::new(false),
             serial: Cell::new(0),
             virtual_serial: Cell::new(0),
             virtual_used: Cell::new(false),
             buffer: Cell::new(Vec::new()),
-            random: Cell::new(0),
-            events: AtomicU64::new(0),
-            taken: AtomicU64::new(0),
-        });
-        // Any seed will do, if it is not 0 and another one in each thread.
-        state.random.set(Arc::as_ptr(&state) as u64 | 1);
-        state
+        })
     }
 
-    /// The cache, for the thread itself.
+    /// The cache.
     #[inline]
     pub(super) fn cache(&self) -> &Cache {
-        // SAFETY: only this thread ever changes it, in `Threads::reshape`, which
-        // no caller of ours is inside of.
-        unsafe { &*self.cache.get() }
+        // SAFETY: only this thread ever changes it, in `Threads::reshape`, whose caller
+        // promises to have no such reference.
+        unsafe { &*self.shared.cache.get() }
     }
 
-    /// The segment to add to, for the thread itself.
     #[inline]
-    pub(super) fn open_segment(&self) -> &Segment {
-        // SAFETY: `segment` keeps it alive, and only this thread replaces it.
+    fn open_segment(&self) -> &Segment {
+        // SAFETY: `segment` keeps it alive, and only this thread replaces it, in
+        // `replace_segment`, which no caller of ours is inside of.
         unsafe { &*self.open.get() }
     }
 
-    /// Replaces the segment by an empty one and returns it. The old one is shown
-    /// to `hand_over` first, so that at no time it is nowhere.
+    /// Whether the segment has room for another object.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.open_segment().has_room()
+    }
+
+    /// Adds an object to the segment; false without room.
+    #[inline]
+    pub(super) fn push(&self, object: Followed) -> bool {
+        self.open_segment().push(object)
+    }
+
+    /// Replaces the segment by an empty one. The old one is given to `hand_over`
+    /// first, so that at no time it is nowhere.
     pub(super) fn replace_segment(&self, hand_over: impl FnOnce(Arc<Segment>)) {
         let next = Segment::new(SEGMENT);
-        let mut segment = self.segment.lock();
+        let mut segment = self.shared.segment.lock();
         hand_over(Arc::clone(&segment));
         self.open.set(Arc::as_ptr(&next));
         *segment = next;
@@ -109,15 +129,15 @@ impl ThreadState {
     /// Counts an event.
     #[inline]
     pub(super) fn count_event(&self) {
-        let events = self.events.load(Ordering::Relaxed);
-        self.events.store(events + 1, Ordering::Relaxed);
+        let events = self.shared.events.load(Ordering::Relaxed);
+        self.shared.events.store(events + 1, Ordering::Relaxed);
     }
 
     /// Counts a stack that was not known by its key.
     #[inline]
     pub(super) fn count_taken(&self) {
-        let taken = self.taken.load(Ordering::Relaxed);
-        self.taken.store(taken + 1, Ordering::Relaxed);
+        let taken = self.shared.taken.load(Ordering::Relaxed);
+        self.shared.taken.store(taken + 1, Ordering::Relaxed);
     }
 
     /// True once in 2^shift calls, at random (xorshift, Marsaglia 2003).
@@ -134,16 +154,18 @@ impl ThreadState {
 }
 
 thread_local! {
-    /// 0 until the thread has a state, `IGNORED`, or its address.
-    static CURRENT: Cell<usize> = const { Cell::new(0) };
+    /// Null until the thread has a state, [`IGNORED`], or an `Rc` as a pointer. It has no
+    /// destructor: the VM may allocate after those of the thread have run.
+    static CURRENT: Cell<*const ThreadState> = const { Cell::new(ptr::null()) };
 }
 
-const IGNORED: usize = 1;
+/// What the agent's own threads have.
+const IGNORED: *const ThreadState = ptr::without_provenance(align_of::<ThreadState>());
 
 /// All threads that have recorded something.
 #[derive(Default)]
 pub(super) struct Threads {
-    states: Mutex<HashMap<usize, Arc<ThreadState>>>,
+    states: Mutex<HashMap<usize, Arc<Shared>>>,
     /// Caches may only be counted in.
     frozen: AtomicBool,
     ended_events: AtomicU64,
@@ -158,66 +180,87 @@ impl Threads {
     /// The state of the current thread, made at its first event; `None` for the
     /// agent's own threads.
     #[inline]
-    pub(super) fn current(&self) -> Option<&ThreadState> {
-        let address = CURRENT.get();
-        if address > IGNORED {
-            // SAFETY: the address was taken from an Arc that stays in `states`
-            // until `end_current` on this very thread, which clears `CURRENT`.
-            return Some(unsafe { &*(address as *const ThreadState) });
-        }
-        if address == IGNORED {
+    pub(super) fn current(&self) -> Option<Rc<ThreadState>> {
+        let current = CURRENT.get();
+        if current == IGNORED {
             return None;
         }
+        if current.is_null() {
+            return Some(self.add_current());
+        }
+        // SAFETY: the pointer came from `Rc::into_raw` on this very thread, and counts as
+        // one of the references until `end_current` takes it back.
+        Some(unsafe {
+            Rc::increment_strong_count(current);
+            Rc::from_raw(current)
+        })
+    }
+
+    #[cold]
+    fn add_current(&self) -> Rc<ThreadState> {
         let state = ThreadState::new();
-        let address = Arc::as_ptr(&state) as usize;
-        self.states.lock().insert(address, state);
-        CURRENT.set(address);
-        self.current()
+        let shared = Arc::clone(&state.shared);
+        self.states
+            .lock()
+            .insert(Arc::as_ptr(&shared).addr(), shared);
+        CURRENT.set(Rc::into_raw(Rc::clone(&state)));
+        state
+    }
+
+    /// Takes the state from the current thread, if it has one.
+    fn take_current(next: *const ThreadState) -> Option<Rc<ThreadState>> {
+        let current = CURRENT.replace(next);
+        let has_state = !current.is_null() && current != IGNORED;
+        // SAFETY: as in `current`; nothing has the pointer any more.
+        has_state.then(|| unsafe { Rc::from_raw(current) })
     }
 
     /// Lets the current thread, one of the agent's own, record nothing.
     pub(super) fn ignore_current(&self) {
-        CURRENT.set(IGNORED);
+        drop(Self::take_current(IGNORED));
     }
 
     /// The current thread ends: its counts go to `sites`, its segment to
     /// `hand_over`.
     pub(super) fn end_current(&self, sites: &SiteTable, hand_over: impl FnOnce(Arc<Segment>)) {
-        let address = CURRENT.replace(0);
-        if address <= IGNORED {
+        let Some(state) = Self::take_current(ptr::null()) else {
             return;
-        }
+        };
         let mut states = self.states.lock();
-        let Some(state) = states.remove(&address) else {
+        let Some(shared) = states.remove(&Arc::as_ptr(&state.shared).addr()) else {
             return;
         };
         for (site, count) in state.cache().counts() {
             sites.add(site, count);
         }
-        let events = state.events.load(Ordering::Relaxed);
+        let events = shared.events.load(Ordering::Relaxed);
         self.ended_events.fetch_add(events, Ordering::Relaxed);
-        let taken = state.taken.load(Ordering::Relaxed);
+        let taken = shared.taken.load(Ordering::Relaxed);
         self.ended_taken.fetch_add(taken, Ordering::Relaxed);
-        hand_over(Arc::clone(&state.segment.lock()));
+        hand_over(Arc::clone(&shared.segment.lock()));
     }
 
     /// Changes the cache of the current thread, `state`, unless a dump is reading
     /// it. Returns what became of `change`.
-    pub(super) fn reshape<'a>(
+    ///
+    /// # Safety
+    /// The caller has no reference into the cache, and `change` gets none but its own.
+    pub(super) unsafe fn reshape<'a>(
         &self,
         state: &'a ThreadState,
         change: impl FnOnce(&mut Cache) -> Option<&Entry>,
     ) -> Option<&'a Entry> {
-        state.reshaping.store(true, Ordering::SeqCst);
+        let shared = &*state.shared;
+        shared.reshaping.store(true, Ordering::SeqCst);
         if self.frozen.load(Ordering::SeqCst) {
-            state.reshaping.store(false, Ordering::Release);
+            shared.reshaping.store(false, Ordering::Release);
             return None;
         }
-        // SAFETY: this thread is the only one to change the cache, and is not
+        // SAFETY: this thread is the only one to change the cache, and the caller is not
         // using it; readers set `frozen` first and wait for `reshaping` to be
         // false, and one of the two sequentially consistent pairs sees the other.
-        let entry = change(unsafe { &mut *state.cache.get() }).map(|entry| &raw const *entry);
-        state.reshaping.store(false, Ordering::Release);
+        let entry = change(unsafe { &mut *shared.cache.get() }).map(|entry| &raw const *entry);
+        shared.reshaping.store(false, Ordering::Release);
         // SAFETY: the entry lies in the cache, which changes only here.
         entry.map(|entry| unsafe { &*entry })
     }
@@ -228,7 +271,7 @@ impl Threads {
         let states = self.states.lock();
         self.frozen.store(true, Ordering::SeqCst);
         let deadline = Instant::now() + PATIENCE;
-        let is_stuck = |state: &ThreadState| {
+        let is_stuck = |state: &Shared| {
             while state.reshaping.load(Ordering::SeqCst) {
                 if Instant::now() >= deadline {
                     return true;
@@ -257,7 +300,7 @@ impl Threads {
         }
         let unread = states.len() - readable.len();
         self.frozen.store(false, Ordering::SeqCst);
-        let sum = |counter: fn(&ThreadState) -> &AtomicU64| -> u64 {
+        let sum = |counter: fn(&Shared) -> &AtomicU64| -> u64 {
             let counters = states.values().map(|state| counter(state));
             counters.map(|it| it.load(Ordering::Relaxed)).sum()
         };
@@ -292,4 +335,49 @@ pub(super) struct Totals {
     pub(super) unread: usize,
     /// Bytes that the caches take.
     pub(super) cache_bytes: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a type may be shared: the constant of the type itself, if it is `Sync`, comes
+    /// before that of the trait.
+    mod shared {
+        use std::marker::PhantomData;
+
+        pub(super) struct Type<T>(PhantomData<T>);
+        pub(super) trait Any {
+            const IS_SYNC: bool = false;
+        }
+        impl<T> Any for Type<T> {}
+        impl<T: Sync> Type<T> {
+            pub(super) const IS_SYNC: bool = true;
+        }
+    }
+
+    /// Cells in what other threads can reach would be a race.
+    #[test]
+    fn no_other_thread_reaches_the_cells() {
+        use shared::{Any as _, Type};
+        const { assert!(!Type::<ThreadState>::IS_SYNC) }
+        const { assert!(Type::<Threads>::IS_SYNC) }
+    }
+
+    #[test]
+    fn a_thread_that_ended_begins_anew() {
+        let (threads, sites) = (Threads::default(), SiteTable::new());
+        let first = threads.current().unwrap();
+        first.serial.set(7);
+        assert_eq!(threads.current().unwrap().serial.get(), 7);
+        let mut handed_over = 0;
+        threads.end_current(&sites, |_| handed_over += 1);
+        threads.end_current(&sites, |_| handed_over += 1);
+        assert_eq!((handed_over, threads.open_segments().len()), (1, 0));
+        assert_eq!(first.serial.get(), 7, "who still has it may use it");
+        assert_eq!(threads.current().unwrap().serial.get(), 0);
+        assert_eq!(threads.open_segments().len(), 1);
+        threads.ignore_current();
+        assert!(threads.current().is_none());
+    }
 }

@@ -98,18 +98,16 @@ impl HeapSites {
 
     /// Gives each class a tag that names it.
     fn tag_classes(&self, jni: &Jni, mark: i64) -> Result<()> {
-        let _frame = jni.large_local_frame();
-        let classes = self.jvmti.loaded_classes()?;
-        for &class in classes.iter() {
-            let mirror = jni.own(class);
-            if self.jvmti.tag(mirror.as_raw())? != 0 {
+        let jni = &*jni.large_local_frame();
+        for mirror in self.jvmti.loaded_classes(jni)? {
+            if self.jvmti.tag(mirror.get().as_object())? != 0 {
                 continue;
             }
-            let Ok(class) = self.classes.intern(&self.jvmti, jni, mirror.as_raw()) else {
+            let Ok(class) = self.classes.intern(&self.jvmti, jni, mirror.get()) else {
                 continue;
             };
             let tag = i64::from(class.id.0) << CLASS_SHIFT | mark;
-            self.jvmti.set_tag(mirror.as_raw(), tag)?;
+            self.jvmti.set_tag(mirror.get().as_object(), tag)?;
         }
         Ok(())
     }

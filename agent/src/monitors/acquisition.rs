@@ -9,11 +9,10 @@ use std::collections::{HashMap, HashSet};
 
 use hprof_format::model::MethodName;
 use hprof_instrument::{Call, Constants, Use};
-use jni_sys::jclass;
 
 use super::Monitors;
 use super::classes::LockClass;
-use crate::vm::{Jni, Jvmti, LocalRef, Result};
+use crate::vm::{Class, Jni, Jvmti, LocalRef, Ref, Result};
 
 /// How threads ask for a synchronizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +95,7 @@ impl Monitors {
     /// What the attempts of a synchronizer's class do. Nothing is known of one that is unloaded.
     pub fn acquisition(&self, jni: &Jni, class: &LockClass) -> Acquisition {
         *class.acquisition.get_or_init(|| {
-            let class = class.mirror.and_then(|weak| jni.resolve(weak));
+            let class = class.mirror.and_then(|weak| jni.upgrade_class(weak.get()));
             let lineage = class.and_then(|class| lineage(&self.jvmti, jni, class));
             lineage.map_or_else(Acquisition::default, |(lineage, framework)| {
                 let [exclusive, shared] = ATTEMPTS.get(framework).copied().unwrap_or_default();
@@ -110,22 +109,22 @@ impl Monitors {
 }
 
 /// A class's lineage and the place of its framework; `None` if it is built on neither.
-fn lineage(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_>) -> Option<(Lineage, usize)> {
+fn lineage(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_, Class>) -> Option<(Lineage, usize)> {
     let mut lineage = Lineage::new();
     let mut class = class;
     while lineage.len() < MOST_CLASSES {
-        let signature = jvmti.class_signature(class.as_raw()).ok()?;
+        let signature = jvmti.class_signature(class.get()).ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         if let Some(framework) = FRAMEWORK.iter().position(|it| *it == name) {
             return Some((lineage, framework));
         }
-        lineage.push(declared(jvmti, class.as_raw(), name).ok()?);
-        class = jni.superclass(class.as_raw())?;
+        lineage.push(declared(jvmti, class.get(), name).ok()?);
+        class = jni.superclass(class.get())?;
     }
     None
 }
 
-fn declared(jvmti: &Jvmti, class: jclass, name: &str) -> Result<Declared> {
+fn declared(jvmti: &Jvmti, class: Ref<'_, Class>, name: &str) -> Result<Declared> {
     let (count, entries) = jvmti.constants(class)?;
     let constants = Constants::new(count, &entries);
     let mut methods = HashMap::new();

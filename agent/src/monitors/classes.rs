@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crossbeam_utils::atomic::AtomicCell;
-use jni_sys::jobject;
 use parking_lot::Mutex;
 
 use super::acquisition::Acquisition;
 use crate::heap_sites::ClassTable;
 use crate::names::HiddenNames;
-use crate::vm::{FastCompare, Jni, Jvmti, WeakRef};
+use crate::vm::{FastCompare, Jni, Jvmti, KeptWeakRef, Ref};
 
 /// The class of a lock. It is never freed.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub struct LockClass {
     pub id: u32,
     /// As Java source has it.
     pub name: String,
-    pub(super) mirror: Option<WeakRef>,
+    pub(super) mirror: Option<KeptWeakRef>,
     /// What it does, once that was looked at.
     pub(super) acquisition: OnceLock<Acquisition>,
 }
@@ -61,9 +60,9 @@ impl LockClasses {
 
     /// The class of an object.
     #[inline]
-    pub fn of(&self, jvmti: &Jvmti, jni: &Jni, object: jobject) -> &'static LockClass {
+    pub fn of(&self, jvmti: &Jvmti, jni: &Jni, object: Ref<'_>) -> &'static LockClass {
         let mirror = jni.object_class(object);
-        let place = self.compare.hint(&mirror);
+        let place = self.compare.hint(mirror.get());
         // Objects lie at multiples of eight, class mirrors further apart.
         let place = (place >> 3) ^ (place >> 11);
         let place = self.recent.get(place % RECENT);
@@ -71,11 +70,11 @@ impl LockClasses {
         if let Some(class) = recent
             && class
                 .mirror
-                .is_some_and(|weak| self.compare.is_weak_of(jni, &mirror, weak))
+                .is_some_and(|weak| self.compare.is_weak_of(jni, mirror.get(), weak.get()))
         {
             return class;
         }
-        let class = match self.table.intern(jvmti, jni, mirror.as_raw()) {
+        let class = match self.table.intern(jvmti, jni, mirror.get()) {
             Ok(class) => *self
                 .known
                 .lock()
@@ -92,7 +91,7 @@ impl LockClasses {
     }
 }
 
-fn leak(id: u32, name: String, mirror: Option<WeakRef>) -> &'static LockClass {
+fn leak(id: u32, name: String, mirror: Option<KeptWeakRef>) -> &'static LockClass {
     let acquisition = OnceLock::new();
     Box::leak(Box::new(LockClass {
         id,

@@ -14,7 +14,7 @@ use super::rows::Source;
 use super::slots::Wait;
 use super::{MOST_LOGGED, Monitors};
 use crate::output::{Record, WaitRecord};
-use crate::vm::Jni;
+use crate::vm::{Jni, Ref};
 
 /// The callbacks of the mode's own environment.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -39,6 +39,14 @@ unsafe extern "C" fn contended_enter(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
+        // SAFETY: the parameter of this callback.
+        let Some(object) = (unsafe { Ref::from_raw(object) }) else {
+            return;
+        };
         monitors.enter(&jni, thread, object);
     });
 }
@@ -53,6 +61,10 @@ unsafe extern "C" fn contended_entered(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
         monitors.end(&jni, thread, Source::Monitor, now);
     });
 }
@@ -67,6 +79,14 @@ unsafe extern "C" fn wait(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
+        // SAFETY: the parameter of this callback.
+        let Some(object) = (unsafe { Ref::from_raw(object) }) else {
+            return;
+        };
         let millis = u64::try_from(millis).unwrap_or(0);
         monitors.wait(&jni, thread, object, millis);
     });
@@ -83,6 +103,10 @@ unsafe extern "C" fn waited(
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
         monitors.end(&jni, thread, Source::ObjectWait, now);
     });
 }
@@ -91,6 +115,10 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
     Monitors::callback(|monitors| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
         if let Some(slot) = monitors.current() {
             monitors.interrupt(&jni, thread, slot);
         }
@@ -101,7 +129,7 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
 }
 
 impl Monitors {
-    fn enter(&self, jni: &Jni, thread: jobject, object: jobject) {
+    fn enter(&self, jni: &Jni, thread: Ref<'_>, object: Ref<'_>) {
         let source = Source::Monitor;
         let Some(room) = self.make_room(jni, thread) else {
             return;
@@ -114,7 +142,7 @@ impl Monitors {
         self.begin(jni, thread, room, wait);
     }
 
-    fn wait(&self, jni: &Jni, thread: jobject, object: jobject, millis: u64) {
+    fn wait(&self, jni: &Jni, thread: Ref<'_>, object: Ref<'_>, millis: u64) {
         let Some(room) = self.make_room(jni, thread) else {
             return;
         };
@@ -137,7 +165,7 @@ impl Monitors {
     }
 
     /// A wait of this kind ends.
-    fn end(&self, jni: &Jni, thread: jobject, source: Source, now: Instant) {
+    fn end(&self, jni: &Jni, thread: Ref<'_>, source: Source, now: Instant) {
         let Some(slot) = self.current() else {
             return;
         };

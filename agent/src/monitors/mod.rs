@@ -35,14 +35,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hprof_native_headers as raw;
-use jni_sys::jobject;
 
 use crate::options::{Locks, Settings};
 use crate::output::Record;
 use crate::report;
 use crate::vm::{
-    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Release, Result, StackKeys, StillInside,
-    VmLibrary, VmStructs,
+    Capabilities, FastCompare, Jni, Jvmti, JvmtiError, Ref, Release, Result, StackKeys,
+    StillInside, VmLibrary, VmStructs,
 };
 use classes::LockClasses;
 use park::JavaSide;
@@ -56,7 +55,7 @@ use waiting::nanos;
 #[derive(Clone, Copy)]
 pub struct Host {
     /// The serial of a thread, made if it has none yet; 0 if that fails.
-    pub serial: fn(&Jni, jobject) -> u32,
+    pub serial: fn(&Jni, Ref<'_>) -> u32,
     /// Something for the log.
     pub log: fn(Record),
 }
@@ -140,7 +139,7 @@ impl Monitors {
             return Err(JvmtiError::NOT_AVAILABLE);
         }
         jvmti.set_callbacks(&event::table())?;
-        let hotspot = VmLibrary::of(&jvmti).and_then(VmStructs::of).is_some();
+        let structs = VmLibrary::of(&jvmti).and_then(VmStructs::of);
         let monitors = Self {
             jvmti,
             locks: settings.locks,
@@ -153,7 +152,7 @@ impl Monitors {
             rows: Rows::default(),
             recent: RecentRows::default(),
             stack_keys: OnceLock::new(),
-            classes: LockClasses::new(FastCompare { hotspot }),
+            classes: LockClasses::new(FastCompare::of(structs)),
             java: OnceLock::new(),
             fields: OnceLock::new(),
             owned_monitors: owned_monitors && refused.can_get_owned_monitor_info() == 0,

@@ -18,7 +18,7 @@ use super::Monitors;
 use super::rows::Source;
 use super::slots::Wait;
 use super::waiting::Room;
-use crate::vm::{GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Result};
+use crate::vm::{Class, GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Ref, Result};
 
 /// The class with the hooks.
 const HOOK_CLASS: &CStr = c"java/lang/HprofLocks";
@@ -57,7 +57,7 @@ const FRAMES_AT_ACQUIRED: i32 = 2;
 
 /// What is known of the Java side.
 pub(super) struct JavaSide {
-    hooks: GlobalRef,
+    hooks: GlobalRef<Class>,
     /// Whether the hook class has its natives.
     registered: AtomicBool,
     /// How many of the classes have hooks.
@@ -77,13 +77,13 @@ impl Monitors {
         let hooks = jni.define_boot_class(HOOK_CLASS, HOOK_CLASS_FILE)?;
         jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
         let _ = self.java.set(JavaSide {
-            hooks: jni.new_global(hooks.as_raw()),
+            hooks: jni.new_global(hooks.get())?,
             registered: AtomicBool::new(false),
             hooked: AtomicU32::new(0),
         });
         // The class is prepared in the call, see `class_prepare`.
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
-        let called = jni.call_static(hooks.as_raw(), c"start");
+        let called = jni.call_static(hooks.get(), c"start");
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
         called?;
         let java = self.java.get().ok_or(JvmtiError::INTERNAL)?;
@@ -112,13 +112,13 @@ impl Monitors {
         }
     }
 
-    fn retransform(&self, classes: &[LocalRef<'_>]) -> Result<()> {
-        let classes: Vec<jclass> = classes.iter().map(LocalRef::as_raw).collect();
+    fn retransform(&self, classes: &[LocalRef<'_, Class>]) -> Result<()> {
+        let classes: Vec<Ref<'_, Class>> = classes.iter().map(LocalRef::get).collect();
         self.jvmti.retransform(&classes)
     }
 
     /// The current thread is about to park.
-    fn park(&self, jni: &Jni, thread: jobject, blocker: jobject, source: Source) {
+    fn park(&self, jni: &Jni, thread: Ref<'_>, blocker: Ref<'_>, source: Source) {
         let class = self.classes.of(&self.jvmti, jni, blocker);
         let mut room = Room {
             slot: self.current(),
@@ -147,7 +147,7 @@ impl Monitors {
     }
 
     /// The current thread goes on.
-    fn unpark(&self, jni: &Jni, thread: jobject, now: Instant) {
+    fn unpark(&self, jni: &Jni, thread: Ref<'_>, now: Instant) {
         let Some(slot) = self.current() else {
             return;
         };
@@ -175,7 +175,7 @@ impl Monitors {
     }
 
     /// The current thread has what it wanted of a synchronizer, or gave up.
-    fn acquired(&self, jni: &Jni, thread: jobject) {
+    fn acquired(&self, jni: &Jni, thread: Ref<'_>) {
         let Some(slot) = self.current() else {
             return;
         };
@@ -212,8 +212,9 @@ impl Monitors {
 }
 
 /// The classes that get hooks, loaded now if need be.
-fn hooked_classes(jni: &Jni) -> Result<Vec<LocalRef<'_>>> {
-    HOOKED.iter().map(|name| jni.find_class(name)).collect()
+fn hooked_classes(jni: &Jni) -> Result<Vec<LocalRef<'_, Class>>> {
+    let found = HOOKED.iter().map(|name| Ok(jni.find_class(name)?));
+    found.collect()
 }
 
 /// The number of a method that gets hooks. Their names have been these from JDK 11
@@ -250,12 +251,16 @@ pub(super) unsafe extern "C" fn class_prepare(
         let Some(java) = monitors.java.get() else {
             return;
         };
+        // SAFETY: the parameter of this callback.
+        let Some(class) = (unsafe { Ref::from_raw(class) }) else {
+            return;
+        };
         let signature = monitors.jvmti.class_signature(class);
         if signature.is_ok_and(|signature| signature != STARTED_SIGNATURE) {
             return;
         }
         // SAFETY: the functions have the parameters of these descriptors.
-        let done = unsafe { jni.register_natives(java.hooks.as_raw(), &natives()) };
+        let done = unsafe { jni.register_natives(java.hooks.get(), &natives()) };
         java.registered.store(done.is_ok(), Ordering::Release);
     });
 }
@@ -324,12 +329,34 @@ fn natives() -> [NativeMethod; 4] {
     ]
 }
 
-/// Runs the body of a native method.
-fn native(env: *mut JNIEnv, body: impl FnOnce(&Monitors, &Jni)) {
+/// Runs the body of a native method with the thread that it got.
+///
+/// # Safety
+/// The arguments are parameters of the native method that runs.
+unsafe fn native(env: *mut JNIEnv, thread: jobject, body: impl FnOnce(&Monitors, &Jni, Ref<'_>)) {
     Monitors::callback(|monitors| {
-        // SAFETY: the VM passes the environment of the current thread.
-        body(monitors, &unsafe { Jni::new(env) });
+        // SAFETY: the VM passes the environment of the current thread, and the references, by the caller's
+        // promise.
+        let (jni, thread) = unsafe { (Jni::new(env), Ref::from_raw(thread)) };
+        if let Some(thread) = thread {
+            body(monitors, &jni, thread);
+        }
     });
+}
+
+/// Notes what the current thread is about to park for.
+///
+/// # Safety
+/// The arguments are parameters of the native method that runs.
+unsafe fn park(env: *mut JNIEnv, thread: jobject, blocker: jobject, source: Source) {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        native(env, thread, |monitors, jni, thread| {
+            if let Some(blocker) = Ref::from_raw(blocker) {
+                monitors.park(jni, thread, blocker, source);
+            }
+        });
+    }
 }
 
 unsafe extern "system" fn acquiring(
@@ -338,9 +365,8 @@ unsafe extern "system" fn acquiring(
     thread: jobject,
     blocker: jobject,
 ) {
-    native(env, |monitors, jni| {
-        monitors.park(jni, thread, blocker, Source::Synchronizer);
-    });
+    // SAFETY: parameters of this native method.
+    unsafe { park(env, thread, blocker, Source::Synchronizer) };
 }
 
 unsafe extern "system" fn parking(
@@ -349,18 +375,23 @@ unsafe extern "system" fn parking(
     thread: jobject,
     blocker: jobject,
 ) {
-    native(env, |monitors, jni| {
-        monitors.park(jni, thread, blocker, Source::Park);
-    });
+    // SAFETY: parameters of this native method.
+    unsafe { park(env, thread, blocker, Source::Park) };
 }
 
 unsafe extern "system" fn unparked(env: *mut JNIEnv, _class: jclass, thread: jobject) {
     let now = Instant::now();
-    native(env, |monitors, jni| monitors.unpark(jni, thread, now));
+    // SAFETY: parameters of this native method.
+    unsafe {
+        native(env, thread, |monitors, jni, thread| {
+            monitors.unpark(jni, thread, now)
+        })
+    };
 }
 
 unsafe extern "system" fn acquired(env: *mut JNIEnv, _class: jclass, thread: jobject) {
-    native(env, |monitors, jni| monitors.acquired(jni, thread));
+    // SAFETY: parameters of this native method.
+    unsafe { native(env, thread, Monitors::acquired) };
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl RowKey<'_> {
         let start = u64::from(self.thread) << 2 | self.source as u64;
         let start = mix(start, u64::from(self.class.id));
         self.frames.iter().fold(start, |hash, frame| {
-            mix(mix(hash, frame.method as u64), frame.location as u64)
+            mix(mix(hash, frame.method.as_word()), frame.location as u64)
         })
     }
 }
@@ -174,7 +174,8 @@ mod tests {
     fn frames(first: usize, count: usize) -> Vec<StackFrame> {
         (first..first + count)
             .map(|n| StackFrame {
-                method: (n * 8) as _,
+                // SAFETY: no VM gets it.
+                method: unsafe { crate::vm::JMethodId::from_raw((n * 8) as _) },
                 location: n as i64,
             })
             .collect()

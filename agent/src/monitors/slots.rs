@@ -12,7 +12,7 @@ use super::rows::{Row, Source};
 use crate::vm::WeakRef;
 
 /// A wait.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Wait {
     pub source: Source,
     pub start: Instant,

@@ -4,31 +4,25 @@
 //! what is found need not all have been so at one time.
 
 use std::collections::HashMap;
-
-use hprof_format::ids::ThreadSerial;
-use hprof_native_headers as raw;
-use jni_sys::{jfieldID, jobject};
+use std::sync::Arc;
 
 use super::Monitors;
 use super::kinds::public_class;
-use crate::vm::{GlobalRef, Jni, LocalRef, Result, StackFrame, ThreadState};
+use crate::vm::{Class, GlobalRef, JFieldId, Jni, LocalRef, Ref, Result, StackFrame, ThreadState};
+use hprof_format::ids::ThreadSerial;
+use hprof_native_headers as raw;
 
 /// Fields of the JDK's classes, of the same names from JDK 11 to 25.
 pub(super) struct Fields {
-    blocker: jfieldID,
-    owner: jfieldID,
-    state: jfieldID,
-    outer: Option<jfieldID>,
-    ownable: GlobalRef,
-    synchronizer: GlobalRef,
-    condition: GlobalRef,
-    read_write: Option<GlobalRef>,
+    blocker: JFieldId,
+    owner: JFieldId,
+    state: JFieldId,
+    outer: Option<JFieldId>,
+    ownable: GlobalRef<Class>,
+    synchronizer: GlobalRef<Class>,
+    condition: GlobalRef<Class>,
+    read_write: Option<GlobalRef<Class>>,
 }
-
-// SAFETY: field ids are valid on every thread.
-unsafe impl Send for Fields {}
-// SAFETY: as above.
-unsafe impl Sync for Fields {}
 
 impl Fields {
     pub(super) fn find(jni: &Jni) -> Result<Self> {
@@ -40,24 +34,27 @@ impl Fields {
             .find_class(c"java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject")?;
         let read_write = jni.find_class(c"java/util/concurrent/locks/ReentrantReadWriteLock$Sync");
         Ok(Self {
-            blocker: jni.field_id(thread.as_raw(), c"parkBlocker", c"Ljava/lang/Object;")?,
+            blocker: jni.field_id(thread.get(), c"parkBlocker", c"Ljava/lang/Object;")?,
             owner: jni.field_id(
-                ownable.as_raw(),
+                ownable.get(),
                 c"exclusiveOwnerThread",
                 c"Ljava/lang/Thread;",
             )?,
-            state: jni.field_id(synchronizer.as_raw(), c"state", c"I")?,
+            state: jni.field_id(synchronizer.get(), c"state", c"I")?,
             outer: jni
                 .field_id(
-                    condition.as_raw(),
+                    condition.get(),
                     c"this$0",
                     c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;",
                 )
                 .ok(),
-            ownable: jni.new_global(ownable.as_raw()),
-            synchronizer: jni.new_global(synchronizer.as_raw()),
-            condition: jni.new_global(condition.as_raw()),
-            read_write: read_write.ok().map(|class| jni.new_global(class.as_raw())),
+            ownable: jni.new_global(ownable.get())?,
+            synchronizer: jni.new_global(synchronizer.get())?,
+            condition: jni.new_global(condition.get())?,
+            read_write: match read_write {
+                Ok(class) => Some(jni.new_global(class.get())?),
+                Err(_) => None,
+            },
         })
     }
 }
@@ -113,16 +110,16 @@ struct Objects<'a> {
 
 impl Monitors {
     /// Looks at all threads but `own`. `serial` gives a thread its number.
-    pub fn usage(&self, jni: &Jni, own: &[GlobalRef], depth: u32) -> Usage {
-        let _frame = jni.large_local_frame();
+    pub fn usage(&self, jni: &Jni, own: &[Arc<GlobalRef>], depth: u32) -> Usage {
+        let jni = &*jni.large_local_frame();
         let threads = self.threads(jni, own);
-        let raw_threads: Vec<jobject> = threads.iter().map(LocalRef::as_raw).collect();
-        let stacks = self.stacks(&raw_threads, depth);
+        let borrowed: Vec<Ref<'_>> = threads.iter().map(LocalRef::get).collect();
+        let stacks = self.stacks(&borrowed, depth);
         let mut objects = Objects::default();
         let mut used_by = Vec::new();
         for (thread, (state, frames)) in threads.iter().zip(stacks) {
-            let serial = ThreadSerial::new((self.host.serial)(jni, thread.as_raw()));
-            let info = self.jvmti.thread_info(jni, thread.as_raw());
+            let serial = ThreadSerial::new((self.host.serial)(jni, thread.get()));
+            let info = self.jvmti.thread_info(jni, thread.get());
             used_by.push(UsedBy {
                 serial,
                 name: info.unwrap_or_default().name,
@@ -154,19 +151,15 @@ impl Monitors {
     }
 
     /// All platform threads, and the virtual threads that wait for a lock.
-    fn threads<'a>(&self, jni: &'a Jni, own: &[GlobalRef]) -> Vec<LocalRef<'a>> {
-        let listed = match self.jvmti.all_threads() {
-            Ok(listed) => listed.iter().map(|&thread| jni.own(thread)).collect(),
-            Err(_) => Vec::new(),
-        };
-        let mut threads: Vec<LocalRef<'a>> = listed;
-        threads.retain(|thread| !own.iter().any(|&own| jni.is_same(thread.as_raw(), own)));
+    fn threads<'a>(&self, jni: &'a Jni, own: &[Arc<GlobalRef>]) -> Vec<LocalRef<'a>> {
+        let mut threads = self.jvmti.all_threads(jni).unwrap_or_default();
+        threads.retain(|thread| !own.iter().any(|own| jni.is_same(thread.get(), own.get())));
         for slot in self.slots.all() {
             let Some(weak) = slot.borrow_thread() else {
                 continue;
             };
             if threads.len() < MOST_THREADS
-                && let Some(thread) = jni.upgrade(weak)
+                && let Some(thread) = jni.upgrade(&weak)
             {
                 threads.push(thread);
             }
@@ -177,7 +170,7 @@ impl Monitors {
         threads
     }
 
-    fn stacks(&self, threads: &[jobject], depth: u32) -> Vec<(ThreadState, Vec<StackFrame>)> {
+    fn stacks(&self, threads: &[Ref<'_>], depth: u32) -> Vec<(ThreadState, Vec<StackFrame>)> {
         if let Ok(stacks) = self.jvmti.thread_stacks(threads, depth) {
             return stacks
                 .into_iter()
@@ -205,7 +198,7 @@ impl Monitors {
         let enters = state.has(raw::JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER);
         let waits = state.has(raw::JVMTI_THREAD_STATE_IN_OBJECT_WAIT);
         if enters || waits {
-            let wanted = self.jvmti.contended_monitor(jni, thread.as_raw());
+            let wanted = self.jvmti.contended_monitor(jni, thread.get());
             if let Ok(Some(object)) = wanted
                 && let Some(lock) = objects.add(self, jni, object, true)
             {
@@ -222,7 +215,7 @@ impl Monitors {
         }
         for object in self
             .jvmti
-            .owned_monitors(jni, thread.as_raw())
+            .owned_monitors(jni, thread.get())
             .unwrap_or_default()
         {
             if let Some(lock) = objects.add(self, jni, object, true) {
@@ -242,16 +235,18 @@ impl Monitors {
         let Some(fields) = self.fields.get() else {
             return;
         };
-        let Some(blocker) = jni.object_field(thread.as_raw(), fields.blocker) else {
+        // SAFETY: a field of `Thread` that holds a reference.
+        let Some(blocker) = (unsafe { jni.object_field(thread.get(), fields.blocker) }) else {
             return;
         };
         // The waiters of a condition stand at its lock, as those of a monitor do.
         let outer = fields
             .outer
-            .filter(|_| jni.is_instance(blocker.as_raw(), fields.condition.as_raw()))
-            .and_then(|outer| jni.object_field(blocker.as_raw(), outer));
-        let class = self.classes.of(&self.jvmti, jni, blocker.as_raw());
-        let is_lock = jni.is_instance(blocker.as_raw(), fields.ownable.as_raw())
+            .filter(|_| jni.is_instance(blocker.get(), fields.condition.get()))
+            // SAFETY: a field of `ConditionObject` that holds a reference.
+            .and_then(|outer| unsafe { jni.object_field(blocker.get(), outer) });
+        let class = self.classes.of(&self.jvmti, jni, blocker.get());
+        let is_lock = jni.is_instance(blocker.get(), fields.ownable.get())
             || class.name == "java.util.concurrent.locks.StampedLock";
         let waits = outer.is_some() || !is_lock || self.acquisition(jni, class).is_event(None);
         let Some(lock) = objects.add(self, jni, outer.unwrap_or(blocker), false) else {
@@ -267,11 +262,11 @@ impl Monitors {
 
     /// Completes what the threads have told of a monitor by what the VM says.
     fn ask_monitor(&self, jni: &Jni, object: &LocalRef<'_>, lock: &mut LockUsage) {
-        let Ok(usage) = self.jvmti.monitor_usage(jni, object.as_raw()) else {
+        let Ok(usage) = self.jvmti.monitor_usage(jni, object.get()) else {
             return;
         };
         let serial =
-            |thread: &LocalRef<'_>| ThreadSerial::new((self.host.serial)(jni, thread.as_raw()));
+            |thread: &LocalRef<'_>| ThreadSerial::new((self.host.serial)(jni, thread.get()));
         if let Some(owner) = &usage.owner {
             lock.owner = Some((serial(owner), usage.entries));
         }
@@ -293,24 +288,28 @@ impl Monitors {
         let Some(fields) = self.fields.get() else {
             return;
         };
-        let object = object.as_raw();
-        if !jni.is_instance(object, fields.ownable.as_raw()) {
+        let object = object.get();
+        if !jni.is_instance(object, fields.ownable.get()) {
             return;
         }
-        let Some(owner) = jni.object_field(object, fields.owner) else {
+        // SAFETY: a field of `AbstractOwnableSynchronizer` that holds a reference.
+        let Some(owner) = (unsafe { jni.object_field(object, fields.owner) }) else {
             return;
         };
         let mut entries = 1;
-        if jni.is_instance(object, fields.synchronizer.as_raw()) {
-            entries = u32::try_from(jni.int_field(object, fields.state)).unwrap_or(1);
+        if jni.is_instance(object, fields.synchronizer.get()) {
+            // SAFETY: a field of `AbstractQueuedSynchronizer` of type int.
+            let state = unsafe { jni.int_field(object, fields.state) };
+            entries = u32::try_from(state).unwrap_or(1);
             let is_read_write = fields
                 .read_write
-                .is_some_and(|class| jni.is_instance(object, class.as_raw()));
+                .as_ref()
+                .is_some_and(|class| jni.is_instance(object, class.get()));
             if is_read_write {
                 entries &= WRITE_ENTRIES;
             }
         }
-        let serial = (self.host.serial)(jni, owner.as_raw());
+        let serial = (self.host.serial)(jni, owner.get());
         lock.owner = Some((ThreadSerial::new(serial), entries.max(1)));
     }
 }
@@ -324,11 +323,11 @@ impl<'a> Objects<'a> {
         object: LocalRef<'a>,
         is_monitor: bool,
     ) -> Option<&mut LockUsage> {
-        let hash = monitors.jvmti.object_hash(object.as_raw()).ok()?;
+        let hash = monitors.jvmti.object_hash(object.get()).ok()?;
         let same_hash = self.by_hash.entry(hash).or_default();
         let known = same_hash.iter().copied().find(|&place| {
             self.found.get(place).is_some_and(|(other, lock)| {
-                lock.is_monitor == is_monitor && jni.is_same_object(object.as_raw(), other.as_raw())
+                lock.is_monitor == is_monitor && jni.is_same(object.get(), other.get())
             })
         });
         if let Some(place) = known {
@@ -339,7 +338,7 @@ impl<'a> Objects<'a> {
             return None;
         }
         same_hash.push(self.found.len());
-        let class = monitors.classes.of(&monitors.jvmti, jni, object.as_raw());
+        let class = monitors.classes.of(&monitors.jvmti, jni, object.get());
         let class = if is_monitor {
             &class.name
         } else {

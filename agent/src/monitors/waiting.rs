@@ -4,14 +4,12 @@ use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use jni_sys::jobject;
-
 use super::classes::LockClass;
 use super::rows::{Row, RowKey, Source};
 use super::slots::{Slot, Wait};
 use super::{INNER_FRAMES, Monitors};
 use crate::hash::mix;
-use crate::vm::{Jni, StackFrame};
+use crate::vm::{Jni, Ref, StackFrame};
 
 /// A wait that is no contention gets a stack if it lasts this long.
 const LONG_WAIT: Duration = Duration::from_micros(100);
@@ -32,13 +30,13 @@ impl Monitors {
     /// The slot of the current thread, if it has one.
     #[inline]
     pub(super) fn current(&self) -> Option<&'static Slot> {
-        let address = self.jvmti.thread_local(std::ptr::null_mut()).ok()?;
+        let address = self.jvmti.thread_local(None).ok()?;
         // SAFETY: 0, or the address of a slot; slots are never freed.
         unsafe { (address as *const Slot).as_ref() }
     }
 
     /// The current thread, `thread`, begins to wait.
-    pub(super) fn begin(&self, jni: &Jni, thread: jobject, room: Room, wait: Wait) {
+    pub(super) fn begin(&self, jni: &Jni, thread: Ref<'_>, room: Room, wait: Wait) {
         let Some(slot) = room.slot.or_else(|| self.slots.take()) else {
             self.lost.waits.fetch_add(1, Ordering::Relaxed);
             return;
@@ -61,11 +59,7 @@ impl Monitors {
             return;
         }
         let address = std::ptr::from_ref(slot) as usize;
-        if self
-            .jvmti
-            .set_thread_local(std::ptr::null_mut(), address)
-            .is_err()
-        {
+        if self.jvmti.set_thread_local(None, address).is_err() {
             self.take_out(jni, slot);
             self.slots.give_back(slot);
             self.lost.waits.fetch_add(1, Ordering::Relaxed);
@@ -84,8 +78,8 @@ impl Monitors {
     }
 
     fn take_out(&self, jni: &Jni, slot: &Slot) -> Option<Wait> {
-        let wait = slot.wait.lock().take()?;
-        if let Some(weak) = wait.virtual_thread {
+        let mut wait = slot.wait.lock().take()?;
+        if let Some(weak) = wait.virtual_thread.take() {
             jni.delete_weak(weak);
         }
         Some(wait)
@@ -93,14 +87,14 @@ impl Monitors {
 
     /// The current thread gives its slot, which is empty, to others.
     pub(super) fn leave(&self, slot: &'static Slot) {
-        let _ = self.jvmti.set_thread_local(std::ptr::null_mut(), 0);
+        let _ = self.jvmti.set_thread_local(None, 0);
         self.slots.give_back(slot);
     }
 
     /// Books a wait that has ended, of the current thread, whose `skipped`
     /// innermost frames are the agent's.
     #[inline]
-    pub(super) fn book(&self, jni: &Jni, thread: jobject, wait: &Wait, end: Instant, skipped: i32) {
+    pub(super) fn book(&self, jni: &Jni, thread: Ref<'_>, wait: &Wait, end: Instant, skipped: i32) {
         let time = end.saturating_duration_since(wait.start);
         let row = match wait.row {
             Some(row) => row,
@@ -119,7 +113,7 @@ impl Monitors {
     pub(super) fn row(
         &self,
         jni: &Jni,
-        thread: jobject,
+        thread: Ref<'_>,
         source: Source,
         class: &'static LockClass,
         skipped: Option<i32>,
@@ -201,13 +195,13 @@ impl Monitors {
             }
     }
 
-    pub(super) fn is_virtual(&self, jni: &Jni, thread: jobject) -> bool {
+    pub(super) fn is_virtual(&self, jni: &Jni, thread: Ref<'_>) -> bool {
         jni.is_virtual_thread(self.release, thread)
     }
 
     /// The current thread is about to wait. `None` if it waits already: it takes its
     /// monitor again in `Object.wait`, say, or runs code of its carrier.
-    pub(super) fn make_room(&self, jni: &Jni, thread: jobject) -> Option<Room> {
+    pub(super) fn make_room(&self, jni: &Jni, thread: Ref<'_>) -> Option<Room> {
         let Some(slot) = self.current() else {
             return Some(Room { slot: None });
         };
@@ -221,7 +215,7 @@ impl Monitors {
 
     /// Books what the current thread has waited for in vain, as its exception or its
     /// end shows.
-    pub(super) fn interrupt(&self, jni: &Jni, thread: jobject, slot: &'static Slot) -> Room {
+    pub(super) fn interrupt(&self, jni: &Jni, thread: Ref<'_>, slot: &'static Slot) -> Room {
         if let Some(wait) = self.release(jni, slot)
             && let Some(end) = wait.ran
         {

@@ -4,16 +4,15 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use hprof_format::model::Line;
-use jni_sys::jmethodID;
 
 use super::methods::{FrameId, Method, MethodId, MethodTable};
-use crate::vm::{LineEntry, StackFrame, Vm};
+use crate::vm::{JMethodId, LineEntry, StackFrame, Vm};
 
 /// A method id of the VM and a place in its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// The method; null when the VM had no id for it.
-    pub method: jmethodID,
+    /// The method; [`JMethodId::NONE`] when the VM had no id for it.
+    pub method: JMethodId,
     /// Where it stands, `None` in a native method.
     pub bytecode: Option<u32>,
 }
@@ -32,7 +31,7 @@ impl From<&StackFrame> for Location {
 /// methods are never passed to the VM again once they are known.
 pub struct Resolver {
     lines_wanted: bool,
-    methods: HashMap<jmethodID, Resolved>,
+    methods: HashMap<JMethodId, Resolved>,
     frames: HashMap<Location, FrameId>,
     filled: Instant,
     unknown: u64,
@@ -47,9 +46,6 @@ struct Resolved {
 const FRESH: Duration = Duration::from_secs(30);
 /// How many methods and locations are remembered at most.
 const MAX_REMEMBERED: usize = 1 << 16;
-
-// SAFETY: a jmethodID is only a number here; the VM accepts it on any thread.
-unsafe impl Send for Resolver {}
 
 impl Resolver {
     /// A resolver that looks for line numbers, or not (`lineno=n`).
@@ -119,20 +115,20 @@ impl Resolver {
     }
 }
 
-fn look_up(vm: Vm<'_>, method: jmethodID) -> Option<Method> {
+fn look_up(vm: Vm<'_>, method: JMethodId) -> Option<Method> {
     let Vm { jvmti, jni } = vm;
-    if method.is_null() {
+    if method == JMethodId::NONE {
         return None;
     }
     // The class first: the local reference keeps it, and so the method, alive.
     let class = jvmti.declaring_class(jni, method).ok()?;
     let names = jvmti.method_name(method).ok()?;
-    let signature = jvmti.class_signature(class.as_raw()).ok()?;
+    let signature = jvmti.class_signature(class.get()).ok()?;
     Some(Method {
         class_name: super::java_class_name(&signature),
         name: names.name,
         descriptor: names.descriptor,
-        source_file: jvmti.source_file(class.as_raw()),
+        source_file: jvmti.source_file(class.get()),
     })
 }
 

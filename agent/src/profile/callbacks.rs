@@ -15,7 +15,7 @@ use crate::control;
 use crate::cpu_samples::Engine;
 use crate::output::Record;
 use crate::recording::Phase;
-use crate::vm::{GlobalRef, Jni};
+use crate::vm::{Jni, Ref};
 
 /// The table of all callbacks.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -36,7 +36,10 @@ unsafe extern "C" fn vm_init(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread:
     Profile::callback(|profile| {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        start::start(profile, &jni, thread);
+        // SAFETY: the parameter of this callback.
+        if let Some(thread) = unsafe { Ref::from_raw(thread) } {
+            start::start(profile, &jni, thread);
+        }
     });
 }
 
@@ -101,9 +104,13 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
         if profile.run.phase() != Phase::Live {
             return;
         }
+        // SAFETY: the parameter of this callback.
+        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
+            return;
+        };
         if profile.run.is_own(&jni, thread) {
-            let is_exit = |&hook: &GlobalRef| jni.is_same(thread, hook);
-            if profile.exit_hook.get().is_some_and(is_exit) {
+            let hook = profile.exit_hook.get();
+            if hook.is_some_and(|hook| jni.is_same(thread, hook.get())) {
                 if let Some(sites) = profile.heap_sites {
                     sites.ignore_current_thread();
                 }
@@ -137,7 +144,10 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
             // SAFETY: the call takes nothing and cannot fail.
             let tid = unsafe { libc::gettid() };
             let serial = calls_serial(profile.run, tid);
-            calls.thread_end(&jni, thread, tid, serial);
+            // SAFETY: the parameter of this callback.
+            if let Some(thread) = unsafe { Ref::from_raw(thread) } {
+                calls.thread_end(&jni, thread, tid, serial);
+            }
         }
         // SAFETY: the call takes nothing and cannot fail.
         let Some(ended) = profile.run.threads.end(unsafe { libc::gettid() }) else {
@@ -170,6 +180,10 @@ unsafe extern "C" fn class_prepare(
     class: jclass,
 ) {
     Profile::callback(|profile| {
+        // SAFETY: the parameter of this callback.
+        let Some(class) = (unsafe { Ref::from_raw(class) }) else {
+            return;
+        };
         if let Some(calls) = profile.calls {
             // SAFETY: the VM passes the environment of the current thread.
             calls.class_prepared(&profile.run.jvmti, &unsafe { Jni::new(jni) }, class);

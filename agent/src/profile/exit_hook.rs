@@ -6,12 +6,13 @@
 //! does nothing, whose start is the moment to collect.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
-use jni_sys::{jmethodID, jvalue};
+use jni_sys::jvalue;
 
 use super::state::Profile;
 use crate::report;
-use crate::vm::{Jni, JvmtiError, LocalRef, VmStructs};
+use crate::vm::{JMethodId, Jni, LocalRef, Thrown, VmStructs};
 
 /// Whether the collector in use is gone when the VM dies.
 pub(super) fn is_needed(structs: Option<VmStructs>) -> bool {
@@ -21,7 +22,6 @@ pub(super) fn is_needed(structs: Option<VmStructs>) -> bool {
 /// Registers the hook.
 pub(super) fn register(profile: &Profile, jni: &Jni) {
     if let Err(error) = try_register(profile, jni) {
-        let _ = jni.take_exception();
         report::error(&format!(
             "cannot register a shutdown hook, live objects at exit include dead ones ({error})"
         ));
@@ -29,12 +29,20 @@ pub(super) fn register(profile: &Profile, jni: &Jni) {
 }
 
 fn try_register(profile: &Profile, jni: &Jni) -> Result<(), String> {
-    let text = |error: JvmtiError| error.to_string();
-    let hook = profile.run.new_own(jni, "HPROF exit").map_err(text)?;
+    let hook = profile.run.new_own(jni, "HPROF exit");
+    let hook = hook.map_err(|error| error.to_string())?;
     // Runs only once, so the cell is empty.
-    let _ = profile.exit_hook.set(hook);
-    let (runtime, add) = runtime_method(jni, c"addShutdownHook", c"(Ljava/lang/Thread;)V")?;
-    jni.call_void(runtime.as_raw(), add, &[jvalue { l: hook.as_raw() }])
+    let _ = profile.exit_hook.set(Arc::clone(&hook));
+    let added = runtime_method(jni, c"addShutdownHook", c"(Ljava/lang/Thread;)V").and_then(
+        |(runtime, add)| {
+            let arguments = [jvalue {
+                l: hook.get().as_raw(),
+            }];
+            // SAFETY: the method is one of the object's, takes a thread and returns nothing.
+            unsafe { jni.call_void(runtime.get(), add, &arguments) }
+        },
+    );
+    added.map_err(|thrown| thrown.to_string())
 }
 
 /// Takes the hook back, unless the VM is ending already.
@@ -44,7 +52,11 @@ pub(super) fn unregister(profile: &Profile, jni: &Jni) {
     };
     let method = runtime_method(jni, c"removeShutdownHook", c"(Ljava/lang/Thread;)Z");
     let removed = method.and_then(|(runtime, remove)| {
-        jni.call_boolean(runtime.as_raw(), remove, &[jvalue { l: hook.as_raw() }])
+        let arguments = [jvalue {
+            l: hook.get().as_raw(),
+        }];
+        // SAFETY: the method is one of the object's, takes a thread and returns a boolean.
+        unsafe { jni.call_boolean(runtime.get(), remove, &arguments) }
     });
     // An IllegalStateException: the VM ends, and the hook does nothing by itself.
     drop(removed);
@@ -54,18 +66,12 @@ pub(super) fn unregister(profile: &Profile, jni: &Jni) {
 fn runtime_method<'a>(
     jni: &'a Jni,
     name: &CStr,
-    signature: &CStr,
-) -> Result<(LocalRef<'a>, jmethodID), String> {
-    let text = |error: JvmtiError| error.to_string();
-    let class = jni.find_class(c"java/lang/Runtime").map_err(text)?;
-    let get = jni
-        .static_method_id(class.as_raw(), c"getRuntime", c"()Ljava/lang/Runtime;")
-        .map_err(text)?;
-    let method = jni
-        .method_id(class.as_raw(), name, signature)
-        .map_err(text)?;
-    let runtime = jni
-        .call_static_object(class.as_raw(), get, &[])
-        .map_err(text)?;
+    descriptor: &CStr,
+) -> Result<(LocalRef<'a>, JMethodId), Thrown<'a>> {
+    let class = jni.find_class(c"java/lang/Runtime")?;
+    let get = jni.static_method_id(class.get(), c"getRuntime", c"()Ljava/lang/Runtime;")?;
+    let method = jni.method_id(class.get(), name, descriptor)?;
+    // SAFETY: the method is a static one of this class, takes nothing and returns an object.
+    let runtime = unsafe { jni.call_static_object(class.get(), get, &[]) }?;
     Ok((runtime, method))
 }

@@ -34,10 +34,8 @@ pub fn serve(request: Request, vm: VmHandle) -> Reply {
 }
 
 fn start(options: &str, vm: VmHandle) -> Reply {
-    let begun = vm.attached(|jni| {
-        // SAFETY: the handle's VM, and this thread's environment.
-        unsafe { session::begin(vm.as_raw(), jni, options) }
-    });
+    // SAFETY: the handle's VM, and this thread's environment, the only one that is used here.
+    let begun = unsafe { vm.attached(|jni| session::begin(vm.as_raw(), jni, options)) };
     match begun {
         Ok(Ok(true)) => {
             Profile::get().map_or_else(Reply::default, |profile| profile.request(Request::Status))

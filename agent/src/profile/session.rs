@@ -48,7 +48,7 @@ pub unsafe fn begin(vm: *mut JavaVM, jni: &Jni, text: &str) -> Result<bool, Stri
         .current_thread(jni)
         .map_err(|error| error.to_string());
     started.and_then(|thread| {
-        start::start(profile, jni, thread.as_raw());
+        start::start(profile, jni, thread.get());
         match run.phase() {
             Phase::Live if profile.calls.is_some_and(|calls| !calls.is_counting()) => {
                 profile.detach();

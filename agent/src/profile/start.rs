@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_channel::{Sender, bounded};
 use hprof_native_headers as raw;
-use jni_sys::jobject;
 
 use super::serve::serve;
 use super::state::Profile;
@@ -15,10 +14,10 @@ use crate::control;
 use crate::heap_dump::PROFILE_THREAD;
 use crate::recording::{Phase, Recorder};
 use crate::report;
-use crate::vm::{self, JavaThreads, Jni, Vm, VmLibrary, VmStructs};
+use crate::vm::{self, JavaThreads, Jni, Ref, Vm, VmLibrary, VmStructs};
 
 /// Switches everything on. What fails is reported and left out; the program runs.
-pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
+pub(super) fn start(profile: &'static Profile, jni: &Jni, main: Ref<'_>) {
     let run = profile.run;
     let Some(mut thread) = profile.thread.lock().take() else {
         return;
@@ -34,7 +33,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: jobject) {
     };
     run.set_phase(Phase::Live);
     let structs = VmLibrary::of(&run.jvmti).and_then(VmStructs::of);
-    if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, jni, main)) {
+    if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, &run.jvmti, jni)) {
         let _ = run.java_threads.set(threads);
     }
     let vm = Vm {

@@ -29,7 +29,7 @@ pub(super) struct Profile {
     pub(super) heap_sites: Option<&'static HeapSites>,
     pub(super) calls: Option<&'static CallTimes>,
     /// One of the agent's threads, whose start is the time for a last collection.
-    pub(super) exit_hook: OnceLock<GlobalRef>,
+    pub(super) exit_hook: OnceLock<Arc<GlobalRef>>,
     /// What the profile thread takes over at VMInit.
     pub(super) thread: Mutex<Option<ProfileThread>>,
     pub(super) dumping: AtomicBool,

@@ -1,26 +1,25 @@
 //! The program's threads are registered: serials, THREAD START records, timers.
 
 use hprof_format::ids::ThreadSerial;
-use jni_sys::jobject;
 
 use super::state::Profile;
 use crate::cpu_samples::{Engine, sample_thread};
 use crate::monitors::Host;
 use crate::output::Record;
 use crate::recording::NAMED;
-use crate::vm::{Jni, NativeThread};
+use crate::vm::{Jni, NativeThread, Ref};
 
 /// What monitor=y asks of the profile.
 pub(super) const HOST: Host = Host { serial, log };
 
 /// The serial of a thread. A virtual thread gets one, and its THREAD START record,
 /// when it is first asked for.
-fn serial(jni: &Jni, thread: jobject) -> u32 {
+fn serial(jni: &Jni, thread: Ref<'_>) -> u32 {
     let Some(profile) = Profile::get() else {
         return 0;
     };
     let run = profile.run;
-    let Ok(word) = run.jvmti.thread_local(thread) else {
+    let Ok(word) = run.jvmti.thread_local(Some(thread)) else {
         return 0;
     };
     // `virtual_threads` gives serials too, and names the threads later.
@@ -33,7 +32,7 @@ fn serial(jni: &Jni, thread: jobject) -> u32 {
         known => ThreadSerial::new(known),
     };
     let word = serial.get() as usize | NAMED;
-    if run.jvmti.set_thread_local(thread, word).is_err() {
+    if run.jvmti.set_thread_local(Some(thread), word).is_err() {
         return 0;
     }
     send_start(profile, jni, thread, serial);
@@ -47,7 +46,7 @@ fn log(record: Record) {
 }
 
 /// Sends the THREAD START record of a thread.
-pub(super) fn send_start(profile: &Profile, jni: &Jni, thread: jobject, serial: ThreadSerial) {
+pub(super) fn send_start(profile: &Profile, jni: &Jni, thread: Ref<'_>, serial: ThreadSerial) {
     let info = profile.run.jvmti.thread_info(jni, thread);
     let info = info.unwrap_or_default();
     profile.send(Record::ThreadStart { serial, info });
@@ -57,7 +56,7 @@ pub(super) fn send_start(profile: &Profile, jni: &Jni, thread: jobject, serial: 
 pub(super) fn register(
     profile: &'static Profile,
     jni: &Jni,
-    thread: jobject,
+    thread: Ref<'_>,
     native: Option<NativeThread>,
 ) {
     let tid = match native {
@@ -76,27 +75,27 @@ pub(super) fn register(
 /// Registers the threads that started before their event was enabled.
 pub(super) fn register_running(profile: &'static Profile, jni: &Jni) {
     let run = profile.run;
-    let _frame = jni.large_local_frame();
-    let Ok(threads) = run.jvmti.all_threads() else {
+    let jni = &*jni.large_local_frame();
+    let Ok(threads) = run.jvmti.all_threads(jni) else {
         return;
     };
-    for &thread in threads.iter() {
-        let thread = jni.own(thread);
-        if run.is_own(jni, thread.as_raw()) {
+    for thread in threads {
+        let thread = thread.get();
+        if run.is_own(jni, thread) {
             continue;
         }
-        match run.native_of(jni, thread.as_raw()) {
-            Some(native) => register(profile, jni, thread.as_raw(), Some(native)),
-            None => register_by_name(profile, jni, thread.as_raw()),
+        match run.native_of(jni, thread) {
+            Some(native) => register(profile, jni, thread, Some(native)),
+            None => register_by_name(profile, jni, thread),
         }
     }
 }
 
 /// Registers a thread that started before VMInit on a VM that is not HotSpot,
 /// whose kernel thread is not known: the safepoint engine needs no more.
-fn register_by_name(profile: &'static Profile, jni: &Jni, thread: jobject) {
+fn register_by_name(profile: &'static Profile, jni: &Jni, thread: Ref<'_>) {
     let run = profile.run;
-    let known = run.jvmti.thread_local(thread).unwrap_or(0) != 0;
+    let known = run.jvmti.thread_local(Some(thread)).unwrap_or(0) != 0;
     if known
         || !matches!(profile.sampling.engine(), Engine::Safepoint)
         || run.java_threads.get().is_some()
@@ -104,6 +103,8 @@ fn register_by_name(profile: &'static Profile, jni: &Jni, thread: jobject) {
         return;
     }
     let serial = run.threads.new_serial();
-    let _ = run.jvmti.set_thread_local(thread, serial.get() as usize);
+    let _ = run
+        .jvmti
+        .set_thread_local(Some(thread), serial.get() as usize);
     send_start(profile, jni, thread, serial);
 }

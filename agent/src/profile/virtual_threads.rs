@@ -14,7 +14,7 @@ use super::state::Profile;
 use super::threads::send_start;
 use crate::cpu_samples::Engine;
 use crate::recording::NAMED;
-use crate::vm::{Jni, Jvmti};
+use crate::vm::{Jni, Jvmti, Ref};
 
 const MOUNT: &str = "com.sun.hotspot.events.VirtualThreadMount";
 const UNMOUNT: &str = "com.sun.hotspot.events.VirtualThreadUnmount";
@@ -38,6 +38,8 @@ type MountEvent = unsafe extern "C" fn(*mut raw::jvmtiEnv, *mut JNIEnv, jobject)
 
 unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: jobject) {
     Profile::callback(|profile| {
+        // SAFETY: the parameter of this callback.
+        let thread = unsafe { Ref::from_raw(thread) };
         let Ok(mut word) = profile.run.jvmti.thread_local(thread) else {
             return;
         };
@@ -51,6 +53,8 @@ unsafe extern "C" fn mount(_env: *mut raw::jvmtiEnv, _jni: *mut JNIEnv, thread: 
 
 unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread: jobject) {
     Profile::callback(|profile| {
+        // SAFETY: the parameter of this callback.
+        let thread = unsafe { Ref::from_raw(thread) };
         let mentioned = note(profile, 0);
         if mentioned == 0 {
             return;
@@ -63,7 +67,9 @@ unsafe extern "C" fn unmount(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thread:
         }
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(jni) };
-        send_start(profile, &jni, thread, ThreadSerial::new(mentioned));
+        if let Some(thread) = thread {
+            send_start(profile, &jni, thread, ThreadSerial::new(mentioned));
+        }
         let _ = profile.run.jvmti.set_thread_local(thread, word | NAMED);
     });
 }

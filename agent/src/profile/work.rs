@@ -199,9 +199,7 @@ fn detach(mut thread: ProfileThread, profile: &Profile, vm: Vm<'_>) {
     *profile.sender.write() = None;
     let own = run.jvmti.close(MAX_CALLBACK);
     if own.is_ok() {
-        for own in run.own_threads.lock().drain(..) {
-            vm.jni.delete_global(own);
-        }
+        run.own_threads.lock().clear();
     }
     if let Err(error) = done.and(own) {
         report::note(&format!("{error}: the VM keeps what it has for it"));

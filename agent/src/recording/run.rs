@@ -1,15 +1,15 @@
 //! The facts of a run that every thread may look at.
 
 use std::ffi::CString;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use jni_sys::{jobject, jvalue};
+use jni_sys::jvalue;
 use parking_lot::Mutex;
 
 use super::threads::Threads;
 use crate::options::Settings;
-use crate::vm::{self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread};
+use crate::vm::{self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread, Ref};
 
 /// How far the VM is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -34,7 +34,7 @@ pub struct Run {
     /// Where HotSpot's threads have what the signal engine needs.
     pub java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
-    pub own_threads: Mutex<Vec<GlobalRef>>,
+    pub own_threads: Mutex<Vec<Arc<GlobalRef>>>,
     /// The collector will be gone at the VM's death.
     pub collector_stops: AtomicBool,
     /// Garbage was collected before that.
@@ -100,15 +100,16 @@ impl Run {
     }
 
     /// Whether `thread` is one of the agent's own.
-    pub fn is_own(&self, jni: &Jni, thread: jobject) -> bool {
+    pub fn is_own(&self, jni: &Jni, thread: Ref<'_>) -> bool {
         let own = self.own_threads.lock();
-        own.iter().any(|&own| jni.is_same(thread, own))
+        own.iter().any(|own| jni.is_same(thread, own.get()))
     }
 
     /// What the operating system knows of a thread.
-    pub fn native_of(&self, jni: &Jni, thread: jobject) -> Option<NativeThread> {
+    pub fn native_of(&self, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
         let threads = self.java_threads.get()?;
-        threads.native(jni, thread)
+        // SAFETY: callers have the thread from the VM.
+        unsafe { threads.native(jni, thread) }
     }
 
     /// Starts a Java thread of the agent, which no profile shows.
@@ -122,26 +123,29 @@ impl Run {
         body: impl FnOnce(&Jni) + Send + 'static,
     ) -> vm::Result<()> {
         let own = self.new_own(jni, name)?;
-        self.jvmti.run_agent_thread(own.as_raw(), Box::new(body))
+        self.jvmti.run_agent_thread(own.get(), Box::new(body))
     }
 
     /// A Java thread of the agent that is not started yet.
     ///
     /// # Errors
     /// What the VM says.
-    pub fn new_own(&self, jni: &Jni, name: &str) -> vm::Result<GlobalRef> {
+    pub fn new_own(&self, jni: &Jni, name: &str) -> vm::Result<Arc<GlobalRef>> {
         let class = jni.find_class(c"java/lang/Thread")?;
         let constructor = jni.method_id(
-            class.as_raw(),
+            class.get(),
             c"<init>",
             c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
         )?;
         let group = self.jvmti.top_thread_group(jni)?;
         let name = jni.new_string(&CString::new(name).unwrap_or_default())?;
-        let arguments = [jvalue { l: group.as_raw() }, jvalue { l: name.as_raw() }];
-        let thread = jni.new_object(class.as_raw(), constructor, &arguments)?;
-        let own = jni.new_global(thread.as_raw());
-        self.own_threads.lock().push(own);
+        let arguments = [group.get(), name.get()].map(|argument| jvalue {
+            l: argument.as_raw(),
+        });
+        // SAFETY: the constructor is one of this class, and takes a group and a string.
+        let thread = unsafe { jni.new_object(class.get(), constructor, &arguments) }?;
+        let own = Arc::new(jni.new_global(thread.get())?);
+        self.own_threads.lock().push(Arc::clone(&own));
         Ok(own)
     }
 }

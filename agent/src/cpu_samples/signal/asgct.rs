@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
-use jni_sys::{JNIEnv, jint, jmethodID};
+use jni_sys::{JNIEnv, jint};
 
-use crate::vm::VmLibrary;
+use crate::vm::{JMethodId, VmLibrary};
 
 /// What `AsgctFrame::location` holds in a native method.
 pub const NATIVE_LOCATION: i32 = -3;
@@ -15,15 +15,9 @@ pub const NATIVE_LOCATION: i32 = -3;
 pub struct AsgctFrame {
     /// Bytecode index, or [`NATIVE_LOCATION`].
     pub location: jint,
-    /// The method; null when it has no id yet.
-    pub method: jmethodID,
+    /// The method; [`JMethodId::NONE`] when it has no id yet.
+    pub method: JMethodId,
 }
-
-// SAFETY: method ids hold on all threads; whoever uses one must know that its
-// class is there, which no thread does better than another.
-unsafe impl Send for AsgctFrame {}
-// SAFETY: as above.
-unsafe impl Sync for AsgctFrame {}
 
 #[repr(C)]
 struct CallTrace {

@@ -1,0 +1,79 @@
+//! Detaching while callbacks of all modes are under way on many threads.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use java_test_harness::{Run, Running, agent_library, control_socket, each_jdk};
+
+/// What the agent answers.
+fn ask(running: &Running, request: &str) -> String {
+    let mut stream = UnixStream::connect(control_socket(running.pid())).expect("a control socket");
+    writeln!(stream, "{request}").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply
+}
+
+fn attach(running: &Running, options: &str) {
+    let library = agent_library();
+    let library = library.to_str().expect("a path");
+    running.jcmd(&["JVMTI.agent_load", library, &format!("\"{options}\"")]);
+}
+
+/// The callbacks that are under way are waited for, quickly, and none is lost: otherwise the agent says that
+/// one stays.
+fn detach(running: &Running) {
+    let began = Instant::now();
+    let reply = ask(running, "detach");
+    assert!(reply.starts_with("ok\n"), "{reply}");
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(30), "detaching took {took:?}");
+}
+
+fn end(running: Running) {
+    std::fs::write(running.path("end"), "").unwrap();
+    let outcome = running.finish().expect_status(0);
+    assert!(outcome.stdout.ends_with("ended\n"));
+    assert!(!outcome.stderr.contains("under way"), "{}", outcome.stderr);
+    assert!(
+        !outcome.stderr.contains("HPROF ERROR"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn all_modes_end_under_thread_churn_and_allocation() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).class("Churn").start();
+        running.wait_for_line("running");
+        attach(
+            &running,
+            "heap=sites,monitor=y,cpu=samples,thread=y,interval=1,file=all.txt",
+        );
+        // These two modes are there once in a VM, and so is this chance.
+        std::thread::sleep(Duration::from_millis(500));
+        detach(&running);
+        // The VM frees an environment at a later safepoint: the threads run on through some.
+        running.jcmd(&["GC.run"]);
+        std::thread::sleep(Duration::from_millis(200));
+        end(running);
+    });
+}
+
+#[test]
+fn samples_end_again_and_again_under_thread_churn() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).class("Churn").start();
+        running.wait_for_line("running");
+        for round in 0..8 {
+            let options = format!("cpu=samples,interval=1,thread=y,file={round}.txt");
+            attach(&running, &options);
+            std::thread::sleep(Duration::from_millis(20 * round));
+            detach(&running);
+            running.jcmd(&["GC.run"]);
+        }
+        end(running);
+    });
+}
