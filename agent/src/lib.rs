@@ -54,7 +54,7 @@ pub unsafe extern "C" fn Agent_OnLoad(
                 .into_owned()
         };
         // SAFETY: the VM passes itself.
-        match unsafe { profile::load(vm, &options) } {
+        match unsafe { profile::load(vm, &options, profile::serve) } {
             Ok(()) => JNI_OK,
             Err(refusal) => end_process(&refusal),
         }

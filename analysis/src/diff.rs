@@ -25,7 +25,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// The amount that was added, or taken away.
+    /// The difference: positive if added.
     pub fn delta(&self) -> i128 {
         i128::from(self.after) - i128::from(self.before)
     }

@@ -1,4 +1,4 @@
-//! The holders of the objects of a dump, in a form that can be compared with that of another dump.
+//! The paths to the objects of a dump, in a form that can be compared between dumps.
 //!
 //! Objects have other identifiers in every dump, but a leak grows at the same place: at the end of
 //! the same shortest path, read as the classes on it. Elements of a list that follow one another
@@ -25,7 +25,7 @@ pub struct Place {
     pub name: String,
     /// How many there are.
     pub objects: u64,
-    /// The bytes that they take themselves.
+    /// Their shallow size, in bytes.
     pub bytes: u64,
     /// One of them, by number.
     pub example: usize,

@@ -11,7 +11,7 @@ use crate::names;
 use crate::paths::ShortestPaths;
 use crate::snapshot::Snapshot;
 
-/// The sets of objects that rows stand for.
+/// The unit of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetainedBy {
@@ -34,9 +34,9 @@ pub struct RetainedRow {
     pub name: String,
     /// The live objects.
     pub objects: u64,
-    /// The bytes that they take themselves.
+    /// Their shallow size, in bytes.
     pub shallow_bytes: u64,
-    /// The bytes that would be free without all of them.
+    /// Their retained size, in bytes: the memory that would be free without all of them.
     pub retained_bytes: u64,
     /// False if `retained_bytes` is what single objects keep alive, and together they may keep
     /// more: the heap has too many different ways to its objects.
@@ -71,9 +71,9 @@ pub fn retained_by(snapshot: &Snapshot, by: RetainedBy) -> io::Result<Vec<Retain
 pub struct GroupSum {
     /// Their number.
     pub objects: u64,
-    /// The bytes that they take themselves.
+    /// Their shallow size, in bytes.
     pub shallow_bytes: u64,
-    /// The bytes that would be free without all of them; a lower bound where that is not known.
+    /// Their retained size, in bytes; a lower bound where it is not known.
     pub retained_bytes: u64,
 }
 
@@ -89,7 +89,7 @@ pub fn retained_by_group(
 ) -> io::Result<(Vec<GroupSum>, bool)> {
     let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
     let mut sums = vec![GroupSum::default(); groups];
-    // By group: the place behind what its last topmost object keeps alive. Places come in the
+    // By group: the place after the objects that its last topmost object keeps alive. Places come in the
     // order of the tree, so an object before that lies under it.
     let mut covered = vec![0; groups];
     for place in 0..dominators.len() {
@@ -181,7 +181,7 @@ pub struct Freed {
     pub contents: Vec<ClassShare>,
 }
 
-/// The memory that would be free without all objects for which `is_member` holds: exactly, by a walk that
+/// The exact retained size of all objects for which `is_member` holds, by a walk that
 /// leaves them out.
 ///
 /// # Errors

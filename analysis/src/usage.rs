@@ -16,15 +16,15 @@ pub struct CollectionRow {
     pub collections: u64,
     /// Those without elements.
     pub empty: u64,
-    /// Those of which nobody knows how many elements they have; they are in no other figure.
+    /// Those with an unknown number of elements; no other figure includes them.
     pub unknown: u64,
     /// The elements or entries of those that tell.
     pub elements: u64,
-    /// Places in the arrays behind them.
+    /// Places in their arrays.
     pub capacity: u64,
     /// Places of these that hold nothing.
     pub unused: u64,
-    /// The bytes that the empty places take.
+    /// The size of the empty places, in bytes.
     pub wasted_bytes: u64,
     /// Of hash tables: entries that share their place with another one.
     pub collisions: u64,
@@ -97,7 +97,7 @@ pub struct FinalizerRow {
     pub registered: u64,
     /// Objects that are dead and wait in the queue for their `finalize` to be called.
     pub queued: u64,
-    /// The bytes that those in the queue alone take.
+    /// The size of those in the queue alone, in bytes.
     pub queued_bytes: u64,
 }
 
@@ -160,7 +160,7 @@ pub struct LoaderRow {
     pub classes: u64,
     /// Live objects of these classes.
     pub objects: u64,
-    /// The bytes that the loader keeps alive, its classes included.
+    /// The retained size of the loader, its classes included, in bytes.
     pub retained_bytes: u64,
 }
 

@@ -73,7 +73,7 @@ fn properties_up_to_jdk_8_have_the_entries_of_their_table() {
     assert_eq!(size(made, properties).0, Some(54));
 }
 
-/// A skip list of JDK 8: nodes with marks behind those that are being taken out.
+/// A skip list of JDK 8: nodes with marks after those that are being removed.
 #[test]
 fn a_skip_list_without_a_count_is_counted() {
     let mut made = Made::new();

@@ -1,4 +1,4 @@
-//! Dumps made by hand, with what only some VMs and programs write.
+//! Records that only some VMs and programs write, in dumps made by hand.
 
 mod common;
 

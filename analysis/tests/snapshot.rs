@@ -244,7 +244,7 @@ fn an_index_with_a_flipped_bit_anywhere_is_made_anew() {
     let expected = open(&dump, &options).dominators().live_bytes();
     let index = folder.path().join("heap.hprof.hprof-rs-index");
     let bytes = fs::read(&index).unwrap();
-    // What is in the prelude behind the checksum means nothing.
+    // The prelude after the checksum has no meaning.
     let places = (0..40).filter(|at| !(12..16).contains(at));
     for place in places.chain((64..bytes.len()).step_by(bytes.len() / 150)) {
         let mut damaged = bytes.clone();

@@ -50,7 +50,7 @@ macro_rules! identifier {
             /// writers and of the JDK's agent. Other producers use addresses.
             pub const BASE: u64 = $base;
 
-            /// The identifier that stands for "none".
+            /// The identifier for "none".
             pub const NULL: Self = Self(0);
 
             /// Wraps a raw identifier.
@@ -63,7 +63,7 @@ macro_rules! identifier {
                 self.0
             }
 
-            /// True for identifier 0, which stands for "none" in every kind
+            /// True for identifier 0, which means "none" in every kind
             /// except frames of Android files.
             pub const fn is_null(self) -> bool {
                 self.0 == 0
@@ -79,7 +79,7 @@ macro_rules! identifier {
 }
 
 serial! {
-    /// Serial number of a thread. [`ThreadSerial::BASE`] itself stands for "unknown
+    /// Serial number of a thread. [`ThreadSerial::BASE`] itself means "unknown
     /// thread"; real threads follow from 200001, the first being the thread that
     /// initialised the VM. 0 means "no thread" in binary records.
     ThreadSerial, base 200_000

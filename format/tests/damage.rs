@@ -1,4 +1,4 @@
-//! The reports of the readers about damaged files, and how they continue.
+//! The readers' reports about damaged files, and how reading continues.
 
 mod common;
 
@@ -44,7 +44,7 @@ fn file() -> Vec<u8> {
     writer.into_inner()
 }
 
-/// The results of the readers, in short: records by tag, sub-records by `sub`. Both must agree.
+/// A summary of the readers' findings: records by tag, sub-records by `sub`. Both must agree.
 fn found(file: &[u8]) -> (Vec<String>, Vec<Damage>) {
     let (mut items, mut damages) = (Vec::new(), Vec::new());
     for item in Reader::new(file).unwrap() {

@@ -1,4 +1,4 @@
-//! Records are read back as they were written, for every record at both widths; and no bytes whatever
+//! Written records are read back unchanged, for every record at both widths; and no bytes whatever
 //! upset the readers.
 
 mod common;

@@ -40,6 +40,9 @@ More: hprof-rs help COMMAND";
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
     use super::*;
     use clap::CommandFactory;
 
@@ -54,5 +57,57 @@ mod tests {
             let help = command.render_long_help().to_string();
             assert!(help.contains("Example"), "{}: {help}", command.get_name());
         }
+    }
+
+    /// README.md and the pages of docs/.
+    fn documents() -> Vec<PathBuf> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let pages = fs::read_dir(root.join("docs")).unwrap();
+        let pages = pages.map(|entry| entry.unwrap().path());
+        pages
+            .filter(|path| path.extension().is_some_and(|it| it == "md"))
+            .chain([root.join("README.md")])
+            .collect()
+    }
+
+    #[test]
+    fn documents_show_only_commands_and_flags_that_exist() {
+        let cli = Cli::command();
+        let mut checked = 0;
+        for document in documents() {
+            let text = fs::read_to_string(&document).unwrap();
+            let blocks = text.split("```").skip(1).step_by(2);
+            for line in blocks.flat_map(str::lines) {
+                let Some((_, call)) = line.split_once("hprof-rs ") else {
+                    continue;
+                };
+                let is_command = line.starts_with(['$', 'h', 's']) || line.starts_with("docker");
+                let mut words = call
+                    .split([';', '|', '&', '>', '#', ')'])
+                    .next()
+                    .unwrap_or_default()
+                    .split_whitespace();
+                let name = words.next().unwrap_or_default();
+                if !is_command || !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+                    continue;
+                }
+                let command = cli.find_subcommand(name);
+                let command = command.unwrap_or_else(|| panic!("{}: {line}", document.display()));
+                let flags = words
+                    .take_while(|word| *word != "--")
+                    .filter_map(|word| word.strip_prefix("--"));
+                for flag in flags {
+                    let flag = flag.split('=').next();
+                    let mut known = command.get_arguments().chain(cli.get_arguments());
+                    assert!(
+                        known.any(|argument| argument.get_long() == flag),
+                        "{}: {line}",
+                        document.display()
+                    );
+                }
+                checked += 1;
+            }
+        }
+        assert!(checked > 40, "{checked} commands");
     }
 }

@@ -161,7 +161,7 @@ impl Session {
         answer
     }
 
-    /// Counts anew until there are as many samples, and returns the number of their table.
+    /// Counts again until there are as many samples, and returns the number of their table.
     fn sample(&mut self, least: u64) -> usize {
         self.done("clear samples");
         loop {
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// Counts anew until there are allocations of both classes, and returns the number of their
+    /// Counts again until there are allocations of both classes, and returns the number of their
     /// table.
     fn allocate(&mut self, line: &str) -> usize {
         self.done("clear sites");

@@ -189,7 +189,7 @@ fn agent(options: &str) -> String {
     format!("-agentpath:{}={options}", agent_library().display())
 }
 
-/// Repeats until the agent is at work.
+/// Repeats until the agent is running.
 fn status(scene: &Scene, pid: u32) -> Output {
     let start = Instant::now();
     loop {

@@ -349,7 +349,7 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["completions", "bash"]);
     all(&["agent-path", "--dir", &format!("{missing}/x")]);
     all(&[&missing]);
-    // So that nobody adds a command and forgets it here.
+    // So that every new command gets a case here.
     let help = stdout(&all(&["help"]));
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     for line in commands.take_while(|line| !line.is_empty()) {

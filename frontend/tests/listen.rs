@@ -250,7 +250,7 @@ fn garbage_hurts_nobody_else() {
     agent.send(&good[..good.len() / 2]);
     let garbage = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..3000),
-        // A good header with anything behind it.
+        // A valid header with anything after it.
         prop::collection::vec(any::<u8>(), 0..3000).prop_map(|rest| {
             [
                 &b"JAVA PROFILE 1.0.2\0\0\0\0\x08\0\0\0\0\0\0\0\0"[..],

@@ -362,7 +362,7 @@ fn every_damaged_dump_gives_a_report_that_says_what_is_missing() {
     }
 }
 
-/// The bytes behind each record of a sound file.
+/// The bytes after each record of a sound file.
 fn record_ends(bytes: &[u8]) -> Vec<usize> {
     let header = bytes.iter().position(|&byte| byte == 0).unwrap() + 13;
     let mut ends = vec![header];

@@ -52,7 +52,7 @@ pub struct HeapObject {
     pub content: Content,
 }
 
-/// The kind and contents of an object.
+/// An object's kind and contents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// An instance of a class, with the bytes of its fields.

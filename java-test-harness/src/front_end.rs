@@ -176,7 +176,7 @@ impl Peer {
         }
     }
 
-    /// The bytes that have come so far.
+    /// The bytes received so far.
     ///
     /// # Panics
     ///

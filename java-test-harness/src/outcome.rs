@@ -1,4 +1,4 @@
-//! The outcome of a JVM's run.
+//! The results of a JVM run.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The rights of this process. A test that needs a right it does not have is skipped at once, with a
+//! The rights of this process. A test that needs a right it does not have is skipped, with a
 //! line that says so.
 
 use std::fs;

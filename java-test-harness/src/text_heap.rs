@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// The section between HEAP DUMP BEGIN and HEAP DUMP END.
+/// The text between HEAP DUMP BEGIN and HEAP DUMP END.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct TextHeap {
     /// The announced number of objects.

@@ -12,7 +12,7 @@ fn socket(running: &Running) -> PathBuf {
     control_socket(running.pid())
 }
 
-/// The answer of the agent.
+/// The agent's answer.
 fn ask(running: &Running, request: &str) -> String {
     let mut stream = UnixStream::connect(socket(running)).expect("a control socket");
     writeln!(stream, "{request}").unwrap();

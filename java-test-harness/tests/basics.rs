@@ -2,7 +2,7 @@
 
 use java_test_harness::{Run, each_collector, each_jdk};
 
-/// The agent's line on standard error when it has written a profile.
+/// The agent's message on standard error after it has written a profile.
 const DUMPED: &str = "Dumping CPU usage by sampling running threads ... done.\n";
 
 #[test]

@@ -4,7 +4,7 @@ use java_test_harness::{Jdk, Run, Signal, TextProfile, each_collector, each_jdk,
 
 const DUMPED: &str = "Dumping CPU usage by timing methods ... done.\n";
 
-/// The calls of `CallCounts`, whatever the JDK.
+/// The calls of `CallCounts` on every JDK.
 const CALLS: &[(&str, u64)] = &[
     ("CallCounts.main", 1),
     ("CallCounts.fib", 1973),

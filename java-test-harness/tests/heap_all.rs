@@ -7,7 +7,7 @@ use java_test_harness::{BinaryProfile, Content, Run, TextProfile, each_collector
 const DUMPED: &str = "Dumping Java heap ... allocation sites ... done.\nHPROF: heap dump: ";
 const NOWHERE: u32 = 300_000;
 
-/// A line that the program prints: class, method and the number of objects alive.
+/// The program's output: class, method and the number of live objects.
 fn expected(stdout: &str) -> Vec<(&str, &str, u64)> {
     let sites = stdout.lines().filter_map(|line| line.strip_prefix("site "));
     let all = sites.map(|site| {

@@ -1,4 +1,4 @@
-//! Failures around heap profiles cost the profile at most, never the program.
+//! A failure around heap profiles costs the profile at most, never the program.
 
 use java_test_harness::{Run, Signal, each_collector, each_jdk};
 
@@ -65,7 +65,7 @@ fn a_full_disk_costs_the_dump_only() {
     });
 }
 
-/// A failed dump keeps its temporary name, the agent says where, and the next dump goes there.
+/// A failed dump keeps its temporary name, the agent prints it, and the next dump goes there.
 #[test]
 fn a_profile_whose_only_heap_dump_failed_gets_no_final_name() {
     each_jdk(|jdk| {

@@ -14,7 +14,7 @@ fn counts<'a>(rows: impl Iterator<Item = &'a SiteRow>) -> (u64, u64) {
     })
 }
 
-/// The profile agrees with the lines `site CLASS METHOD ALLOCATED LIVE` that a program prints.
+/// The profile agrees with the program's lines `site CLASS METHOD ALLOCATED LIVE`.
 fn assert_sites(outcome: &Outcome, profile: &TextProfile) {
     let mut checked = 0;
     for line in outcome.stdout.lines() {

@@ -1,4 +1,4 @@
-//! The programs of the JDK's own regression tests of its HPROF agent, on a copy of a JDK 17 with the agent
+//! The commands of the JDK's own regression tests of its HPROF agent, on a copy of a JDK 17 with the agent
 //! installed as `libhprof.so`: the program ends with status 0, and `ERROR` stands nowhere in its
 //! output. (The programs are new; the modes are those this version has.)
 

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use java_test_harness::{Jdk, Run, Running, TextProfile, agent_library, control_socket, each_jdk};
 
-/// The calls of one run of `CallCounts`, whatever the JDK.
+/// The calls of one run of `CallCounts` on every JDK.
 const CALLS: &[(&str, u64)] = &[
     ("CallCounts.main", 1),
     ("CallCounts.fib", 1973),

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::Arrival;
+use super::plan::{Arrival, ChosenClasses};
 use super::state::Timing;
-use crate::options::Patterns;
 use hprof_instrument::{
     ClassSkip, Hooks, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape, add_fields,
     source_file,
@@ -96,21 +95,6 @@ pub(super) struct Methods {
     timing: Timing,
     classes: ChosenClasses,
     arrival: Arrival,
-}
-
-/// Which classes are counted.
-#[derive(Clone, Debug, Default)]
-pub struct ChosenClasses {
-    /// Only these, unless there are none.
-    pub include: Patterns,
-    /// Not these.
-    pub exclude: Patterns,
-}
-
-impl ChosenClasses {
-    fn choose(&self, class: &str) -> bool {
-        (self.include.is_empty() || self.include.matches(class)) && !self.exclude.matches(class)
-    }
 }
 
 impl Methods {

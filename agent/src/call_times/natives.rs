@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 
-use super::CALLS;
+use super::counter::CALLS;
 use crate::vm::{Jni, NativeMethod, Ref, guard};
 use hprof_lockfree::nodes::NodeAddress;
 
@@ -33,7 +33,7 @@ unsafe extern "system" fn attach(env: *mut JNIEnv, _class: jclass, thread: jobje
     let Some(calls) = CALLS.get() else {
         return VIRTUAL;
     };
-    guard(calls.nobody, || {
+    guard(calls.shared_state, || {
         // SAFETY: the VM passes the environment of the current thread.
         let jni = unsafe { Jni::new(env) };
         let Some(java) = calls.java.get() else {

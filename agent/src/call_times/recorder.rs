@@ -8,7 +8,7 @@ use hprof_format::model::{CpuKind, CpuRow, CpuTable, OldCpuRow, SignedMethod};
 use hprof_format::rank::{Cutoff, RankedCpuTable};
 use hprof_wire::control::Mode;
 
-use super::{CallTimes, PathCost, PathCosts, PathMethod};
+use super::counter::{CallTimes, PathCost, PathCosts, PathMethod};
 use crate::names::Method;
 use crate::options::Clock;
 use crate::recording::{Activity, Context, Incomplete, Recorder, Run};

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::CallTimes;
+use super::counter::CallTimes;
 use crate::os::native_thread;
 use crate::os::random::random;
 

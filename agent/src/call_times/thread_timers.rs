@@ -66,7 +66,7 @@ impl ThreadTimers {
     }
 
     /// Takes the handler away. All timers have ended.
-    pub(super) fn uninstall(&mut self) {
+    pub(super) fn detach(&mut self) {
         if let Some(installed) = self.installed.take() {
             installed.remove(on_signal);
         }

@@ -6,8 +6,8 @@ use hprof_format::ids::ThreadSerial;
 use hprof_lockfree::late_threads::{StateTable, VmThread};
 use hprof_lockfree::nodes::NodeAddress;
 
-use super::Arrival;
 use super::costs::{Cost, Costs, NodeCosts, spread};
+use super::plan::Arrival;
 use super::state::{State, Timing};
 use super::thread_timers::{ThreadTimer, ThreadTimers};
 use crate::os::timer::thread_cpu_nanos;
@@ -68,7 +68,7 @@ pub(super) struct Threads {
     timing: Timing,
     /// Shared by threads that got no memory of their own. Its counts are not
     /// exact, and are left out.
-    nobody: State,
+    shared_state: State,
     without_state: u64,
     timers: ThreadTimers,
     /// Where the hooks find the states, unless in the threads' own objects.
@@ -85,7 +85,7 @@ enum Activity {
     Counting,
     /// Not now: classes have no hooks.
     Paused,
-    /// Not any more: threads that still call a hook count for nobody.
+    /// Not any more: threads that still call a hook count for shared_state.
     Over,
 }
 
@@ -110,7 +110,7 @@ impl Threads {
             free: Vec::new(),
             nodes,
             timing,
-            nobody: State::new(nodes, root, timing)?,
+            shared_state: State::new(nodes, root, timing)?,
             without_state: 0,
             timers,
             table: None,
@@ -124,9 +124,9 @@ impl Threads {
     }
 
     /// Has states found in `table` from now on, which is empty but for the entry of virtual
-    /// threads, `of_virtual`; where there are none, whoever finds it counts for nobody.
+    /// threads, `of_virtual`; where there are none, whoever finds it counts for shared_state.
     pub(super) fn use_table(&mut self, mut table: StateTable, of_virtual: Option<u64>) {
-        table.clear(of_virtual.unwrap_or(self.nobody() as u64));
+        table.clear(of_virtual.unwrap_or(self.shared_state() as u64));
         self.table = Some(table);
     }
 
@@ -147,7 +147,7 @@ impl Threads {
 
     fn attached(&mut self, tid: i32, vm_thread: Option<VmThread>, root: NodeAddress) -> usize {
         if self.activity == Activity::Over {
-            return self.nobody();
+            return self.shared_state();
         }
         if let Some(thread) = self.live.iter().find(|thread| thread.tid == tid) {
             return thread.state.address();
@@ -156,7 +156,7 @@ impl Threads {
         let state = self.free.pop().or_else(new);
         let Some(state) = state else {
             self.without_state += 1;
-            return self.nobody();
+            return self.shared_state();
         };
         state.begin(root, thread_cpu_nanos(tid));
         let address = state.address();
@@ -176,9 +176,9 @@ impl Threads {
         address
     }
 
-    /// The address of the state that counts for nobody.
-    pub(super) fn nobody(&self) -> usize {
-        self.nobody.address()
+    /// The address of the state that counts for shared_state.
+    pub(super) fn shared_state(&self) -> usize {
+        self.shared_state.address()
     }
 
     /// Merges what thread `tid`, the current one, has counted. It must not use its
@@ -244,7 +244,7 @@ impl Threads {
     }
 
     /// Forgets all threads, after a pause. No timer and no signal handler stays.
-    pub(super) fn finish(&mut self, nodes: usize) {
+    pub(super) fn detach(&mut self, nodes: usize) {
         self.pause();
         self.activity = Activity::Over;
         self.sampled = None;
@@ -254,9 +254,9 @@ impl Threads {
         }
         self.ended.clear();
         self.rests.clear();
-        self.timers.uninstall();
+        self.timers.detach();
         if let Some(table) = &mut self.table {
-            table.clear(self.nobody.address() as u64);
+            table.clear(self.shared_state.address() as u64);
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) struct Entry {
 const WAYS: usize = 4;
 const FIRST_ENTRIES: usize = 64;
 /// How large one thread's cache may grow.
-const MOST_ENTRIES: usize = 1 << 18;
+const MAX_ENTRIES: usize = 1 << 18;
 
 impl Entry {
     /// An entry that holds no key.
@@ -110,7 +110,7 @@ impl Cache {
         before: u64,
         flush: &mut dyn FnMut(SiteId, Count),
     ) -> Option<&Entry> {
-        if self.evicted > self.entries.len() / 4 && self.entries.len() < MOST_ENTRIES {
+        if self.evicted > self.entries.len() / 4 && self.entries.len() < MAX_ENTRIES {
             self.grow(flush);
         }
         let start = start_of(key, self.entries.len());
@@ -237,11 +237,11 @@ mod tests {
     #[test]
     fn a_full_cache_stays_as_large_as_it_may_be() {
         let mut cache = Cache::new();
-        for site in 0..3 * MOST_ENTRIES as u32 {
+        for site in 0..3 * MAX_ENTRIES as u32 {
             let key = mix(1, u64::from(site));
             cache.insert(key, mirror(8), SiteId(site), 0, &mut |_, _| ());
         }
-        assert_eq!(cache.entries.len(), MOST_ENTRIES);
-        assert_eq!(cache.bytes(), MOST_ENTRIES * size_of::<Entry>());
+        assert_eq!(cache.entries.len(), MAX_ENTRIES);
+        assert_eq!(cache.bytes(), MAX_ENTRIES * size_of::<Entry>());
     }
 }

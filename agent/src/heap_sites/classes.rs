@@ -46,7 +46,7 @@ enum Refused {
 
 /// How many classes are told apart. A program that makes classes for ever ends
 /// up with the rest of them in one row.
-const MOST_CLASSES: usize = 1 << 20;
+const MAX_CLASSES: usize = 1 << 20;
 
 impl ClassTable {
     pub(crate) fn new(hidden: HiddenNames) -> Self {
@@ -124,7 +124,7 @@ impl ClassTable {
             return Err(Refused::Late(mirror));
         }
         let mut all = self.all.write();
-        if let (true, Some(unknown)) = (all.len() >= MOST_CLASSES, all.first()) {
+        if let (true, Some(unknown)) = (all.len() >= MAX_CLASSES, all.first()) {
             return Err(Refused::Full(Arc::clone(unknown), mirror));
         }
         let class = Arc::new(Class {

@@ -9,7 +9,7 @@ use super::HeapSites;
 use super::cache::Entry;
 use super::live::Followed;
 use super::sites::{Count, SiteId};
-use super::threads::{Mode, ThreadState};
+use super::threads::{ThreadMode, ThreadState};
 use crate::hash::mix;
 use crate::options::Live;
 use crate::vm::{Class, Jni, JvmtiError, Ref, StackFrame};
@@ -100,8 +100,8 @@ impl HeapSites {
             return;
         }
         match thread.mode.get() {
-            Mode::Recording => self.record(jni, &thread, allocation),
-            Mode::Priming | Mode::Primed => thread.mode.set(Mode::Primed),
+            ThreadMode::Recording => self.record(jni, &thread, allocation),
+            ThreadMode::Priming | ThreadMode::Primed => thread.mode.set(ThreadMode::Primed),
         }
         thread.inside.set(false);
     }

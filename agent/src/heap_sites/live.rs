@@ -152,12 +152,12 @@ impl Segment {
 
 /// Looks whether objects are alive.
 #[derive(Clone, Copy)]
-pub(super) struct Pulse {
+pub(super) struct LivenessCheck {
     /// References may be read as HotSpot keeps them.
     pub(super) hotspot: bool,
 }
 
-impl Pulse {
+impl LivenessCheck {
     /// Whether the object is gone.
     pub(super) fn is_dead(self, jni: &Jni, weak: &WeakRef) -> bool {
         // A null word is all that is needed to know; any other word may still

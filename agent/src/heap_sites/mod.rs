@@ -13,9 +13,11 @@
 
 mod cache;
 mod classes;
+mod dump_watch;
 mod event;
 mod join;
 mod live;
+mod located;
 mod marks;
 mod prime;
 mod profile;
@@ -30,7 +32,7 @@ mod walk;
 mod weights;
 
 pub(crate) use classes::ClassTable;
-pub use join::Located;
+pub use located::Located;
 pub use profile::SitesProfile;
 pub use recorder::{SharedSites, SiteRequest, SitesRecorder};
 
@@ -48,8 +50,8 @@ use crate::vm::{
     Capabilities, Class, FastCompare, Jni, Jvmti, KeptWeakRef, Ref, Release, Result, StackKeys,
     StillInside, VmLibrary, VmStructs,
 };
-use join::Watch;
-use live::{Pulse, Segment};
+use dump_watch::Watch;
+use live::{LivenessCheck, Segment};
 use queue::SegmentQueue;
 use sites::SiteTable;
 use stacks::StackTable;
@@ -67,7 +69,7 @@ pub struct HeapSites {
     live: Live,
     per_thread: bool,
     structs: Option<VmStructs>,
-    pulse: Pulse,
+    liveness: LivenessCheck,
     compare: FastCompare,
     release: Release,
     /// See [`Release::needs_priming`]; only when every allocation is recorded.
@@ -111,7 +113,7 @@ static INSTANCE: OnceLock<HeapSites> = OnceLock::new();
 /// Bytes that stacks may take.
 const STACK_MEMORY: usize = 64 << 20;
 /// How many objects are followed at full exactness.
-const MOST_FOLLOWED: usize = 32 << 20;
+const MAX_FOLLOWED: usize = 32 << 20;
 /// About what each of them takes, 8 of them in the VM.
 const FOLLOWED_BYTES: usize = 11;
 
@@ -150,7 +152,7 @@ impl HeapSites {
             live: settings.live,
             per_thread: settings.thread,
             structs,
-            pulse: Pulse {
+            liveness: LivenessCheck {
                 hotspot: structs.is_some(),
             },
             compare: FastCompare::of(structs),

@@ -10,7 +10,7 @@
 use std::sync::atomic::Ordering;
 
 use super::HeapSites;
-use super::threads::Mode;
+use super::threads::ThreadMode;
 use crate::report;
 use crate::vm::{Jni, VmStructs};
 
@@ -21,7 +21,7 @@ const IN_A_ROW: u32 = 4;
 /// Give up after so many pieces. The distance is geometric with a mean of
 /// 512 KiB, so that these 32 MiB are exceeded once in e^64 times; a buffer is
 /// rarely larger than 1 MiB.
-const MOST_ARRAYS: u32 = 1 << 14;
+const MAX_ARRAYS: u32 = 1 << 14;
 
 /// Makes a VM that needs help give up an allocation buffer when an array does not fit
 /// into it, rather than keep it for later: the flag is the part of a buffer that may be wasted,
@@ -67,21 +67,21 @@ impl HeapSites {
             return true;
         };
         let mut in_a_row = 0;
-        for _ in 0..MOST_ARRAYS {
-            thread.mode.set(Mode::Priming);
+        for _ in 0..MAX_ARRAYS {
+            thread.mode.set(ThreadMode::Priming);
             let Ok(array) = jni.new_byte_array(ARRAY) else {
                 break;
             };
             drop(array);
             in_a_row = match thread.mode.get() {
-                Mode::Primed => in_a_row + 1,
-                Mode::Priming | Mode::Recording => 0,
+                ThreadMode::Primed => in_a_row + 1,
+                ThreadMode::Priming | ThreadMode::Recording => 0,
             };
             if in_a_row == IN_A_ROW {
                 break;
             }
         }
-        thread.mode.set(Mode::Recording);
+        thread.mode.set(ThreadMode::Recording);
         let is_primed = in_a_row == IN_A_ROW;
         if !is_primed {
             self.unrecorded

@@ -9,13 +9,13 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::HeapSummary;
 
 use super::classes::{Class, ClassId};
-use super::join::Expected;
+use super::dump_watch::Expected;
 use super::live::Segment;
 use super::sites::{Count, SiteId};
 use super::stacks::{Stack, StackId};
 use super::sweep::Sweeper;
 use super::walk::Found;
-use super::{FOLLOWED_BYTES, HeapSites, MOST_FOLLOWED};
+use super::{FOLLOWED_BYTES, HeapSites, MAX_FOLLOWED};
 use crate::names::{Location, Names};
 use crate::options::Live;
 use crate::report;
@@ -67,7 +67,7 @@ impl SitesProfile {
         Self {
             sites,
             traces: Vec::new(),
-            sweeper: Sweeper::new(sites.segments.receiver(), sites.pulse),
+            sweeper: Sweeper::new(sites.segments.receiver(), sites.liveness),
             deleted: 0,
             found: HashMap::new(),
             expected: None,
@@ -84,7 +84,7 @@ impl SitesProfile {
 
     /// Gives the followed objects away, to get them [back](Self::take_back).
     pub(super) fn lend_sweeper(&mut self) -> Sweeper {
-        let empty = Sweeper::new(self.sites.segments.receiver(), self.sites.pulse);
+        let empty = Sweeper::new(self.sites.segments.receiver(), self.sites.liveness);
         std::mem::replace(&mut self.sweeper, empty)
     }
 
@@ -312,7 +312,7 @@ impl SitesProfile {
         } else if estimated > 0 {
             lines.push(format!(
                 "hprof-rs: live figures are partly estimates, as the program had more than \
-                 {MOST_FOLLOWED} objects to follow"
+                 {MAX_FOLLOWED} objects to follow"
             ));
         }
         lines
@@ -358,9 +358,9 @@ impl SitesProfile {
 /// How rarely new objects are followed when so many are: up to the limit all are, beyond it
 /// half as many for each eighth of the limit.
 pub(super) fn shift_for(following: usize) -> u8 {
-    match following.checked_sub(MOST_FOLLOWED) {
+    match following.checked_sub(MAX_FOLLOWED) {
         None => 0,
-        Some(beyond) => u8::try_from(1 + beyond / (MOST_FOLLOWED / 8))
+        Some(beyond) => u8::try_from(1 + beyond / (MAX_FOLLOWED / 8))
             .unwrap_or(u8::MAX)
             .min(16),
     }
@@ -380,9 +380,9 @@ mod tests {
     #[test]
     fn fewer_objects_are_followed_beyond_the_limit() {
         assert_eq!(shift_for(0), 0);
-        assert_eq!(shift_for(MOST_FOLLOWED - 1), 0);
-        assert_eq!(shift_for(MOST_FOLLOWED), 1);
-        assert_eq!(shift_for(MOST_FOLLOWED + MOST_FOLLOWED / 8), 2);
+        assert_eq!(shift_for(MAX_FOLLOWED - 1), 0);
+        assert_eq!(shift_for(MAX_FOLLOWED), 1);
+        assert_eq!(shift_for(MAX_FOLLOWED + MAX_FOLLOWED / 8), 2);
         assert_eq!(shift_for(usize::MAX), 16);
     }
 }

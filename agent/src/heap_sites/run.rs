@@ -20,7 +20,7 @@ const OTHER_WEAK: u8 = 1;
 const OTHER_SITE: u8 = 2;
 const OTHER_SIZE: u8 = 4;
 const ONE_MORE: u8 = 8;
-const MOST_MORE: u8 = u8::MAX - (ONE_MORE - 1);
+const MAX_MORE: u8 = u8::MAX - (ONE_MORE - 1);
 
 impl Run {
     /// Of so many objects, using `buffer` meanwhile.
@@ -40,7 +40,7 @@ impl Run {
                 | wrong(object.size != size, OTHER_SIZE);
             if let Some(byte) = first_byte.and_then(|at| buffer.get_mut(at))
                 && flags == 0
-                && *byte < MOST_MORE
+                && *byte < MAX_MORE
             {
                 *byte += ONE_MORE;
                 continue;

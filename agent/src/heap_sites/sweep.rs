@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use crossbeam_channel::Receiver;
 
-use super::live::{Followed, Packed, Pulse, Segment};
+use super::live::{Followed, LivenessCheck, Packed, Segment};
 use super::run::Run;
 use crate::vm::Jni;
 
 /// All followed objects but those in segments that threads are filling.
 pub(super) struct Sweeper {
     receiver: Receiver<Arc<Segment>>,
-    pulse: Pulse,
+    liveness: LivenessCheck,
     /// Not looked at since they were allocated.
     young: VecDeque<Young>,
     /// Survivors; those of one level are looked at half as often as those of the
@@ -58,10 +58,10 @@ pub(super) struct Swept {
 }
 
 impl Sweeper {
-    pub(super) fn new(receiver: Receiver<Arc<Segment>>, pulse: Pulse) -> Self {
+    pub(super) fn new(receiver: Receiver<Arc<Segment>>, liveness: LivenessCheck) -> Self {
         Self {
             receiver,
-            pulse,
+            liveness,
             young: VecDeque::new(),
             levels: Default::default(),
             buffer: Vec::new(),
@@ -177,7 +177,7 @@ impl Sweeper {
         let mut taken = Vec::new();
         self.for_each(open, &mut taken, |object| {
             let object = object.unpack();
-            if !self.pulse.is_dead(jni, &object.weak) {
+            if !self.liveness.is_dead(jni, &object.weak) {
                 visit(object);
             }
         });
@@ -192,7 +192,7 @@ impl Sweeper {
 
     fn delete_if_dead(&self, jni: &Jni, object: Packed) -> bool {
         let weak = object.unpack().weak;
-        let dead = self.pulse.is_dead(jni, &weak);
+        let dead = self.liveness.is_dead(jni, &weak);
         if dead {
             jni.delete_weak(weak);
         }

@@ -17,7 +17,7 @@ use crate::vm::StackFrame;
 
 /// What a thread does with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum ThreadMode {
     /// Counts it.
     Recording,
     /// Waits for one.
@@ -32,7 +32,7 @@ pub(super) struct ThreadState {
     shared: Arc<Shared>,
     /// The segment in `shared`.
     open: Cell<*const Segment>,
-    pub(super) mode: Cell<Mode>,
+    pub(super) mode: Cell<ThreadMode>,
     /// An event is being handled.
     pub(super) inside: Cell<bool>,
     /// Serial of the thread, 0 when it is not known.
@@ -80,7 +80,7 @@ impl ThreadState {
             random: Cell::new(Arc::as_ptr(&shared) as u64 | 1),
             shared,
             open,
-            mode: Cell::new(Mode::Recording),
+            mode: Cell::new(ThreadMode::Recording),
             inside: Cell::new(false),
             serial: Cell::new(0),
             virtual_serial: Cell::new(0),

@@ -10,18 +10,16 @@ use std::collections::{HashMap, HashSet};
 use hprof_format::model::MethodName;
 use hprof_instrument::{Call, Constants, Use};
 
-use super::Monitors;
-use super::classes::LockClass;
 use crate::vm::{Class, Jni, Jvmti, LocalRef, Ref, Result};
 
 /// How threads ask for a synchronizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum AcquireMode {
     Exclusive,
     Shared,
 }
 
-impl Mode {
+impl AcquireMode {
     /// The mode that the framework's methods among the innermost frames tell.
     pub fn of(frames: &[MethodName<'_>]) -> Option<Self> {
         let mut methods = frames
@@ -58,11 +56,11 @@ pub struct Acquisition {
 
 impl Acquisition {
     /// Whether threads that wait in this mode, if it is known, wait for something to happen.
-    pub fn is_event(self, mode: Option<Mode>) -> bool {
+    pub fn is_event(self, mode: Option<AcquireMode>) -> bool {
         let looks = Some(Effect::Looks);
         match mode {
-            Some(Mode::Exclusive) => self.exclusive == looks,
-            Some(Mode::Shared) => self.shared == looks,
+            Some(AcquireMode::Exclusive) => self.exclusive == looks,
+            Some(AcquireMode::Shared) => self.shared == looks,
             None => self.exclusive.max(self.shared) == looks,
         }
     }
@@ -84,26 +82,23 @@ const FRAMEWORK: [&str; 2] = [
 /// The descriptors of `tryAcquire` and `tryAcquireShared` in each.
 const ATTEMPTS: [[&str; 2]; 2] = [["(I)Z", "(I)I"], ["(J)Z", "(J)J"]];
 /// How many classes and methods are looked at.
-const MOST_CLASSES: usize = 16;
-const MOST_METHODS: usize = 64;
+const MAX_CLASSES: usize = 16;
+const MAX_METHODS: usize = 64;
 
 fn is_framework(class: &str) -> bool {
     FRAMEWORK.contains(&class)
 }
 
-impl Monitors {
-    /// What the attempts of a synchronizer's class do. Nothing is known of one that is unloaded.
-    pub fn acquisition(&self, jni: &Jni, class: &LockClass) -> Acquisition {
-        *class.acquisition.get_or_init(|| {
-            let class = class.mirror.and_then(|weak| jni.upgrade_class(weak.get()));
-            let lineage = class.and_then(|class| lineage(&self.jvmti, jni, class));
-            lineage.map_or_else(Acquisition::default, |(lineage, framework)| {
-                let [exclusive, shared] = ATTEMPTS.get(framework).copied().unwrap_or_default();
-                Acquisition {
-                    exclusive: effect(&lineage, "tryAcquire", exclusive),
-                    shared: effect(&lineage, "tryAcquireShared", shared),
-                }
-            })
+impl Acquisition {
+    /// What the attempts of this class do.
+    pub fn of(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_, Class>) -> Self {
+        let lineage = lineage(jvmti, jni, class);
+        lineage.map_or_else(Self::default, |(lineage, framework)| {
+            let [exclusive, shared] = ATTEMPTS.get(framework).copied().unwrap_or_default();
+            Self {
+                exclusive: effect(&lineage, "tryAcquire", exclusive),
+                shared: effect(&lineage, "tryAcquireShared", shared),
+            }
         })
     }
 }
@@ -112,7 +107,7 @@ impl Monitors {
 fn lineage(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_, Class>) -> Option<(Lineage, usize)> {
     let mut lineage = Lineage::new();
     let mut class = class;
-    while lineage.len() < MOST_CLASSES {
+    while lineage.len() < MAX_CLASSES {
         let signature = jvmti.class_signature(class.get()).ok()?;
         let name = signature.strip_prefix('L')?.strip_suffix(';')?;
         if let Some(framework) = FRAMEWORK.iter().position(|it| *it == name) {
@@ -153,7 +148,7 @@ fn effect(lineage: &[Declared], name: &str, descriptor: &str) -> Option<Effect> 
         let uses = lineage.get(at).and_then(|class| class.methods.get(&key));
         let Some(uses) = uses
             .and_then(Option::as_ref)
-            .filter(|_| seen.len() <= MOST_METHODS)
+            .filter(|_| seen.len() <= MAX_METHODS)
         else {
             effect = effect.max(Effect::Unknown);
             continue;
@@ -298,8 +293,8 @@ mod tests {
             exclusive: Some(Effect::Takes),
             shared: Some(Effect::Looks),
         };
-        assert!(both.is_event(Some(Mode::Shared)));
-        assert!(!both.is_event(Some(Mode::Exclusive)));
+        assert!(both.is_event(Some(AcquireMode::Shared)));
+        assert!(!both.is_event(Some(AcquireMode::Exclusive)));
         assert!(!both.is_event(None));
         assert!(!Acquisition::default().is_event(None));
     }

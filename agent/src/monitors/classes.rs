@@ -34,6 +34,18 @@ impl LockClass {
     }
 }
 
+impl LockClass {
+    /// What the attempts of a synchronizer's class do. Nothing is known of one that is unloaded.
+    pub fn acquisition(&self, jvmti: &Jvmti, jni: &Jni) -> Acquisition {
+        *self.acquisition.get_or_init(|| {
+            let class = self.mirror.and_then(|weak| jni.upgrade_class(weak.get()));
+            class.map_or_else(Acquisition::default, |class| {
+                Acquisition::of(jvmti, jni, class)
+            })
+        })
+    }
+}
+
 /// Places of the classes seen last, by the address of their mirrors.
 const RECENT: usize = 256;
 

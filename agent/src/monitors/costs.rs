@@ -98,7 +98,7 @@ fn place_of(monitors: &Monitors, row: &Row, vm: Vm<'_>, names: &mut Names, depth
         .collect();
     let Classified { kind, inner } = classify(
         row.source,
-        monitors.acquisition(vm.jni, row.class),
+        row.class.acquisition(monitors.jvmti(), vm.jni),
         &methods,
     );
     let shown = frames.get(inner..).unwrap_or_default();

@@ -12,7 +12,7 @@ use jni_sys::{JNIEnv, jlong, jobject};
 
 use super::rows::Source;
 use super::slots::Wait;
-use super::{MOST_LOGGED, Monitors};
+use super::{MAX_LOGGED, Monitors};
 use crate::output::{Record, WaitRecord};
 use crate::vm::{Jni, Ref};
 
@@ -131,7 +131,7 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
 impl Monitors {
     fn enter(&self, jni: &Jni, thread: Ref<'_>, object: Ref<'_>) {
         let source = Source::Monitor;
-        let Some(room) = self.make_room(jni, thread) else {
+        let Some(free) = self.free_slot(jni, thread) else {
             return;
         };
         let class = self.classes.of(&self.jvmti, jni, object);
@@ -139,16 +139,16 @@ impl Monitors {
         if self.threshold.is_zero() {
             wait.row = Some(self.row(jni, thread, source, class, Some(0)));
         }
-        self.begin(jni, thread, room, wait);
+        self.begin(jni, thread, free, wait);
     }
 
     fn wait(&self, jni: &Jni, thread: Ref<'_>, object: Ref<'_>, millis: u64) {
-        let Some(room) = self.make_room(jni, thread) else {
+        let Some(free) = self.free_slot(jni, thread) else {
             return;
         };
         let class = self.classes.of(&self.jvmti, jni, object);
         let mut wait = Wait::new(Source::ObjectWait, class);
-        if self.logged.load(Ordering::Relaxed) < MOST_LOGGED {
+        if self.logged.load(Ordering::Relaxed) < MAX_LOGGED {
             self.logged.fetch_add(1, Ordering::Relaxed);
             wait.logged = (self.host.serial)(jni, thread);
             if wait.logged != 0 {
@@ -161,7 +161,7 @@ impl Monitors {
         } else {
             self.lost.not_logged.fetch_add(1, Ordering::Relaxed);
         }
-        self.begin(jni, thread, room, wait);
+        self.begin(jni, thread, free, wait);
     }
 
     /// A wait of this kind ends.

@@ -7,7 +7,7 @@
 
 use hprof_format::model::MethodName;
 
-use super::acquisition::{Acquisition, Mode};
+use super::acquisition::{AcquireMode, Acquisition};
 use super::rows::Source;
 
 /// How a wait is booked.
@@ -40,7 +40,7 @@ pub fn classify(source: Source, acquisition: Acquisition, frames: &[MethodName<'
         Source::Monitor => Kind::Contention,
         Source::Synchronizer if has(&is_condition) => waiting(idle),
         Source::Synchronizer
-            if acquisition.is_event(Mode::of(frames.get(..inner).unwrap_or_default())) =>
+            if acquisition.is_event(AcquireMode::of(frames.get(..inner).unwrap_or_default())) =>
         {
             waiting(idle)
         }
@@ -85,7 +85,7 @@ fn is_inner(frame: &MethodName<'_>) -> bool {
                 || name.ends_with("$ConditionNode")
         }
         None => {
-            class == super::park::HOOK_CLASS_NAME
+            class == super::java_side::HOOK_CLASS_NAME
                 || matches!(
                     (class, frame.method),
                     ("jdk.internal.misc.Unsafe", "park")

@@ -18,6 +18,8 @@ mod classes;
 mod costs;
 mod deadlock;
 mod event;
+mod fields;
+mod java_side;
 mod kinds;
 mod park;
 mod recent;
@@ -44,12 +46,11 @@ use crate::vm::{
     StillInside, VmLibrary, VmStructs,
 };
 use classes::LockClasses;
-use park::JavaSide;
+use fields::Fields;
+use java_side::JavaSide;
 use recent::RecentRows;
 use rows::{Row, Rows};
-use slots::Slots;
-use usage::Fields;
-use waiting::nanos;
+use slots::{Slots, nanos};
 
 /// What the profile does for this mode.
 #[derive(Clone, Copy)]
@@ -85,12 +86,12 @@ pub struct Monitors {
     ended: AtomicBool,
     /// Virtual threads have waited.
     virtual_threads: AtomicBool,
-    lost: Lost,
+    lost: LostWaits,
 }
 
 /// What could not be recorded.
 #[derive(Default)]
-struct Lost {
+struct LostWaits {
     stacks: AtomicU64,
     waits: AtomicU64,
     not_logged: AtomicU64,
@@ -110,7 +111,7 @@ const EVENTS: [raw::jvmtiEvent; 5] = [
 /// Frames of locks and hooks at most, which traces do not show.
 pub const INNER_FRAMES: usize = 12;
 /// How many waits are written to the log.
-const MOST_LOGGED: u32 = 10_000;
+const MAX_LOGGED: u32 = 10_000;
 
 impl Monitors {
     /// Sets the mode up in `jvmti`, an environment that nothing else uses. Nothing
@@ -159,7 +160,7 @@ impl Monitors {
             logged: AtomicU32::new(0),
             ended: AtomicBool::new(false),
             virtual_threads: AtomicBool::new(false),
-            lost: Lost::default(),
+            lost: LostWaits::default(),
         };
         // Loaded once, so the cell is empty.
         let _ = INSTANCE.set(monitors);
@@ -174,6 +175,11 @@ impl Monitors {
         {
             monitors.jvmti.callback((), || body(monitors));
         }
+    }
+
+    /// The environment of the mode.
+    pub(super) fn jvmti(&self) -> &Jvmti {
+        &self.jvmti
     }
 
     /// Whether this VM has had the mode before, which it can have once.
@@ -280,7 +286,7 @@ impl Monitors {
             self.recent.wrong(),
             self.recent.taken(),
             self.lost.waits.load(Ordering::Relaxed),
-            self.logged.load(Ordering::Relaxed).min(MOST_LOGGED),
+            self.logged.load(Ordering::Relaxed).min(MAX_LOGGED),
             self.lost.not_logged.load(Ordering::Relaxed),
             crate::vm::panics(),
         )

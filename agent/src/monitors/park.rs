@@ -15,15 +15,14 @@ use hprof_native_headers as raw;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 
 use super::Monitors;
+use super::java_side::{HOOKED, JavaSide};
 use super::rows::Source;
 use super::slots::Wait;
-use super::waiting::Room;
-use crate::vm::{Class, GlobalRef, Jni, JvmtiError, LocalRef, NativeMethod, Ref, Result};
+use super::waiting::FreeSlot;
+use crate::vm::{Class, Jni, JvmtiError, LocalRef, NativeMethod, Ref, Result};
 
 /// The class with the hooks.
 const HOOK_CLASS: &CStr = c"java/lang/HprofLocks";
-/// The same as Java source has it.
-pub(super) const HOOK_CLASS_NAME: &str = "java.lang.HprofLocks";
 const HOOK_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofLocks.class");
 const STARTED_CLASS: &CStr = c"java/lang/HprofLocks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofLocks$Started;";
@@ -37,14 +36,6 @@ const HOOKS: Hooks<'static> = Hooks {
     count: b"count",
 };
 
-/// The classes that get hooks.
-const HOOKED: [&CStr; 4] = [
-    c"java/util/concurrent/locks/LockSupport",
-    c"java/util/concurrent/locks/AbstractQueuedSynchronizer",
-    c"java/util/concurrent/locks/AbstractQueuedLongSynchronizer",
-    c"java/util/concurrent/locks/StampedLock",
-];
-
 /// `HprofLocks.BLOCKER`: the note of what a thread parks for was changed.
 const BLOCKER: MethodNumber = MethodNumber(0);
 /// `HprofLocks.ACQUIRE`: a thread has what it wanted, or gave up.
@@ -54,21 +45,6 @@ const ACQUIRE: MethodNumber = MethodNumber(1);
 /// and in the first case the method that notes.
 const FRAMES_AT_BLOCKER: i32 = 3;
 const FRAMES_AT_ACQUIRED: i32 = 2;
-
-/// What is known of the Java side.
-pub(super) struct JavaSide {
-    hooks: GlobalRef<Class>,
-    /// Whether the hook class has its natives.
-    registered: AtomicBool,
-    /// How many of the classes have hooks.
-    hooked: AtomicU32,
-}
-
-impl JavaSide {
-    pub(super) fn is_complete(&self) -> bool {
-        self.hooked.load(Ordering::Relaxed) as usize == HOOKED.len()
-    }
-}
 
 impl Monitors {
     /// Defines the hook class and has the four classes call it.
@@ -120,10 +96,10 @@ impl Monitors {
     /// The current thread is about to park.
     fn park(&self, jni: &Jni, thread: Ref<'_>, blocker: Ref<'_>, source: Source) {
         let class = self.classes.of(&self.jvmti, jni, blocker);
-        let mut room = Room {
+        let mut free = FreeSlot {
             slot: self.current(),
         };
-        if let Some(slot) = room.slot {
+        if let Some(slot) = free.slot {
             let mut waits = slot.wait.lock();
             if let Some(wait) = waits.as_mut() {
                 if wait.ran.is_none() {
@@ -136,14 +112,14 @@ impl Monitors {
                     return;
                 }
                 drop(waits);
-                room = self.interrupt(jni, thread, slot);
+                free = self.interrupt(jni, thread, slot);
             }
         }
         let mut wait = Wait::new(source, class);
         if source.may_be_contention() && self.threshold.is_zero() {
             wait.row = Some(self.row(jni, thread, source, class, Some(FRAMES_AT_BLOCKER)));
         }
-        self.begin(jni, thread, room, wait);
+        self.begin(jni, thread, free, wait);
     }
 
     /// The current thread goes on.

@@ -103,8 +103,8 @@ impl Rows {
     /// The row for a key, new or known. When the memory limit is reached, a new
     /// one goes without its stack, which is counted.
     pub fn intern(&self, key: RowKey<'_>) -> &'static Row {
-        let room = self.bytes.load(Ordering::Relaxed) < MEMORY;
-        if let Some(row) = self.find_or_add(key, room || key.frames.is_empty()) {
+        let free = self.bytes.load(Ordering::Relaxed) < MEMORY;
+        if let Some(row) = self.find_or_add(key, free || key.frames.is_empty()) {
             return row;
         }
         self.cut.fetch_add(1, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 //! than it stopped on. A virtual thread has a slot for as long as it waits, others keep
 //! theirs, as long as there are no virtual ones.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -84,7 +84,7 @@ pub struct Slots {
 }
 
 /// How many waits are followed at one time.
-const MOST_SLOTS: usize = 1 << 20;
+const MAX_SLOTS: usize = 1 << 20;
 
 impl Slots {
     /// A free slot, unless there are too many.
@@ -94,7 +94,7 @@ impl Slots {
             return Some(slot);
         }
         let mut all = self.all.lock();
-        if all.len() >= MOST_SLOTS {
+        if all.len() >= MAX_SLOTS {
             return None;
         }
         let slot: &'static Slot = Box::leak(Box::default());
@@ -121,4 +121,9 @@ impl Slots {
     pub fn all(&self) -> Vec<&'static Slot> {
         self.all.lock().clone()
     }
+}
+
+/// A time in nanoseconds.
+pub(super) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -8,56 +8,9 @@ use std::sync::Arc;
 
 use super::Monitors;
 use super::kinds::public_class;
-use crate::vm::{Class, GlobalRef, JFieldId, Jni, LocalRef, Ref, Result, StackFrame, ThreadState};
+use crate::vm::{GlobalRef, Jni, LocalRef, Ref, StackFrame, ThreadState};
 use hprof_format::ids::ThreadSerial;
 use hprof_native_headers as raw;
-
-/// Fields of the JDK's classes, of the same names from JDK 11 to 25.
-pub(super) struct Fields {
-    blocker: JFieldId,
-    owner: JFieldId,
-    state: JFieldId,
-    outer: Option<JFieldId>,
-    ownable: GlobalRef<Class>,
-    synchronizer: GlobalRef<Class>,
-    condition: GlobalRef<Class>,
-    read_write: Option<GlobalRef<Class>>,
-}
-
-impl Fields {
-    pub(super) fn find(jni: &Jni) -> Result<Self> {
-        let thread = jni.find_class(c"java/lang/Thread")?;
-        let ownable = jni.find_class(c"java/util/concurrent/locks/AbstractOwnableSynchronizer")?;
-        let synchronizer =
-            jni.find_class(c"java/util/concurrent/locks/AbstractQueuedSynchronizer")?;
-        let condition = jni
-            .find_class(c"java/util/concurrent/locks/AbstractQueuedSynchronizer$ConditionObject")?;
-        let read_write = jni.find_class(c"java/util/concurrent/locks/ReentrantReadWriteLock$Sync");
-        Ok(Self {
-            blocker: jni.field_id(thread.get(), c"parkBlocker", c"Ljava/lang/Object;")?,
-            owner: jni.field_id(
-                ownable.get(),
-                c"exclusiveOwnerThread",
-                c"Ljava/lang/Thread;",
-            )?,
-            state: jni.field_id(synchronizer.get(), c"state", c"I")?,
-            outer: jni
-                .field_id(
-                    condition.get(),
-                    c"this$0",
-                    c"Ljava/util/concurrent/locks/AbstractQueuedSynchronizer;",
-                )
-                .ok(),
-            ownable: jni.new_global(ownable.get())?,
-            synchronizer: jni.new_global(synchronizer.get())?,
-            condition: jni.new_global(condition.get())?,
-            read_write: match read_write {
-                Ok(class) => Some(jni.new_global(class.get())?),
-                Err(_) => None,
-            },
-        })
-    }
-}
 
 /// A thread and its stack.
 pub struct UsedBy {
@@ -94,9 +47,9 @@ pub struct Usage {
 }
 
 /// How many locks a dump looks at; the VM is stopped for each monitor.
-const MOST_LOCKS: usize = 4096;
+const MAX_LOCKS: usize = 4096;
 /// How many threads a dump shows. There may be a million virtual ones.
-const MOST_THREADS: usize = 10_000;
+const MAX_THREADS: usize = 10_000;
 /// Bits of a `ReentrantReadWriteLock`'s state that count its writer's entries.
 const WRITE_ENTRIES: u32 = 0xffff;
 
@@ -158,7 +111,7 @@ impl Monitors {
             let Some(weak) = slot.borrow_thread() else {
                 continue;
             };
-            if threads.len() < MOST_THREADS
+            if threads.len() < MAX_THREADS
                 && let Some(thread) = jni.upgrade(&weak)
             {
                 threads.push(thread);
@@ -248,7 +201,8 @@ impl Monitors {
         let class = self.classes.of(&self.jvmti, jni, blocker.get());
         let is_lock = jni.is_instance(blocker.get(), fields.ownable.get())
             || class.name == "java.util.concurrent.locks.StampedLock";
-        let waits = outer.is_some() || !is_lock || self.acquisition(jni, class).is_event(None);
+        let waits =
+            outer.is_some() || !is_lock || class.acquisition(&self.jvmti, jni).is_event(None);
         let Some(lock) = objects.add(self, jni, outer.unwrap_or(blocker), false) else {
             return;
         };
@@ -333,7 +287,7 @@ impl<'a> Objects<'a> {
         if let Some(place) = known {
             return self.found.get_mut(place).map(|(_, lock)| lock);
         }
-        if self.found.len() >= MOST_LOCKS {
+        if self.found.len() >= MAX_LOCKS {
             self.left_out += 1;
             return None;
         }

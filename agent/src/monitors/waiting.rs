@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::classes::LockClass;
 use super::rows::{Row, RowKey, Source};
-use super::slots::{Slot, Wait};
+use super::slots::{Slot, Wait, nanos};
 use super::{INNER_FRAMES, Monitors};
 use crate::hash::mix;
 use crate::vm::{Jni, Ref, StackFrame};
@@ -21,7 +21,7 @@ thread_local! {
 
 /// The current thread may wait.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct FreeSlot {
     /// An empty slot that it has.
     pub(super) slot: Option<&'static Slot>,
 }
@@ -36,8 +36,8 @@ impl Monitors {
     }
 
     /// The current thread, `thread`, begins to wait.
-    pub(super) fn begin(&self, jni: &Jni, thread: Ref<'_>, room: Room, wait: Wait) {
-        let Some(slot) = room.slot.or_else(|| self.slots.take()) else {
+    pub(super) fn begin(&self, jni: &Jni, thread: Ref<'_>, free: FreeSlot, wait: Wait) {
+        let Some(slot) = free.slot.or_else(|| self.slots.take()) else {
             self.lost.waits.fetch_add(1, Ordering::Relaxed);
             return;
         };
@@ -55,7 +55,7 @@ impl Monitors {
             self.virtual_threads.store(true, Ordering::Relaxed);
         }
         *slot.wait.lock() = Some(wait);
-        if room.slot.is_some() {
+        if free.slot.is_some() {
             return;
         }
         let address = std::ptr::from_ref(slot) as usize;
@@ -201,32 +201,28 @@ impl Monitors {
 
     /// The current thread is about to wait. `None` if it waits already: it takes its
     /// monitor again in `Object.wait`, say, or runs code of its carrier.
-    pub(super) fn make_room(&self, jni: &Jni, thread: Ref<'_>) -> Option<Room> {
+    pub(super) fn free_slot(&self, jni: &Jni, thread: Ref<'_>) -> Option<FreeSlot> {
         let Some(slot) = self.current() else {
-            return Some(Room { slot: None });
+            return Some(FreeSlot { slot: None });
         };
         let state = slot.wait.lock().as_ref().map(|wait| wait.ran.is_some());
         match state {
             Some(false) => None,
             Some(true) => Some(self.interrupt(jni, thread, slot)),
-            None => Some(Room { slot: Some(slot) }),
+            None => Some(FreeSlot { slot: Some(slot) }),
         }
     }
 
     /// Books what the current thread has waited for in vain, as its exception or its
     /// end shows.
-    pub(super) fn interrupt(&self, jni: &Jni, thread: Ref<'_>, slot: &'static Slot) -> Room {
+    pub(super) fn interrupt(&self, jni: &Jni, thread: Ref<'_>, slot: &'static Slot) -> FreeSlot {
         if let Some(wait) = self.release(jni, slot)
             && let Some(end) = wait.ran
         {
             self.book(jni, thread, &wait, end, 0);
         }
-        Room {
+        FreeSlot {
             slot: self.current(),
         }
     }
-}
-
-pub(super) fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -130,7 +130,7 @@ fn timespec(nanos: u64) -> libc::timespec {
 
 /// Nanoseconds between two looks of the kernel at the timers of a running
 /// thread: the scheduler tick, which is also the resolution of the coarse clock.
-pub fn tick_nanos() -> u64 {
+pub fn scheduler_tick_nanos() -> u64 {
     let mut resolution = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

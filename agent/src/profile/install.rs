@@ -20,7 +20,7 @@ use crate::options::{self, Clock, ExitKind, Failure, Settings};
 use crate::output::Output;
 use crate::recording::Run;
 use crate::report;
-use crate::sink::Hurry;
+use crate::sink::VmWaits;
 use crate::vm::{Capabilities, Jvmti, VmLibrary, VmStructs};
 
 /// Why the agent does not start, or the text that was asked for instead.
@@ -46,7 +46,7 @@ pub(super) fn prepare(
     new_environment: &dyn Fn() -> Result<Jvmti, i32>,
     settings: Settings,
     output: Box<Output>,
-    hurry: Hurry,
+    vm_waits: VmWaits,
     arrival: Arrival,
 ) -> Result<(), (Box<Output>, Refusal)> {
     // Depth 0 records nothing, as in the original.
@@ -91,7 +91,7 @@ pub(super) fn prepare(
         thread: Mutex::new(Some(thread)),
         dumping: AtomicBool::new(false),
         finishing: AtomicBool::new(false),
-        hurry,
+        vm_waits,
         control: OnceLock::new(),
         advises,
     };

@@ -10,13 +10,14 @@ use jni_sys::JavaVM;
 use super::install::{Refusal, prepare, set_up_error};
 use super::state::Profile;
 use crate::call_times::Arrival;
+use crate::control;
 use crate::options::{
     self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
     unique_picture_name,
 };
 use crate::output::Output;
 use crate::report;
-use crate::sink::{Endpoint, Existing, FileSink, Hurry, Sink};
+use crate::sink::{Endpoint, Existing, FileSink, Sink, VmWaits};
 use crate::vm::{Jvmti, VmHandle};
 
 /// How long a VM that is attached to may still be starting.
@@ -24,14 +25,19 @@ const MAX_START: Duration = Duration::from_secs(10);
 
 static LOADED: AtomicBool = AtomicBool::new(false);
 
-/// Prepares the profile that `command_line` describes.
+/// Prepares the profile that `command_line` describes. `serve` carries out what comes over its control
+/// socket.
 ///
 /// # Errors
 /// [`Refusal`]: option errors, help, or a set-up that cannot work.
 ///
 /// # Safety
 /// `vm` is the pointer that the VM passed to the agent's entry point.
-pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
+pub unsafe fn load(
+    vm: *mut JavaVM,
+    command_line: &str,
+    serve: control::Serve,
+) -> Result<(), Refusal> {
     if LOADED.swap(true, Ordering::AcqRel) {
         // The process ends here, so the first one's file must not stay behind.
         if let Some(thread) = Profile::get().and_then(|first| first.thread.lock().take()) {
@@ -59,8 +65,8 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
         Start::Profile(settings) => *settings,
     };
     report::set_policy(settings.error_policy());
-    let hurry = Hurry::default();
-    let output = Box::new(Output::new(&settings, create_sink(&settings, &hurry)?));
+    let vm_waits = VmWaits::default();
+    let output = Box::new(Output::new(&settings, create_sink(&settings, &vm_waits)?));
     if settings.pause {
         pause();
     }
@@ -72,13 +78,13 @@ pub unsafe fn load(vm: *mut JavaVM, command_line: &str) -> Result<(), Refusal> {
         &heap_environment,
         settings,
         output,
-        hurry,
+        vm_waits,
         Arrival::Early,
     ) {
         Ok(()) => {
             if control && let Some(profile) = Profile::get() {
                 // SAFETY: by the caller's promise.
-                let _ = profile.control.set(unsafe { VmHandle::new(vm) });
+                let _ = profile.control.set((unsafe { VmHandle::new(vm) }, serve));
             }
             Ok(())
         }
@@ -115,8 +121,8 @@ pub(super) unsafe fn load_late(
     }
     let jvmti = jvmti
         .map_err(|code| format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))?;
-    let hurry = Hurry::default();
-    let output = create_sink(&settings, &hurry).map_err(said)?;
+    let vm_waits = VmWaits::default();
+    let output = create_sink(&settings, &vm_waits).map_err(said)?;
     let output = Box::new(Output::new(&settings, output));
     // SAFETY: by the caller's promise.
     let heap_environment = || unsafe { Jvmti::from_vm(vm) };
@@ -125,7 +131,7 @@ pub(super) unsafe fn load_late(
         &heap_environment,
         settings,
         output,
-        hurry,
+        vm_waits,
         Arrival::Late,
     ) {
         Ok(()) => Profile::get().ok_or_else(|| "no profile".to_owned()),
@@ -136,7 +142,7 @@ pub(super) unsafe fn load_late(
     }
 }
 
-fn create_sink(settings: &Settings, hurry: &Hurry) -> Result<Sink, Refusal> {
+fn create_sink(settings: &Settings, vm_waits: &VmWaits) -> Result<Sink, Refusal> {
     let endpoint = match &settings.destination {
         Destination::File(path) => {
             let (format, is_picture) = (settings.format, settings.picture.is_some());
@@ -159,7 +165,7 @@ fn create_sink(settings: &Settings, hurry: &Hurry) -> Result<Sink, Refusal> {
         Destination::Net { host, port } => Endpoint::Tcp(host.clone(), *port),
         Destination::Unix(path) => Endpoint::Unix(path.clone()),
     };
-    let connected = endpoint.connect(settings.netwait, hurry);
+    let connected = endpoint.connect(settings.netwait, vm_waits);
     connected.map(Sink::Net).map_err(|error| {
         set_up_error(&format!(
             "can't connect to {endpoint}: {error}; a front-end (hprof-rs listen) must listen \

@@ -89,7 +89,7 @@ pub(super) fn reconnect(profile: &'static Profile, endpoint: Endpoint) {
                 }
             }
             pause = (pause * 2).min(MAX_PAUSE);
-            if let Ok(sink) = endpoint.connect(Duration::ZERO, &profile.hurry) {
+            if let Ok(sink) = endpoint.connect(Duration::ZERO, &profile.vm_waits) {
                 profile.ask(Message::Connected(sink));
                 return;
             }

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use crossbeam_channel::{Sender, bounded};
 use hprof_native_headers as raw;
 
-use super::serve::serve;
 use super::state::Profile;
 use super::thread::ProfileThread;
 use super::threads::{register, register_running};
@@ -68,7 +67,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: Ref<'_>) {
         run.collector_stops.store(true, Ordering::Release);
         exit_hook::register(profile, jni);
     }
-    if let Some(&vm) = profile.control.get() {
+    if let Some(&(vm, serve)) = profile.control.get() {
         control::open_or_say(vm, serve);
     }
     // Last, so that what the agent allocates here is not taken for the program's.

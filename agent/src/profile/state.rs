@@ -11,12 +11,13 @@ use parking_lot::{Mutex, RwLock};
 
 use super::thread::ProfileThread;
 use crate::call_times::CallTimes;
+use crate::control::Serve;
 use crate::cpu_samples::{Engine, Sampling};
 use crate::heap_sites::HeapSites;
 use crate::output::Record;
 use crate::recording::{Message, Phase, Run};
 use crate::report;
-use crate::sink::Hurry;
+use crate::sink::VmWaits;
 use crate::vm::{GlobalRef, VmHandle};
 
 /// The one profile of this process.
@@ -36,9 +37,9 @@ pub(super) struct Profile {
     /// Somebody has asked for the end before that of the VM.
     pub(super) finishing: AtomicBool,
     /// Set while the VM waits for the end.
-    pub(super) hurry: Hurry,
-    /// The VM, if a control socket is to be opened when it is up.
-    pub(super) control: OnceLock<VmHandle>,
+    pub(super) vm_waits: VmWaits,
+    /// The VM and what serves a control socket, if one is to be opened when the VM is up.
+    pub(super) control: OnceLock<(VmHandle, Serve)>,
     /// The folder of the user who wants to know where the profile is in the end.
     pub(super) advises: Option<PathBuf>,
 }
@@ -167,7 +168,7 @@ impl Profile {
             }
             return;
         }
-        self.hurry.set(true);
+        self.vm_waits.set(true);
         if !self.ask_and_wait(|done| Message::Finish { done }) {
             report::error(
                 "the profile could not be finished within 5 minutes; \

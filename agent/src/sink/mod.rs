@@ -1,11 +1,13 @@
 //! Where profile bytes go.
 
+mod endpoint;
 mod file;
 mod net;
 mod special;
 
+pub use endpoint::{Endpoint, NetSource};
 pub use file::{Existing, FileSink};
-pub use net::{Endpoint, Hurry, NetSink, NetSource};
+pub use net::{NetSink, VmWaits};
 
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};

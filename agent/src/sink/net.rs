@@ -7,35 +7,26 @@
 //! average, and may be [`FINAL_STALL`] behind that. So what the end can take is proportional to
 //! what the front-end has received, however it reads.
 
-use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hprof_wire::local::{Node, Users};
-
+use super::endpoint::{Endpoint, NetSource, Stream};
 use super::poll;
 
-/// Where a front-end listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// Host name or address, and port.
-    Tcp(String, u16),
-    /// The path of a Unix socket.
-    Unix(PathBuf),
-}
+/// Set when the VM waits: then a stalled front-end is given up sooner.
+#[derive(Clone, Debug, Default)]
+pub struct VmWaits(Arc<AtomicBool>);
 
 /// A connection that the profile is written to.
 pub struct NetSink {
     stream: Stream,
     endpoint: Endpoint,
     stall: Duration,
-    hurry: Hurry,
+    vm_waits: VmWaits,
     pace: Pace,
 }
 
@@ -46,18 +37,6 @@ struct Pace {
     behind: Duration,
 }
 
-/// The reading side of a connection.
-pub struct NetSource(Stream);
-
-/// Set when the VM waits: then a stalled front-end is given up sooner.
-#[derive(Clone, Debug, Default)]
-pub struct Hurry(Arc<AtomicBool>);
-
-enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
 /// How long a front-end may take nothing before it is given up.
 pub const STALL: Duration = Duration::from_secs(30);
 /// How far it may be behind [`FINAL_RATE`] when the VM waits for its end.
@@ -66,62 +45,10 @@ pub const FINAL_STALL: Duration = Duration::from_secs(5);
 pub const FINAL_RATE: usize = 1 << 20;
 /// Most bytes for one call of the kernel, which may wait for each part of them.
 const PIECE: usize = 64 << 10;
-/// Longest wait for one address to answer.
-const CONNECT: Duration = Duration::from_secs(10);
 /// How often a stalled writer looks at the clock.
 const LOOK: Duration = Duration::from_millis(250);
 
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(host, port) => write!(f, "{host}:{port}"),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
-    }
-}
-
-impl Endpoint {
-    /// Connects, trying again until `patience` is over.
-    ///
-    /// # Errors
-    /// What the last attempt said.
-    pub fn connect(&self, patience: Duration, hurry: &Hurry) -> io::Result<NetSink> {
-        let started = Instant::now();
-        let mut pause = Duration::from_millis(50);
-        loop {
-            match self.try_connect() {
-                Ok(stream) => return NetSink::new(stream, self.clone(), hurry.clone()),
-                Err(error) if started.elapsed() >= patience => return Err(error),
-                Err(_) => {
-                    let left = patience.saturating_sub(started.elapsed());
-                    std::thread::sleep(pause.min(left));
-                    pause = (pause * 2).min(Duration::from_secs(1));
-                }
-            }
-        }
-    }
-
-    fn try_connect(&self) -> io::Result<Stream> {
-        let (host, port) = match self {
-            Self::Unix(path) => {
-                let node = Node::open_through_links(path)?;
-                let stream = node.connect(Users::own(), Instant::now() + CONNECT)?;
-                return Ok(Stream::Unix(stream));
-            }
-            Self::Tcp(host, port) => (host.as_str(), *port),
-        };
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-        for address in (host, port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, CONNECT) {
-                Ok(stream) => return Ok(Stream::Tcp(stream)),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
-}
-
-impl Hurry {
+impl VmWaits {
     /// The VM waits from now on, or no more.
     pub fn set(&self, on: bool) {
         self.0.store(on, Ordering::Relaxed);
@@ -132,8 +59,19 @@ impl Hurry {
     }
 }
 
+impl Endpoint {
+    /// Connects, trying again until `patience` is over. `vm_waits` tells when to be less patient with
+    /// the front-end afterwards.
+    ///
+    /// # Errors
+    /// What the last attempt said.
+    pub fn connect(&self, patience: Duration, vm_waits: &VmWaits) -> io::Result<NetSink> {
+        NetSink::new(self.open(patience)?, self.clone(), vm_waits.clone())
+    }
+}
+
 impl NetSink {
-    fn new(stream: Stream, endpoint: Endpoint, hurry: Hurry) -> io::Result<Self> {
+    fn new(stream: Stream, endpoint: Endpoint, vm_waits: VmWaits) -> io::Result<Self> {
         match &stream {
             Stream::Tcp(tcp) => {
                 tcp.set_write_timeout(Some(LOOK))?;
@@ -146,7 +84,7 @@ impl NetSink {
             stream,
             endpoint,
             stall: STALL,
-            hurry,
+            vm_waits,
             pace: Pace::default(),
         })
     }
@@ -169,7 +107,7 @@ impl NetSink {
 
     /// How long nothing may move.
     fn stall(&self) -> Duration {
-        if self.hurry.is_set() {
+        if self.vm_waits.is_set() {
             self.stall.min(FINAL_STALL.saturating_sub(self.pace.behind))
         } else {
             self.stall
@@ -178,7 +116,7 @@ impl NetSink {
 
     /// Whether the front-end is fast enough, after it took `moved` bytes in a call of this length.
     fn keeps_pace(&mut self, waited: Duration, moved: usize) -> bool {
-        if !self.hurry.is_set() {
+        if !self.vm_waits.is_set() {
             self.pace = Pace::default();
             return true;
         }
@@ -311,54 +249,6 @@ impl Write for NetSink {
     }
 }
 
-impl NetSource {
-    /// Reads what is there already, without waiting.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::WouldBlock`] when there is nothing.
-    pub fn read_ready(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let socket = self.0.as_fd().as_raw_fd();
-        // SAFETY: the kernel writes at most the slice's length into it.
-        let read = unsafe {
-            libc::recv(
-                socket,
-                bytes.as_mut_ptr().cast(),
-                bytes.len(),
-                libc::MSG_DONTWAIT,
-            )
-        };
-        usize::try_from(read).map_err(|_| io::Error::last_os_error())
-    }
-}
-
-impl Read for NetSource {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        match &mut self.0 {
-            Stream::Tcp(tcp) => tcp.read(bytes),
-            Stream::Unix(unix) => unix.read(bytes),
-        }
-    }
-}
-
-impl Stream {
-    fn shutdown(&self, how: Shutdown) {
-        // An error means that the connection is gone already.
-        let _ = match self {
-            Self::Tcp(tcp) => tcp.shutdown(how),
-            Self::Unix(unix) => unix.shutdown(how),
-        };
-    }
-}
-
-impl AsFd for Stream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(tcp) => tcp.as_fd(),
-            Self::Unix(unix) => unix.as_fd(),
-        }
-    }
-}
-
 fn stalled() -> io::Error {
     io::Error::new(
         io::ErrorKind::TimedOut,
@@ -368,10 +258,14 @@ fn stalled() -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
     use std::thread;
 
+    use hprof_wire::local::{Node, Users};
+
+    use super::super::endpoint::MAX_CONNECT;
     use super::*;
 
     fn listen() -> (TcpListener, Endpoint) {
@@ -393,7 +287,9 @@ mod tests {
                 .unwrap();
             text
         });
-        let mut sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
+        let mut sink = endpoint
+            .connect(Duration::ZERO, &VmWaits::default())
+            .unwrap();
         sink.write_all(b"whole").unwrap();
         sink.confirm().unwrap();
         sink.close();
@@ -406,7 +302,7 @@ mod tests {
         let path = dir.path().join("s");
         let listener = UnixListener::bind(&path).unwrap();
         let mut sink = Endpoint::Unix(path)
-            .connect(Duration::ZERO, &Hurry::default())
+            .connect(Duration::ZERO, &VmWaits::default())
             .unwrap();
         sink.write_all(b"x").unwrap();
         let mut byte = [0];
@@ -420,7 +316,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s");
         std::fs::write(&path, "").unwrap();
-        let file = Endpoint::Unix(path).connect(Duration::ZERO, &Hurry::default());
+        let file = Endpoint::Unix(path).connect(Duration::ZERO, &VmWaits::default());
         assert!(file.err().unwrap().to_string().contains("it is no socket"));
         let path = dir.path().join("full");
         let listener = UnixListener::bind(&path).unwrap();
@@ -432,15 +328,17 @@ mod tests {
             waiting.push(stream);
         }
         let started = Instant::now();
-        let full = Endpoint::Unix(path).connect(Duration::ZERO, &Hurry::default());
+        let full = Endpoint::Unix(path).connect(Duration::ZERO, &VmWaits::default());
         assert_eq!(full.err().unwrap().kind(), io::ErrorKind::TimedOut);
-        assert!(started.elapsed() < CONNECT * 3);
+        assert!(started.elapsed() < MAX_CONNECT * 3);
     }
 
     #[test]
     fn what_a_closed_peer_did_not_get_is_not_confirmed() {
         let (listener, endpoint) = listen();
-        let mut sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
+        let mut sink = endpoint
+            .connect(Duration::ZERO, &VmWaits::default())
+            .unwrap();
         drop(listener.accept().unwrap());
         // The first bytes are taken by our own kernel, and refused by the other side's.
         let written = sink.write_all(b"lost");
@@ -450,7 +348,9 @@ mod tests {
     #[test]
     fn a_peer_that_reads_nothing_is_given_up() {
         let (listener, endpoint) = listen();
-        let mut sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
+        let mut sink = endpoint
+            .connect(Duration::ZERO, &VmWaits::default())
+            .unwrap();
         sink.stall = Duration::from_millis(300);
         let _open = listener.accept().unwrap();
         let error = sink.write_all(&vec![0; 64 << 20]).unwrap_err();
@@ -461,11 +361,11 @@ mod tests {
     #[test]
     fn a_slow_peer_is_given_up_when_the_vm_waits() {
         let (_listener, endpoint) = listen();
-        let hurry = Hurry::default();
-        let mut sink = endpoint.connect(Duration::ZERO, &hurry).unwrap();
+        let vm_waits = VmWaits::default();
+        let mut sink = endpoint.connect(Duration::ZERO, &vm_waits).unwrap();
         let second = Duration::from_secs(1);
         assert!(sink.keeps_pace(FINAL_STALL * 2, 1), "nobody waits");
-        hurry.set(true);
+        vm_waits.set(true);
         for _ in 0..1000 {
             assert!(sink.keeps_pace(second, FINAL_RATE), "fast enough for ever");
         }
@@ -482,7 +382,9 @@ mod tests {
     #[test]
     fn what_is_ready_is_read_without_waiting() {
         let (listener, endpoint) = listen();
-        let sink = endpoint.connect(Duration::ZERO, &Hurry::default()).unwrap();
+        let sink = endpoint
+            .connect(Duration::ZERO, &VmWaits::default())
+            .unwrap();
         let mut source = sink.source().unwrap();
         let mut peer = listener.accept().unwrap().0;
         let mut bytes = [0; 8];
@@ -498,14 +400,18 @@ mod tests {
         let (listener, endpoint) = listen();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        assert!(endpoint.connect(Duration::ZERO, &Hurry::default()).is_err());
+        assert!(
+            endpoint
+                .connect(Duration::ZERO, &VmWaits::default())
+                .is_err()
+        );
         let late = thread::spawn(move || {
             thread::sleep(Duration::from_millis(100));
             TcpListener::bind(address).unwrap()
         });
         assert!(
             endpoint
-                .connect(Duration::from_secs(20), &Hurry::default())
+                .connect(Duration::from_secs(20), &VmWaits::default())
                 .is_ok()
         );
         drop(late.join().unwrap());
@@ -514,6 +420,10 @@ mod tests {
     #[test]
     fn a_name_without_address_is_an_error() {
         let nowhere = Endpoint::Tcp("no-such-host.invalid".into(), 1);
-        assert!(nowhere.connect(Duration::ZERO, &Hurry::default()).is_err());
+        assert!(
+            nowhere
+                .connect(Duration::ZERO, &VmWaits::default())
+                .is_err()
+        );
     }
 }

@@ -12,7 +12,7 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// The memory for buffers that reading takes of any file.
+/// The memory for buffers that reading needs for any file.
 const FIXED: usize = 2 << 20;
 /// For each byte of the file. The worst are arrays of many classes, which are counted by length.
 const PER_BYTE: usize = 64;

@@ -1,11 +1,11 @@
-//! The facts that an Android dump tells of the device and the program.
+//! Device and program of an Android dump.
 
 use serde::Serialize;
 
 use crate::graph::Static;
 use crate::snapshot::{Snapshot, Value};
 
-/// The facts that an Android dump tells of the device and the program; `None` where it tells none.
+/// Device and program of an Android dump; `None` where unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct AndroidFacts {
     /// The level of the API, such as 34.

@@ -32,20 +32,20 @@ pub struct Mark {
 /// The shortest path to an object whose life is over.
 #[derive(Debug, Clone, Serialize)]
 pub struct Trace {
-    /// Equal for leaks with one cause: a hash of the classes and fields on the part of the
+    /// An identifier of the cause of a leak: a hash of the classes and fields on the part of the
     /// path that may be to blame.
     pub signature: String,
     /// The name of a known leak of Android itself, if this is one.
     pub library_leak: Option<&'static str>,
     /// How many objects leak in this way.
     pub count: u64,
-    /// The bytes that these keep alive.
+    /// Their retained size, in bytes.
     pub retained_bytes: u64,
     /// The path to one of them.
     pub path: Path,
-    /// The facts known of each step.
+    /// The mark of each step.
     pub marks: Vec<Mark>,
-    /// The steps whose reference may be the cause: behind the last object that should be there, up
+    /// The steps whose reference may be the cause: after the last expected object, up
     /// to the first that should not.
     pub suspects: Vec<usize>,
 }
@@ -144,8 +144,8 @@ pub fn traces(snapshot: &Snapshot, paths: &ShortestPaths) -> Vec<Trace> {
     traces
 }
 
-/// The facts known of each step: what leads to an object that should be there should be there too,
-/// and what hangs on one that should not should not.
+/// The mark of each step: the steps before an expected object are expected too,
+/// and the steps after a leaking one are leaking.
 fn marks(state: &State<'_>, objects: &[usize]) -> (Vec<Mark>, Vec<usize>) {
     let own: Vec<Option<Mark>> = objects.iter().map(|&object| state.mark(object)).collect();
     let is = |index: &usize, status| own[*index].as_ref().is_some_and(|m| m.status == status);

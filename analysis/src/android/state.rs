@@ -18,7 +18,7 @@ pub enum Status {
     Unknown,
 }
 
-/// The lives of objects, as far as a dump tells of them.
+/// The life cycles of the objects of a dump.
 pub struct State<'a> {
     snapshot: &'a Snapshot,
     rules: Vec<Option<Rule>>,
@@ -28,7 +28,7 @@ pub struct State<'a> {
     watched: FxHashSet<usize>,
 }
 
-/// The fields that tell of the life of a class's objects.
+/// The rule for the life cycle of a class's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Activity,
@@ -107,7 +107,7 @@ impl<'a> State<'a> {
             .collect()
     }
 
-    /// The facts known of an object.
+    /// The mark of an object, if it is known.
     pub fn mark(&self, object: usize) -> Option<Mark> {
         let graph = self.snapshot.graph();
         if graph.class_of_object(object).is_some() {
@@ -122,7 +122,7 @@ impl<'a> State<'a> {
         own
     }
 
-    /// The facts that the object itself tells.
+    /// The mark by the object's own fields.
     fn by_rule(&self, object: usize) -> Option<Mark> {
         let graph = self.snapshot.graph();
         let field = |name: &str| self.snapshot.field(object, name);
@@ -183,7 +183,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The activity behind a view's context.
+    /// The activity of a view's context.
     fn activity_of(&self, view: usize) -> Option<usize> {
         let mut context = self.snapshot.field_object(view, "mContext")?;
         // Contexts wrap one another, and in damaged files perhaps themselves.
@@ -218,7 +218,7 @@ impl<'a> State<'a> {
         values.filter_map(|(_, value)| value?.object()).collect()
     }
 
-    /// The objects that LeakCanary waits for: the referents of references that it has held for too long.
+    /// The objects that LeakCanary watches: the referents of its references that it has held for too long.
     fn watched_objects(&self) -> FxHashSet<usize> {
         let graph = self.snapshot.graph();
         let is_reference = |&object: &usize| {

@@ -416,7 +416,7 @@ fn site_class(names: &Names, class: ClassSerial, array: Option<BasicType>) -> Bo
     }
 }
 
-/// The length of a record's body. Bytes behind the known fields, which nobody is known to write,
+/// The length of a record's body. Bytes after the known fields, which no producer is known to write,
 /// are not in it.
 fn body_length(record: &Record<'_>, id: u64) -> u64 {
     match record {

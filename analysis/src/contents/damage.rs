@@ -1,4 +1,4 @@
-//! The damage of a file: places that could not be read.
+//! The damage of a file.
 
 use hprof_format::reader::Damage;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct DamageEntry {
     pub offset: Option<u64>,
     /// The bytes that were not read because of it.
     pub lost_bytes: u64,
-    /// The defect, as a sentence without a full stop.
+    /// The damage, as a sentence without a full stop.
     pub message: String,
 }
 
@@ -38,7 +38,7 @@ impl DamageLog {
         });
     }
 
-    /// Adds a record of a kind that nobody knows.
+    /// Adds a record of unknown kind.
     pub(super) fn unknown_record(&mut self, offset: u64, tag: u8, body: &[u8]) {
         let length = body.len();
         let message = format!(

@@ -1,4 +1,4 @@
-//! The contents of a file, as one pass over it finds them.
+//! The results of one pass over a file.
 
 mod binary;
 mod counting;
@@ -86,7 +86,7 @@ pub struct Thread {
 /// One heap dump in binary format.
 #[derive(Debug, Clone)]
 pub struct Dump {
-    /// The objects in it.
+    /// Its objects.
     pub census: Census,
     /// The records that make it up.
     pub segments: u64,
@@ -119,7 +119,7 @@ pub struct TextCount {
     pub bytes: u64,
 }
 
-/// The settings of the profiler: what it was asked to record.
+/// The recording settings of the profiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ControlSettings {
     /// Allocation traces were recorded.
@@ -130,7 +130,7 @@ pub struct ControlSettings {
     pub depth: u16,
 }
 
-/// The contents of a file, as one pass over it finds them.
+/// The results of one pass over a file.
 #[derive(Debug, Clone)]
 pub struct Contents {
     /// The format.
@@ -161,7 +161,7 @@ pub struct Contents {
     pub old_cpu: Vec<OldCpuRow>,
     /// Heap totals of the last record that has them.
     pub heap_summary: Option<HeapSummary>,
-    /// The settings of the profiler, if the file tells them.
+    /// The recording settings of the profiler, if the file has them.
     pub settings: Option<ControlSettings>,
     /// The heap dumps.
     pub dumps: Vec<Dump>,
@@ -169,7 +169,7 @@ pub struct Contents {
     pub text_dumps: Vec<TextDump>,
     /// The profiler's remarks, of text files.
     pub comments: Vec<String>,
-    /// The damage of a file: places that could not be read.
+    /// The damage of a file.
     pub damage: DamageLog,
 }
 

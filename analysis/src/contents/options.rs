@@ -32,7 +32,7 @@ pub struct ReadOptions<'a> {
     pub with_heap: bool,
     /// The bytes of a heap dump that a thread takes on at once.
     pub piece_bytes: u64,
-    /// True to fail at the first damage instead of reading on behind it.
+    /// True to fail at the first damage instead of continuing after it.
     pub strict: bool,
     /// Is told the number of uncompressed bytes read since the last call, from any thread.
     pub progress: &'a (dyn Fn(u64) + Sync),

@@ -17,10 +17,10 @@ use crate::heap::Census;
 /// How far a start is searched for.
 const SEARCHED: usize = 1 << 20;
 
-/// The counts of a part of a segment.
+/// The counts from one place of a segment to another.
 pub(super) struct Piece {
     start: u64,
-    /// Where the first sub-record behind it starts.
+    /// The start of the first sub-record after it.
     end: u64,
     pub census: Census,
     pub damage: DamageLog,
@@ -47,7 +47,7 @@ struct State {
 }
 
 impl<'a> Chain<'a> {
-    /// Divides a segment into pieces of so many bytes.
+    /// Divides a segment into pieces of `piece_bytes` bytes.
     pub fn new(segment: SubRecords<'a>, piece_bytes: u64) -> Self {
         let end = segment.offset() + segment.rest().len() as u64;
         let step = usize::try_from(piece_bytes).unwrap_or(usize::MAX).max(1);
@@ -115,7 +115,7 @@ impl<'a> Chain<'a> {
         };
         let piece = match piece {
             Some(piece) if piece.start == whole.end => piece,
-            // One sub-record covers all of it, or nothing behind a damaged one could be read. What
+            // One sub-record covers all of it, or nothing after a damaged one could be read. What
             // the segment lacks was reported with that.
             _ if whole.end >= self.limit(number).min(self.end) => return whole,
             _ => self.piece(whole.end, number, counting),

@@ -1,4 +1,4 @@
-//! Retained sets of groups of objects, worked out for all groups at once.
+//! Retained sizes of groups of objects, of all groups at once.
 //!
 //! A group *dominates* an object if every path from the roots to it leads through an object of the
 //! group, be it this one or that. So what the objects of a group keep alive together is more than
@@ -144,7 +144,7 @@ impl Sets {
         found
     }
 
-    /// The members that two sets have in common.
+    /// The intersection of two sets.
     fn common(&mut self, first: u32, second: u32) -> u32 {
         let key = (first.min(second), first.max(second));
         if let Some(&known) = self.common.get(&key) {
@@ -260,7 +260,7 @@ fn turned_round<N: Number>(
     }
     let mut order = store.filled(reached, N::NONE)?;
     {
-        // By number: the place behind the next object under it, which are given places from behind.
+        // By number: the place after the next object under it; places are given from the end.
         let mut end = store.filled(reached + 1, N::of(reached))?;
         let (order, end, place) = (&mut *order, &mut *end, &mut *place);
         for at in 1..=reached {

@@ -1,7 +1,7 @@
 //! Which object keeps which others alive.
 //!
 //! An object *dominates* another one if every path from the roots to that one leads through it.
-//! The objects that one dominates, itself included, are those that a collector could free if it went
+//! The objects that an object dominates, itself included, are those that a collector could free if the object went
 //! away: its *retained* set.
 
 mod depth_first;
@@ -79,7 +79,7 @@ impl Dominators {
         each_width!(self, tree => tree.object(place))
     }
 
-    /// The place behind the last object that the one at `place` dominates.
+    /// The place after the last object that the one at `place` dominates.
     #[inline]
     pub fn end(&self, place: usize) -> usize {
         each_width!(self, tree => tree.end(place))
@@ -91,7 +91,7 @@ impl Dominators {
         each_width!(self, tree => tree.above(place))
     }
 
-    /// The bytes that the object at a place keeps alive, itself included.
+    /// The retained size of the object at a place, itself included, in bytes.
     #[inline]
     pub fn retained(&self, place: usize) -> u64 {
         self.bytes(place, self.end(place))

@@ -1,4 +1,4 @@
-//! The objects that refer to each object, in the numbers of a depth-first search.
+//! The predecessors of each object, in the numbers of a depth-first search.
 
 use std::io;
 use std::ops::Range;

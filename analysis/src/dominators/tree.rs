@@ -134,7 +134,7 @@ impl<N: Number> Tree<N> {
         self.objects[place].get()
     }
 
-    /// The place behind the last object that the one at `place` dominates.
+    /// The place after the last object that the one at `place` dominates.
     #[inline]
     pub fn end(&self, place: usize) -> usize {
         place + self.spans[place].get()

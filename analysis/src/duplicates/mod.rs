@@ -1,7 +1,7 @@
 //! Arrays of primitives with equal contents, such as those of equal strings.
 //!
 //! A first walk over the dump gives each array a digest of 128 bits, by which the arrays are put in
-//! groups. The digest has a key that is drawn anew each time (SipHash-1-3), so that neither chance
+//! groups. The digest has a new random key each time (SipHash-1-3), so that neither chance
 //! nor whoever has made the dump can give it two arrays of one digest. A second walk compares the
 //! contents within the groups that are reported.
 

@@ -18,7 +18,7 @@ use crate::walk::Pass;
 pub(super) trait Digest: Fn(BasicType, &[u8]) -> [u64; 2] + Sync {}
 impl<D: Fn(BasicType, &[u8]) -> [u64; 2] + Sync> Digest for D {}
 
-/// A digest with a key that nobody knows.
+/// A digest with a secret key.
 pub(super) fn keyed_digest() -> impl Digest {
     // The standard library's hashers have keys from the system's random numbers.
     let key = || RandomState::new().hash_one(0);

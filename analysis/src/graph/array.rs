@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use memmap2::{Mmap, MmapOptions, MmapRaw, UncheckedAdvice};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The elements that arrays can hold: plain numbers.
+/// The element types of arrays: plain numbers.
 pub trait Plain: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync {}
 impl<T: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync> Plain for T {}
 
@@ -44,8 +44,8 @@ struct Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // Or the system would write to the disk what nobody will read. Where it cannot, it does.
-        // SAFETY: nobody else has this part of the file mapped, and this map ends here.
+        // Or the system would write unneeded pages to the disk. Where it cannot, it does.
+        // SAFETY: no other map has this part of the file, and this map ends here.
         let _ = unsafe { self.map.unchecked_advise(UncheckedAdvice::Remove) };
     }
 }

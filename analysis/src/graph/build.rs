@@ -18,7 +18,7 @@ use super::references::{ReferenceSink, ReferenceWriter, References};
 use crate::heap::{Layout, stack_words};
 use crate::walk::{Block, Pass};
 
-/// The input of the second pass.
+/// The inputs of the second pass.
 pub(super) struct Plan<'a> {
     pub file: &'a [u8],
     pub id_size: IdSize,
@@ -29,7 +29,7 @@ pub(super) struct Plan<'a> {
     pub follow: &'a Follow,
     /// References that no field holds, by object, such as those of a thread to its locals.
     pub extra: &'a FxHashMap<usize, Vec<usize>>,
-    /// The objects that global references of native code hold, by identifier.
+    /// The objects of global references of native code, by identifier.
     pub archives: &'a FxHashSet<u64>,
     pub store: &'a Store,
 }
@@ -46,7 +46,7 @@ pub(super) struct Built<N> {
     pub counts: Counts,
 }
 
-/// Counts of references and objects that lack their counterpart.
+/// The number of inconsistencies, by kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     /// References to objects that the file lacks.
@@ -62,7 +62,7 @@ pub(super) struct ClassPlan {
     references: Box<[u32]>,
     passed_over: Box<[u32]>,
     units: Option<u32>,
-    /// The bytes that the fields of a virtual thread's stack take; each stack has a size of its own.
+    /// The bytes of the fields of a virtual thread's stack, an object with a size of its own.
     stack_chunk: Option<u64>,
 }
 

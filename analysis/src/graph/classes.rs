@@ -11,7 +11,7 @@ use super::options::ReferenceKind;
 use crate::heap::{ClassShape, Layout, Sizes};
 use crate::names::Names;
 
-/// The kinds of classes, by their objects.
+/// The kind of a class's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClassKind {
     /// Instances that are no arrays, or arrays of references.
@@ -76,7 +76,7 @@ pub struct Class {
     pub statics: Vec<Static>,
     /// Constants that hold objects, named by their index.
     pub constants: Vec<Static>,
-    /// The kind of `java.lang.ref.Reference` that the instances are.
+    /// The kind of `java.lang.ref.Reference` of the instances.
     pub reference_kind: Option<ReferenceKind>,
 }
 

@@ -16,7 +16,7 @@ use crate::contents::{Contents, Format};
 use crate::heap::Layout;
 use crate::walk::{Pass, each_segment};
 
-/// The input of a count.
+/// The inputs of counting.
 struct Counting<'a> {
     ids: &'a IdMap,
     classes: &'a Classes,

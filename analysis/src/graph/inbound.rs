@@ -51,7 +51,7 @@ impl<N: Number> Lists<N> {
     fn new(references: &References<N>, store: &Store) -> io::Result<Self> {
         let view = references.view();
         let count = references.len();
-        // Where the list of each object ends; as it is filled from behind, where it starts.
+        // Where the list of each object ends; as it is filled from the end, where it starts.
         let mut start = store.zeros::<N>(count + 1)?;
         for from in 0..count {
             for to in view.of(from) {

@@ -38,7 +38,7 @@ struct Known {
     places: Option<Vec<(u64, u64)>>,
 }
 
-/// An object's place, as far as it is known.
+/// The known place of an object.
 enum Place {
     At(u64),
     /// It is not in that run.

@@ -73,7 +73,7 @@ pub struct GraphOptions<'a> {
     pub forget: &'a (dyn Fn(Range<usize>) + Sync),
 }
 
-/// Counts of what the file lacks, or has too much of.
+/// The missing and the surplus parts of the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Gaps {
     /// References to objects that the file lacks.
@@ -309,12 +309,12 @@ impl Graph {
         &self.units
     }
 
-    /// The roots, ordered by object.
+    /// The garbage-collection roots, ordered by object.
     pub fn roots(&self) -> &[GraphRoot] {
         &self.roots
     }
 
-    /// The locals of stacks, with the object of the thread that keeps each alive, ordered by thread.
+    /// The roots of stacks, with the object of the thread that keeps them alive, ordered by thread.
     pub fn locals(&self) -> &[(usize, GraphRoot)] {
         &self.locals
     }
@@ -334,12 +334,12 @@ impl Graph {
         (self.layout, self.layout_source)
     }
 
-    /// Counts of what the file lacks.
+    /// The missing parts of the file.
     pub fn gaps(&self) -> Gaps {
         self.gaps
     }
 
-    /// The places of the heap dump that could not be read.
+    /// The damage of the heap dump.
     pub fn damage(&self) -> &DamageLog {
         &self.damage
     }
@@ -354,7 +354,7 @@ impl Graph {
         &self.width
     }
 
-    /// The objects that an object refers to, without its class.
+    /// The references of an object, without its class.
     pub fn references(&self, object: usize) -> Vec<usize> {
         match &self.width {
             Width::Narrow(references) => references.view().of(object).collect(),

@@ -25,7 +25,7 @@ pub trait Number:
     const NONE: Self;
     /// The bit that marks the last reference of an object.
     const END: Self;
-    /// The atomic number of this width, for stores from several threads.
+    /// The atomic type of this width, for stores from several threads.
     type Atomic: FromBytes + IntoBytes + Send + Sync;
 
     /// A number known to be in range.

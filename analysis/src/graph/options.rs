@@ -1,4 +1,4 @@
-//! Options: which references keep an object alive.
+//! The choice of references that keep an object alive.
 
 use serde::{Deserialize, Serialize};
 

@@ -20,7 +20,7 @@ pub struct References<N> {
     pub(crate) chunks: Vec<Array<N>>,
 }
 
-/// A borrowed form of the references, for many look-ups.
+/// A reader for many look-ups.
 #[derive(Debug)]
 pub struct ReferenceView<'a, N> {
     start: &'a [N],
@@ -44,7 +44,7 @@ impl<N: Number> References<N> {
         self.chunks.iter().for_each(|chunk| chunk.set_hot(is_hot));
     }
 
-    /// The elements from a position on, up to the end of its chunk; `None` if there is no such
+    /// The bytes from a position to the end of its chunk; `None` if there is no such
     /// position.
     pub(crate) fn list_at(&self, position: usize) -> Option<&[N]> {
         let chunk = self.chunks.get(position >> CHUNK_SHIFT)?;
@@ -67,7 +67,7 @@ impl<'a, N: Number> ReferenceView<'a, N> {
         self.start[object] == N::NONE
     }
 
-    /// The objects that an object refers to, in the order of its fields or elements, without nulls.
+    /// The references of an object, in the order of its fields or elements, without nulls.
     #[inline(always)]
     pub fn of(&self, object: usize) -> impl Iterator<Item = usize> + use<'a, N> {
         let start = self.start[object];

@@ -100,7 +100,7 @@ fn is_within(address: u64, limit: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// Objects one behind the other, in an order that is not theirs.
+    /// Consecutive objects, in an order that is not theirs.
     fn scattered(layout: Layout, count: u64) -> Vec<(ObjectId, Array)> {
         let mut address = 0x7_0000_0000;
         let mut objects = Vec::new();

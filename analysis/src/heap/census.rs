@@ -13,7 +13,7 @@ use super::layout::Layout;
 use super::layout_observer::LayoutObserver;
 use crate::names::Names;
 
-/// The census of a heap dump: its objects, counted by class.
+/// The objects of a heap dump, counted by class.
 #[derive(Debug, Clone)]
 pub struct Census {
     classes: Vec<(ObjectId, ClassCount)>,

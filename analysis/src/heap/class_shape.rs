@@ -1,4 +1,4 @@
-//! The instances of a class, as a class dump describes them.
+//! The shape of a class's instances, from its class dump.
 
 use hprof_format::binary::{BasicType, ClassDump};
 use hprof_format::ids::{ObjectId, StringId};

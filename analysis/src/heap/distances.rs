@@ -36,7 +36,7 @@ pub struct Distances {
 }
 
 impl Distances {
-    /// Sees an object, whatever it is, behind the last one.
+    /// Sees the next object, of any class.
     #[inline]
     pub fn see(&mut self, object: ObjectId) {
         if let Some((instance, class)) = self.last.take() {

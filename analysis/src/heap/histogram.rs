@@ -13,7 +13,7 @@ use super::sizes::Sizes;
 use crate::contents::{Contents, Dump, Format, TextDump};
 use crate::names;
 
-/// The groups that the rows of a histogram stand for.
+/// The unit of the rows of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
@@ -43,7 +43,7 @@ pub struct Row {
 /// Objects by class, package or loader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Histogram {
-    /// The groups that the rows stand for.
+    /// The unit of the rows.
     pub group: Group,
     /// The layout that sizes are worked out under.
     pub layout: Layout,

@@ -1,4 +1,4 @@
-//! Facts about a few classes of the JDK that HotSpot's dumps do not tell, and sizes depend on.
+//! Fields that HotSpot omits from dumps for a few JDK classes, on which their sizes depend.
 //!
 //! The VM gives some classes fields of its own (`*_INJECTED_FIELDS` in `javaClasses.hpp`) and
 //! keeps what is marked `@Contended` 128 bytes apart from other fields (JEP 142,
@@ -19,7 +19,7 @@ pub(super) const PADDING: u64 = 128;
 /// HotSpot's pointers in objects are as wide as a `long` on VMs of 64 bits.
 const POINTER: BasicType = Long;
 
-/// The facts about one class that the dump does not tell.
+/// The omitted fields of one class.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NotTold {
     /// Fields that are not dumped.
@@ -30,7 +30,7 @@ pub(super) struct NotTold {
     pub is_in_group: Box<[bool]>,
 }
 
-/// The facts about one class, as the table has them.
+/// A row of the table of omitted fields.
 #[derive(Clone, Copy)]
 struct Hidden {
     fields: &'static [BasicType],
@@ -196,7 +196,7 @@ const TABLE: &[(&str, When, Hidden)] = &[
 /// The stack of a virtual thread that is not running, as an object (JEP 444).
 const STACK_CHUNK: &str = "jdk/internal/vm/StackChunk";
 
-/// The facts about the classes of one dump that it does not tell.
+/// The omitted fields of the classes of one dump.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Classes {
     pub not_told: FxHashMap<ObjectId, NotTold>,
@@ -267,7 +267,7 @@ pub(crate) fn stack_words(values: &[u8], id_bytes: usize) -> Option<u32> {
     Some(u32::from_be_bytes(words.try_into().ok()?))
 }
 
-/// The bytes that a chunk takes for its stack, and behind it for a bit per place of a reference
+/// The bytes of a chunk for its stack, and after it for a bit per place of a reference
 /// (`InstanceStackChunkKlass::instance_size`).
 pub(crate) const fn stack_bytes(words: u32, reference: u64) -> u64 {
     let words = words as u64;

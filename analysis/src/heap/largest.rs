@@ -11,7 +11,7 @@ use super::layout::Layout;
 /// The first bytes of a primitive array that are kept to be shown.
 pub const PREVIEW: usize = 96;
 
-/// The kinds of large arrays.
+/// The kind of a large array.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LargeKind {
     /// References; with the class of the array.

@@ -88,7 +88,7 @@ impl Layout {
         }
     }
 
-    /// This layout with objects that fill multiples of `alignment`, a power of two.
+    /// The layout with objects that fill multiples of `alignment`, a power of two.
     #[must_use]
     pub const fn aligned(self, alignment: u64) -> Self {
         Self { alignment, ..self }

@@ -24,7 +24,7 @@ pub struct LayoutVotes {
     /// By alignment, by layout.
     votes: [[u32; CANDIDATES.len()]; ALIGNMENTS],
     seen: u32,
-    /// Arrays with an object behind them, explained or not.
+    /// Arrays with an object after them, explained or not.
     tried: u32,
 }
 

@@ -28,7 +28,7 @@ impl Placement {
         self.gaps.clear();
     }
 
-    /// Leaves the room behind contended fields; sub-classes begin at the next word.
+    /// Leaves room after contended fields; sub-classes begin at the next word.
     pub fn pad_end(&mut self) {
         self.pad();
         self.end = align(self.end, 8);
@@ -51,7 +51,7 @@ impl Placement {
     }
 
     /// Places the fields of one class as HotSpot did up to JDK 14 (`ClassFileParser::layout_fields`
-    /// with its defaults): behind those of the super class, the widest first and references last;
+    /// with its defaults): after those of the super class, the widest first and references last;
     /// only the gap before the first `long` is filled, by one `int`, else shorter fields, else one
     /// reference. Of classes whose fields the VM itself knew, references came first, and no gap was
     /// filled.

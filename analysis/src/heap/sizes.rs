@@ -19,7 +19,7 @@ pub struct Sizes<'a> {
     known: FxHashMap<ObjectId, Option<u64>>,
     /// Since JDK 15 HotSpot fills the gaps that super classes have left (JDK-8237767).
     fills_gaps: bool,
-    /// The facts about some classes that the dump does not tell.
+    /// The sizes of some classes that the dump does not record.
     of_jdk: hotspot::Classes,
     measured: FxHashMap<ObjectId, u64>,
 }

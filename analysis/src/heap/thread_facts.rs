@@ -12,14 +12,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::objects::{HeapFile, Object};
 
-/// A thread, as a dump tells of it.
+/// The facts about a thread in a dump.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThreadFacts {
     /// Its name.
     pub name: Option<String>,
     /// The name of its group.
     pub group: Option<String>,
-    /// Its state, by the words of `java.lang.Thread.State`; `SLEEPING` is told from other
+    /// Its state, named as in `java.lang.Thread.State`; `SLEEPING` is separate from other
     /// timed waiting.
     pub state: Option<&'static str>,
     /// True for threads that do not keep the VM alive.
@@ -48,7 +48,7 @@ pub struct Local {
     pub is_native: bool,
 }
 
-/// The facts that thread objects tell, by the object.
+/// The facts in thread objects, by object.
 pub fn thread_facts(heap: &HeapFile<'_>) -> FxHashMap<ObjectId, ThreadFacts> {
     let threads = &heap.dump().census.threads;
     let threads = heap.find(&threads.iter().map(|thread| thread.0).collect());

@@ -18,7 +18,7 @@ use super::pipe::{self, Chunks};
 
 /// The bytes that a member of HotSpot's begins with.
 const MEMBER: [u8; 8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
-/// The text in the first member's comment before the size of the blocks.
+/// The text before the size of the blocks in the first member's comment.
 const COMMENT: &[u8] = b"HPROF BLOCKSIZE=";
 /// Larger blocks are not taken apart: HotSpot's have 1 MiB.
 const LARGEST: usize = 64 << 20;
@@ -47,7 +47,7 @@ struct State {
     taken: usize,
     /// The number of the member that the reader wants next.
     wanted: usize,
-    /// By number; `None` behind the last.
+    /// By number; `None` after the last.
     done: BTreeMap<usize, Option<Member>>,
     is_over: bool,
 }

@@ -115,7 +115,7 @@ pub fn unzip(map: Mmap, path: &Path) -> Result<impl Read + Send + use<>, OpenErr
             "there are several files in it; extract one".to_owned(),
         ));
     }
-    // A look ahead, since the thread that decompresses has nobody to tell.
+    // A look ahead, since the decompressing thread cannot report it.
     archive
         .by_index(index)
         .map_err(|error| fail(error.to_string()))?;

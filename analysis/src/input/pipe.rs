@@ -39,7 +39,7 @@ pub fn from_producer(
     }
 }
 
-/// Sends all of `inner` in chunks; ends early, without error, when nobody reads any more.
+/// Sends all of `inner` in chunks; ends early, without error, when the reader has gone.
 pub fn copy(inner: &mut impl Read, send: &Chunks) -> io::Result<()> {
     loop {
         let mut chunk = vec![0; CHUNK];

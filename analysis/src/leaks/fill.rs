@@ -1,4 +1,4 @@
-//! The objects that an object keeps alive, by class.
+//! The retained objects of an object, by class.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -25,9 +25,9 @@ pub struct ObjectShare {
     pub id: String,
     /// The object in a few words.
     pub description: String,
-    /// The bytes that it takes itself.
+    /// Its shallow size, in bytes.
     pub shallow_bytes: u64,
-    /// The bytes that it keeps alive.
+    /// Its retained size, in bytes.
     pub retained_bytes: u64,
 }
 

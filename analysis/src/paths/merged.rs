@@ -31,7 +31,7 @@ pub fn merged(
     paths: &ShortestPaths,
     is_target: impl Fn(usize) -> bool,
 ) -> Vec<MergedNode> {
-    // How many targets lie behind each object, counted from the farthest back to the roots.
+    // The number of targets beyond each object, counted from the farthest back to the roots.
     let mut behind = vec![0u32; snapshot.graph().len()];
     for position in (0..paths.len()).rev() {
         let object = paths.reached_at(position);

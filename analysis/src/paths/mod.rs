@@ -31,7 +31,7 @@ pub struct Step {
     pub id: String,
     /// The object in a few words.
     pub description: String,
-    /// The bytes that it keeps alive.
+    /// Its retained size, in bytes.
     pub retained_bytes: u64,
 }
 

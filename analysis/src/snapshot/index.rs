@@ -35,7 +35,7 @@ use crate::heap::{Layout, LayoutSource};
 use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
-/// Raised with every change of the layout, so that older indexes are made anew.
+/// Raised with every change of the layout, so that older indexes are rebuilt.
 const VERSION: u32 = 4;
 const PRELUDE: u64 = 64;
 
@@ -140,7 +140,7 @@ fn arrays<'a, N: Number>(
     arrays
 }
 
-/// Writes an index of at most so many bytes, and gives their number. It appears under its name when
+/// Writes an index of at most `most` bytes, and gives their number. It appears under its name when
 /// it is complete.
 pub(crate) fn write(
     path: &Path,

@@ -15,7 +15,7 @@ use crate::dominators::Dominators;
 use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
 use crate::input::{Input, OpenError, Source};
 
-/// The stages of opening that take long.
+/// The steps that take long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// A compressed file or a pipe is written to a temporary file.
@@ -45,7 +45,7 @@ pub enum IndexPlace {
     Folder(PathBuf),
 }
 
-/// The bytes that the indexes in the cache may take together.
+/// The limit of all indexes in the cache together, in bytes.
 pub const INDEX_LIMIT: u64 = 10 << 30;
 
 /// Smaller dumps are read in less time than it takes to look at the answer.
@@ -66,7 +66,7 @@ pub struct OpenOptions<'a> {
     pub threads: usize,
     /// Where the index is looked for, and written to.
     pub index: IndexPlace,
-    /// The bytes that the indexes in the cache may take together.
+    /// The limit of all indexes in the cache together, in bytes.
     pub index_limit: u64,
     /// True for object numbers of eight bytes, however few there are.
     pub wide: bool,

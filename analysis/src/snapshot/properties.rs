@@ -3,7 +3,7 @@
 use super::Snapshot;
 use super::values::Value;
 
-/// Words in the names of what is nobody's business.
+/// Words in the names of secrets.
 const SECRET: [&str; 12] = [
     "passw",
     "passphrase",
@@ -19,7 +19,7 @@ const SECRET: [&str; 12] = [
     "pwd",
 ];
 
-/// The text that replaces a secret.
+/// The replacement of a secret.
 const MASK: &str = "********";
 
 impl Snapshot {

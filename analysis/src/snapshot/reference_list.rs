@@ -99,7 +99,7 @@ impl Snapshot {
         Ids::new(bytes, self.graph.id_size()).get(0)
     }
 
-    /// The reference at a position of a list, with how it is held; `None` behind its end.
+    /// The reference at a position of a list, with how it is held; `None` after its end.
     ///
     /// The inner value is `None` for elements that are null or that the file lacks.
     pub fn reference_at(&self, list: &ReferenceList, at: usize) -> Option<Option<(Edge, usize)>> {

@@ -28,7 +28,7 @@ pub(super) fn is_sound(graph: &Graph, dominators: &Dominators, file_bytes: u64) 
         }
 }
 
-/// Checks all that is no array: classes, layout, counts.
+/// Checks the parts that are no arrays: classes, layout, counts.
 fn facts(graph: &Graph) -> bool {
     let classes = graph.classes.list();
     let is_class = |class: &crate::graph::Class| {
@@ -118,7 +118,7 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
     let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
     let end = |place: usize| place.checked_add(tree.spans[place].get());
     for place in 0..reached {
-        // The innermost object so far whose span goes on: that is what this one lies under. Each
+        // The innermost object so far whose span continues: that is what this one lies under. Each
         // object is left once, so all these steps together are no more than there are places.
         let mut over = place.checked_sub(1);
         while let Some(at) = over

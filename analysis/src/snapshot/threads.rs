@@ -14,11 +14,11 @@ pub struct ThreadInfo {
     pub serial: u32,
     /// Its name.
     pub name: Option<String>,
-    /// The bytes that the thread keeps alive: its object and the locals of its stack.
+    /// The retained size of the thread, in bytes: of its object and the locals of its stack.
     pub retained_bytes: u64,
     /// The methods on its stack, innermost first.
     pub stack: Vec<String>,
-    /// The locals of the stack.
+    /// The objects of the stack.
     pub locals: Vec<Local>,
 }
 

@@ -210,7 +210,7 @@ impl Snapshot {
             .collect()
     }
 
-    /// The text of a `java.lang.String`, at most so many characters of it.
+    /// The text of a `java.lang.String`, at most `most` characters of it.
     ///
     /// `value` is a `char[]` up to JDK 8, of which older ones use the part from `offset` on, and
     /// since JDK 9 a `byte[]` in Latin-1 or UTF-16 (JEP 254). Android has either, and up to

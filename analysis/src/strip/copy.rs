@@ -13,7 +13,7 @@ use super::{StripError, StripPlan, Stripped};
 const CHUNK: usize = 64 << 10;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
-/// The most bytes of a record of unknown kind; what seems to be a longer one is none.
+/// The largest record of unknown kind, in bytes; longer ones are damage.
 const MAX_UNKNOWN: u64 = 256 << 10;
 
 /// Why copying ends before the end of the file.

@@ -1,6 +1,6 @@
 //! Copies a binary file without what its objects hold, so that it can be given away.
 //!
-//! Structure, classes, sizes and references are left. Elements of primitive arrays, and
+//! The copy keeps structure, classes, sizes and references. Elements of primitive arrays, and
 //! with them the texts of all strings, become zero. So does text outside of the heap that names
 //! nothing: HotSpot dumps its whole table of symbols, in which the literals of class files are. If
 //! asked to, the values of primitive fields go too. No length changes, so the copy takes two
@@ -37,7 +37,7 @@ pub enum StripError {
     },
 }
 
-/// The outcome of a copy.
+/// The result of a copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stripped {
     /// The bytes that were copied, emptied ones included.

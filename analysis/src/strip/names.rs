@@ -13,7 +13,7 @@ use crate::heap::ClassShape;
 /// No class has more super classes than this; in damaged files they may go in circles.
 const MAX_HIERARCHY: usize = 256;
 
-/// The facts about a file that a copy needs beforehand.
+/// The facts about a file that copying needs.
 #[derive(Debug)]
 pub struct StripPlan {
     names: FxHashSet<StringId>,

@@ -119,7 +119,7 @@ impl Pass<'_> {
         end
     }
 
-    /// The number of tasks that so many runs are divided into.
+    /// The number of tasks into which the runs are divided.
     pub fn tasks_of(blocks: &[Block]) -> usize {
         blocks.len().div_ceil(TASK)
     }

@@ -64,7 +64,7 @@ impl Made {
         Self::of("JAVA PROFILE 1.0.2", 8)
     }
 
-    /// In a version of the format, with identifiers of so many bytes.
+    /// In a version of the format, with identifiers of `id_bytes` bytes.
     pub fn of(version: &'static str, id_bytes: usize) -> Self {
         let mut made = Self::bare(version, id_bytes);
         let object = made.object();

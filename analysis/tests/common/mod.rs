@@ -1,4 +1,4 @@
-//! Helpers that several tests share; each uses a part of them.
+//! Helpers that several tests share; each test uses a part of them.
 #![allow(dead_code)]
 
 pub mod made;

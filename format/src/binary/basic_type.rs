@@ -64,7 +64,7 @@ impl BasicType {
         Self::Long,
     ];
 
-    /// The type with this code. Code 1, which the manual lists for arrays and nobody is known to
+    /// The type with this code. Code 1, which the manual lists for arrays and no producer is known to
     /// write, counts as a reference.
     #[inline]
     pub const fn from_code(code: u8) -> Option<Self> {

@@ -1,9 +1,9 @@
-//! Lengths of sub-records, as far as the tag alone tells them.
+//! Lengths of sub-records, as far as the tag alone determines them.
 
 use super::IdSize;
 use super::tags::heap as tag;
 
-/// The bytes of a sub-record of a heap dump behind its tag, as far as they do not depend on what it
+/// The bytes of a sub-record of a heap dump after its tag, as far as they do not depend on what it
 /// holds: all of a root, and of objects and classes what tells how long the rest is. `None` for
 /// unknown tags.
 pub const fn fixed_length(code: u8, id_size: IdSize) -> Option<usize> {

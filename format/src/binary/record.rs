@@ -120,7 +120,7 @@ pub enum Record<'a> {
         /// The traces that cost most.
         samples: CpuSamples<'a>,
     },
-    /// The settings of the profiler: what it was asked to record.
+    /// The recording settings of the profiler.
     ControlSettings {
         /// See [`control`](super::tags::control).
         flags: u32,

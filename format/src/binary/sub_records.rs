@@ -8,13 +8,13 @@ use crate::reader::resync::{self, Search, find_sub_records};
 /// The sub-records of a heap dump or segment.
 ///
 /// Iterates over them and over [`Damage`]. As sub-records have no length, nothing tells where the
-/// one behind a damaged one begins; those of a [`Reader`](crate::reader::Reader) go on at the next
+/// one after a damaged one begins; those of a [`Reader`](crate::reader::Reader) continue at the next
 /// place that looks sound, those made with [`SubRecords::new`] end with the first damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubRecords<'a> {
     rest: &'a [u8],
     offset: u64,
-    /// The bytes that the file lacks; [`OPEN_ENDED`] if nobody knows.
+    /// The bytes that the file lacks; [`OPEN_ENDED`] if unknown.
     missing: u64,
     id_size: IdSize,
     recovers: bool,
@@ -36,7 +36,7 @@ impl<'a> SubRecords<'a> {
     }
 
     /// Tells that these are all sub-records of a segment, of which the file lacks the last
-    /// `missing` bytes. They go on behind damage then.
+    /// `missing` bytes. They continue after damage then.
     pub(crate) fn of_segment(self, missing: u64) -> Self {
         Self {
             missing,
@@ -62,7 +62,7 @@ impl<'a> SubRecords<'a> {
         self.id_size
     }
 
-    /// Guesses where a sub-record starts, at or behind byte `offset` of the file and less than
+    /// Guesses where a sub-record starts, at or after byte `offset` of the file and less than
     /// `within` bytes away. The guess may be wrong: whoever reads the sub-records before it has to
     /// see whether they end there.
     pub fn guess_start(&self, offset: u64, within: usize) -> Option<u64> {
@@ -101,7 +101,7 @@ impl<'a> SubRecords<'a> {
         damage_of(stop, offset, tag, lost as u64)
     }
 
-    /// The bytes to the next place from which reading can go on.
+    /// The bytes to the next place at which reading can continue.
     fn skipped(&self, stop: Stop) -> usize {
         let all = self.rest.len();
         let there = (all as u64).saturating_add(self.missing);

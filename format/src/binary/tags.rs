@@ -27,7 +27,7 @@ pub mod record {
     pub const HEAP_DUMP: u8 = 0x0c;
     /// CPU samples.
     pub const CPU_SAMPLES: u8 = 0x0d;
-    /// The settings of the profiler: what it was asked to record.
+    /// The recording settings of the profiler.
     pub const CONTROL_SETTINGS: u8 = 0x0e;
     /// Part of a heap dump (version 1.0.2 and later).
     pub const HEAP_DUMP_SEGMENT: u8 = 0x1c;

@@ -68,7 +68,7 @@ impl<W: Write> BinaryWriter<W> {
         self.out
     }
 
-    /// Puts one record behind those that wait to be written.
+    /// Appends one record to those that wait to be written.
     pub(super) fn record(&mut self, tag: u8, fill: impl FnOnce(&mut Body)) -> io::Result<()> {
         self.body.clear();
         fill(&mut self.body);
@@ -176,7 +176,7 @@ impl<W: Write> BinaryWriter<W> {
         Ok(&mut self.out)
     }
 
-    /// The trace itself if the file has it, else the one that stands for all unknown ones.
+    /// The trace itself if the file has it, else the one for all unknown ones.
     pub(super) fn known_trace(&self, trace: TraceSerial) -> TraceSerial {
         if self.has_trace(trace) {
             trace

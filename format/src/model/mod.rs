@@ -24,7 +24,7 @@ pub use sites::{HeapSummary, SiteOrder, SiteRow, SiteTable};
 
 use crate::ids::{ObjectId, ThreadSerial, TraceSerial};
 
-/// The prelude of a profile.
+/// The head of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header<'a> {
     /// Creation time in milliseconds since 1970-01-01 UTC (binary format).
@@ -32,7 +32,7 @@ pub struct Header<'a> {
     /// The creation time as C's `ctime` prints it, without the final line feed:
     /// `Fri Feb  6 13:13:42 2004`, in local time (text format).
     pub created_ctime: &'a str,
-    /// The settings of the profiler (binary format: `CONTROL SETTINGS`).
+    /// The recording settings of the profiler (binary format: `CONTROL SETTINGS`).
     pub settings: Settings,
 }
 
@@ -112,7 +112,7 @@ pub struct MethodName<'a> {
     pub method: &'a str,
 }
 
-/// The unit of the costs in a CPU table.
+/// The unit of the costs of a CPU table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CpuKind {
     /// Samples: a row's cost and its count are both a number of samples.

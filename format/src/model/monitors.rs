@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::ids::{ThreadSerial, TraceSerial};
 
-/// The states of a thread.
+/// The state of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ThreadState {
     /// Not started.
@@ -23,7 +23,7 @@ pub enum ThreadState {
     Unknown,
 }
 
-/// The state of a thread, with details.
+/// The state of a thread with its modifiers.
 ///
 /// Prints as the text format has it, such as `native|R`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use crate::binary::BasicType;
 use crate::ids::{ObjectId, TraceSerial};
 
-/// The memory of the objects of one class that were allocated at one trace.
+/// The size of objects of one class, allocated at one trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SiteRow<'a> {
     /// The class, as Java source has it: `java.util.HashMap`, `int[]`.
@@ -24,7 +24,7 @@ pub struct SiteRow<'a> {
     pub allocated_objects: u64,
 }
 
-/// The orders of a table of sites.
+/// The order of a table of sites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SiteOrder {
     /// Bytes still alive.
@@ -49,7 +49,7 @@ pub struct HeapSummary {
 /// All allocation sites, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SiteTable<'a> {
-    /// The order of the table, and which share the cutoff applies to.
+    /// The order of the table, and the share to which the cutoff applies.
     pub order: SiteOrder,
     /// Only sites that changed since the table before are in it.
     pub is_incremental: bool,

@@ -64,14 +64,14 @@ impl From<f64> for Cutoff {
     }
 }
 
-/// The sums of the rows that a table does not show.
+/// The sum of the rows that a table omits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LeftOut {
     /// How many rows.
     pub rows: usize,
     /// The sum of what they count.
     pub weight: u64,
-    /// The cutoff as a fraction of the total.
+    /// The sum as a fraction of the total.
     pub share: f64,
 }
 

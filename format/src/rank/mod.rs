@@ -17,7 +17,7 @@ pub use tables::{RankedCpuTable, RankedMonitorTable, RankedSiteTable, SitesLeftO
 
 /// A row that [`rank`] can order.
 pub trait Rankable {
-    /// The figure that orders the table, greatest first.
+    /// The value by which the table is ordered, greatest first.
     fn weight(&self) -> u64;
     /// False for a row that never counted anything, which is left out whatever the cutoff.
     fn is_counted(&self) -> bool;
@@ -46,7 +46,7 @@ impl Rankable for MonitorRow<'_> {
     }
 
     fn is_counted(&self) -> bool {
-        // A wait may have been counted before the last dump and still go on.
+        // A wait may have been counted before the last dump and still continue.
         self.count > 0 || self.nanos > 0
     }
 
@@ -62,7 +62,7 @@ pub struct Ranked<R> {
     pub rank: usize,
     /// 100 × the row's weight / the total.
     pub self_percent: f64,
-    /// The share of the sum of this row and all rows above it.
+    /// The percentage of this row and all rows above it.
     pub accum_percent: f64,
     /// The row itself.
     pub row: R,

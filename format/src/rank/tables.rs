@@ -42,7 +42,7 @@ impl RankedCpuTable {
         Self { left_out, ..self }
     }
 
-    /// The rows that the cutoff has left out.
+    /// The sum of the rows below the cutoff.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
@@ -88,7 +88,7 @@ impl<'a> RankedMonitorTable<'a> {
         }
     }
 
-    /// The rows that the cutoff has left out.
+    /// The sum of the rows below the cutoff.
     pub fn left_out(&self) -> LeftOut {
         self.left_out
     }
@@ -117,7 +117,7 @@ pub struct RankedSiteTable<'a> {
     left_out: SitesLeftOut,
 }
 
-/// The sums of the sites that a table does not show.
+/// The sum of the sites that a table omits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SitesLeftOut {
     /// By the bytes that are alive.
@@ -150,7 +150,7 @@ impl Rankable for OrderedSite<'_> {
 }
 
 impl<'a> OrderedSite<'a> {
-    /// The key that tells sites apart.
+    /// The identity of a site.
     fn key(&self) -> (TraceSerial, &'a str) {
         (self.row.trace, self.row.class_name)
     }
@@ -164,7 +164,7 @@ impl SiteOrder {
         }
     }
 
-    /// The figure that orders a table.
+    /// The value by which a table is ordered.
     fn bytes(self, row: &SiteRow<'_>) -> u64 {
         match self {
             Self::LiveBytes => row.live_bytes,
@@ -240,7 +240,7 @@ impl<'a> RankedSiteTable<'a> {
         }
     }
 
-    /// The rows that the cutoff has left out.
+    /// The sum of the rows below the cutoff.
     pub fn left_out(&self) -> SitesLeftOut {
         self.left_out
     }

@@ -1,4 +1,4 @@
-//! The defects that a file can have.
+//! The kinds of damage in a file.
 
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ pub enum HeaderError {
     IdSize(u32),
 }
 
-/// A damaged place in a file. Reading goes on behind it as far as that is possible.
+/// A damaged place in a file. Reading continues after it as far as possible.
 ///
 /// All offsets and lengths are in bytes; offsets count from the start of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -78,7 +78,7 @@ pub enum Damage {
         /// The bytes from there to the next sound record, or to the end.
         lost: u64,
     },
-    /// The bytes in the place of a record are none, or state a length that cannot be.
+    /// The bytes in the place of a record are none, or state an impossible length.
     #[error(
         "at byte {offset}: no record begins like this (tag {tag:#04x}, {length} bytes), \
          {lost} bytes skipped"

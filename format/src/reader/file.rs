@@ -145,7 +145,7 @@ pub(crate) fn is_heap(tag: u8) -> bool {
     matches!(tag, tag::HEAP_DUMP | tag::HEAP_DUMP_SEGMENT)
 }
 
-/// True if `head`, with `after` behind it, is the head of a record, sound as far as that can be
+/// True if `head`, with `after` following it, is the head of a record, sound as far as that can be
 /// seen.
 ///
 /// Of `after`, it looks at the start of the body, and of records with unknown tags that are short
@@ -176,7 +176,7 @@ pub(crate) fn no_record(head: &[u8; RECORD_HEAD], offset: u64, lost: u64) -> Dam
     }
 }
 
-/// The length of a record whose head states `length`, with `after` behind the head, and whether
+/// The length of a record whose head states `length`, with `after` following the head, and whether
 /// that only means that it reaches to the end of the file.
 fn real_length(tag: u8, length: u64, after: &[u8]) -> (u64, bool) {
     let left = after.len() as u64;

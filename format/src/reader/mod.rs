@@ -2,7 +2,7 @@
 //! Agent, GraalVM, and Android's Dalvik and ART.
 //!
 //! [`Reader`] walks over bytes in memory, usually a memory-mapped file, and copies nothing.
-//! [`StreamReader`] reads from any [`std::io::Read`]. Both go on behind damage, at the next place
+//! [`StreamReader`] reads from any [`std::io::Read`]. Both continue after damage, at the next place
 //! where sound records begin, and report it as [`Damage`] with its place and what was lost. For a
 //! strict reading stop at the first.
 

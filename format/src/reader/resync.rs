@@ -1,4 +1,4 @@
-//! Finds the next place in a damaged file from which reading can go on.
+//! Finds the next place in a damaged file at which reading can continue.
 //!
 //! Nothing in the format marks where a record begins, and sub-records have no length at all. But
 //! records form chains: where each begins is told by the one before. So a place is taken for the
@@ -10,7 +10,7 @@ use crate::binary::tags::{heap, record as tag};
 use crate::binary::{IdSize, Stop, SubRecord, decode_sub_record, u4};
 use crate::model::RootKind;
 
-/// The bytes behind a place that are looked at.
+/// The number of bytes after a place that are examined.
 pub(crate) const LOOK: usize = 64 << 10;
 /// The links of a chain that are enough.
 const CHAIN: usize = 8;
@@ -28,7 +28,7 @@ const SLACK: u64 = 256;
 /// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// Reading can go on at this index.
+    /// Reading can continue at this index.
     Found(usize),
     /// It cannot at any index below this one.
     NotBelow(usize),
@@ -242,7 +242,7 @@ pub(crate) fn is_too_long(tag: u8, length: u64, start: &[u8], id_size: IdSize) -
     length > fixed + rows * row + SLACK
 }
 
-/// True if a record of unknown tag is believed, `next` being the bytes behind it: it is if a head
+/// True if a record of unknown tag is believed, `next` being the bytes after it: it is if a head
 /// follows that can be one, or nothing.
 pub(crate) fn is_followed(next: &[u8], id_size: IdSize) -> bool {
     let Some(head) = next.first_chunk::<RECORD_HEAD>() else {

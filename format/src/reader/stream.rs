@@ -62,7 +62,7 @@ pub enum StreamError {
     /// The file cannot be read at all.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// A damaged place. Reading can go on.
+    /// A damaged place. Reading can continue.
     #[error(transparent)]
     Damage(#[from] Damage),
 }
@@ -338,7 +338,7 @@ impl<R: Read> StreamReader<R> {
         decode_start(&self.long, self.header.id_size).is_some()
     }
 
-    /// Passes over a sub-record of which the start is kept.
+    /// Skips a sub-record whose start is kept.
     fn pass_over(&mut self, length: u64) -> Result<Step, StreamError> {
         let offset = self.buffer.offset();
         let lost = self.buffer.discard(length)?;

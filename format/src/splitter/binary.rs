@@ -161,7 +161,7 @@ impl BinarySplitter {
         Ok(())
     }
 
-    /// The repair if nothing more comes: `None` if the file is whole as it is.
+    /// The repair if the stream ends here; `None` if the file is complete.
     #[must_use]
     pub fn end(&self) -> Option<Cut> {
         let mut cut = Cut {

@@ -13,7 +13,7 @@ enum Step {
     Start,
     /// Behind the tag, in the part of fixed length.
     Fixed,
-    /// In the list of constants of a class, so many left.
+    /// In the list of constants of a class, with this many left.
     Constants(u16),
     /// In the list of static fields.
     Statics(u16),
@@ -36,7 +36,7 @@ pub(super) struct SubRecords {
     seen: u64,
     /// The bytes up to the end of the last whole sub-record.
     whole: u64,
-    /// True behind something that is no sub-record: no end can be found any more.
+    /// True after something that is no sub-record: no end can be found any more.
     is_broken: bool,
 }
 
@@ -98,7 +98,7 @@ impl SubRecords {
         }
     }
 
-    /// Takes a part of a sub-record that came in several pieces; returns what lies behind.
+    /// Takes a part of a sub-record that came in several pieces; returns the rest.
     fn pass_piece<'a>(&mut self, mut bytes: &'a [u8]) -> &'a [u8] {
         while !bytes.is_empty() && !self.is_broken {
             if self.skip > 0 {
@@ -144,7 +144,7 @@ impl SubRecords {
         }
     }
 
-    /// The step after the present one, all of whose bytes are there; `None` if that makes no sense.
+    /// The step after the present one, whose bytes are complete; `None` if the bytes are invalid.
     fn next_step(&mut self) -> Option<Step> {
         let (id, small) = (self.id, &self.small);
         let u2 = |at: usize| u16::from_be_bytes([small[at], small[at + 1]]);

@@ -121,7 +121,7 @@ impl TextSplitter {
         self.offset += bytes.len() as u64;
     }
 
-    /// The repair if nothing more comes: `None` if the file is whole as it is.
+    /// The repair if the stream ends here; `None` if the file is complete.
     #[must_use]
     pub fn end(&self) -> Option<Cut> {
         if self.whole == self.offset && self.open.is_none() {

@@ -74,7 +74,7 @@ pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// The character that the escape at the start of `text` stands for, and the length of the escape.
+/// The character of the escape at the start of `text`, and the length of the escape.
 fn first_escape(text: &str) -> Option<(char, usize)> {
     match text.as_bytes() {
         [b'\\', c @ (b'\\' | b'"'), ..] => Some((char::from(*c), 2)),

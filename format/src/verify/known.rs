@@ -1,4 +1,4 @@
-//! The definitions in a file.
+//! The definitions of a file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ pub(super) struct Known {
     pub(super) loaded: HashSet<u64>,
     /// Objects, arrays and classes of heap dumps, sorted once all are known.
     pub(super) objects: Vec<u64>,
-    /// The objects that global JNI references hold.
+    /// The objects of global JNI references.
     pub(super) jni_globals: HashSet<u64>,
     shapes: HashMap<u64, Shape>,
     /// Whether segments of a heap dump still lack their end.

@@ -1,7 +1,7 @@
 //! Verifies a finished binary file: that it can be read to its end, and that everything one
 //! record refers to is in another one.
 //!
-//! The references are described in the manual of HPROF ("HPROF: A Heap/CPU Profiling Tool",
+//! The references between records are described in the manual of HPROF ("HPROF: A Heap/CPU Profiling Tool",
 //! Java SE 8 documentation). The file is read twice: first to learn what there is, then to look
 //! up what is referred to, as references may point ahead.
 
@@ -31,7 +31,7 @@ pub enum VerifyError {
     Header(#[from] HeaderError),
 }
 
-/// The findings about a file.
+/// The findings in a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Top-level records.
@@ -141,7 +141,7 @@ fn fatal(error: StreamError) -> VerifyError {
     match error {
         StreamError::Io(error) => VerifyError::Io(error),
         StreamError::Header(error) => VerifyError::Header(error),
-        // The reader goes on behind damage; as an end of reading it is an I/O error.
+        // The reader continues after damage; as an end of reading it is an I/O error.
         StreamError::Damage(damage) => VerifyError::Io(io::Error::other(damage)),
     }
 }

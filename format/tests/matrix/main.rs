@@ -127,7 +127,7 @@ impl Made {
     }
 }
 
-/// The verification of a row.
+/// The verified properties of a row.
 #[derive(Default)]
 struct Verified {
     /// By width of identifiers: 4, 8.

@@ -1,6 +1,6 @@
 //! Writes the body of a record as its description has it, and notes what it writes.
 
-/// The contents of a record's fields.
+/// The values of a record's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
     /// All bits 0.

@@ -41,10 +41,10 @@ pub fn holds(path: &Path, content: &[u8], user: User) -> io::Result<bool> {
 }
 
 /// Writes `content` under a temporary name beside `path` and renames it, so that
-/// nobody ever loads a part of it, and a JVM that has the old file keeps it.
+/// no process ever loads a part of it, and a JVM that has the old file keeps it.
 ///
 /// # Errors
-/// The system's error; no file is left behind then.
+/// The system's error; no file remains then.
 pub fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()

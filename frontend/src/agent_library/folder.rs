@@ -1,4 +1,4 @@
-//! Folders that nobody else can tamper with.
+//! Folders that no other user can tamper with.
 
 use std::fs::{File, Metadata, Permissions};
 use std::os::fd::OwnedFd;

@@ -86,7 +86,7 @@ impl Jvm {
         if !is_jvm {
             return Ok(None);
         }
-        // A JVM that was killed has left the file behind, and its number may have come round to
+        // A killed JVM has left the file, and its process id may have been reused by
         // one that keeps no counters.
         let is_left = libraries
             .as_ref()

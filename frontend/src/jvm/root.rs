@@ -119,7 +119,7 @@ fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<
     openat(&current, *last, flags | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// A path to what a handle leads to. Its last part may be joined with a name; nobody can exchange
+/// A path to what a handle leads to. Its last part may be joined with a name; no one can exchange
 /// what is before.
 pub fn way(handle: &impl AsFd) -> PathBuf {
     use std::os::fd::AsRawFd;

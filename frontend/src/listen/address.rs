@@ -103,7 +103,7 @@ impl Address {
 
 fn bind_unix(path: &Path) -> anyhow::Result<Listener> {
     // Nobody's socket, file or link is in the way of a new socket: only what one of this user's own
-    // listeners has left behind, because it was killed.
+    // listeners has left, because it was killed.
     match Node::open(path) {
         Ok(node) if !Users::own().include(node.metadata().uid()) => bail!(
             "{}: another user (id {}) has a socket there; choose another path",
@@ -375,7 +375,7 @@ mod tests {
         let refused = address.bind().unwrap_err().to_string();
         assert!(refused.contains("something that is no socket"), "{refused}");
         assert!(path.exists());
-        // What a killed listener has left behind is no obstacle.
+        // The socket of a killed listener is no obstacle.
         fs::remove_file(&path).unwrap();
         drop(UnixListener::bind(&path).unwrap());
         assert!(address.bind().is_ok());

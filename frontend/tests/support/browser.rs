@@ -40,7 +40,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A browser with a window of so many pixels. `None` if there is no Chromium, which is an error
+    /// A browser with a window of `width` by `height` pixels. `None` if there is no Chromium, which is an error
     /// wherever all tests have to run.
     pub fn open(width: u32, height: u32) -> Option<Self> {
         let Some(mut driver) = start_driver() else {
@@ -93,7 +93,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Makes the page so many pixels wide and high, of a phone if asked.
+    /// Sets the size of the page in pixels, as on a phone if asked.
     pub fn metrics(&self, width: u32, height: u32, is_phone: bool) {
         let scale = if is_phone { 2 } else { 1 };
         let size = json!({
@@ -113,7 +113,7 @@ impl Browser {
         self.post("/goog/cdp/execute", &call);
     }
 
-    /// Opens a file, with what stands behind its name in the address.
+    /// Opens a file, with a suffix to its address.
     pub fn go(&self, file: &Path, hash: &str) {
         let url = format!("file://{}{hash}", file.display());
         self.post("/url", &json!({"url": url}));

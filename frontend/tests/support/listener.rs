@@ -1,4 +1,4 @@
-//! `hprof-rs listen` at work, and agents that say what a test wants.
+//! A running `hprof-rs listen`, and agents scripted by tests.
 #![allow(dead_code)] // Each test uses a part of it.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,7 +23,7 @@ pub struct Listener {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    /// Events that nobody has asked for yet.
+    /// Events that no test has asked for yet.
     seen: Vec<Value>,
     /// Where agents connect to.
     pub address: String,

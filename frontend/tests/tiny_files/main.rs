@@ -24,7 +24,7 @@ use support::Scene;
 
 /// The files.
 const FILES: usize = 1000;
-/// Without `HPROF_RS_HOSTILE`, one of so many files is read.
+/// Without `HPROF_RS_HOSTILE`, one in this many files is read.
 const SAMPLE: usize = 7;
 /// What a command may take of memory by `--memory`.
 const LIMIT: u64 = 96 << 20;

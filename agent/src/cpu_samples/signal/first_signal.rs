@@ -26,14 +26,14 @@ pub(super) struct FirstSignal {
 }
 
 impl FirstSignal {
-    pub(super) fn new(interval: Duration, tick_nanos: u64) -> Self {
+    pub(super) fn new(interval: Duration, scheduler_tick_nanos: u64) -> Self {
         let interval_nanos = u64::try_from(interval.as_nanos())
             .unwrap_or(u64::MAX)
             .max(1);
         Self {
             interval_nanos,
-            whole: u32::try_from(tick_nanos / interval_nanos).unwrap_or(u32::MAX),
-            rest_nanos: tick_nanos % interval_nanos,
+            whole: u32::try_from(scheduler_tick_nanos / interval_nanos).unwrap_or(u32::MAX),
+            rest_nanos: scheduler_tick_nanos % interval_nanos,
         }
     }
 

@@ -75,7 +75,7 @@ fn take_sample(
     let weight = if thread.is_first_signal() {
         // A failure here leaves the timer as it is: a bias of half a tick.
         let interval = engine.interval();
-        let first = FirstSignal::new(interval, engine.tick_nanos);
+        let first = FirstSignal::new(interval, engine.scheduler_tick_nanos);
         let _ = timer::start(thread.timer(), first.next_expiry(), interval);
         match first.weight() {
             0 => return,

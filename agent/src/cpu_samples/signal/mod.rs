@@ -63,7 +63,7 @@ pub struct SignalEngine {
     lost: AtomicU64,
     foreign: AtomicU64,
     interval_nanos: AtomicU64,
-    tick_nanos: u64,
+    scheduler_tick_nanos: u64,
 }
 
 /// Why the signal engine cannot be used here.
@@ -99,7 +99,7 @@ impl SignalEngine {
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
             interval_nanos: AtomicU64::new(nanos(interval)),
-            tick_nanos: timer::tick_nanos(),
+            scheduler_tick_nanos: timer::scheduler_tick_nanos(),
         })
     }
 

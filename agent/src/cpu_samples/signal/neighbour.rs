@@ -15,7 +15,7 @@ use crate::os::signals::{Installed, handler_of};
 /// How often to look.
 const EVERY: Duration = Duration::from_secs(1);
 /// Fewer signals than this may be somebody's `kill`.
-const MANY_SIGNALS: u64 = 10;
+const MIN_FOREIGN_SIGNALS: u64 = 10;
 
 /// Looks for other profilers now and then.
 #[derive(Debug, Default)]
@@ -71,7 +71,7 @@ fn look(installed: Installed, foreign: u64) -> Option<String> {
             "this process has an interval timer for SIGPROF (setitimer) of another profiler: {advice}"
         ));
     }
-    (foreign >= MANY_SIGNALS).then(|| {
+    (foreign >= MIN_FOREIGN_SIGNALS).then(|| {
         format!(
             "signal {signal} comes from elsewhere than the timers of cpu=samples, as if another \
              profiler used it: {advice}"
@@ -128,8 +128,8 @@ mod tests {
         let signal = libc::SIGRTMIN() + 9;
         let wanted = Some(SignalNumber(signal));
         let installed = install(wanted, handler::on_signal).unwrap();
-        assert_eq!(look(installed, MANY_SIGNALS - 1), None);
-        let text = look(installed, MANY_SIGNALS).unwrap();
+        assert_eq!(look(installed, MIN_FOREIGN_SIGNALS - 1), None);
+        let text = look(installed, MIN_FOREIGN_SIGNALS).unwrap();
         assert!(
             text.contains(&format!("signal {signal} comes from elsewhere")),
             "{text}"

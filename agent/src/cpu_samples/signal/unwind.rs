@@ -20,7 +20,7 @@ pub(super) struct Registers {
 }
 
 /// How many native frames are looked through for the compiled caller.
-const MOST_NATIVE_FRAMES: usize = 32;
+const MAX_NATIVE_FRAMES: usize = 32;
 
 /// What second tries must know of the process.
 pub(super) struct Unwinder {
@@ -78,7 +78,7 @@ impl Unwinder {
             }
         }
         let mut registers = top;
-        for _ in 0..MOST_NATIVE_FRAMES {
+        for _ in 0..MAX_NATIVE_FRAMES {
             registers = stack.caller(registers)?;
             if self.code.contains(registers.pc) {
                 let frames = walk(registers);

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::Snapshot;
 use table::{KNOWN, Known};
 
-/// The kinds of collections.
+/// The kind of a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CollectionKind {
@@ -29,7 +29,7 @@ pub enum CollectionKind {
 pub struct Collection {
     /// Its kind.
     pub kind: CollectionKind,
-    /// The number of its elements or entries; `None` if the dump does not tell, or nobody knows
+    /// The number of its elements or entries; `None` if the dump does not record it, or it is unknown
     /// how the class keeps them.
     pub size: Option<u64>,
     /// The array that holds them, if there is one.
@@ -41,7 +41,7 @@ pub struct Collection {
 /// Wrappers around wrappers go no deeper.
 const MAX_WRAPPERS: usize = 8;
 
-/// Facts about collections that were found out once, so that they need not be found out again.
+/// A cache of facts about classes of collections.
 #[derive(Debug, Default)]
 pub(crate) struct CollectionNotes {
     /// By class: the row of the table.

@@ -7,7 +7,7 @@ use super::table::Shape;
 use crate::graph::Static;
 use crate::snapshot::{Snapshot, Value};
 
-/// The objects that hold the elements of a collection.
+/// The object that holds the elements of a collection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Held {
     /// How many there are, if that is known.
@@ -28,7 +28,7 @@ impl Held {
 }
 
 impl Snapshot {
-    /// The objects that hold the elements of a collection; `None` if nothing is known.
+    /// The object that holds the elements of a collection; `None` if unknown.
     pub(super) fn held(&self, object: usize, shape: &Shape, depth: usize) -> Option<Held> {
         let in_array = |array: &str, size| Held {
             size,

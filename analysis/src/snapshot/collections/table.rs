@@ -27,11 +27,11 @@ pub(super) enum Shape {
     Tree(&'static str, &'static str),
     /// In nodes of which the first is in a field, with the number in another.
     Nodes(&'static str, &'static str),
-    /// In nodes that nobody has counted.
+    /// In nodes without a counter.
     Chain(&'static str),
     /// In a skip list, with the number in a `LongAdder`.
     Skip(&'static str),
-    /// In a skip list that nobody has counted.
+    /// In a skip list without a counter.
     SkipChain(&'static str),
     /// In another collection.
     Wrapped(&'static str),
@@ -45,7 +45,7 @@ pub(super) enum Shape {
     Two(&'static str, &'static str),
     /// A key and a value in fields of its own.
     Entry(&'static str, &'static str),
-    /// One element, so many times.
+    /// One element, N times.
     Copies(&'static str, &'static str),
     /// As bits, each for a constant of an enumeration.
     Bits(&'static str),
@@ -99,7 +99,7 @@ use Shape::{
 ///
 /// Of several rows for a class the first one counts whose field the class has: releases differ.
 /// Field names are those of OpenJDK 5 to 25 and of Android's libcore. A class that derives from an
-/// abstract collection and is not here keeps its elements nobody knows where.
+/// abstract collection and is not here keeps its elements in an unknown place.
 #[rustfmt::skip]
 pub(super) const KNOWN: &[Known] = &[
     // Lists.

@@ -95,7 +95,7 @@ pub struct TextMethod<'a> {
     pub method: Cow<'a, str>,
 }
 
-/// The figures that each row of a ranked table has.
+/// The columns that all ranked tables share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextRank {
     /// Place in the table, from 1.

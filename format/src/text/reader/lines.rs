@@ -11,7 +11,7 @@ use crate::ids::{ObjectId, ThreadSerial, TraceSerial};
 use crate::model::{Line, LockKind};
 use crate::text::escape::unescape;
 
-/// The text between two marks, and what is behind the second.
+/// The text between two marks, and the text after the second.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<(&'a str, &'a str)> {
     text.strip_prefix(start)?.split_once(end)
 }
@@ -24,7 +24,7 @@ pub fn trace_serial(text: &str) -> Option<TraceSerial> {
     text.parse().ok().map(TraceSerial::new)
 }
 
-/// The next field behind blanks.
+/// The next field after blanks.
 fn column<T: FromStr>(text: &mut &str) -> Option<T> {
     let rest = text.trim_start_matches(' ');
     let (field, rest) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));

@@ -1,4 +1,4 @@
-//! The cost of loading the agent into a running JVM, and whether something stays behind.
+//! The cost of loading the agent into a running JVM, and whether anything remains after detaching.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Measured figures, for people and programs.
+//! The measured figures, for people and programs.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,11 +22,11 @@ pub struct Figure {
     pub unit: &'static str,
     /// The figure that counts: a ratio, difference or share.
     pub result: f64,
-    /// The limit of `result`.
+    /// The expected value of `result`.
     pub wanted: Wanted,
 }
 
-/// The limit of a result.
+/// The expected value of a result.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub enum Wanted {
     /// Anything; it is only told.

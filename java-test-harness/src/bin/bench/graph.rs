@@ -24,7 +24,7 @@ const HUGE: MadeDump = MadeDump {
     note_bytes: 160,
 };
 
-/// The commands: name, options, the most seconds, the most megabytes.
+/// A run: name, options, and the limits in seconds and megabytes.
 type Case = (&'static str, &'static [&'static str], f64, f64);
 
 /// A report on a large dump, with and without an index, and on a huge one in little memory.

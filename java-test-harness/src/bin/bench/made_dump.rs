@@ -92,7 +92,7 @@ const CLASS_LIST: [Class; 12] = [
     ("java/lang/Thread", OBJECT, &[("name", BasicType::Object)]),
     ("java/lang/Class", OBJECT, &[]),
 ];
-/// The objects in the program's static fields, in the order of the objects after the rounds.
+/// The values of the program's static fields, in the order of the objects after the rounds.
 const STATICS: [&str; 4] = ["chain", "list", "map", "arrays"];
 
 fn aligned(bytes: u64) -> u64 {

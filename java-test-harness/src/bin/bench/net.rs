@@ -97,7 +97,7 @@ pub fn agents(_: &Arguments, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-/// The ways a front-end treats its connection.
+/// The behaviour of the front-end on its connection.
 type Peer = fn(TcpStream);
 
 /// Front-ends, the first of which does as it should.

@@ -13,7 +13,7 @@ use java_test_harness::{Jdk, Run, cache_folder, measure};
 use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, median};
 
-/// The size that the program is asked for: about 13 million objects, 780 MB of dump.
+/// The arguments of the program: about 13 million objects, 780 MB of dump.
 const ORDERED: &str = "15700000";
 
 /// One run of a command.

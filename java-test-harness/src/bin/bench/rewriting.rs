@@ -55,7 +55,7 @@ fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(done.stdout)?)
 }
 
-/// The rest of a line after the word at its start.
+/// The text after the word at the start of a line.
 fn value<'a>(text: &'a str, word: &str) -> Result<&'a str> {
     let found = text.lines().find_map(|line| line.strip_prefix(word));
     found.with_context(|| format!("no \"{word}\" in: {text}"))

@@ -42,7 +42,7 @@ pub fn soak(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     Ok(())
 }
 
-/// The defect of a run, if there is one.
+/// The fault of a run, if any.
 fn problem_of(outcome: &Outcome) -> Option<String> {
     if outcome.timed_out {
         return Some("hangs".to_owned());
