@@ -6,11 +6,11 @@
 //! that is in use, and everything else that is read lies in memory which the VM has
 //! committed for ever.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::VmStructs;
+use super::{VmStructs, guarded};
 
 /// A piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,15 @@ pub(super) enum Blob {
 pub(super) struct CodeBlobs {
     heaps: Box<[Heap]>,
     layout: Layout,
-    /// Where the VM has the name that blobs of methods had last: it seldom has more than one place.
-    method_name: AtomicUsize,
+    names: BlobNames,
+}
+
+/// What names of blobs mean, by where the VM has them. They are few: a name is a string of the VM
+/// itself.
+#[derive(Default)]
+struct BlobNames {
+    /// Addresses with a low bit that is set for methods; 0 for none. At a place of its own each.
+    known: [AtomicUsize; NAMES],
 }
 
 /// Addresses of words of the VM that describe a heap.
@@ -43,7 +50,8 @@ pub(super) struct CodeBlobs {
 struct Heap {
     low: usize,
     high: usize,
-    segment_map: usize,
+    map_low: usize,
+    map_high: usize,
     segment_shift: u32,
 }
 
@@ -74,6 +82,8 @@ const MOST_HEAPS: usize = 8;
 const SEGMENT_SHIFTS: Range<u32> = 6..13;
 /// What the VM calls blobs of methods, and of methods that are native.
 const METHODS: [&CStr; 2] = [c"nmethod", c"native nmethod"];
+/// How many names are remembered: more than there are kinds of blobs on stacks.
+const NAMES: usize = 32;
 /// A method's code may be entered (`nmethod::in_use`).
 const IN_USE: u8 = 0;
 
@@ -136,7 +146,8 @@ impl CodeBlobs {
                     SEGMENT_SHIFTS.contains(&segment_shift).then_some(Heap {
                         low: heap + memory + low,
                         high: heap + memory + high,
-                        segment_map: heap + map + low,
+                        map_low: heap + map + low,
+                        map_high: heap + map + high,
                         segment_shift,
                     })
                 })
@@ -145,7 +156,7 @@ impl CodeBlobs {
         Some(Self {
             heaps: heaps?,
             layout,
-            method_name: AtomicUsize::new(0),
+            names: BlobNames::default(),
         })
     }
 
@@ -166,10 +177,14 @@ impl CodeBlobs {
     #[inline]
     fn find_in(&self, heap: Heap, bounds: Range<usize>, address: usize) -> Option<Blob> {
         // SAFETY: as in `find`.
-        let map = unsafe { word(heap.segment_map) };
+        let (map, map_end) = unsafe { (word(heap.map_low), word(heap.map_high)) };
         let mut segment = (address - bounds.start) >> heap.segment_shift;
+        // The VM commits a segment before its byte of the map.
+        if segment >= map_end.checked_sub(map)? {
+            return None;
+        }
         loop {
-            // SAFETY: the map has a byte for each segment below `high`, committed before the segment is.
+            // SAFETY: the map is committed up to its end, and for ever.
             match unsafe { ((map + segment) as *const u8).read_volatile() } {
                 0 => break,
                 FREE => return None,
@@ -193,7 +208,7 @@ impl CodeBlobs {
             if frame_bytes == 0 {
                 return None;
             }
-            if !self.is_method(word(blob + self.layout.name)) {
+            if !self.names.is_method(word(blob + self.layout.name))? {
                 return Some(Blob::Stub { frame_bytes });
             }
             let state = ((blob + self.layout.state) as *const u8).read_volatile();
@@ -211,22 +226,30 @@ impl CodeBlobs {
             })
         }
     }
+}
 
-    /// Whether blobs with this name, a C string of the VM, are methods.
-    ///
-    /// # Safety
-    /// `name` is 0 or such a string's address.
+impl BlobNames {
+    /// Whether blobs with this name, a C string, are methods. `None` when there is no name: what was
+    /// taken for a blob is none, or not one yet.
     #[inline]
-    unsafe fn is_method(&self, name: usize) -> bool {
-        if name == 0 || name == self.method_name.load(Ordering::Relaxed) {
-            return name != 0;
+    fn is_method(&self, name: usize) -> Option<bool> {
+        let place = self.known.get((name >> 3) % NAMES)?;
+        let known = place.load(Ordering::Relaxed);
+        if known >> 1 == name && name != 0 {
+            return Some(known & 1 != 0);
         }
-        // SAFETY: by the caller's promise; the VM's names are never freed.
-        let is_method = METHODS.contains(&unsafe { CStr::from_ptr(name as *const c_char) });
-        if is_method {
-            self.method_name.store(name, Ordering::Relaxed);
-        }
-        is_method
+        self.look(name, place)
+    }
+
+    #[cold]
+    fn look(&self, name: usize, place: &AtomicUsize) -> Option<bool> {
+        // SAFETY: names of the VM do not change.
+        let text: [u8; 16] = unsafe { guarded::load(name) }?;
+        let is_method = METHODS
+            .iter()
+            .any(|method| text.starts_with(method.to_bytes_with_nul()));
+        place.store(name << 1 | usize::from(is_method), Ordering::Relaxed);
+        Some(is_method)
     }
 }
 
@@ -248,9 +271,9 @@ mod tests {
     /// A heap of 16 segments: a method in the first three, a stub in the next two, a method that must
     /// not be entered any more in the next, and nothing behind.
     struct MadeHeap {
-        /// `low`, `high` and the start of the segment map, as the VM has them.
-        words: Box<[usize; 3]>,
-        _memory: Box<[u64]>,
+        /// Start and end of the heap and of the segment map, as the VM has them.
+        words: Box<[usize; 4]>,
+        memory: Box<[u64]>,
         _map: Box<[u8]>,
     }
 
@@ -269,21 +292,27 @@ mod tests {
         let mut map = vec![FREE; 16].into_boxed_slice();
         map[..6].copy_from_slice(&[0, 1, 2, 0, 1, 0]);
         let low = memory.as_ptr() as usize;
-        let words = Box::new([low, low + 16 * SEGMENT, map.as_ptr() as usize]);
+        let words = Box::new([
+            low,
+            low + 16 * SEGMENT,
+            map.as_ptr() as usize,
+            map.as_ptr() as usize + map.len(),
+        ]);
         let at = |index: usize| &raw const words[index] as usize;
         let blobs = CodeBlobs {
             heaps: Box::new([Heap {
                 low: at(0),
                 high: at(1),
-                segment_map: at(2),
+                map_low: at(2),
+                map_high: at(3),
                 segment_shift: SEGMENT.ilog2(),
             }]),
             layout: LAYOUT,
-            method_name: AtomicUsize::new(0),
+            names: BlobNames::default(),
         };
         let heap = MadeHeap {
             words,
-            _memory: memory,
+            memory,
             _map: map,
         };
         (heap, blobs)
@@ -316,9 +345,29 @@ mod tests {
     #[test]
     fn what_is_no_code_is_not_found() {
         let (heap, blobs) = made();
-        let [low, high, _] = *heap.words;
+        let [low, high, ..] = *heap.words;
         for address in [low - 1, low + 6 * SEGMENT, high - 1, high] {
             assert_eq!(blobs.find(address), None, "{}", address.wrapping_sub(low));
+        }
+    }
+
+    /// The VM has more memory for code already, but not yet of the map: such an address is garbage.
+    #[test]
+    fn segments_beyond_the_map_are_not_looked_up() {
+        let (mut heap, blobs) = made();
+        heap.words[3] = heap.words[2] + 3;
+        let low = heap.words[0];
+        assert!(blobs.find(low + 2 * SEGMENT).is_some());
+        assert_eq!(blobs.find(low + 3 * SEGMENT), None);
+    }
+
+    /// A block that has just been given out still has what was in it before.
+    #[test]
+    fn a_block_whose_name_is_no_address_is_no_blob() {
+        let (mut heap, blobs) = made();
+        for name in [0, 0xdead_beef, u64::MAX] {
+            heap.memory[3 * SEGMENT / 8 + 2] = name;
+            assert_eq!(blobs.find(heap.words[0] + 3 * SEGMENT), None, "{name:x}");
         }
     }
 }

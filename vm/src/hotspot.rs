@@ -79,13 +79,13 @@ impl JavaThreads {
         // SAFETY: the field is of type long, and threads have it.
         let pointer = || usize::try_from(unsafe { jni.long_field(thread, self.thread_pointer) });
         let vm_thread = pointer().ok().filter(|&pointer| pointer != 0)?;
-        // A thread may end meanwhile, and the VM frees what is read here. So the loads are guarded, and
+        // A thread may end meanwhile, and the VM frees what is read here. So it is copied by the kernel, and
         // their results count if the thread has the pointer afterwards: the VM clears it before it frees
         // (`JavaThread::exit`).
-        let os_thread = guarded::load::<usize>(vm_thread + self.os_thread_offset)?;
-        let tid = guarded::load::<i32>(os_thread.checked_add(self.thread_id_offset)?)?;
+        let os_thread = guarded::copy::<usize>(vm_thread + self.os_thread_offset)?;
+        let tid = guarded::copy::<i32>(os_thread.checked_add(self.thread_id_offset)?)?;
         let stack_end = match self.stack_base_offset {
-            Some(offset) => guarded::load(vm_thread + offset)?,
+            Some(offset) => guarded::copy(vm_thread + offset)?,
             None => 0,
         };
         (os_thread != 0 && pointer() == Ok(vm_thread)).then(|| NativeThread {

@@ -15,7 +15,7 @@ mod error;
 mod fake;
 mod gate;
 mod guard;
-mod guarded;
+pub mod guarded;
 mod handles;
 pub mod hash;
 mod heap;
