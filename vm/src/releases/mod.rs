@@ -1,8 +1,13 @@
-//! Facts that hold for some JDK releases only: the one place that compares release numbers.
+//! Facts that hold for some JDK releases only: the one place that compares release numbers, and, in
+//! [`layout`], that knows HotSpot's data.
 //!
 //! `docs/new-jdk-checklist.md` tells how each is checked when a new JDK appears.
 
+pub(crate) mod layout;
+
 use jni_sys::jint;
+
+pub use layout::{BoolFlag, Field, TextFlag, Type, WordFlag};
 
 use super::Jvmti;
 
