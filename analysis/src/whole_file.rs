@@ -99,7 +99,7 @@ fn explained(folder: &Path, error: io::Error) -> io::Error {
             format!("no file can be created in {shown}; choose another folder")
         }
         (io::ErrorKind::NotFound, _) => {
-            format!("there is not a folder {shown}; create it or choose another one")
+            format!("there is no folder {shown}; create it or choose another one")
         }
         (io::ErrorKind::NotADirectory, _) => format!("{shown} is not a folder"),
         (io::ErrorKind::PermissionDenied, _) => {

@@ -21,6 +21,7 @@ mod query;
 mod render;
 mod report;
 mod snapshot;
+mod suspects;
 mod what_it_is;
 mod written;
 

@@ -1,133 +1,25 @@
 //! Opens a heap dump for the commands that follow references.
 
+mod arguments;
+mod progress;
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
-use hprof_analysis::graph::{Follow, Gaps, ReferenceKind};
+use hprof_analysis::graph::{Gaps, ReferenceKind};
 use hprof_analysis::mapping::Mapping;
-use hprof_analysis::snapshot::{
-    INDEX_LIMIT, IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError, Stage,
-};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError};
 
-use crate::memory::{self, MemoryArgument, parse_size};
-use crate::open::DumpArgument;
-use crate::render::out::{self, tell};
+use hprof_options::glob;
+
+use crate::memory;
+use crate::render::out::tell;
 use crate::render::screen::{bytes, count, percent, plural};
 use crate::what_it_is;
+use progress::Progress;
 
-/// The dump, and how to look at it.
-#[derive(Debug, Args)]
-pub struct HeapArguments {
-    /// A heap dump in binary format, plain or compressed with gzip, zip, zstd, xz or
-    /// bzip2; `-` for standard input.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-
-    #[command(flatten)]
-    pub look: OpenArguments,
-}
-
-/// How to look at a dump.
-#[derive(Debug, Clone, Args)]
-pub struct OpenArguments {
-    #[command(flatten)]
-    pub dump: DumpArgument,
-
-    /// The kinds of java.lang.ref.Reference that keep their referent alive.
-    #[arg(
-        long,
-        value_name = "KINDS",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "soft"
-    )]
-    pub follow: Vec<Kind>,
-
-    /// A field that does not keep its object alive, such as `com.example.Node.cache`; may be
-    /// repeated.
-    #[arg(long, value_name = "CLASS.FIELD")]
-    pub without_field: Vec<String>,
-
-    /// The program's mapping file of R8 or ProGuard, for its original names.
-    #[arg(long, value_name = "FILE")]
-    pub mapping: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub memory: MemoryArgument,
-
-    /// The folder for the index, with which the next command opens the dump at once; `cache`
-    /// means $XDG_CACHE_HOME/hprof-rs/index [default: beside dumps of 32 MB or more, in the cache
-    /// if that folder cannot be written to].
-    #[arg(long, value_name = "DIR|cache", conflicts_with = "no_index")]
-    pub index: Option<PathBuf>,
-
-    /// The total size of the indexes in the cache; the least recently used are removed first.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "10G")]
-    pub index_limit: u64,
-
-    /// Do not use or write an index.
-    #[arg(long)]
-    pub no_index: bool,
-}
-
-impl Default for OpenArguments {
-    fn default() -> Self {
-        Self {
-            dump: DumpArgument { dump: None },
-            follow: vec![Kind::Soft],
-            without_field: Vec::new(),
-            mapping: None,
-            memory: MemoryArgument::default(),
-            index: None,
-            index_limit: INDEX_LIMIT,
-            no_index: false,
-        }
-    }
-}
-
-/// A kind of `java.lang.ref.Reference`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
-    /// None of them.
-    None,
-    /// Soft references, which the VM clears only when memory is short.
-    Soft,
-    /// Weak references.
-    Weak,
-    /// Phantom references.
-    Phantom,
-    /// References of objects with a `finalize` method.
-    Final,
-}
-
-impl OpenArguments {
-    fn follow(&self) -> anyhow::Result<Follow> {
-        let kind = |kind: &Kind| match kind {
-            Kind::None => None,
-            Kind::Soft => Some(ReferenceKind::Soft),
-            Kind::Weak => Some(ReferenceKind::Weak),
-            Kind::Phantom => Some(ReferenceKind::Phantom),
-            Kind::Final => Some(ReferenceKind::Final),
-        };
-        let mut without = Vec::new();
-        for field in &self.without_field {
-            let (class, name) = field.rsplit_once('.').with_context(|| {
-                format!(
-                    "--without-field {field}: give class and field, as in com.example.Node.cache"
-                )
-            })?;
-            without.push((class.to_owned(), name.to_owned()));
-        }
-        let mut kinds: Vec<ReferenceKind> = self.follow.iter().filter_map(kind).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        Ok(Follow { kinds, without })
-    }
-}
+pub use arguments::{HeapArguments, OpenArguments};
 
 /// Makes a snapshot, with progress on standard error, and warns of damage.
 ///
@@ -353,56 +245,6 @@ pub fn total_bytes(snapshot: &Snapshot) -> u64 {
     units.map(|&units| 8 * u64::from(units)).sum()
 }
 
-/// A bar for what takes long.
-#[derive(Default)]
-struct Progress {
-    bar: Option<ProgressBar>,
-    stage: Option<Stage>,
-}
-
-impl Progress {
-    fn tell(&mut self, stage: Stage, bytes: u64) {
-        if !out::tells_terminal() {
-            return;
-        }
-        if self.stage != Some(stage) {
-            if let Some(bar) = self.bar.take() {
-                bar.finish_and_clear();
-            }
-            self.stage = Some(stage);
-            self.bar = Some(bar(stage));
-        }
-        if let Some(bar) = &self.bar {
-            bar.inc(bytes);
-        }
-    }
-
-    fn end(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-fn bar(stage: Stage) -> ProgressBar {
-    let (length, template) = match stage {
-        Stage::Unpacking => (None, "{spinner} unpacking {decimal_bytes}"),
-        Stage::Graph { total } => (Some(total), "{wide_bar} {percent:>3}% of {msg}, {eta} left"),
-        Stage::Dominators => (None, "{spinner} working out what keeps what alive"),
-        Stage::Index => (None, "{spinner} writing the index"),
-    };
-    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    if let Stage::Graph { total } = stage {
-        // The file is passed over twice.
-        bar.set_message(bytes(total / 2));
-    }
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
-}
-
 /// The object with an identifier as people write it: `0x7ffd00770`, with or without the `0x`.
 ///
 /// # Errors
@@ -432,7 +274,7 @@ pub enum Target {
 /// If there is no such object or class.
 pub fn target(snapshot: &Snapshot, text: &str) -> anyhow::Result<Target> {
     let classes = snapshot.graph().classes().list();
-    let is_named = |&(_, name): &(usize, &str)| glob(text, name);
+    let is_named = |&(_, name): &(usize, &str)| glob(text.as_bytes(), name.as_bytes());
     let names = classes.iter().map(|class| class.name.as_str());
     let found: Vec<u32> = names
         .enumerate()
@@ -453,44 +295,4 @@ pub fn target(snapshot: &Snapshot, text: &str) -> anyhow::Result<Target> {
         format!("; is it {}? `*` stands for any characters", class.name)
     });
     bail!("{} has no class {text}{hint}", snapshot.name)
-}
-
-/// True if a name fits a pattern in which `*` matches any characters.
-pub fn glob(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else {
-        return false;
-    };
-    let Some(mut part) = parts.next() else {
-        return rest.is_empty();
-    };
-    for next in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-        part = next;
-    }
-    rest.ends_with(part)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_stand_for_any_characters() {
-        for (pattern, name, fits) in [
-            ("a.B", "a.B", true),
-            ("a.B", "a.BC", false),
-            ("a.*", "a.BC", true),
-            ("*C", "a.BC", true),
-            ("*.B*D*", "a.BCD", true),
-            ("*.B*X*", "a.BCD", false),
-            ("aa*aa", "aaa", false),
-        ] {
-            assert_eq!(glob(pattern, name), fits, "{pattern} {name}");
-        }
-    }
 }

@@ -181,14 +181,21 @@ impl Nodes {
         let number = self.len;
         self.len += 1;
         let address = self.place(number);
-        // SAFETY: the place lies in a chunk and nobody knows of it yet.
+        let node = Node {
+            method: UnsafeCell::new(NO_METHOD),
+            counter: UnsafeCell::new(0),
+            further: AtomicU64::new(self.no_followers),
+            followers: std::array::from_fn(|_| AtomicU64::new(self.nobody)),
+        };
+        // SAFETY: the place lies in a chunk and nobody knows of it yet. The two are set here for
+        // the model tests, which see what is written to a cell, but not what it began with.
         unsafe {
-            ptr::with_exposed_provenance_mut::<Node>(address.0).write(Node {
-                method: UnsafeCell::new(method),
-                counter: UnsafeCell::new(counter_of(number as u32)),
-                further: AtomicU64::new(self.no_followers),
-                followers: std::array::from_fn(|_| AtomicU64::new(self.nobody)),
-            });
+            let place = ptr::with_exposed_provenance_mut::<Node>(address.0);
+            place.write(node);
+            (*place).method.with_mut(|at| *at = method);
+            (*place)
+                .counter
+                .with_mut(|at| *at = counter_of(number as u32));
         }
         address
     }

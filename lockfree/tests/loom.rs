@@ -22,6 +22,18 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     builder.check(test);
 }
 
+/// A place where threads may take turns. loom remembers one access to an atomic at a time: it does
+/// not see that a thread's store after its own load of a word concerns another thread's load before.
+/// Being relaxed, a turn orders nothing else.
+#[derive(Clone, Default)]
+struct Turns(Arc<AtomicU32>);
+
+impl Turns {
+    fn turn(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// Puts a sample of one frame into the ring. False when it is full.
 fn send(ring: &Ring<u64>, number: u32) -> bool {
     let Some(claim) = ring.claim() else {
@@ -226,15 +238,24 @@ fn a_late_thread_finds_its_own_state() {
         let [before, own, next] = [0, 1, 2].map(|nth| thread_at(3, nth));
         table.put(before, 10);
         table.put(own, 20);
+        let turns = Turns::default();
+        let other_turns = turns.clone();
         let others = thread::spawn(move || {
+            other_turns.turn();
             table.remove(before);
+            other_turns.turn();
             table.put(next, 30);
+            other_turns.turn();
             table.remove(next);
+            other_turns.turn();
             table.put(before, 40);
+            other_turns.turn();
             table
         });
-        assert_eq!(state_of(entries, own), 20);
-        assert_eq!(state_of(entries, own), 20);
+        for _ in 0..2 {
+            turns.turn();
+            assert_eq!(state_of(entries, own), 20);
+        }
         drop(others.join().unwrap());
         assert_eq!(state_of(entries, before), 40);
     });
@@ -274,25 +295,39 @@ fn a_hook_that_sees_a_node_sees_all_of_it() {
         let root = nodes.add(NO_METHOD);
         let first = nodes.add(0);
         nodes.link(root, first);
+        // These two go to a table, which has two entries more.
+        for method in [1, 3] {
+            let next = nodes.add(method);
+            nodes.link(root, next);
+        }
+        let turns = Turns::default();
+        let adder_turns = turns.clone();
         let adding = thread::spawn(move || {
-            // The second goes to a table, the third needs a larger one.
-            for method in 1..=2 {
+            // One for the table as it is, one for a larger table, one for the node itself.
+            for (node, method) in [(root, 2), (root, 5), (first, 7)] {
+                adder_turns.turn();
                 let next = nodes.add(method);
-                nodes.link(root, next);
+                nodes.link(node, next);
             }
+            adder_turns.turn();
             nodes
         });
-        let mut found = 0;
-        for method in 0..=2 {
-            if let Some(node) = root.follower(method) {
-                assert_eq!(node.method(), method);
-                assert_eq!(node.number(), NodeNumber(method + 1));
-                found += 1;
+        turns.turn();
+        assert_eq!(root.follower(0), Some(first), "found all along");
+        for (node, method, number) in [(root, 2, 4), (root, 5, 5), (first, 7, 6)] {
+            if let Some(next) = node.follower(method) {
+                assert_eq!(next.method(), method);
+                assert_eq!(next.number(), NodeNumber(number));
             }
+            turns.turn();
         }
-        assert!(found >= 1, "what was there is found all along");
         drop(adding.join().unwrap());
-        assert!((0..=2).all(|method| root.follower(method).is_some()));
+        assert!(
+            [0, 1, 2, 3, 5]
+                .map(|method| root.follower(method))
+                .iter()
+                .all(Option::is_some)
+        );
     });
 }
 

@@ -37,7 +37,7 @@ pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
 pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;
 pub use parse::{Request, parse};
-pub use patterns::Patterns;
+pub use patterns::{Patterns, glob};
 pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
 pub use resolve::{

@@ -46,8 +46,8 @@ impl Patterns {
     }
 }
 
-/// Whether all of `text` matches `pattern`, in which `*` matches any characters.
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
+/// Whether all of `text` matches `pattern`, in which `*` matches any bytes.
+pub fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where the last star was, and how far it reaches by now.
     let mut star: Option<(usize, usize)> = None;
@@ -73,6 +73,22 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn stars_stand_for_any_characters() {
+        for (pattern, name, fits) in [
+            ("a.B", "a.B", true),
+            ("a.B", "a.BC", false),
+            ("a.*", "a.BC", true),
+            ("*C", "a.BC", true),
+            ("*.B*D*", "a.BCD", true),
+            ("*.B*X*", "a.BCD", false),
+            ("aa*aa", "aaa", false),
+        ] {
+            let found = glob(pattern.as_bytes(), name.as_bytes());
+            assert_eq!(found, fits, "{pattern} {name}");
+        }
+    }
 
     fn matches(pattern: &str, class: &str) -> bool {
         Patterns::parse(pattern).unwrap().matches(class)

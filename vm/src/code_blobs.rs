@@ -6,11 +6,14 @@
 //! that is in use, and everything else that is read lies in memory which the VM has
 //! committed for ever.
 
-use std::ffi::{CStr, c_char};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::VmStructs;
+use super::releases::layout::{
+    FREE_SEGMENT, Field, MAX_CODE_HEAPS, METHOD_BLOBS, METHOD_IN_USE, SEGMENT_SHIFTS, TextFlag,
+    Type,
+};
+use super::{VmStructs, guarded};
 
 /// A piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +37,15 @@ pub(super) enum Blob {
 pub(super) struct CodeBlobs {
     heaps: Box<[Heap]>,
     layout: Layout,
-    /// Where the VM has the name that blobs of methods had last: it seldom has more than one place.
-    method_name: AtomicUsize,
+    names: BlobNames,
+}
+
+/// What names of blobs mean, by where the VM has them. They are few: a name is a string of the VM
+/// itself.
+#[derive(Default)]
+struct BlobNames {
+    /// Addresses with a low bit that is set for methods; 0 for none. At a place of its own each.
+    known: [AtomicUsize; NAMES],
 }
 
 /// Addresses of words of the VM that describe a heap.
@@ -43,7 +53,8 @@ pub(super) struct CodeBlobs {
 struct Heap {
     low: usize,
     high: usize,
-    segment_map: usize,
+    map_low: usize,
+    map_high: usize,
     segment_shift: u32,
 }
 
@@ -66,16 +77,8 @@ impl Layout {
     }
 }
 
-/// Marks a segment that is free.
-const FREE: u8 = 0xff;
-/// More heaps than any VM has.
-const MOST_HEAPS: usize = 8;
-/// Segments are of 64 bytes at least, and a page at most.
-const SEGMENT_SHIFTS: Range<u32> = 6..13;
-/// What the VM calls blobs of methods, and of methods that are native.
-const METHODS: [&CStr; 2] = [c"nmethod", c"native nmethod"];
-/// A method's code may be entered (`nmethod::in_use`).
-const IN_USE: u8 = 0;
+/// How many names are remembered: more than there are kinds of blobs on stacks.
+const NAMES: usize = 32;
 
 /// Reads a word of the VM.
 ///
@@ -91,39 +94,35 @@ impl CodeBlobs {
     /// tell, or has code of other makers too.
     pub(super) fn learn(structs: VmStructs) -> Option<Self> {
         // Code of `jaotc` (JDK 11, JEP 295) lies elsewhere and is found in another way.
-        if structs.is_flag_set(c"AOTLibrary") {
+        if structs.is_set(TextFlag::AotLibrary) {
             return None;
         }
         let layout = Layout {
-            block_header: structs.type_size(c"HeapBlock")?,
-            block_used: structs.offset(&[(c"HeapBlock", c"_header")])?
-                + structs.offset(&[(c"HeapBlock::Header", c"_used")])?,
-            name: structs.offset(&[(c"CodeBlob", c"_name")])?,
-            frame_size: structs.offset(&[(c"CodeBlob", c"_frame_size")])?,
-            compile_id: structs.offset(&[(c"nmethod", c"_compile_id")])?,
-            state: structs.offset(&[(c"nmethod", c"_state")])?,
-            original_pc: structs.offset(&[(c"nmethod", c"_orig_pc_offset")])?,
+            block_header: structs.type_size(Type::HeapBlock)?,
+            block_used: structs.offset(Field::BlockHeader)? + structs.offset(Field::BlockUsed)?,
+            name: structs.offset(Field::BlobName)?,
+            frame_size: structs.offset(Field::BlobFrameSize)?,
+            compile_id: structs.offset(Field::MethodCompileId)?,
+            state: structs.offset(Field::MethodState)?,
+            original_pc: structs.offset(Field::MethodOriginalPc)?,
         };
-        let memory = structs.offset(&[(c"CodeHeap", c"_memory")])?;
-        let map = structs.offset(&[(c"CodeHeap", c"_segmap")])?;
-        let shift = structs.offset(&[(c"CodeHeap", c"_log2_segment_size")])?;
-        let low = structs.offset(&[(c"VirtualSpace", c"_low")])?;
-        let high = structs.offset(&[(c"VirtualSpace", c"_high")])?;
-        let length = structs.offset(&[
-            (c"GrowableArrayBase", c"_len"),
-            (c"GenericGrowableArray", c"_len"),
-        ])?;
-        let data = structs.offset(&[(c"GrowableArray<int>", c"_data")])?;
+        let memory = structs.offset(Field::HeapMemory)?;
+        let map = structs.offset(Field::HeapSegments)?;
+        let shift = structs.offset(Field::HeapSegmentShift)?;
+        let low = structs.offset(Field::SpaceLow)?;
+        let high = structs.offset(Field::SpaceHigh)?;
+        let length = structs.offset(Field::ArrayLength)?;
+        let data = structs.offset(Field::ArrayData)?;
         // SAFETY: the offsets are the VM's own: `_heaps` points to a GrowableArray, whose elements point
         // to heaps, which are never freed.
         let heaps: Option<Box<[Heap]>> = unsafe {
-            let heaps = word(structs.address(c"CodeCache", c"_heaps")?);
+            let heaps = word(structs.address(Field::CodeHeaps)?);
             if heaps == 0 {
                 return None;
             }
             let count = usize::try_from(*((heaps + length) as *const i32)).ok()?;
             let first = word(heaps + data);
-            if first == 0 || count == 0 || count > MOST_HEAPS {
+            if first == 0 || count == 0 || count > MAX_CODE_HEAPS {
                 return None;
             }
             (0..count)
@@ -136,7 +135,8 @@ impl CodeBlobs {
                     SEGMENT_SHIFTS.contains(&segment_shift).then_some(Heap {
                         low: heap + memory + low,
                         high: heap + memory + high,
-                        segment_map: heap + map + low,
+                        map_low: heap + map + low,
+                        map_high: heap + map + high,
                         segment_shift,
                     })
                 })
@@ -145,7 +145,7 @@ impl CodeBlobs {
         Some(Self {
             heaps: heaps?,
             layout,
-            method_name: AtomicUsize::new(0),
+            names: BlobNames::default(),
         })
     }
 
@@ -166,13 +166,17 @@ impl CodeBlobs {
     #[inline]
     fn find_in(&self, heap: Heap, bounds: Range<usize>, address: usize) -> Option<Blob> {
         // SAFETY: as in `find`.
-        let map = unsafe { word(heap.segment_map) };
+        let (map, map_end) = unsafe { (word(heap.map_low), word(heap.map_high)) };
         let mut segment = (address - bounds.start) >> heap.segment_shift;
+        // The VM commits a segment before its byte of the map.
+        if segment >= map_end.checked_sub(map)? {
+            return None;
+        }
         loop {
-            // SAFETY: the map has a byte for each segment below `high`, committed before the segment is.
+            // SAFETY: the map is committed up to its end, and for ever.
             match unsafe { ((map + segment) as *const u8).read_volatile() } {
                 0 => break,
-                FREE => return None,
+                FREE_SEGMENT => return None,
                 // So many segments before this one is the first of the block, or another one nearer to it.
                 back => segment = segment.checked_sub(usize::from(back))?,
             }
@@ -193,12 +197,12 @@ impl CodeBlobs {
             if frame_bytes == 0 {
                 return None;
             }
-            if !self.is_method(word(blob + self.layout.name)) {
+            if !self.names.is_method(word(blob + self.layout.name))? {
                 return Some(Blob::Stub { frame_bytes });
             }
             let state = ((blob + self.layout.state) as *const u8).read_volatile();
             let original_pc = match state {
-                IN_USE => None,
+                METHOD_IN_USE => None,
                 _ => {
                     let offset = *((blob + self.layout.original_pc) as *const i32);
                     Some(usize::try_from(offset).ok()?)
@@ -211,28 +215,37 @@ impl CodeBlobs {
             })
         }
     }
+}
 
-    /// Whether blobs with this name, a C string of the VM, are methods.
-    ///
-    /// # Safety
-    /// `name` is 0 or such a string's address.
+impl BlobNames {
+    /// Whether blobs with this name, a C string, are methods. `None` when there is no name: what was
+    /// taken for a blob is none, or not one yet.
     #[inline]
-    unsafe fn is_method(&self, name: usize) -> bool {
-        if name == 0 || name == self.method_name.load(Ordering::Relaxed) {
-            return name != 0;
+    fn is_method(&self, name: usize) -> Option<bool> {
+        let place = self.known.get((name >> 3) % NAMES)?;
+        let known = place.load(Ordering::Relaxed);
+        if known >> 1 == name && name != 0 {
+            return Some(known & 1 != 0);
         }
-        // SAFETY: by the caller's promise; the VM's names are never freed.
-        let is_method = METHODS.contains(&unsafe { CStr::from_ptr(name as *const c_char) });
-        if is_method {
-            self.method_name.store(name, Ordering::Relaxed);
-        }
-        is_method
+        self.look(name, place)
+    }
+
+    #[cold]
+    fn look(&self, name: usize, place: &AtomicUsize) -> Option<bool> {
+        // SAFETY: names of the VM do not change.
+        let text: [u8; 16] = unsafe { guarded::load(name) }?;
+        let is_method = METHOD_BLOBS
+            .iter()
+            .any(|method| text.starts_with(method.to_bytes_with_nul()));
+        place.store(name << 1 | usize::from(is_method), Ordering::Relaxed);
+        Some(is_method)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::CStr;
 
     const SEGMENT: usize = 64;
     const LAYOUT: Layout = Layout {
@@ -248,9 +261,9 @@ mod tests {
     /// A heap of 16 segments: a method in the first three, a stub in the next two, a method that must
     /// not be entered any more in the next, and nothing behind.
     struct MadeHeap {
-        /// `low`, `high` and the start of the segment map, as the VM has them.
-        words: Box<[usize; 3]>,
-        _memory: Box<[u64]>,
+        /// Start and end of the heap and of the segment map, as the VM has them.
+        words: Box<[usize; 4]>,
+        memory: Box<[u64]>,
         _map: Box<[u8]>,
     }
 
@@ -266,24 +279,30 @@ mod tests {
         block(0, c"nmethod", 6, 77, 0);
         block(3, c"RuntimeStub", 10, 0, 0);
         block(5, c"native nmethod", 6, 78, 1 | 24 << 32);
-        let mut map = vec![FREE; 16].into_boxed_slice();
+        let mut map = vec![FREE_SEGMENT; 16].into_boxed_slice();
         map[..6].copy_from_slice(&[0, 1, 2, 0, 1, 0]);
         let low = memory.as_ptr() as usize;
-        let words = Box::new([low, low + 16 * SEGMENT, map.as_ptr() as usize]);
+        let words = Box::new([
+            low,
+            low + 16 * SEGMENT,
+            map.as_ptr() as usize,
+            map.as_ptr() as usize + map.len(),
+        ]);
         let at = |index: usize| &raw const words[index] as usize;
         let blobs = CodeBlobs {
             heaps: Box::new([Heap {
                 low: at(0),
                 high: at(1),
-                segment_map: at(2),
+                map_low: at(2),
+                map_high: at(3),
                 segment_shift: SEGMENT.ilog2(),
             }]),
             layout: LAYOUT,
-            method_name: AtomicUsize::new(0),
+            names: BlobNames::default(),
         };
         let heap = MadeHeap {
             words,
-            _memory: memory,
+            memory,
             _map: map,
         };
         (heap, blobs)
@@ -316,9 +335,29 @@ mod tests {
     #[test]
     fn what_is_no_code_is_not_found() {
         let (heap, blobs) = made();
-        let [low, high, _] = *heap.words;
+        let [low, high, ..] = *heap.words;
         for address in [low - 1, low + 6 * SEGMENT, high - 1, high] {
             assert_eq!(blobs.find(address), None, "{}", address.wrapping_sub(low));
+        }
+    }
+
+    /// The VM has more memory for code already, but not yet of the map: such an address is garbage.
+    #[test]
+    fn segments_beyond_the_map_are_not_looked_up() {
+        let (mut heap, blobs) = made();
+        heap.words[3] = heap.words[2] + 3;
+        let low = heap.words[0];
+        assert!(blobs.find(low + 2 * SEGMENT).is_some());
+        assert_eq!(blobs.find(low + 3 * SEGMENT), None);
+    }
+
+    /// A block that has just been given out still has what was in it before.
+    #[test]
+    fn a_block_whose_name_is_no_address_is_no_blob() {
+        let (mut heap, blobs) = made();
+        for name in [0, 0xdead_beef, u64::MAX] {
+            heap.memory[3 * SEGMENT / 8 + 2] = name;
+            assert_eq!(blobs.find(heap.words[0] + 3 * SEGMENT), None, "{name:x}");
         }
     }
 }

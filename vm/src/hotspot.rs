@@ -3,6 +3,7 @@
 use jni_sys::JNIEnv;
 
 use super::guarded;
+use super::releases::layout::Field;
 use super::{JFieldId, Jni, Jvmti, Ref, VmStructs};
 
 /// Finds kernel thread id, JNI environment and stack of a Java thread.
@@ -57,11 +58,9 @@ impl JavaThreads {
             // A VM thread is a few kilobytes; anything else is not the layout
             // we know.
             env_offset: (vm_thread != 0 && env_offset < 1 << 16).then_some(env_offset)?,
-            os_thread_offset: structs
-                .offset(&[(c"Thread", c"_osthread"), (c"JavaThread", c"_osthread")])?,
-            thread_id_offset: structs.offset(&[(c"OSThread", c"_thread_id")])?,
-            stack_base_offset: structs
-                .offset(&[(c"JavaThread", c"_stack_base"), (c"Thread", c"_stack_base")]),
+            os_thread_offset: structs.offset(Field::OsThread)?,
+            thread_id_offset: structs.offset(Field::ThreadId)?,
+            stack_base_offset: structs.offset(Field::StackBase),
             anchor_offset: anchor_offsets(structs),
         };
         // SAFETY: the call takes nothing and cannot fail.
@@ -79,13 +78,13 @@ impl JavaThreads {
         // SAFETY: the field is of type long, and threads have it.
         let pointer = || usize::try_from(unsafe { jni.long_field(thread, self.thread_pointer) });
         let vm_thread = pointer().ok().filter(|&pointer| pointer != 0)?;
-        // A thread may end meanwhile, and the VM frees what is read here. So the loads are guarded, and
+        // A thread may end meanwhile, and the VM frees what is read here. So it is copied by the kernel, and
         // their results count if the thread has the pointer afterwards: the VM clears it before it frees
         // (`JavaThread::exit`).
-        let os_thread = guarded::load::<usize>(vm_thread + self.os_thread_offset)?;
-        let tid = guarded::load::<i32>(os_thread.checked_add(self.thread_id_offset)?)?;
+        let os_thread = guarded::copy::<usize>(vm_thread + self.os_thread_offset)?;
+        let tid = guarded::copy::<i32>(os_thread.checked_add(self.thread_id_offset)?)?;
         let stack_end = match self.stack_base_offset {
-            Some(offset) => guarded::load(vm_thread + offset)?,
+            Some(offset) => guarded::copy(vm_thread + offset)?,
             None => 0,
         };
         (os_thread != 0 && pointer() == Ok(vm_thread)).then(|| NativeThread {
@@ -138,9 +137,9 @@ impl JavaThreads {
 }
 
 fn anchor_offsets(structs: VmStructs) -> Option<AnchorOffsets> {
-    let anchor = structs.offset(&[(c"JavaThread", c"_anchor")])?;
+    let anchor = structs.offset(Field::ThreadAnchor)?;
     Some(AnchorOffsets {
-        sp: anchor + structs.offset(&[(c"JavaFrameAnchor", c"_last_Java_sp")])?,
-        pc: anchor + structs.offset(&[(c"JavaFrameAnchor", c"_last_Java_pc")])?,
+        sp: anchor + structs.offset(Field::AnchorSp)?,
+        pc: anchor + structs.offset(Field::AnchorPc)?,
     })
 }

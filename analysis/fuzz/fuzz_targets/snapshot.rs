@@ -67,7 +67,7 @@ fn look_at_all(snapshot: &Snapshot) {
         ..LeakOptions::default()
     };
     for suspect in leaks_with(snapshot, &paths, options).suspects {
-        assert!(suspect.retained_bytes <= live, "{}", suspect.headline);
+        assert!(suspect.retained_bytes <= live, "{}", suspect.accumulation_id);
         merged(snapshot, &paths, |it| it == suspect.accumulation_point);
     }
     for by in [

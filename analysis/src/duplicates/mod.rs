@@ -13,6 +13,7 @@ use std::io;
 use hprof_format::binary::{BasicType, SubRecord};
 use serde::Serialize;
 
+use crate::heap::Text;
 use crate::parallel;
 use crate::snapshot::{Snapshot, Value, decimal};
 use groups::{Group, PARTS, Parts, keep_largest};
@@ -23,9 +24,9 @@ use walk::{Digest, confirm, enter, keyed_digest};
 pub struct Duplicate {
     /// How many there are.
     pub count: u64,
-    /// The size of one, in bytes.
+    /// The bytes that one takes.
     pub bytes: u64,
-    /// The size of all but one, in bytes.
+    /// The bytes that all but one take.
     pub wasted_bytes: u64,
     /// One of them, by number.
     pub object: usize,
@@ -47,11 +48,11 @@ pub struct Duplicates {
     /// Live arrays whose elements were blotted out, in a dump from which somebody stripped
     /// contents; they are not compared, and in no other figure.
     pub blank: u64,
-    /// The bytes that sharing equal arrays would save.
+    /// The bytes that could be saved if equal arrays were one.
     pub wasted_bytes: u64,
     /// All strings, live or not; unknown where memory is limited.
     pub strings: Option<u64>,
-    /// The size of all strings of each text and their arrays but one, as in [`Snapshot::strings`];
+    /// The bytes of all strings and arrays but one of each text, as [`Snapshot::strings`] has it;
     /// unknown where memory is limited.
     pub wasted_in_strings: Option<u64>,
     /// The groups that waste most.
@@ -136,10 +137,11 @@ fn preview(snapshot: &Snapshot, array: usize) -> (&'static str, String) {
         .take(64)
         .filter(|&&b| b == 0)
         .count();
-    let coder = i64::from(values.len() > 2 && zeros * 2 > values.len().min(128) / 2);
+    let is_utf16 = values.len() > 2 && zeros * 2 > values.len().min(128) / 2;
     let text = match element {
         BasicType::Byte | BasicType::Char => {
-            crate::snapshot::text(element, coder, values, None, PREVIEW)
+            let text = Text::of(element, is_utf16, None, values);
+            text.map(|text| text.decode(PREVIEW))
         }
         _ => None,
     };

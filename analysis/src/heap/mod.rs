@@ -1,4 +1,4 @@
-//! The objects of a heap dump, counted by class.
+//! The census of a heap dump: its objects, counted by class.
 //!
 //! [`Census`] is filled in one pass, in any order of the sub-records, and can be merged with that
 //! of another part of the same dump. Sizes are worked out at the end, by [`Layout`], since a
@@ -19,6 +19,7 @@ mod objects;
 mod placement;
 mod sizes;
 mod strings;
+mod text;
 mod thread_facts;
 
 pub use census::Census;
@@ -34,4 +35,5 @@ pub use objects::{HeapFile, Object};
 pub use sizes::Sizes;
 pub(crate) use strings::{StringClass, StringSource, Uniform, count_strings, is_uniform};
 pub use strings::{StringGroup, StringReport, strings};
+pub(crate) use text::Text;
 pub use thread_facts::{Local, ThreadFacts, locals, thread_facts};

@@ -9,6 +9,7 @@ use hprof_format::binary::{BasicType, IdSize, SubRecord};
 use hprof_format::ids::ObjectId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::text::Text;
 use crate::contents::{Contents, Dump, Format};
 use crate::walk::each_segment;
 
@@ -26,7 +27,7 @@ pub struct HeapFile<'a> {
     id_size: IdSize,
 }
 
-/// The result of a walk for an object.
+/// An object as a walk has found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Object {
     /// An object that is no array.
@@ -70,12 +71,12 @@ impl<'a> HeapFile<'a> {
         })
     }
 
-    /// The metadata of the dump.
+    /// The dump.
     pub fn dump(&self) -> &'a Dump {
         self.dump
     }
 
-    /// The metadata of the file.
+    /// The contents of the file.
     pub fn contents(&self) -> &'a Contents {
         self.contents
     }
@@ -245,20 +246,11 @@ pub(super) fn number(bytes: &[u8]) -> u64 {
         .fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// The text in an array. `coder` is that of the `String`: 1 for UTF-16 in the byte order of the
-/// VM, which the file does not tell; all of today's are little-endian.
+/// The text in an array. `coder` is that of the `String`: 1 for UTF-16.
 fn text(object: &Object, coder: u8) -> Option<String> {
     let Object::Primitives { element, values } = object else {
         return None;
     };
-    let units = |from: fn([u8; 2]) -> u16| -> String {
-        let units: Vec<u16> = values.chunks_exact(2).map(|u| from([u[0], u[1]])).collect();
-        String::from_utf16_lossy(&units)
-    };
-    match element {
-        BasicType::Char => Some(units(u16::from_be_bytes)),
-        BasicType::Byte if coder == 1 => Some(units(u16::from_le_bytes)),
-        BasicType::Byte => Some(values.iter().map(|&byte| char::from(byte)).collect()),
-        _ => None,
-    }
+    let text = Text::of(*element, coder == 1, None, values)?;
+    Some(text.decode(usize::MAX))
 }

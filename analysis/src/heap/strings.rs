@@ -5,7 +5,6 @@
 //! a part of a longer array, told by `offset` and `count`.
 
 use std::cmp::Reverse;
-use std::hash::{DefaultHasher, Hasher};
 
 use hprof_format::binary::{BasicType, SubRecord};
 use hprof_format::ids::ObjectId;
@@ -16,6 +15,7 @@ use super::histogram::layout;
 use super::layout::Layout;
 use super::objects::{HeapFile, number};
 use super::sizes::Sizes;
+use super::text::{Key, Text};
 
 /// Strings of one content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -26,7 +26,7 @@ pub struct StringGroup {
     pub arrays: u64,
     /// The room that strings and arrays take, in bytes.
     pub bytes: u64,
-    /// The size of all strings and arrays but one.
+    /// The bytes of all but one string and its array.
     pub waste: u64,
     /// UTF-16 units of one string.
     pub length: u64,
@@ -45,7 +45,7 @@ pub struct StringReport {
     pub bytes: u64,
     /// Different contents.
     pub contents: u64,
-    /// The size of duplicates: all strings and arrays but one of each content.
+    /// The bytes of duplicates: all strings and arrays but one of each content.
     pub waste: u64,
     /// Strings of one byte per character.
     pub latin1: u64,
@@ -70,10 +70,6 @@ struct Use {
     part: Option<(u32, u32)>,
     is_utf16: bool,
 }
-
-/// The contents are told apart by 128 bits of hash, so that they need not be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Key(u64, u64);
 
 struct Counted {
     group: StringGroup,
@@ -101,7 +97,7 @@ pub(crate) struct StringClass {
     pub coder: Option<usize>,
     /// The part of the array that is in use: `offset` and `count`, up to JDK 6.
     pub part: Option<(usize, usize)>,
-    /// The size of a string without its array, in bytes.
+    /// The bytes of a string without its array.
     pub shallow: u64,
 }
 
@@ -203,7 +199,7 @@ pub(crate) fn count_strings(
             if !shared {
                 stripped.see(*element, values);
             }
-            let Some(text) = Text::of(*element, values, used) else {
+            let Some(text) = Text::of(*element, used.is_utf16, used.part, values) else {
                 report.without_value += strings;
                 continue;
             };
@@ -339,133 +335,5 @@ fn string_classes(heap: &HeapFile<'_>, layout: &Layout) -> Vec<StringClass> {
     described.collect()
 }
 
-/// The characters of a string.
-enum Text<'a> {
-    Latin1(&'a [u8]),
-    Utf16 {
-        units: &'a [u8],
-        is_big_endian: bool,
-    },
-}
-
-impl<'a> Text<'a> {
-    fn of(element: BasicType, values: &'a [u8], used: &Use) -> Option<Self> {
-        let slice = |width: usize| match used.part {
-            None => Some(values),
-            Some((offset, count)) => {
-                let start = width.checked_mul(offset as usize)?;
-                values.get(start..start.checked_add(width.checked_mul(count as usize)?)?)
-            }
-        };
-        match element {
-            BasicType::Char => Some(Self::Utf16 {
-                units: slice(2)?,
-                is_big_endian: true,
-            }),
-            // In the byte order of the VM, which the file does not tell; all of today's are
-            // little-endian.
-            BasicType::Byte if used.is_utf16 => Some(Self::Utf16 {
-                units: slice(2)?,
-                is_big_endian: false,
-            }),
-            BasicType::Byte => Some(Self::Latin1(slice(1)?)),
-            _ => None,
-        }
-    }
-
-    fn units(&self) -> impl Iterator<Item = u16> + '_ {
-        let (bytes, width, is_big_endian) = match *self {
-            Self::Latin1(bytes) => (bytes, 1, true),
-            Self::Utf16 {
-                units,
-                is_big_endian,
-            } => (units, 2, is_big_endian),
-        };
-        bytes.chunks_exact(width).map(move |unit| match *unit {
-            [low] => u16::from(low),
-            [first, second] if is_big_endian => u16::from_be_bytes([first, second]),
-            [first, second] => u16::from_le_bytes([first, second]),
-            _ => 0,
-        })
-    }
-
-    fn length(&self) -> u64 {
-        match self {
-            Self::Latin1(bytes) => bytes.len() as u64,
-            Self::Utf16 { units, .. } => units.len() as u64 / 2,
-        }
-    }
-
-    fn is_narrow(&self) -> bool {
-        self.units().all(|unit| unit < 256)
-    }
-
-    /// Equal for equal texts, whatever their encoding.
-    fn key(&self) -> Key {
-        let mut hashers = [DefaultHasher::new(), DefaultHasher::new()];
-        hashers[1].write_u8(1);
-        let mut block = Vec::with_capacity(512);
-        let mut flush = |block: &mut Vec<u8>| {
-            for hasher in &mut hashers {
-                hasher.write(block);
-            }
-            block.clear();
-        };
-        for unit in self.units() {
-            block.extend_from_slice(&unit.to_le_bytes());
-            if block.len() == 512 {
-                flush(&mut block);
-            }
-        }
-        flush(&mut block);
-        let [first, second] = hashers;
-        Key(first.finish(), second.finish())
-    }
-
-    fn decode(&self, characters: usize) -> String {
-        char::decode_utf16(self.units())
-            .take(characters)
-            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect()
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn key(text: &str, as_chars: bool) -> Key {
-        let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
-        let latin1: Vec<u8> = text.chars().map(|c| c as u8).collect();
-        let text = match as_chars {
-            true => Text::Utf16 {
-                units: &units,
-                is_big_endian: true,
-            },
-            false => Text::Latin1(&latin1),
-        };
-        text.key()
-    }
-
-    proptest! {
-        #[test]
-        fn equal_texts_have_equal_keys_in_every_encoding(text in "[\\x00-\\xff]{0,600}", other in "\\PC{0,9}") {
-            prop_assert_eq!(key(&text, true), key(&text, false));
-            prop_assert_eq!(key(&text, true) == key(&other, true), text == other);
-            let units: Vec<u8> = other.encode_utf16().flat_map(u16::to_le_bytes).collect();
-            let wide = Text::Utf16 { units: &units, is_big_endian: false };
-            prop_assert_eq!(wide.decode(usize::MAX), other);
-        }
-
-        #[test]
-        fn parts_of_arrays_are_looked_at_only(values in prop::collection::vec(any::<u8>(), 0..40), offset: u32, count in 0u32..30) {
-            let used = Use { array: ObjectId::new(1), part: Some((offset % 64, count)), is_utf16: false };
-            for element in BasicType::ALL {
-                if let Some(text) = Text::of(element, &values, &used) {
-                    prop_assert_eq!(text.length(), u64::from(count));
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -2,17 +2,18 @@
 
 use std::io;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use super::candidates::{Candidate, LIST, SAMPLE, candidates};
 use super::fill::{children_by_class, classes_in, largest_in, list_by_class};
+use super::finding::{Facts, Finding};
 use super::sites::sites_of;
 use super::start;
-use super::words::{self, Held};
 use super::{Leaks, Suspect};
 use crate::paths::{Path, ShortestPaths};
 use crate::snapshot::{EdgeKind, Snapshot};
 
-/// The criteria of the search.
+/// Limits of the search for suspects.
 #[derive(Debug, Clone, Copy)]
 pub struct LeakOptions {
     /// The share of the live heap from which something is a suspect, from 0 to 1.
@@ -32,25 +33,8 @@ impl Default for LeakOptions {
 
 /// A place goes down to its largest child as long as that keeps so much of what the first had.
 const MAIN_SHARE: f64 = 0.7;
-/// Objects of one class that follow one another are a list from so many on.
-const LIST: usize = 16;
-/// Members of a group that are looked at.
-const SAMPLE: usize = 200;
 /// The share of a group's paths that lead through what is said to hold the group.
 const COMMON: f64 = 0.8;
-
-/// Something that keeps much alive.
-struct Candidate {
-    /// Places in the dominator tree, the largest first.
-    members: Vec<usize>,
-    /// How many there are in all.
-    count: u64,
-    bytes: u64,
-    /// True if other candidates are below it, of which nothing is in `bytes`.
-    is_rest: bool,
-    /// The class, if the members are suspected for their number.
-    group: Option<String>,
-}
 
 /// Finds the suspects of a snapshot.
 ///
@@ -116,8 +100,8 @@ fn join(first: &mut Suspect, other: Suspect) {
     add(&mut first.children, other.children);
     add(&mut first.contents, other.contents);
     match is_same {
-        true => words::join_same(first),
-        false => words::join(first),
+        true => first.finding.join_rest(),
+        false => first.finding.join(&first.path),
     }
 }
 
@@ -133,124 +117,6 @@ fn add(table: &mut Vec<super::ClassShare>, more: Vec<super::ClassShare>) {
         }
     }
     table.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
-}
-
-fn candidates(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
-    let dominators = snapshot.dominators();
-    let mut found = Vec::new();
-    let mut todo = vec![None];
-    while let Some(place) = todo.pop() {
-        let (mut big, mut rest) = (Vec::new(), 0);
-        for child in dominators.children(place) {
-            match dominators.retained(child) {
-                bytes if bytes >= threshold => big.push(child),
-                bytes => rest += bytes,
-            }
-        }
-        match place {
-            None => found.extend(groups(snapshot, threshold)),
-            Some(place) if big.is_empty() => {
-                let place = list_start(snapshot, place);
-                found.push(Candidate {
-                    members: vec![place],
-                    count: 1,
-                    bytes: dominators.retained(place),
-                    is_rest: false,
-                    group: None,
-                });
-            }
-            Some(place) if rest >= threshold => found.push(Candidate {
-                members: vec![place],
-                count: 1,
-                bytes: rest,
-                is_rest: true,
-                group: None,
-            }),
-            Some(_) => {}
-        }
-        todo.extend(big.into_iter().map(Some));
-    }
-    disjoint(snapshot, found)
-}
-
-/// Leaves those candidates out that lie within another one: that of a list starts at its first
-/// node, above what the other nodes hold.
-fn disjoint(snapshot: &Snapshot, found: Vec<Candidate>) -> Vec<Candidate> {
-    let whole: Vec<std::ops::Range<usize>> = (found.iter())
-        .filter(|candidate| candidate.group.is_none() && !candidate.is_rest)
-        .map(|candidate| candidate.members[0])
-        .map(|place| place..snapshot.dominators().end(place))
-        .collect();
-    let is_within = |candidate: &Candidate| {
-        let place = candidate.members[0];
-        let mut above = whole.iter().filter(|range| range.contains(&place));
-        match candidate.is_rest {
-            true => above.next().is_some(),
-            false => above.any(|range| range.start != place),
-        }
-    };
-    let mut seen = FxHashSet::default();
-    let mut left = found;
-    left.retain(|candidate| {
-        candidate.group.is_some()
-            || !is_within(candidate) && seen.insert((candidate.members[0], candidate.is_rest))
-    });
-    left
-}
-
-/// The first node of the list that a place is a node of, or the place itself. Each node of a list
-/// dominates the next one, so the last one that keeps enough alive lies anywhere.
-fn list_start(snapshot: &Snapshot, place: usize) -> usize {
-    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
-    let class = graph.class_of(dominators.object(place));
-    let above = |&place: &usize| {
-        let above = dominators.above(place)?;
-        // In a tree of nodes others keep alive as much.
-        let is_main = dominators.retained(place) >= dominators.retained(above) / 10 * 9;
-        let is_node = graph.class_of(dominators.object(above)) == class;
-        (is_node && is_main).then_some(above)
-    };
-    let (mut start, mut length) = (place, 0);
-    for node in std::iter::successors(Some(place), above) {
-        (start, length) = (node, length + 1);
-    }
-    if length >= LIST { start } else { place }
-}
-
-/// Objects under the roots that keep little alive each, but much as a class.
-fn groups(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
-    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
-    let small = || {
-        let children = dominators.children(None);
-        children.filter(|&child| {
-            let object = dominators.object(child);
-            dominators.retained(child) < threshold && graph.class_of_object(object).is_none()
-        })
-    };
-    let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
-    for child in small() {
-        let sum = sums
-            .entry(graph.class_of(dominators.object(child)))
-            .or_default();
-        sum.0 += 1;
-        sum.1 += dominators.retained(child);
-    }
-    sums.retain(|_, sum| sum.1 >= threshold);
-    let group = |(class, (count, bytes)): (u32, (u64, u64))| {
-        let mut members: Vec<usize> = small()
-            .filter(|&child| graph.class_of(dominators.object(child)) == class)
-            .collect();
-        members.sort_by_key(|&place| (std::cmp::Reverse(dominators.retained(place)), place));
-        members.truncate(SAMPLE);
-        Candidate {
-            members,
-            count,
-            bytes,
-            is_rest: false,
-            group: Some(graph.classes().get(class).name.clone()),
-        }
-    };
-    sums.into_iter().map(group).collect()
 }
 
 /// True of many small objects of a class of the JDK, such as strings, that nothing of the program
@@ -414,7 +280,7 @@ fn suspect(
         sample.into_iter().map(|place| dominators.object(place)),
         3,
     );
-    let held = Held {
+    let facts = Facts {
         candidate_count: candidate.count,
         looked_at: candidate.members.len() as u64,
         is_common,
@@ -423,16 +289,13 @@ fn suspect(
         objects: &objects,
         bytes: candidate.bytes,
         is_rest: candidate.is_rest,
-        live_bytes,
         children: &children,
         contents: &contents,
-        sites: &sites,
     };
-    let (headline, sentences) = words::explain(snapshot, &held);
+    let finding = Finding::new(snapshot, &facts);
     let signature = signature(snapshot, &path, &objects, candidate);
     let mut suspect = Suspect {
-        headline,
-        sentences,
+        finding,
         retained_bytes: candidate.bytes,
         share: candidate.bytes as f64 / live_bytes.max(1) as f64,
         count: candidate.count,
@@ -449,7 +312,7 @@ fn suspect(
     (signature, suspect)
 }
 
-/// The object on most shortest paths to the objects that a place keeps alive directly, if it lies
+/// The object that most shortest paths to the children of a place lead through, if that lies
 /// deeper: objects that two collections share are dominated by neither of them.
 fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: usize) -> Option<usize> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());

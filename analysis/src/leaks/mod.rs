@@ -4,11 +4,12 @@
 //! the heap alive, to where that memory spreads over many small objects: the accumulation point.
 //! Objects that are small by themselves are looked at by class. Suspects with equal paths are one.
 
+mod candidates;
 mod fill;
 mod find;
+mod finding;
 mod sites;
 mod start;
-mod words;
 
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use crate::paths::Path;
 
 pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_in};
 pub use find::{LeakOptions, leaks, leaks_with};
+pub use finding::{Copies, Filling, Finding, Holder, Subject};
 pub use sites::{AllocationSite, sites_of};
 
 /// All suspects of a dump.
@@ -29,18 +31,17 @@ pub struct Leaks {
     pub threshold: f64,
     /// The suspects, the largest first.
     pub suspects: Vec<Suspect>,
-    /// The memory outside all suspects, in bytes.
+    /// The live bytes that belong to no suspect.
     pub other_bytes: u64,
 }
 
-/// A leak suspect: it keeps an unexpected part of the heap alive.
+/// A leak suspect: an object or group that keeps an unexpected part of the heap alive.
 #[derive(Debug, Clone, Serialize)]
 pub struct Suspect {
-    /// The suspicion, in one sentence.
-    pub headline: String,
-    /// The known facts, as sentences.
-    pub sentences: Vec<String>,
-    /// The retained size, in bytes.
+    /// The findings about it, which the command puts into words.
+    #[serde(skip)]
+    pub finding: Finding,
+    /// The bytes that are kept alive.
     pub retained_bytes: u64,
     /// The share of the live heap, from 0 to 1.
     pub share: f64,
@@ -52,7 +53,7 @@ pub struct Suspect {
     pub accumulation_id: String,
     /// The shortest path from a root to the accumulation point.
     pub path: Path,
-    /// The objects immediately dominated by the accumulation point, by class.
+    /// The objects that the accumulation point keeps alive directly, by class.
     pub children: Vec<ClassShare>,
     /// The largest objects among these.
     pub largest: Vec<ObjectShare>,

@@ -1,6 +1,7 @@
 //! Objects and references in words.
 
 use hprof_format::binary::SubRecord;
+use hprof_stacks::pictures::numbers::count;
 
 use super::Snapshot;
 use super::values::{Value, decimal};
@@ -9,7 +10,7 @@ use crate::graph::{ClassKind, GraphRoot, NOTHING};
 /// How one object keeps another one alive.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Edge {
-    /// The kind of a reference.
+    /// The kind of reference.
     pub kind: EdgeKind,
     /// The name of the field, the index of the element, or a word.
     pub name: String,
@@ -25,7 +26,7 @@ impl Edge {
     }
 }
 
-/// The kind of a reference.
+/// The kind of reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
@@ -37,7 +38,7 @@ pub enum EdgeKind {
     Element,
     /// A constant of a class.
     Constant,
-    /// An object of a thread's stack.
+    /// A local variable or argument on a thread's stack.
     Local,
     /// An object's class, or a class's super class, loader, signers or domain.
     Class,
@@ -77,7 +78,7 @@ impl Snapshot {
         }
     }
 
-    /// A short detail that distinguishes an object from others of its class, if there is one.
+    /// A few words that tell an object from others of its class, if there are such.
     pub fn detail(&self, object: usize) -> Option<String> {
         let class = self.graph.class_of(object);
         let classes = self.graph.classes();
@@ -86,7 +87,7 @@ impl Snapshot {
             let length = self.array_length(object)?;
             return Some(match length {
                 1 => "of 1 element".to_owned(),
-                length => format!("of {} elements", grouped(length)),
+                length => format!("of {} elements", count(length)),
             });
         }
         if name == "java.lang.String" {
@@ -99,9 +100,9 @@ impl Snapshot {
         if let Some(collection) = self.collection(object) {
             return Some(match (collection.kind, collection.size?) {
                 (super::CollectionKind::Map, 1) => "with 1 entry".to_owned(),
-                (super::CollectionKind::Map, size) => format!("with {} entries", grouped(size)),
+                (super::CollectionKind::Map, size) => format!("with {} entries", count(size)),
                 (_, 1) => "with 1 element".to_owned(),
-                (_, size) => format!("with {} elements", grouped(size)),
+                (_, size) => format!("with {} elements", count(size)),
             });
         }
         if classes.is_a(class, "java.lang.Thread") {
@@ -247,7 +248,7 @@ impl Snapshot {
         None
     }
 
-    /// The description of a stack's root, with the method: `local variable in App.run(App.java:10)`.
+    /// A local of a stack, with the method: `local variable in App.run(App.java:10)`.
     pub fn local_in_words(&self, local: &GraphRoot) -> String {
         match self.frame_of(local) {
             Some(frame) => format!("{} in {frame}", local.label()),
@@ -296,19 +297,6 @@ impl Snapshot {
         }
         self.local_in_words(root)
     }
-}
-
-/// A number with commas between thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Text in quotation marks, cut, without control characters.

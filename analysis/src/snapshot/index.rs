@@ -20,9 +20,9 @@ use hprof_format::binary::IdSize;
 use memmap2::Mmap;
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
-use twox_hash::XxHash3_64;
 use zerocopy::IntoBytes;
 
+use super::checksums::{checksums, hash};
 use super::open::map_file;
 use super::soundness::is_sound;
 use crate::contents::DamageLog;
@@ -32,7 +32,6 @@ use crate::graph::{
     References, Width,
 };
 use crate::heap::{Layout, LayoutSource};
-use crate::parallel;
 use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
@@ -40,7 +39,7 @@ const MAGIC: &[u8; 8] = b"hprof-rs";
 const VERSION: u32 = 4;
 const PRELUDE: u64 = 64;
 
-/// The inputs of an index. Another dump, or other options, have another index.
+/// The inputs of an index. Another dump, or another way to look at it, has another index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Key {
     bytes: u64,
@@ -87,7 +86,7 @@ fn sample(file: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The parts that are no arrays.
+/// All of an index that is no array.
 #[derive(Serialize, Deserialize)]
 struct Head {
     key: Key,
@@ -204,7 +203,7 @@ pub(crate) fn write(
     out.flush()?;
     drop(out);
     let written = map_file(file)?;
-    let checksums = checksums(&written, written.len());
+    let checksums = checksums(&written, PRELUDE as usize..written.len());
     drop(written);
     let head = Head {
         checksums,
@@ -239,36 +238,7 @@ pub(crate) fn write(
     Ok(at + head.len() as u64)
 }
 
-fn hash(bytes: &[u8]) -> u64 {
-    XxHash3_64::oneshot(bytes)
-}
-
-/// The bytes of a piece.
-const PIECE: usize = 4 << 20;
-
-/// The checksums of all pieces from the end of the prelude to `end`, on all cores.
-fn checksums(map: &Mmap, end: usize) -> Vec<u64> {
-    let body = map.get(PRELUDE as usize..end).unwrap_or_default();
-    let pieces: Vec<&[u8]> = body.chunks(PIECE).collect();
-    let parts = parallel::run(0, pieces.len(), |tasks| {
-        let sum = |task: usize| {
-            let piece = pieces[task];
-            let sum = hash(piece);
-            // What a query needs comes back; the rest need not stay.
-            let start = piece.as_ptr().addr() - map.as_ptr().addr();
-            crate::input::forget(map, start..start + piece.len());
-            (task, sum)
-        };
-        tasks.map(sum).collect::<Vec<_>>()
-    });
-    let mut sums = vec![0; pieces.len()];
-    for (task, sum) in parts.into_iter().flatten() {
-        sums[task] = sum;
-    }
-    sums
-}
-
-/// The result of looking for an index.
+/// The results of a look at a place where an index may lie.
 pub(crate) enum Found {
     /// None of this dump, or one that is damaged or of another version.
     Nothing,
@@ -323,7 +293,7 @@ fn read_file(file: &File, key: &Key) -> Option<(Graph, Dominators, Arc<Mmap>)> {
         return None;
     }
     let head: Head = serde_json::from_slice(head).ok()?;
-    if head.key != *key || checksums(&map, start) != head.checksums {
+    if head.key != *key || checksums(&map, PRELUDE as usize..start) != head.checksums {
         return None;
     }
     let (graph, dominators) = if head.is_wide {
@@ -448,7 +418,7 @@ impl Reading {
 pub(super) fn reseal(reading: &Reading) -> Vec<u8> {
     let mut head = reading.head.clone();
     if let Ok(mut fields) = serde_json::from_slice::<serde_json::Value>(&head) {
-        let pieces = reading.body[PRELUDE as usize..].chunks(PIECE);
+        let pieces = reading.body[PRELUDE as usize..].chunks(super::checksums::PIECE);
         let sums: Vec<u64> = pieces.map(hash).collect();
         fields["checksums"] = serde_json::json!(sums);
         // Numbers of 128 bits are beyond what a value of JSON holds.

@@ -1,5 +1,6 @@
 //! A heap dump that is ready to be asked: the file, its graph and its dominators.
 
+mod checksums;
 mod collections;
 mod describe;
 pub(crate) mod index;
@@ -26,13 +27,11 @@ use crate::graph::{Graph, Store};
 
 pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
-pub(crate) use describe::grouped;
 pub use describe::{Edge, EdgeKind};
 pub use index_files::index_cache;
 pub use open::{INDEX_LIMIT, IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
-pub(crate) use values::text;
 pub use values::{FieldValue, Value, decimal, of_float};
 
 /// A heap dump that is ready to be asked.
@@ -50,7 +49,7 @@ pub struct Snapshot {
     pub(crate) stripped: OnceLock<bool>,
 }
 
-/// The state of the index.
+/// The outcome for the index: used, written or not.
 #[derive(Debug)]
 pub enum IndexState {
     /// None was asked for, or the file is too small for one to be of use.
@@ -88,7 +87,7 @@ impl Snapshot {
         self.dump
     }
 
-    /// The state of the index.
+    /// The outcome for the index: used, written or not.
     pub fn index(&self) -> &IndexState {
         &self.index
     }
@@ -108,7 +107,7 @@ impl Snapshot {
         &self.store
     }
 
-    /// The retained size of an object, itself included, in bytes; 0 for objects that no root reaches.
+    /// The bytes that an object keeps alive, itself included; 0 for objects that no root reaches.
     pub fn retained(&self, object: usize) -> u64 {
         let place = self.dominators.place(object);
         place.map_or(0, |place| self.dominators.retained(place))

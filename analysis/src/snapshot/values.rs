@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Snapshot;
 use crate::graph::Static;
+use crate::heap::Text;
 
 /// A value of a field or element.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -232,41 +233,15 @@ impl Snapshot {
         else {
             return None;
         };
-        text(element, coder, values, part, most)
+        // Only arrays of characters were shared, by JDKs without `coder`.
+        let part = part.filter(|_| element == BasicType::Char);
+        let part = part.and_then(|(offset, count)| {
+            Some((u32::try_from(offset).ok()?, u32::try_from(count).ok()?))
+        });
+        let text = Text::of(element, coder == 1, part, values)
+            .or_else(|| Text::of(element, coder == 1, None, values))?;
+        Some(text.decode(most))
     }
-}
-
-/// The text in the array of a string. UTF-16 in bytes has the byte order of the VM, which the file
-/// does not tell; all of today's are little-endian.
-pub(crate) fn text(
-    element: BasicType,
-    coder: i64,
-    values: &[u8],
-    part: Option<(i64, i64)>,
-    most: usize,
-) -> Option<String> {
-    let units = |from: fn([u8; 2]) -> u16, values: &[u8]| {
-        let units = values.chunks_exact(2).map(|unit| from([unit[0], unit[1]]));
-        let units: Vec<u16> = units.take(most).collect();
-        String::from_utf16_lossy(&units)
-    };
-    Some(match element {
-        BasicType::Char => {
-            let range = part.and_then(|(offset, count)| {
-                let start = usize::try_from(offset).ok()?.checked_mul(2)?;
-                let bytes = usize::try_from(count).ok()?.checked_mul(2)?;
-                values.get(start..start.checked_add(bytes)?)
-            });
-            units(u16::from_be_bytes, range.unwrap_or(values))
-        }
-        BasicType::Byte if coder == 1 => units(u16::from_le_bytes, values),
-        BasicType::Byte => values
-            .iter()
-            .take(most)
-            .map(|&byte| char::from(byte))
-            .collect(),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

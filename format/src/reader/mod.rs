@@ -6,6 +6,7 @@
 //! where sound records begin, and report it as [`Damage`] with its place and what was lost. For a
 //! strict reading stop at the first.
 
+mod buffer;
 mod damage;
 mod file;
 mod header;

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use thiserror::Error;
 
+use super::buffer::{Buffer, CHUNK};
 use super::damage::{Damage, HeaderError};
 use super::file::{
     Positioned, RECORD_HEAD, is_heap, is_overflow, is_record, is_sub_record_tag, no_record,
@@ -15,8 +16,6 @@ use crate::binary::{
     u4,
 };
 
-/// How much is read at once.
-const CHUNK: usize = 256 * 1024;
 /// Sub-records above this many bytes are not held in memory.
 const LONG: u64 = 1 << 20;
 /// The bytes that are kept of them.
@@ -68,7 +67,7 @@ pub enum StreamError {
     Damage(#[from] Damage),
 }
 
-/// The item at the front of the buffer.
+/// The thing at the front of the buffer.
 enum Step {
     Record { tag: u8, micros: u32, length: usize },
     Heap { tag: u8, micros: u32 },
@@ -84,21 +83,13 @@ enum Step {
 /// the start (see [`StreamReader::hold_long_sub_records`]), and never more than has really come in, whatever length a record states.
 #[derive(Debug)]
 pub struct StreamReader<R> {
-    input: R,
+    buffer: Buffer<R>,
     header: FileHeader,
     total: Option<u64>,
-    buffer: Vec<u8>,
-    /// Where in `buffer` the unread bytes start.
-    start: usize,
-    /// Where in `buffer` the unread bytes end.
-    end: usize,
-    /// Where in the file the unread bytes start.
-    offset: u64,
     /// The length of what was shown last, to be passed over next.
     shown: usize,
     /// The bytes left in the present heap dump or segment.
     heap_left: Option<u64>,
-    is_at_end: bool,
     /// Sub-records above this many bytes are passed over.
     longest: u64,
     /// The start of a long sub-record that is passed over.
@@ -115,22 +106,17 @@ impl<R: Read> StreamReader<R> {
             created_millis: 0,
         };
         let mut reader = Self {
-            input,
+            buffer: Buffer::new(input),
             header,
             total: None,
-            buffer: Vec::new(),
-            start: 0,
-            end: 0,
-            offset: 0,
             shown: 0,
             heap_left: None,
-            is_at_end: false,
             longest: LONG,
             long: Vec::new(),
         };
-        reader.fill(FileHeader::LENGTH as u64)?;
-        reader.header = FileHeader::parse(reader.unread())?;
-        reader.skip(FileHeader::LENGTH);
+        reader.buffer.fill(FileHeader::LENGTH as u64)?;
+        reader.header = FileHeader::parse(reader.buffer.unread())?;
+        reader.buffer.skip(FileHeader::LENGTH);
         Ok(reader)
     }
 
@@ -152,7 +138,7 @@ impl<R: Read> StreamReader<R> {
 
     /// Where in the file the next thing starts, or the file has ended.
     pub fn offset(&self) -> u64 {
-        self.offset + self.shown as u64
+        self.buffer.offset() + self.shown as u64
     }
 
     /// The next thing in the file, `None` at its end.
@@ -160,12 +146,12 @@ impl<R: Read> StreamReader<R> {
     #[expect(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<Result<Event<'_>, StreamError>> {
         let shown = std::mem::take(&mut self.shown);
-        self.skip(shown);
+        self.buffer.skip(shown);
         let step = match self.step() {
             Ok(step) => step,
             Err(error) => return Some(Err(error)),
         };
-        let offset = self.offset;
+        let offset = self.buffer.offset();
         let id_size = self.header.id_size;
         let event = match step {
             Step::End => return None,
@@ -184,7 +170,7 @@ impl<R: Read> StreamReader<R> {
                 length,
             } => {
                 self.shown = RECORD_HEAD + length;
-                let body = &self.buffer[self.start..][RECORD_HEAD..RECORD_HEAD + length];
+                let body = &self.buffer.unread()[RECORD_HEAD..RECORD_HEAD + length];
                 match Record::decode(tag, body, id_size, offset + RECORD_HEAD as u64) {
                     Some(record) => Ok(Event::Record(Positioned {
                         offset,
@@ -217,7 +203,7 @@ impl<R: Read> StreamReader<R> {
             }
             Step::SubRecord { length } => {
                 self.shown = length;
-                match decode_sub_record(&self.buffer[self.start..][..length], id_size) {
+                match decode_sub_record(&self.buffer.unread()[..length], id_size) {
                     Ok((sub_record, _)) => Ok(Event::SubRecord { offset, sub_record }),
                     Err(stop) => Err(damage_of(stop, offset, 0, length as u64).into()),
                 }
@@ -226,56 +212,11 @@ impl<R: Read> StreamReader<R> {
         Some(event)
     }
 
-    fn unread(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
-    }
-
     /// The unread bytes of the present heap dump or segment.
     fn window(&self) -> &[u8] {
-        let unread = self.unread();
+        let unread = self.buffer.unread();
         let left = self.heap_left.unwrap_or(0).min(unread.len() as u64);
         &unread[..left as usize]
-    }
-
-    fn skip(&mut self, length: usize) {
-        self.start += length;
-        self.offset += length as u64;
-    }
-
-    /// Reads until `length` bytes are unread, or the input ends; true if they are.
-    fn fill(&mut self, length: u64) -> io::Result<bool> {
-        while (self.unread().len() as u64) < length && !self.is_at_end {
-            if self.start > 0 {
-                self.buffer.copy_within(self.start..self.end, 0);
-                self.end -= self.start;
-                self.start = 0;
-            }
-            if self.end == self.buffer.len() {
-                // Grows with what has come in, not with what a record promises.
-                self.buffer.resize((2 * self.end).max(CHUNK), 0);
-            }
-            match self.input.read(&mut self.buffer[self.end..]) {
-                Ok(found) => {
-                    self.end += found;
-                    self.is_at_end = found == 0;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(self.unread().len() as u64 >= length)
-    }
-
-    /// Passes over bytes that need not be in memory.
-    fn discard(&mut self, length: u64) -> io::Result<u64> {
-        let buffered = length.min(self.unread().len() as u64);
-        self.skip(buffered as usize);
-        let rest = io::copy(
-            &mut self.input.by_ref().take(length - buffered),
-            &mut io::sink(),
-        )?;
-        self.offset += rest;
-        Ok(buffered + rest)
     }
 
     /// Brings the next thing into the buffer.
@@ -285,13 +226,13 @@ impl<R: Read> StreamReader<R> {
                 None => return self.step_record(),
                 Some(0) => self.heap_left = None,
                 Some(left) => {
-                    if !self.fill(1)? {
+                    if !self.buffer.fill(1)? {
                         self.heap_left = None;
                         if left > OPEN_ENDED / 2 {
                             return Ok(Step::End);
                         }
                         let cut = Damage::SegmentCut {
-                            offset: self.offset,
+                            offset: self.buffer.offset(),
                             missing: left,
                         };
                         return Err(cut.into());
@@ -306,9 +247,9 @@ impl<R: Read> StreamReader<R> {
                                 self.heap_left = Some(left - needed);
                                 return self.pass_over(needed);
                             }
-                            let before = self.unread().len();
+                            let before = self.buffer.unread().len();
                             // More bytes may tell more, even if they are not enough.
-                            if !self.fill(needed)? && self.unread().len() == before {
+                            if !self.buffer.fill(needed)? && self.buffer.unread().len() == before {
                                 return Err(self.cut_heap(Stop::Incomplete { needed }));
                             }
                         }
@@ -320,16 +261,16 @@ impl<R: Read> StreamReader<R> {
     }
 
     fn step_record(&mut self) -> Result<Step, StreamError> {
-        let offset = self.offset;
-        if !self.fill(RECORD_HEAD as u64)? {
-            let found = self.unread().len();
-            self.skip(found);
+        let offset = self.buffer.offset();
+        if !self.buffer.fill(RECORD_HEAD as u64)? {
+            let found = self.buffer.unread().len();
+            self.buffer.skip(found);
             return match found as u64 {
                 0 => Ok(Step::End),
                 found => Err(Damage::RecordHead { offset, found }.into()),
             };
         }
-        let Some(&head) = self.unread().first_chunk::<RECORD_HEAD>() else {
+        let Some(&head) = self.buffer.unread().first_chunk::<RECORD_HEAD>() else {
             return Ok(Step::End);
         };
         let (tag, micros, length) = (head[0], u4(&head, 1), u64::from(u4(&head, 5)));
@@ -338,9 +279,13 @@ impl<R: Read> StreamReader<R> {
             (false, 0..=resync::MAX_UNKNOWN) => length + RECORD_HEAD as u64,
             (false, _) => 0,
         };
-        self.fill(RECORD_HEAD as u64 + wanted)?;
-        if !is_record(&head, &self.unread()[RECORD_HEAD..], self.header.id_size) {
-            self.skip(1);
+        self.buffer.fill(RECORD_HEAD as u64 + wanted)?;
+        if !is_record(
+            &head,
+            &self.buffer.unread()[RECORD_HEAD..],
+            self.header.id_size,
+        ) {
+            self.buffer.skip(1);
             let lost = 1 + self.search(u64::MAX, resync::find_records)?;
             return Err(no_record(&head, offset, lost).into());
         }
@@ -349,9 +294,9 @@ impl<R: Read> StreamReader<R> {
             self.heap_left = Some(length);
             return Ok(Step::Heap { tag, micros });
         }
-        if !self.fill(RECORD_HEAD as u64 + length)? {
-            let found = (self.unread().len() - RECORD_HEAD) as u64;
-            self.skip(self.unread().len());
+        if !self.buffer.fill(RECORD_HEAD as u64 + length)? {
+            let found = (self.buffer.unread().len() - RECORD_HEAD) as u64;
+            self.buffer.skip(self.buffer.unread().len());
             return Err(Damage::RecordBody {
                 offset,
                 tag,
@@ -369,7 +314,7 @@ impl<R: Read> StreamReader<R> {
 
     /// The length of a heap dump or segment that states `length`; [`OPEN_ENDED`] for "to the end".
     fn heap_length(&mut self, tag: u8, length: u64) -> io::Result<u64> {
-        let body = self.offset + RECORD_HEAD as u64;
+        let body = self.buffer.offset() + RECORD_HEAD as u64;
         if let Some(left) = self.total.and_then(|total| total.checked_sub(body))
             && tag == tags::record::HEAP_DUMP
             && is_overflow(length, left)
@@ -377,8 +322,8 @@ impl<R: Read> StreamReader<R> {
             return Ok(left);
         }
         if length == 0
-            && self.fill(RECORD_HEAD as u64 + 1)?
-            && is_sub_record_tag(self.unread()[RECORD_HEAD])
+            && self.buffer.fill(RECORD_HEAD as u64 + 1)?
+            && is_sub_record_tag(self.buffer.unread()[RECORD_HEAD])
         {
             return Ok(OPEN_ENDED);
         }
@@ -389,15 +334,14 @@ impl<R: Read> StreamReader<R> {
     fn long_start(&mut self) -> bool {
         let length = self.window().len().min(START);
         self.long.clear();
-        self.long
-            .extend_from_slice(&self.buffer[self.start..self.start + length]);
+        self.long.extend_from_slice(&self.buffer.unread()[..length]);
         decode_start(&self.long, self.header.id_size).is_some()
     }
 
     /// Skips a sub-record whose start is kept.
     fn pass_over(&mut self, length: u64) -> Result<Step, StreamError> {
-        let offset = self.offset;
-        let lost = self.discard(length)?;
+        let offset = self.buffer.offset();
+        let lost = self.buffer.discard(length)?;
         if lost == length {
             return Ok(Step::LongSubRecord { offset });
         }
@@ -409,25 +353,26 @@ impl<R: Read> StreamReader<R> {
     /// Gives up what is left of a heap dump or segment that the end of the file cuts.
     #[cold]
     fn cut_heap(&mut self, stop: Stop) -> StreamError {
-        let offset = self.offset;
-        let tag = self.unread().first().copied().unwrap_or(0);
+        let offset = self.buffer.offset();
+        let tag = self.buffer.unread().first().copied().unwrap_or(0);
         self.heap_left = None;
-        let lost = self.unread().len();
-        self.skip(lost);
+        let lost = self.buffer.unread().len();
+        self.buffer.skip(lost);
         damage_of(stop, offset, tag, lost as u64).into()
     }
 
     /// Goes to the next place of the present heap dump or segment that looks sound.
     #[cold]
     fn mend_heap(&mut self, stop: Stop) -> StreamError {
-        let offset = self.offset;
-        let tag = self.unread().first().copied().unwrap_or(0);
+        let offset = self.buffer.offset();
+        let tag = self.buffer.unread().first().copied().unwrap_or(0);
         let left = self.heap_left.take().unwrap_or(1) - 1;
-        self.skip(1);
+        self.buffer.skip(1);
         match self.search(left, resync::find_sub_records) {
             Ok(lost) => {
                 // At the end of the file the segment ends too.
-                let is_over = lost == left || self.is_at_end && self.unread().is_empty();
+                let is_over =
+                    lost == left || self.buffer.is_at_end() && self.buffer.unread().is_empty();
                 self.heap_left = (!is_over).then_some(left - lost);
                 damage_of(stop, offset, tag, 1 + lost).into()
             }
@@ -441,17 +386,17 @@ impl<R: Read> StreamReader<R> {
         let mut passed = 0;
         loop {
             let left = limit - passed;
-            self.fill(left.min((resync::LOOK + CHUNK) as u64))?;
-            let unread = self.unread();
+            self.buffer.fill(left.min((resync::LOOK + CHUNK) as u64))?;
+            let unread = self.buffer.unread();
             let window = &unread[..left.min(unread.len() as u64) as usize];
-            let is_end = window.len() as u64 == left || self.is_at_end;
+            let is_end = window.len() as u64 == left || self.buffer.is_at_end();
             match find(window, self.header.id_size, is_end) {
                 Search::Found(at) => {
-                    self.skip(at);
+                    self.buffer.skip(at);
                     return Ok(passed + at as u64);
                 }
                 Search::NotBelow(tested) => {
-                    self.skip(tested);
+                    self.buffer.skip(tested);
                     passed += tested as u64;
                     if is_end {
                         return Ok(passed);
@@ -463,66 +408,4 @@ impl<R: Read> StreamReader<R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn header() -> Vec<u8> {
-        b"JAVA PROFILE 1.0.2\0\0\0\0\x08\0\0\0\0\0\0\0\0".to_vec()
-    }
-
-    #[test]
-    fn a_length_without_bytes_takes_no_memory() {
-        for tag in [0x01, 0x1c, 0xde] {
-            let mut file = header();
-            file.extend_from_slice(&[tag, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]);
-            // An array that claims 16 GiB.
-            file.extend_from_slice(&[
-                0x22, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0x7f, 255, 255, 255,
-            ]);
-            file.extend_from_slice(&[0; 100]);
-            let mut reader = StreamReader::new(&file[..]).unwrap();
-            let mut damages = 0;
-            while let Some(event) = reader.next() {
-                damages += usize::from(event.is_err());
-            }
-            assert_eq!(damages, 1);
-            assert!(reader.buffer.len() <= CHUNK);
-        }
-    }
-
-    #[test]
-    fn an_overflowed_length_is_mended_if_the_length_of_the_file_is_known() {
-        let mut file = header();
-        file.extend_from_slice(&[0x0c, 0, 0, 0, 0, 0, 0, 0, 9]);
-        file.extend_from_slice(&[5, 0, 0, 0, 0, 0, 0, 0, 1].repeat(3));
-        let mut reader = StreamReader::new(&file[..]).unwrap();
-        reader.set_file_length(40 + 9 + (1 << 32));
-        let mut subs = 0;
-        let damage = loop {
-            match reader.next() {
-                Some(Ok(Event::SubRecord { .. })) => subs += 1,
-                Some(Ok(_)) => {}
-                Some(Err(StreamError::Damage(damage))) => break damage,
-                other => panic!("{other:?}"),
-            }
-        };
-        assert_eq!(subs, 3);
-        assert_eq!(
-            damage,
-            Damage::SegmentCut {
-                offset: 67,
-                missing: (1 << 32) + 9 - 27
-            }
-        );
-        assert!(reader.next().is_none());
-    }
-
-    #[test]
-    fn says_what_a_file_is_instead() {
-        let text = &b"JAVA PROFILE 1.0.1, created Fri Nov 20 10:34:08 2026\n"[..];
-        let error = StreamReader::new(text).unwrap_err();
-        assert!(matches!(error, StreamError::Header(HeaderError::Text)));
-        let error = StreamReader::new(&header()[..20]).unwrap_err();
-        assert!(matches!(error, StreamError::Header(HeaderError::TooShort)));
-    }
-}
+mod tests;

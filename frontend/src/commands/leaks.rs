@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::android::traces;
-use hprof_analysis::leaks::{LeakOptions, Leaks, Suspect, leaks_with};
+use hprof_analysis::leaks::{LeakOptions, leaks_with};
 use hprof_analysis::paths::{Path, ShortestPaths};
 use serde_json::json;
 
 use crate::render::screen::{Style, bytes, count, percent, plural, print, print_json, printable};
 use crate::snapshot::{self, HeapArguments};
+use crate::suspects::{Explained, ExplainedSuspect};
 
 /// Find leak suspects: what keeps an unexpected part of the heap alive.
 ///
@@ -53,7 +54,7 @@ impl LeaksCommand {
             most: self.top,
         };
         let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
-        let leaks = leaks_with(&snapshot, &paths, options);
+        let leaks = Explained::new(leaks_with(&snapshot, &paths, options));
         // On Android an object whose life is over says more than one that is large.
         let dead = match snapshot.graph().is_android() {
             true => traces(&snapshot, &paths),
@@ -92,12 +93,12 @@ impl LeaksCommand {
     }
 }
 
-fn as_text(leaks: &Leaks, style: Style) -> String {
+fn as_text(leaks: &Explained, style: Style) -> String {
     let mut text = String::new();
     let is_clear = leaks
         .suspects
         .first()
-        .is_some_and(|s| s.share >= leaks.threshold);
+        .is_some_and(|it| it.suspect.share >= leaks.threshold);
     if !is_clear {
         text.push_str(&format!(
             "Nothing keeps {:.0}% of the heap alive by itself. The largest part is:\n\n",
@@ -115,10 +116,11 @@ fn as_text(leaks: &Leaks, style: Style) -> String {
     text
 }
 
-fn one(number: usize, suspect: &Suspect, style: Style) -> String {
-    let mut text = style.bold(&format!("{number}. {}", printable(&suspect.headline)));
+fn one(number: usize, explained: &ExplainedSuspect, style: Style) -> String {
+    let suspect = &explained.suspect;
+    let mut text = style.bold(&format!("{number}. {}", printable(&explained.headline)));
     text.push('\n');
-    for sentence in &suspect.sentences {
+    for sentence in &explained.sentences {
         text.push_str(&format!("   {}\n", printable(sentence)));
     }
     text.push_str("\n   Kept alive by\n");

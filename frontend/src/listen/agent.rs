@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::address::Stream;
+use super::agents::End;
 use super::follow::{Follower, Kind, Note};
-use super::hub::{End, Hub};
+use super::hub::Hub;
 use super::save::{Saved, file_name};
 
 /// The number of bytes of one read.

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::hub::{Agent, Hub};
+use super::agents::Agent;
+use super::hub::Hub;
 use super::report::kind_name;
 use crate::render::screen::{Align, Style, bytes, count, printable, whole_columns};
 use crate::render::{foreign, out};

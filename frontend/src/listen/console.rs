@@ -11,9 +11,10 @@ use rustyline::hint::Hinter;
 use rustyline::history::MemHistory;
 use rustyline::{Cmd, Config, Context, Editor, Helper, KeyEvent, Validator};
 
-use super::hub::{Agent, Hub};
+use super::agents::Agent;
+use super::hub::Hub;
 use super::prompt::Edited;
-use super::report::Event;
+use super::report::{AgentList, Event};
 use super::script::{self, COMMANDS, Step, Target};
 
 /// How long a script waits for an agent to say who it is.
@@ -97,7 +98,10 @@ impl Console {
             Step::Sleep(time) => {
                 hub.wait(Some(*time), |_| false);
             }
-            Step::List => hub.with_agents(|agents| hub.report.event(&Event::List(agents))),
+            Step::List => {
+                let agents = hub.with_agents(AgentList::new);
+                hub.report.event(&Event::List(&agents));
+            }
             Step::Help => hub.report.event(&Event::Text(&script::help())),
             Step::Quit => return Next::Quit,
         }

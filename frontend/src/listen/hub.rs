@@ -1,29 +1,18 @@
-//! The state that all parts of the listener share: the agents and their commands.
+//! The state that all parts of the listener share: the agents, and the commands sent to them.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hprof_format::binary::IdSize;
-use hprof_wire::command::{Command, Control, Frame, ThreadObject};
-use hprof_wire::marks::{Identity, Mark};
+use hprof_wire::marks::Mark;
 
-use super::address::{Peer, Source, Stream};
-use super::follow::{Follower, Kind, Note, Part, Summary};
+use super::address::{Peer, Stream};
+use super::agents::{Agent, Answer, End, State};
+use super::follow::{Follower, Note};
 use super::report::{Event, Report};
 use super::script::{Order, Target};
-
-/// Ended agents beyond this number are forgotten, the oldest first.
-const MAX_ENDED: usize = 1000;
-/// Agents that are not ours do not answer some commands; these count as done after this time.
-const SILENT: Duration = Duration::from_secs(1);
-/// Agents of other makers may say nothing for long; after this time they are taken for such.
-const INTRODUCTION: Duration = Duration::from_secs(2);
-/// Commands that one agent has not answered.
-const MAX_PENDING: usize = 1000;
 
 /// More connections than this are not kept.
 const MAX_AGENTS: usize = 1000;
@@ -47,87 +36,7 @@ impl Default for Limits {
     }
 }
 
-/// An agent, or the profile that one has sent.
-#[derive(Debug)]
-pub struct Agent {
-    /// Its number, from 1 on.
-    pub number: u32,
-    /// Its address.
-    pub peer: String,
-    /// Its mark about itself; agents of other makers send none.
-    pub identity: Option<Identity>,
-    /// The format, once something has come.
-    pub kind: Option<Kind>,
-    /// Records, or lines of text.
-    pub records: u64,
-    /// Bytes.
-    pub bytes: u64,
-    /// The sum of the last table of samples.
-    pub samples: Option<u64>,
-    /// How its stream ended, if it has.
-    pub end: Option<End>,
-    since: Instant,
-    from: Source,
-    /// It was closed so that others find room.
-    has_made_room: bool,
-    path: Option<PathBuf>,
-    summary: Option<Summary>,
-    pending: Vec<Pending>,
-    stream: Option<Stream>,
-}
-
-/// How a stream ended.
-#[derive(Debug, Clone, Default)]
-pub struct End {
-    /// The file, if there is anything to save.
-    pub file: Option<PathBuf>,
-    /// Whether something is missing at its end.
-    pub is_cut: bool,
-    /// The error, if any.
-    pub fault: Option<String>,
-}
-
-/// A command that has not been answered.
-#[derive(Debug)]
-struct Pending {
-    serial: u32,
-    order: Order,
-    sent: Instant,
-    bytes_before: u64,
-    /// Answered, and about to be reported.
-    is_answered: bool,
-}
-
-/// An answer, to be shown.
-#[derive(Debug)]
-pub struct Answer {
-    /// The agent's number.
-    pub agent: u32,
-    /// The command's.
-    pub serial: u32,
-    /// The command.
-    pub order: Order,
-    /// Why it was not done, if so.
-    pub refused: Option<String>,
-    /// How long it took.
-    pub took: Duration,
-    /// The bytes received meanwhile.
-    pub bytes: u64,
-    /// The stream's file so far.
-    pub path: Option<PathBuf>,
-    /// The totals of the heap, if these were asked for.
-    pub summary: Option<Summary>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    agents: BTreeMap<u32, Agent>,
-    last_number: u32,
-    last_serial: u32,
-    failures: u64,
-}
-
-/// See the module.
+/// The agents behind a lock, and a signal when something changes.
 pub struct Hub {
     state: Mutex<State>,
     changed: Condvar,
@@ -245,6 +154,7 @@ impl Hub {
             agent.path = path.map(Path::to_owned);
         }
         let mut has_news = false;
+        let mut identified = None;
         for note in notes.drain(..) {
             has_news = true;
             match note {
@@ -254,11 +164,8 @@ impl Hub {
                 // It comes once; whoever sends more has no say in what is shown.
                 Note::Mark(Mark::Agent(_)) if agent.identity.is_some() => {}
                 Note::Mark(Mark::Agent(identity)) => {
-                    self.report.event(&Event::Identified {
-                        number,
-                        identity: &identity,
-                    });
-                    agent.identity = Some(identity);
+                    agent.identity = Some(identity.clone());
+                    identified = Some(identity);
                 }
                 Note::Mark(Mark::Reply(reply)) => {
                     let index = agent.waiting(|it| it.serial == reply.serial);
@@ -272,8 +179,11 @@ impl Hub {
                 Note::Done(_) => {}
             }
         }
+        drop(state);
+        if let Some(identity) = &identified {
+            self.report.event(&Event::Identified { number, identity });
+        }
         if has_news {
-            drop(state);
             self.changed.notify_all();
         }
     }
@@ -322,26 +232,30 @@ impl Hub {
         let lost: Vec<Order> = agent
             .pending
             .iter()
-            .filter(|it| !it.is_answered && it.order.expects_answer())
+            // The VM's end is the answer to `exit`.
+            .filter(|it| !it.is_answered && it.order.expects_answer() && it.order != Order::Exit)
             .map(|it| it.order.clone())
             .collect();
         agent.pending.retain(|it| it.is_answered);
-        self.report.event(&Event::Ended { agent, end: &end });
+        let (bytes, records) = (agent.bytes, agent.records);
+        drop(state);
+        // Whoever waits for the end of this agent must not overtake the lines about it.
+        self.report.event(&Event::Ended {
+            number,
+            bytes,
+            records,
+            end: &end,
+        });
         for order in &lost {
-            // The VM's end is the answer.
-            if *order != Order::Exit {
-                let why = "the connection ended before the answer";
-                self.report.event(&Event::Lost { number, order, why });
-            }
+            let why = "the connection ended before the answer";
+            self.report.event(&Event::Lost { number, order, why });
         }
-        agent.end = Some(end.clone());
-        state.failures += lost.iter().filter(|order| **order != Order::Exit).count() as u64;
-        let ended = state.agents.values().filter(|agent| agent.end.is_some());
-        if ended.clone().count() > MAX_ENDED
-            && let Some(oldest) = ended.map(|agent| agent.number).next()
-        {
-            state.agents.remove(&oldest);
+        let mut state = self.lock();
+        if let Some(agent) = state.agents.get_mut(&number) {
+            agent.end = Some(end);
         }
+        state.failures += lost.len() as u64;
+        state.forget_oldest();
         drop(state);
         self.changed.notify_all();
     }
@@ -351,7 +265,7 @@ impl Hub {
         let mut state = self.lock();
         let mut sent = 0;
         let mut serial = state.last_serial;
-        let mut failures = 0;
+        let mut lost = Vec::new();
         for agent in state.agents.values_mut() {
             if agent.end.is_some() || !target.matches(agent) {
                 continue;
@@ -359,19 +273,16 @@ impl Hub {
             serial = serial.wrapping_add(1);
             match agent.send(serial, order) {
                 Ok(()) => sent += 1,
-                Err(why) => {
-                    failures += 1;
-                    let number = agent.number;
-                    self.report.event(&Event::Lost {
-                        number,
-                        order,
-                        why: &why,
-                    });
-                }
+                Err(why) => lost.push((agent.number, why)),
             }
         }
         state.last_serial = serial;
-        state.failures += failures;
+        state.failures += lost.len() as u64;
+        drop(state);
+        for (number, why) in &lost {
+            let number = *number;
+            self.report.event(&Event::Lost { number, order, why });
+        }
         sent
     }
 
@@ -416,141 +327,5 @@ impl Hub {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Makes room for one more among the connections that are meant, if there are `most` of them.
-    fn make_room(
-        &mut self,
-        most: usize,
-        what: &str,
-        is_meant: impl Fn(&Agent) -> bool,
-        peer: &Peer,
-    ) -> Result<(), String> {
-        let is_live =
-            |agent: &&mut Agent| agent.end.is_none() && !agent.has_made_room && is_meant(agent);
-        let live = self.agents.values_mut().filter(is_live).count();
-        if live < most {
-            return Ok(());
-        }
-        let is_silent = |agent: &&mut Agent| agent.kind.is_none() && agent.stream.is_some();
-        let mut silent = self.agents.values_mut().filter(is_live).filter(is_silent);
-        let Some(oldest) = silent.next() else {
-            return Err(format!(
-                "{}: refused, {what} {live} connections already",
-                peer.name
-            ));
-        };
-        oldest.has_made_room = true;
-        if let Some(stream) = &oldest.stream {
-            stream.close();
-        }
-        Ok(())
-    }
-}
-
-impl Agent {
-    /// Whether all its commands are done.
-    pub fn is_idle(&self) -> bool {
-        let is_done = |it: &Pending| {
-            !it.is_answered
-                && !it.order.expects_answer()
-                && self.identity.is_none()
-                && it.sent.elapsed() > SILENT
-        };
-        self.end.is_some() && self.pending.is_empty() || self.pending.iter().all(is_done)
-    }
-
-    /// Whether it is known who it is, or it is of those that do not tell.
-    pub fn has_introduced_itself(&self) -> bool {
-        self.identity.is_some() || self.since.elapsed() > INTRODUCTION
-    }
-
-    /// The class or archive that it runs.
-    pub fn name(&self) -> &str {
-        let main = self.identity.as_ref().map_or("", |it| it.main.as_str());
-        let name = main.rsplit('/').next().unwrap_or(main);
-        if name.ends_with(".jar") {
-            return name;
-        }
-        name.rsplit('.').next().unwrap_or(name)
-    }
-
-    fn waiting(&self, is_meant: impl Fn(&Pending) -> bool) -> Option<usize> {
-        self.pending
-            .iter()
-            .position(|it| !it.is_answered && is_meant(it))
-    }
-
-    fn send(&mut self, serial: u32, order: &Order) -> Result<(), String> {
-        let Some(stream) = &self.stream else {
-            return Err("the agent takes no more commands".to_owned());
-        };
-        let command = order.command(self.kind, self.identity.is_some());
-        let frame = Frame { serial, command };
-        if let Err(error) = stream.send_now(&frame.encode()) {
-            // A part of a frame may have gone, so nothing may follow.
-            self.stream = None;
-            return Err(format!("the agent takes no commands: {error}"));
-        }
-        if command == Command::Eof {
-            self.stream = None;
-            return Ok(());
-        }
-        if self.pending.len() >= MAX_PENDING {
-            self.pending.remove(0);
-        }
-        self.pending.push(Pending {
-            serial,
-            order: order.clone(),
-            sent: Instant::now(),
-            bytes_before: self.bytes,
-            is_answered: false,
-        });
-        Ok(())
-    }
-}
-
-impl Order {
-    /// The command for an agent. That of the JDK reads ids in the byte order of its machine.
-    fn command(&self, kind: Option<Kind>, is_ours: bool) -> Command {
-        let thread = |id: u64| match kind {
-            Some(Kind::Binary(IdSize::Eight)) => ThreadObject::Wide(id),
-            _ if is_ours => ThreadObject::Narrow(id as u32),
-            _ => ThreadObject::Narrow((id as u32).swap_bytes()),
-        };
-        match *self {
-            Self::Gc => Command::ForceGc,
-            Self::DumpHeap => Command::DumpHeap,
-            Self::Sites { flags, cutoff } => Command::AllocSites { flags, cutoff },
-            Self::Summary => Command::HeapSummary,
-            Self::Exit => Command::Exit,
-            Self::Traces => Command::DumpTraces,
-            Self::Samples { cutoff } => Command::CpuSamples { flags: 0, cutoff },
-            Self::Alloc(true) => Command::Control(Control::AllocTracesOn),
-            Self::Alloc(false) => Command::Control(Control::AllocTracesOff),
-            Self::Sampling(true, id) => Command::Control(Control::CpuSamplingOn(thread(id))),
-            Self::Sampling(false, id) => Command::Control(Control::CpuSamplingOff(thread(id))),
-            Self::ClearSamples => Command::Control(Control::ClearCpu),
-            Self::ClearSites => Command::Control(Control::ClearSites),
-            Self::Depth(depth) => Command::Control(Control::Depth(depth)),
-            Self::Eof => Command::Eof,
-        }
-    }
-
-    /// The part of the stream that answers it, if any.
-    pub fn part(&self) -> Option<Part> {
-        match self {
-            Self::DumpHeap => Some(Part::HeapDump),
-            Self::Sites { .. } => Some(Part::Sites),
-            Self::Samples { .. } => Some(Part::Samples),
-            Self::Summary => Some(Part::Summary),
-            _ => None,
-        }
-    }
-
-    fn expects_answer(&self) -> bool {
-        self.part().is_some() || *self == Self::Exit
     }
 }

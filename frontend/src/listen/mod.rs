@@ -8,11 +8,13 @@
 
 mod address;
 mod agent;
+mod agents;
 mod board;
 mod console;
 mod follow;
 mod hub;
 mod prompt;
+mod protocol;
 mod quiet;
 mod reply;
 mod report;
@@ -36,9 +38,10 @@ pub use address::{Address, Listener};
 pub use hub::Limits;
 pub use script::{Step, help, parse as parse_script};
 
+use agents::Answer;
 use board::Board;
 use console::{Console, Next};
-use hub::{Answer, Hub};
+use hub::Hub;
 use report::{Event, Report};
 
 /// How long the end of a program's profile may be on its way.
@@ -244,7 +247,7 @@ fn accept(hub: &Arc<Hub>, listener: &Listener) {
         if let Err(error) = started {
             hub.end(
                 number,
-                hub::End {
+                agents::End {
                     fault: Some(format!("there is no thread for it: {error}")),
                     is_cut: true,
                     file: None,

@@ -6,8 +6,8 @@ use hprof_analysis::contents::{Contents, CpuTable, ReadOptions, SiteTable, read}
 use hprof_analysis::input::Input;
 use serde_json::{Value, json};
 
+use super::agents::Answer;
 use super::follow::Summary;
-use super::hub::Answer;
 use super::script::Order;
 use crate::render::screen::{Align, Style, columns, count, percent, printable};
 

@@ -8,8 +8,8 @@ use hprof_format::binary::IdSize;
 use hprof_wire::marks::Identity;
 use serde_json::{Value, json};
 
+use super::agents::{Agent, Answer, End};
 use super::follow::Kind;
-use super::hub::{Agent, Answer, End};
 use super::prompt::Edited;
 use super::quiet::Limit;
 use super::reply::Table;
@@ -59,13 +59,17 @@ pub enum Event<'a> {
     },
     /// A stream has ended.
     Ended {
-        /// The agent.
-        agent: &'a Agent,
-        /// How.
+        /// The agent's number.
+        number: u32,
+        /// The bytes that have come.
+        bytes: u64,
+        /// The records, or lines of text.
+        records: u64,
+        /// How it ended.
         end: &'a End,
     },
     /// The agents, on demand.
-    List(&'a [&'a Agent]),
+    List(&'a AgentList),
     /// Something to read.
     Text(&'a str),
     /// Something is wrong.
@@ -74,6 +78,25 @@ pub enum Event<'a> {
     Refused(&'a str),
     /// So many lines about connections were left out.
     LeftOut(u64),
+}
+
+/// The agents at one moment, ready to be shown.
+#[derive(Debug)]
+pub struct AgentList {
+    /// As a table.
+    table: String,
+    /// As JSON, one each.
+    rows: Vec<Value>,
+}
+
+impl AgentList {
+    /// The agents as they are now.
+    pub fn new(agents: &[&Agent]) -> Self {
+        Self {
+            table: super::board::table(agents),
+            rows: agents.iter().map(|agent| agent_json(agent)).collect(),
+        }
+    }
 }
 
 impl Event<'_> {
@@ -230,8 +253,12 @@ fn as_text(event: &Event<'_>) -> String {
         Event::Lost { number, order, why } => {
             format!("[{number}] {}: {}", order.words(), printable(why))
         }
-        Event::Ended { agent, end } => {
-            let number = agent.number;
+        Event::Ended {
+            number,
+            bytes: length,
+            end,
+            ..
+        } => {
             let why = end
                 .fault
                 .as_ref()
@@ -244,12 +271,12 @@ fn as_text(event: &Event<'_>) -> String {
                     format!(
                         "[{number}] {done}{why}: {}, {}",
                         file.display(),
-                        bytes(agent.bytes)
+                        bytes(*length)
                     )
                 }
             }
         }
-        Event::List(agents) => super::board::table(agents),
+        Event::List(agents) => agents.table.clone(),
         Event::Text(text) => (*text).to_owned(),
         Event::Mistake(text) | Event::Refused(text) => format!("hprof-rs: {text}"),
         Event::LeftOut(lines) => format!(
@@ -280,13 +307,17 @@ fn as_json(event: &Event<'_>) -> Value {
         Event::Lost { number, order, why } => json!({
             "event": "lost", "agent": number, "command": order.words(), "why": why,
         }),
-        Event::Ended { agent, end } => json!({
-            "event": "ended", "agent": agent.number, "file": end.file, "complete": !end.is_cut,
-            "fault": end.fault, "bytes": agent.bytes, "records": agent.records,
+        Event::Ended {
+            number,
+            bytes,
+            records,
+            end,
+        } => json!({
+            "event": "ended", "agent": number, "file": end.file, "complete": !end.is_cut,
+            "fault": end.fault, "bytes": bytes, "records": records,
         }),
         Event::List(agents) => {
-            let agents: Vec<Value> = agents.iter().map(|agent| agent_json(agent)).collect();
-            json!({"event": "list", "agents": agents})
+            json!({"event": "list", "agents": agents.rows})
         }
         Event::Text(text) => json!({"event": "text", "text": text}),
         Event::Mistake(text) => json!({"event": "mistake", "text": text}),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use hprof_wire::command::SiteFlags;
 
-use super::hub::Agent;
+use super::agents::Agent;
 
 /// A command with its explanation.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
-use hprof_analysis::leaks::{LeakOptions, Leaks, ObjectShare, largest_in, leaks_with};
+use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks_with};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
 use hprof_analysis::snapshot::Snapshot;
@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::details::{Detail, Details};
 use crate::render::screen::plural;
 use crate::snapshot;
+use crate::suspects::Explained;
 
 /// The version of the report's JSON, as in docs/report-schema.md; raised when a field changes its meaning
 /// or is removed.
@@ -48,7 +49,7 @@ pub struct Report {
     /// On Android, objects whose life is over, with what keeps them alive.
     pub dead_objects: Vec<Trace>,
     /// Leak suspects.
-    pub leaks: Leaks,
+    pub leaks: Explained,
     /// The dominator tree as far as it matters.
     pub tree: Vec<TreeNode>,
     /// Live objects by class, with what they retain.
@@ -194,7 +195,7 @@ impl Report {
             },
             android: graph.is_android().then(|| android_facts(snapshot)),
             dead_objects,
-            leaks,
+            leaks: Explained::new(leaks),
             tree,
             classes: cut(classes_by),
             packages: cut(packages),

@@ -60,7 +60,7 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
             writeln!(out, "- {}", cell(sentence))?;
         }
         writeln!(out)?;
-        path(&suspect.path, out)?;
+        path(&suspect.suspect.path, out)?;
     }
     writeln!(
         out,

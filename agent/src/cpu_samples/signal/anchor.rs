@@ -7,6 +7,7 @@
 //! does what the VM would do, walks, and takes it back.
 
 use super::unwind::Unwinder;
+use crate::vm::guarded;
 
 /// Fills in the program counter of the last Java frame, calls `walk`, and takes
 /// it out again. `None` when there is no such frame, or the walk fails.
@@ -32,8 +33,9 @@ pub(super) unsafe fn complete(
         return None;
     }
     // SAFETY: the anchor's stack pointer lies in the current thread's stack, above
-    // the frames of the VM code that runs now, so the word below it is in use.
-    let caller = unsafe { *(return_at as *const usize) };
+    // the frames of the VM code that runs now. It may be from an earlier call, as the
+    // signal can come between the stores.
+    let caller = unsafe { guarded::load(return_at) }?;
     if !unwinder.is_java_code(caller) {
         return None;
     }

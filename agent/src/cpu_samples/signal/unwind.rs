@@ -10,6 +10,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::code_cache::CodeCache;
+use crate::vm::guarded;
 
 /// The registers a walk starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,14 +109,30 @@ const SIGNAL_FRAME_WORDS: Registers = Registers {
 };
 
 impl Stack {
+    /// Whether the word at an address is a word of the stack, as far as that is known.
+    fn has(&self, address: usize) -> bool {
+        let last = self.end.saturating_sub(size_of::<usize>());
+        (self.low..=last).contains(&address) && address.is_multiple_of(align_of::<usize>())
+    }
+
     fn read(&self, address: usize) -> Option<usize> {
-        let last = self.end.checked_sub(size_of::<usize>())?;
-        if address < self.low || address > last || !address.is_multiple_of(align_of::<usize>()) {
+        if !self.has(address) {
             return None;
         }
-        // SAFETY: the word lies between the stack pointer and the end of the
-        // current thread's stack, which is mapped.
-        Some(unsafe { *(address as *const usize) })
+        // SAFETY: the word lies between the stack pointer and the end of the current
+        // thread's stack, in frames that wait for this handler. A thread that runs on
+        // another stack of its own has memory of others there, or none.
+        unsafe { guarded::load(address) }
+    }
+
+    /// A word and the next one.
+    fn read_pair(&self, address: usize) -> Option<[usize; 2]> {
+        let second = address.checked_add(size_of::<usize>())?;
+        if !self.has(address) || !self.has(second) {
+            return None;
+        }
+        // SAFETY: as in `read`.
+        unsafe { guarded::load(address) }
     }
 
     /// The caller of a function that has not pushed anything.
@@ -159,10 +176,12 @@ impl Stack {
     fn caller(&self, callee: Registers) -> Option<Registers> {
         let word = size_of::<usize>();
         let return_at = callee.fp.checked_add(word)?;
-        if let Some(interrupted) = self.interrupted_by_handler_at(return_at) {
+        let [fp, pc] = self.read_pair(callee.fp)?;
+        if pc == self.restorer
+            && let Some(interrupted) = self.interrupted_by_handler_at(return_at)
+        {
             return (interrupted.sp > callee.sp).then_some(interrupted);
         }
-        let (fp, pc) = (self.read(callee.fp)?, self.read(return_at)?);
         let sp = return_at.checked_add(word)?;
         // Frames only ever lie further up.
         (sp > callee.sp && pc != 0).then_some(Registers { pc, sp, fp })
@@ -298,6 +317,37 @@ mod tests {
         let second = stack.caller(first).unwrap();
         assert_eq!(second.pc, 0x2000);
         assert_eq!(stack.caller(second), None);
+    }
+
+    /// As where native code runs on a stack of its own, below the thread's: the handler must not
+    /// fault in between.
+    #[test]
+    fn a_gap_before_the_end_of_the_stack_ends_the_walk() {
+        // SAFETY: a new mapping, whose second page nobody uses.
+        let (start, page) = unsafe {
+            let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let start = libc::mmap(std::ptr::null_mut(), 3 * page, protection, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            let second = start.cast::<u8>().add(page);
+            assert_eq!(libc::munmap(second.cast(), page), 0);
+            (start as usize, page)
+        };
+        let stack = Stack {
+            low: start,
+            end: start + 3 * page,
+            restorer: 0,
+        };
+        let from = |fp| Registers {
+            pc: 1,
+            sp: start,
+            fp,
+        };
+        assert_eq!(stack.read(start + page), None);
+        assert_eq!(stack.caller(from(start + page + 64)), None);
+        assert_eq!(stack.caller(from(start + page - 8)), None);
+        assert_eq!(stack.read(start + 2 * page), Some(0));
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,61 @@
+//! Shows how far the opening of a heap dump is.
+
+use std::time::Duration;
+
+use hprof_analysis::snapshot::Stage;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::render::out;
+use crate::render::screen::bytes;
+
+/// A bar on standard error for each stage that takes long.
+#[derive(Default)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    stage: Option<Stage>,
+}
+
+impl Progress {
+    /// More bytes are done with.
+    pub fn tell(&mut self, stage: Stage, bytes: u64) {
+        if !out::tells_terminal() {
+            return;
+        }
+        if self.stage != Some(stage) {
+            if let Some(bar) = self.bar.take() {
+                bar.finish_and_clear();
+            }
+            self.stage = Some(stage);
+            self.bar = Some(bar(stage));
+        }
+        if let Some(bar) = &self.bar {
+            bar.inc(bytes);
+        }
+    }
+
+    /// Removes the bar.
+    pub fn end(self) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(stage: Stage) -> ProgressBar {
+    let (length, template) = match stage {
+        Stage::Unpacking => (None, "{spinner} unpacking {decimal_bytes}"),
+        Stage::Graph { total } => (Some(total), "{wide_bar} {percent:>3}% of {msg}, {eta} left"),
+        Stage::Dominators => (None, "{spinner} working out what keeps what alive"),
+        Stage::Index => (None, "{spinner} writing the index"),
+    };
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    if let Stage::Graph { total } = stage {
+        // The file is passed over twice.
+        bar.set_message(bytes(total / 2));
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
