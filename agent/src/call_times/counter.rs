@@ -68,7 +68,7 @@ pub struct PathCost {
     pub nanos: u64,
 }
 
-/// What was counted, by path and by thread.
+/// The counts, by path and by thread.
 pub struct PathCosts(Costs);
 
 impl PathCosts {
@@ -228,7 +228,7 @@ impl CallTimes {
         named.collect()
     }
 
-    /// What is not counted, and what the counting takes, as remarks.
+    /// Remarks on uncounted methods and on the cost of counting.
     pub fn remarks(&self, jvmti: &Jvmti, jni: &Jni) -> Vec<String> {
         let hidden = hidden_classes(jvmti, jni);
         let left_out = self.methods.lock().left_out().clone();

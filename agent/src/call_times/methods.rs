@@ -31,7 +31,7 @@ fn hooks(timing: CallClock) -> Hooks<'static> {
 const THREAD: &[u8] = b"java/lang/Thread";
 const ACC_TRANSIENT: u16 = 0x0080;
 const ACC_SYNTHETIC: u16 = 0x1000;
-/// What `HprofHooks` keeps in each thread object.
+/// The fields of `HprofHooks` in each thread object.
 const THREAD_FIELDS: [NewField<'static>; 2] = [
     NewField {
         name: b"hprofState",
@@ -116,7 +116,7 @@ impl Methods {
         }
     }
 
-    /// For another run: methods keep their numbers, the rest begins anew.
+    /// For another run: methods keep their numbers, everything else is reset.
     pub(super) fn begin_again(&mut self, classes: ChosenClasses) {
         self.classes = classes;
         self.forget_left_out();

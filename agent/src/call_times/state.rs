@@ -91,7 +91,7 @@ impl State {
         self.counters.begin(root, cpu, monotonic_nanos());
     }
 
-    /// What was counted at the node.
+    /// The counts of the node.
     pub(super) fn cost(&self, node: NodeNumber) -> Cost {
         Cost {
             calls: self.counters.calls(node),
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// What the thread has used up to now, `cpu` nanoseconds of CPU time, counts as booked.
+    /// Marks the thread's CPU time so far, `cpu` nanoseconds, as booked.
     pub(super) fn skip_to(&self, cpu: u64) {
         self.counters.skip_to(cpu, monotonic_nanos());
     }

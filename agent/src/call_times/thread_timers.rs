@@ -149,7 +149,7 @@ fn book(signal_value: usize) {
     let Some(counters) = head.and_then(|head| unsafe { Counters::from_pointer(head) }) else {
         return;
     };
-    // SAFETY: the call takes nothing and cannot fail.
+    // SAFETY: the call has no arguments and cannot fail.
     let tid = unsafe { libc::gettid() };
     counters.book(timer::thread_cpu_nanos(tid));
     if counters.note_running() {

@@ -18,7 +18,7 @@ struct Thread {
     vm_thread: Option<VmThread>,
     state: State,
     timer: Option<ThreadTimer>,
-    /// What was counted up to the last dump.
+    /// The counts up to the last dump.
     dumped: NodeCosts,
     /// Rounds in a row in which the thread did not run.
     idle: u32,
@@ -34,10 +34,10 @@ impl Thread {
         }
     }
 
-    /// Adds what was counted since the last dump. `keep` when the thread goes on.
+    /// Adds what was counted since the last dump. `keep` if the thread continues.
     fn add_to(&mut self, costs: &mut NodeCosts, nodes: usize, keep: bool) {
         for node in self.state.numbers(nodes) {
-            // Read once: the thread goes on counting.
+            // Read once: the thread continues to count.
             let now = self.state.cost(node);
             if now == Cost::default() {
                 continue;
@@ -74,7 +74,7 @@ pub(super) struct Threads {
     /// Where the hooks find the states, unless in the threads' own objects.
     table: Option<StateTable>,
     activity: Activity,
-    /// Places in `live` of the threads that the sampler looks at; made anew when
+    /// Places in `live` of the threads that the sampler checks; rebuilt when
     /// it is not known.
     sampled: Option<Vec<usize>>,
 }
@@ -223,7 +223,7 @@ impl Threads {
         self.activity = Activity::Paused;
     }
 
-    /// Lets paths begin anew: methods that are called again after a pause do not say so.
+    /// Resets paths: methods that are called again after a pause do not report it.
     pub(super) fn restart_paths(&mut self, root: NodeAddress) {
         for thread in &self.live {
             thread.state.counters().set_node(root);
@@ -260,14 +260,14 @@ impl Threads {
         }
     }
 
-    /// Begins anew, after the end, with a pause.
+    /// Restarts, after the end, with a pause.
     pub(super) fn begin_again(&mut self, timers: ThreadTimers) {
         self.timers = timers;
         (self.ended_count, self.without_state) = (0, 0);
         self.activity = Activity::Paused;
     }
 
-    /// Whether all has ended, so that it may begin anew.
+    /// Whether all has ended, so that it may restart.
     pub(super) fn is_over(&self) -> bool {
         self.activity == Activity::Over
     }

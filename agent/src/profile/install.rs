@@ -40,7 +40,7 @@ impl From<Failure> for Refusal {
 /// Messages that may wait for the profile thread before callbacks drop theirs.
 const CHANNEL: usize = 1 << 15;
 
-/// What can fail once there is an output, which must then be removed.
+/// The steps that can fail once the output exists, which must then be removed.
 pub(super) fn prepare(
     jvmti: Jvmti,
     new_environment: &dyn Fn() -> Result<Jvmti, i32>,
