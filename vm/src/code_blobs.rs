@@ -6,10 +6,13 @@
 //! that is in use, and everything else that is read lies in memory which the VM has
 //! committed for ever.
 
-use std::ffi::CStr;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::releases::layout::{
+    FREE_SEGMENT, Field, MAX_CODE_HEAPS, METHOD_BLOBS, METHOD_IN_USE, SEGMENT_SHIFTS, TextFlag,
+    Type,
+};
 use super::{VmStructs, guarded};
 
 /// A piece of code.
@@ -74,18 +77,8 @@ impl Layout {
     }
 }
 
-/// Marks a segment that is free.
-const FREE: u8 = 0xff;
-/// More heaps than any VM has.
-const MOST_HEAPS: usize = 8;
-/// Segments are of 64 bytes at least, and a page at most.
-const SEGMENT_SHIFTS: Range<u32> = 6..13;
-/// What the VM calls blobs of methods, and of methods that are native.
-const METHODS: [&CStr; 2] = [c"nmethod", c"native nmethod"];
 /// How many names are remembered: more than there are kinds of blobs on stacks.
 const NAMES: usize = 32;
-/// A method's code may be entered (`nmethod::in_use`).
-const IN_USE: u8 = 0;
 
 /// Reads a word of the VM.
 ///
@@ -101,39 +94,35 @@ impl CodeBlobs {
     /// tell, or has code of other makers too.
     pub(super) fn learn(structs: VmStructs) -> Option<Self> {
         // Code of `jaotc` (JDK 11, JEP 295) lies elsewhere and is found in another way.
-        if structs.is_flag_set(c"AOTLibrary") {
+        if structs.is_set(TextFlag::AotLibrary) {
             return None;
         }
         let layout = Layout {
-            block_header: structs.type_size(c"HeapBlock")?,
-            block_used: structs.offset(&[(c"HeapBlock", c"_header")])?
-                + structs.offset(&[(c"HeapBlock::Header", c"_used")])?,
-            name: structs.offset(&[(c"CodeBlob", c"_name")])?,
-            frame_size: structs.offset(&[(c"CodeBlob", c"_frame_size")])?,
-            compile_id: structs.offset(&[(c"nmethod", c"_compile_id")])?,
-            state: structs.offset(&[(c"nmethod", c"_state")])?,
-            original_pc: structs.offset(&[(c"nmethod", c"_orig_pc_offset")])?,
+            block_header: structs.type_size(Type::HeapBlock)?,
+            block_used: structs.offset(Field::BlockHeader)? + structs.offset(Field::BlockUsed)?,
+            name: structs.offset(Field::BlobName)?,
+            frame_size: structs.offset(Field::BlobFrameSize)?,
+            compile_id: structs.offset(Field::MethodCompileId)?,
+            state: structs.offset(Field::MethodState)?,
+            original_pc: structs.offset(Field::MethodOriginalPc)?,
         };
-        let memory = structs.offset(&[(c"CodeHeap", c"_memory")])?;
-        let map = structs.offset(&[(c"CodeHeap", c"_segmap")])?;
-        let shift = structs.offset(&[(c"CodeHeap", c"_log2_segment_size")])?;
-        let low = structs.offset(&[(c"VirtualSpace", c"_low")])?;
-        let high = structs.offset(&[(c"VirtualSpace", c"_high")])?;
-        let length = structs.offset(&[
-            (c"GrowableArrayBase", c"_len"),
-            (c"GenericGrowableArray", c"_len"),
-        ])?;
-        let data = structs.offset(&[(c"GrowableArray<int>", c"_data")])?;
+        let memory = structs.offset(Field::HeapMemory)?;
+        let map = structs.offset(Field::HeapSegments)?;
+        let shift = structs.offset(Field::HeapSegmentShift)?;
+        let low = structs.offset(Field::SpaceLow)?;
+        let high = structs.offset(Field::SpaceHigh)?;
+        let length = structs.offset(Field::ArrayLength)?;
+        let data = structs.offset(Field::ArrayData)?;
         // SAFETY: the offsets are the VM's own: `_heaps` points to a GrowableArray, whose elements point
         // to heaps, which are never freed.
         let heaps: Option<Box<[Heap]>> = unsafe {
-            let heaps = word(structs.address(c"CodeCache", c"_heaps")?);
+            let heaps = word(structs.address(Field::CodeHeaps)?);
             if heaps == 0 {
                 return None;
             }
             let count = usize::try_from(*((heaps + length) as *const i32)).ok()?;
             let first = word(heaps + data);
-            if first == 0 || count == 0 || count > MOST_HEAPS {
+            if first == 0 || count == 0 || count > MAX_CODE_HEAPS {
                 return None;
             }
             (0..count)
@@ -187,7 +176,7 @@ impl CodeBlobs {
             // SAFETY: the map is committed up to its end, and for ever.
             match unsafe { ((map + segment) as *const u8).read_volatile() } {
                 0 => break,
-                FREE => return None,
+                FREE_SEGMENT => return None,
                 // So many segments before this one is the first of the block, or another one nearer to it.
                 back => segment = segment.checked_sub(usize::from(back))?,
             }
@@ -213,7 +202,7 @@ impl CodeBlobs {
             }
             let state = ((blob + self.layout.state) as *const u8).read_volatile();
             let original_pc = match state {
-                IN_USE => None,
+                METHOD_IN_USE => None,
                 _ => {
                     let offset = *((blob + self.layout.original_pc) as *const i32);
                     Some(usize::try_from(offset).ok()?)
@@ -245,7 +234,7 @@ impl BlobNames {
     fn look(&self, name: usize, place: &AtomicUsize) -> Option<bool> {
         // SAFETY: names of the VM do not change.
         let text: [u8; 16] = unsafe { guarded::load(name) }?;
-        let is_method = METHODS
+        let is_method = METHOD_BLOBS
             .iter()
             .any(|method| text.starts_with(method.to_bytes_with_nul()));
         place.store(name << 1 | usize::from(is_method), Ordering::Relaxed);
@@ -256,6 +245,7 @@ impl BlobNames {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::CStr;
 
     const SEGMENT: usize = 64;
     const LAYOUT: Layout = Layout {
@@ -289,7 +279,7 @@ mod tests {
         block(0, c"nmethod", 6, 77, 0);
         block(3, c"RuntimeStub", 10, 0, 0);
         block(5, c"native nmethod", 6, 78, 1 | 24 << 32);
-        let mut map = vec![FREE; 16].into_boxed_slice();
+        let mut map = vec![FREE_SEGMENT; 16].into_boxed_slice();
         map[..6].copy_from_slice(&[0, 1, 2, 0, 1, 0]);
         let low = memory.as_ptr() as usize;
         let words = Box::new([

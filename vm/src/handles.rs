@@ -2,11 +2,8 @@
 
 use jni_sys::jobject;
 
+use super::releases::layout::HANDLE_KIND;
 use super::{Jni, Ref, VmStructs, WeakRef};
-
-/// HotSpot marks the kind of a reference in these bits of it (`jniHandles.hpp`):
-/// 0 for local, 1 for weak, 2 for global references.
-const KIND_BITS: usize = 3;
 
 /// The word that a reference of HotSpot points to: the object's address as the
 /// collector in use writes it. Two references whose words are equal at the same
@@ -18,7 +15,7 @@ const KIND_BITS: usize = 3;
 /// The VM is HotSpot, and `reference` is live and not null.
 #[inline]
 pub unsafe fn handle_word(reference: jobject) -> usize {
-    let slot = (reference as usize & !KIND_BITS) as *const usize;
+    let slot = (reference as usize & !HANDLE_KIND) as *const usize;
     // SAFETY: a live reference is the address of a word of the VM, with the kind
     // in its low bits. The collector may write it at any time, hence volatile.
     unsafe { slot.read_volatile() }

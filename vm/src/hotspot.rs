@@ -3,6 +3,7 @@
 use jni_sys::JNIEnv;
 
 use super::guarded;
+use super::releases::layout::Field;
 use super::{JFieldId, Jni, Jvmti, Ref, VmStructs};
 
 /// Finds kernel thread id, JNI environment and stack of a Java thread.
@@ -57,11 +58,9 @@ impl JavaThreads {
             // A VM thread is a few kilobytes; anything else is not the layout
             // we know.
             env_offset: (vm_thread != 0 && env_offset < 1 << 16).then_some(env_offset)?,
-            os_thread_offset: structs
-                .offset(&[(c"Thread", c"_osthread"), (c"JavaThread", c"_osthread")])?,
-            thread_id_offset: structs.offset(&[(c"OSThread", c"_thread_id")])?,
-            stack_base_offset: structs
-                .offset(&[(c"JavaThread", c"_stack_base"), (c"Thread", c"_stack_base")]),
+            os_thread_offset: structs.offset(Field::OsThread)?,
+            thread_id_offset: structs.offset(Field::ThreadId)?,
+            stack_base_offset: structs.offset(Field::StackBase),
             anchor_offset: anchor_offsets(structs),
         };
         // SAFETY: the call takes nothing and cannot fail.
@@ -138,9 +137,9 @@ impl JavaThreads {
 }
 
 fn anchor_offsets(structs: VmStructs) -> Option<AnchorOffsets> {
-    let anchor = structs.offset(&[(c"JavaThread", c"_anchor")])?;
+    let anchor = structs.offset(Field::ThreadAnchor)?;
     Some(AnchorOffsets {
-        sp: anchor + structs.offset(&[(c"JavaFrameAnchor", c"_last_Java_sp")])?,
-        pc: anchor + structs.offset(&[(c"JavaFrameAnchor", c"_last_Java_pc")])?,
+        sp: anchor + structs.offset(Field::AnchorSp)?,
+        pc: anchor + structs.offset(Field::AnchorPc)?,
     })
 }

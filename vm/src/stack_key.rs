@@ -14,6 +14,7 @@
 use std::ops::Range;
 
 use super::code_blobs::{Blob, CodeBlobs};
+use super::releases::layout::{Constant, Field, interpreted};
 use super::{JavaThreads, Jni, Jvmti, VmLibrary, VmStructs};
 use crate::hash::mix;
 
@@ -49,15 +50,6 @@ struct Frame {
     pc: usize,
 }
 
-/// Words from the frame pointer of an interpreted frame (`frame_x86.hpp`, the same since JDK 9).
-mod interpreted {
-    pub(super) const CALLER_PC: isize = 1;
-    pub(super) const CALLER_FP: isize = 0;
-    pub(super) const CALLER_SP: isize = -1;
-    pub(super) const METHOD: isize = -3;
-    pub(super) const BYTECODE: isize = -8;
-}
-
 const WORD: usize = size_of::<usize>();
 
 /// The part of the current thread's stack that may be read.
@@ -89,25 +81,23 @@ impl StackKeys {
             return None;
         }
         let structs = VmStructs::of(VmLibrary::of(jvmti)?)?;
-        let offset = |type_name, field| structs.offset(&[(type_name, field)]);
-        let anchor = c"JavaFrameAnchor";
-        let call_wrapper = structs.int_constant(c"frame::entry_frame_call_wrapper_offset")?;
+        let call_wrapper = structs.int_constant(Constant::EntryFrameCallWrapper)?;
         Some(Self {
             threads: JavaThreads::learn(structs, jvmti, jni)?,
             blobs: CodeBlobs::learn(structs)?,
             interpreter: interpreter(structs)?,
             call_stub_return: {
-                let stub = structs.address(c"StubRoutines", c"_call_stub_return_address")?;
+                let stub = structs.address(Field::CallStubReturn)?;
                 // SAFETY: the static field holds what vmStructs.cpp says, an address.
                 unsafe { *(stub as *const usize) }
             },
             call_wrapper: isize::try_from(call_wrapper).ok()?,
-            caller_anchor: offset(c"JavaCallWrapper", c"_anchor")?,
-            thread_anchor: offset(c"JavaThread", c"_anchor")?,
+            caller_anchor: structs.offset(Field::CallAnchor)?,
+            thread_anchor: structs.offset(Field::ThreadAnchor)?,
             anchor: Anchor {
-                sp: offset(anchor, c"_last_Java_sp")?,
-                pc: offset(anchor, c"_last_Java_pc")?,
-                fp: offset(anchor, c"_last_Java_fp")?,
+                sp: structs.offset(Field::AnchorSp)?,
+                pc: structs.offset(Field::AnchorPc)?,
+                fp: structs.offset(Field::AnchorFp)?,
             },
         })
     }
@@ -215,9 +205,9 @@ impl StackKeys {
 
 /// Where the interpreter's code lies: it never moves.
 fn interpreter(structs: VmStructs) -> Option<Range<usize>> {
-    let queue = structs.address(c"AbstractInterpreter", c"_code")?;
-    let start = structs.offset(&[(c"StubQueue", c"_stub_buffer")])?;
-    let length = structs.offset(&[(c"StubQueue", c"_buffer_limit")])?;
+    let queue = structs.address(Field::Interpreter)?;
+    let start = structs.offset(Field::StubBuffer)?;
+    let length = structs.offset(Field::StubLimit)?;
     // SAFETY: the static field holds what vmStructs.cpp says, a pointer to a StubQueue, with an address
     // and an int at these offsets.
     unsafe {

@@ -5,6 +5,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use super::VmLibrary;
+use super::releases::layout::{BoolFlag, Constant, FLAG_ORIGIN, Field, TextFlag, Type, WordFlag};
 
 /// Where a field of a VM type is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +30,9 @@ impl VmStructs {
         Some(Self { library })
     }
 
-    /// Finds a field by the first of several `(type, field)` names that this
-    /// version of the VM uses.
-    pub fn field(self, names: &[(&CStr, &CStr)]) -> Option<FieldLocation> {
+    /// Finds a field, under the first of its names that this VM has.
+    pub fn field(self, field: Field) -> Option<FieldLocation> {
+        let names = field.name();
         let entries = self.word(c"gHotSpotVMStructs")?;
         let stride = self.word(c"gHotSpotVMStructEntryArrayStride")?;
         let type_name_at = self.word(c"gHotSpotVMStructEntryTypeNameOffset")?;
@@ -64,42 +65,42 @@ impl VmStructs {
     }
 
     /// The offset of a field in its object.
-    pub fn offset(self, names: &[(&CStr, &CStr)]) -> Option<usize> {
-        match self.field(names)? {
+    pub fn offset(self, field: Field) -> Option<usize> {
+        match self.field(field)? {
             FieldLocation::Offset(offset) => Some(offset),
             FieldLocation::Static(_) => None,
         }
     }
 
     /// The address of a static field.
-    pub fn address(self, type_name: &CStr, field: &CStr) -> Option<usize> {
-        match self.field(&[(type_name, field)])? {
+    pub fn address(self, field: Field) -> Option<usize> {
+        match self.field(field)? {
             FieldLocation::Static(address) => Some(address),
             FieldLocation::Offset(_) => None,
         }
     }
 
     /// The size of a VM type in bytes.
-    pub fn type_size(self, name: &CStr) -> Option<usize> {
+    pub fn type_size(self, of: Type) -> Option<usize> {
         let size_at = self.word(c"gHotSpotVMTypeEntrySizeOffset")?;
         let entry = self.named_entry(
             c"gHotSpotVMTypes",
             c"gHotSpotVMTypeEntryArrayStride",
             c"gHotSpotVMTypeEntryTypeNameOffset",
-            name,
+            of.name(),
         )?;
         // SAFETY: the size member lies where the VM says.
         Some(unsafe { *((entry + size_at) as *const u64) } as usize)
     }
 
     /// The value of a constant of the VM.
-    pub fn int_constant(self, name: &CStr) -> Option<i32> {
+    pub(crate) fn int_constant(self, constant: Constant) -> Option<i32> {
         let value_at = self.word(c"gHotSpotVMIntConstantEntryValueOffset")?;
         let entry = self.named_entry(
             c"gHotSpotVMIntConstants",
             c"gHotSpotVMIntConstantEntryArrayStride",
             c"gHotSpotVMIntConstantEntryNameOffset",
-            name,
+            constant.name(),
         )?;
         // SAFETY: the value lies where the VM says.
         Some(unsafe { *((entry + value_at) as *const i32) })
@@ -125,78 +126,75 @@ impl VmStructs {
         }
     }
 
-    /// The address of the VM flag `name`, when it still has its default value;
-    /// `None` when the user has set it or there is no such flag.
-    pub fn default_flag(self, name: &CStr) -> Option<usize> {
-        let (address, origin) = self.flag(name)?;
-        (origin == 0).then_some(address)
+    /// Whether the VM lists its flags.
+    pub fn lists_flags(self) -> bool {
+        self.type_size(Type::Flag).is_some()
     }
 
-    /// Whether the VM has a flag `name`, and not with its default value.
-    pub fn is_flag_set(self, name: &CStr) -> bool {
-        self.flag(name).is_some_and(|(_, origin)| origin != 0)
+    /// The address of a flag, a byte, when it still has its default value; `None` when the user has set
+    /// it or there is no such flag.
+    pub fn default_bool_flag(self, flag: BoolFlag) -> Option<*mut u8> {
+        let (address, origin) = self.flag(flag.name())?;
+        (origin == 0).then_some(address as *mut u8)
     }
 
-    /// The value of the VM flag `name`.
-    ///
-    /// # Safety
-    /// The flag is of type `bool`, if there is one.
-    unsafe fn bool_flag(self, name: &CStr) -> Option<bool> {
-        let (address, _) = self.flag(name)?;
-        // SAFETY: the VM's own table says that the flag lies there; it is of type bool, a byte, by the
-        // caller's promise.
+    /// The address of a flag, a word, when it still has its default value; `None` when the user has set
+    /// it or there is no such flag.
+    pub fn default_word_flag(self, flag: WordFlag) -> Option<*mut usize> {
+        let (address, origin) = self.flag(flag.name())?;
+        (origin == 0).then_some(address as *mut usize)
+    }
+
+    /// The value of a flag; `None` when there is no such flag.
+    pub fn bool_flag(self, flag: BoolFlag) -> Option<bool> {
+        let (address, _) = self.flag(flag.name())?;
+        // SAFETY: the VM's own table says that the flag lies there; it is of type bool, a byte.
         Some(unsafe { *(address as *const u8) } != 0)
     }
 
-    /// Whether threads have allocation buffers of their own; `None` when the VM does not tell.
-    pub fn has_allocation_buffers(self) -> Option<bool> {
-        // SAFETY: a bool in globals.hpp.
-        unsafe { self.bool_flag(c"UseTLAB") }
+    /// Whether the VM has a flag, and not with its default value.
+    pub fn is_set(self, flag: TextFlag) -> bool {
+        self.flag(flag.name())
+            .is_some_and(|(_, origin)| origin != 0)
+    }
+
+    /// The value of a flag, if it has one.
+    fn text_flag(self, flag: TextFlag) -> Option<&'static CStr> {
+        let (address, _) = self.flag(flag.name())?;
+        // SAFETY: the VM's own table says that the flag lies there; it is of type ccstr, and the VM frees
+        // no value of a flag that was set on the command line.
+        unsafe { read_name(address) }
     }
 
     /// Whether the collector moves objects while the program runs: ZGC and Shenandoah.
     pub fn moves_objects_concurrently(self) -> bool {
-        [c"UseZGC", c"UseShenandoahGC"].iter().any(|flag| {
-            // SAFETY: bools in gc_globals.hpp.
-            unsafe { self.bool_flag(flag) == Some(true) }
-        })
+        [BoolFlag::UseZgc, BoolFlag::UseShenandoah]
+            .iter()
+            .any(|&flag| self.bool_flag(flag) == Some(true))
     }
 
     /// Whether the VM records or makes an AOT cache in this run (JEP 483, JEP 514).
     pub fn makes_aot_cache(self) -> bool {
-        // SAFETY: a ccstr in cds_globals.hpp.
-        let mode = unsafe { self.text_flag(c"AOTMode") };
-        self.is_flag_set(c"AOTCacheOutput")
-            || mode.is_some_and(|mode| mode == c"record" || mode == c"create")
-    }
-
-    /// The value of the VM flag `name`, if it has one.
-    ///
-    /// # Safety
-    /// The flag is of type `ccstr`, if there is one.
-    unsafe fn text_flag(self, name: &CStr) -> Option<&'static CStr> {
-        let (address, _) = self.flag(name)?;
-        // SAFETY: the VM's own table says that the flag lies there; it is a ccstr by the caller's
-        // promise, and the VM frees no value of a flag that was set on the command line.
-        unsafe { read_name(address) }
+        self.is_set(TextFlag::AotCacheOutput)
+            || self
+                .text_flag(TextFlag::AotMode)
+                .is_some_and(|mode| mode == c"record" || mode == c"create")
     }
 
     /// Address and origin (JVMFlagOrigin, 0 is the default) of a VM flag.
     fn flag(self, name: &CStr) -> Option<(usize, i32)> {
-        // A flag was called `Flag` before JDK 11 and `JVMFlag` since.
-        let flag = c"JVMFlag";
-        let size = self.type_size(flag)?;
+        let size = self.type_size(Type::Flag)?;
         // SAFETY: the static fields hold what their declarations in
         // vmStructs.cpp say: a pointer to the array, and its length.
         let (flags, count) = unsafe {
             (
-                *(self.address(flag, c"flags")? as *const usize),
-                *(self.address(flag, c"numFlags")? as *const usize),
+                *(self.address(Field::Flags)? as *const usize),
+                *(self.address(Field::FlagCount)? as *const usize),
             )
         };
-        let name_at = self.offset(&[(flag, c"_name")])?;
-        let address_at = self.offset(&[(flag, c"_addr")])?;
-        let bits_at = self.offset(&[(flag, c"_flags")])?;
+        let name_at = self.offset(Field::FlagName)?;
+        let address_at = self.offset(Field::FlagAddress)?;
+        let bits_at = self.offset(Field::FlagBits)?;
         // The last entry is an end mark.
         for index in 0..count.saturating_sub(1) {
             let entry = flags + index * size;
@@ -205,14 +203,14 @@ impl VmStructs {
                 break;
             };
             if flag_name == name {
-                // SAFETY: as above. The low four bits are the origin.
+                // SAFETY: as above.
                 let (address, bits) = unsafe {
                     (
                         *((entry + address_at) as *const usize),
                         *((entry + bits_at) as *const i32),
                     )
                 };
-                return (address != 0).then_some((address, bits & 0xf));
+                return (address != 0).then_some((address, bits & FLAG_ORIGIN));
             }
         }
         None

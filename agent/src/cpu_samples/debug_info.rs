@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::engine::Engine;
-use crate::vm::{Jvmti, VmLibrary, VmStructs};
+use crate::vm::{BoolFlag, Jvmti, VmLibrary, VmStructs};
 
 /// Whether the compilers keep what the engine needs, or will from now on.
 pub fn has_debug_info(jvmti: &Jvmti, engine: Engine) -> bool {
@@ -22,14 +22,14 @@ fn debug_non_safepoints(jvmti: &Jvmti) -> bool {
     let Some(structs) = VmLibrary::of(jvmti).and_then(VmStructs::of) else {
         return false;
     };
-    let Some(flag) = structs.default_flag(c"DebugNonSafepoints") else {
+    let Some(flag) = structs.default_bool_flag(BoolFlag::DebugNonSafepoints) else {
         // Set by the user, or unknown here: in the latter case the event helps.
-        return structs.type_size(c"JVMFlag").is_some();
+        return structs.lists_flags();
     };
     // SAFETY: the VM's own table says that a bool flag lies there: a byte, which compilers that run
     // already see whole, before or after.
-    unsafe { std::ptr::write_volatile(flag as *mut u8, 1) };
-    FLAG_SET.store(flag, Ordering::Relaxed);
+    unsafe { std::ptr::write_volatile(flag, 1) };
+    FLAG_SET.store(flag as usize, Ordering::Relaxed);
     true
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use super::HeapSites;
 use super::threads::ThreadMode;
 use crate::report;
-use crate::vm::{Jni, VmStructs};
+use crate::vm::{BoolFlag, Jni, VmStructs, WordFlag};
 
 /// The size of one piece, which fits into an allocation buffer.
 const ARRAY: i32 = 1 << 11;
@@ -28,12 +28,13 @@ const MAX_ARRAYS: u32 = 1 << 14;
 /// as a divisor, and is 64 by default. Called before the VM reads it. False when the user has set
 /// the flag to something else.
 pub(super) fn give_up_buffers(structs: Option<VmStructs>) -> bool {
-    let Some(flag) = structs.and_then(|s| s.default_flag(c"TLABRefillWasteFraction")) else {
+    let Some(flag) = structs.and_then(|s| s.default_word_flag(WordFlag::TlabRefillWasteFraction))
+    else {
         return false;
     };
     // SAFETY: the VM's own table says that the flag lies there, a uintx; it is
     // read by threads that allocate, of which there are none at load time.
-    unsafe { *(flag as *mut usize) = 1 };
+    unsafe { *flag = 1 };
     true
 }
 
@@ -41,7 +42,7 @@ impl HeapSites {
     /// Primes the main thread, and says so when it does not work.
     pub(super) fn prime_main(&self, jni: &Jni) {
         let is_primed = self.prime(jni);
-        let buffers = self.structs.and_then(|s| s.has_allocation_buffers());
+        let buffers = self.structs.and_then(|s| s.bool_flag(BoolFlag::UseTlab));
         if self.needs_help && buffers == Some(false) {
             report::error(
                 "heap=sites sees hardly any allocation with -XX:-UseTLAB on this VM; \

@@ -129,7 +129,7 @@ fn pprof_files_say_what_the_profile_says() {
     }
 }
 
-/// What speedscope's file-format-spec.ts demands of a file with sampled profiles.
+/// The requirements of speedscope's file-format-spec.ts for a file with sampled profiles.
 #[test]
 fn speedscope_files_follow_the_specification() {
     for file in PROFILES {

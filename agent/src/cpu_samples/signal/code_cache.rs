@@ -1,6 +1,6 @@
 //! Where compiled Java code lies.
 
-use crate::vm::VmStructs;
+use crate::vm::{Field, VmStructs};
 
 /// The bounds of the code cache, read where the VM keeps them: they are set
 /// once, when the VM reserves the cache.
@@ -13,8 +13,8 @@ pub(super) struct CodeCache {
 impl CodeCache {
     pub(super) fn of(structs: VmStructs) -> Self {
         Self {
-            low: structs.address(c"CodeCache", c"_low_bound"),
-            high: structs.address(c"CodeCache", c"_high_bound"),
+            low: structs.address(Field::CodeCacheLow),
+            high: structs.address(Field::CodeCacheHigh),
         }
     }
 

@@ -1,8 +1,13 @@
-//! Facts that hold for some JDK releases only: the one place that compares release numbers.
+//! Facts that hold for some JDK releases only: the one place that compares release numbers, and, in
+//! [`layout`], that knows HotSpot's data.
 //!
 //! `docs/new-jdk-checklist.md` tells how each is checked when a new JDK appears.
 
+pub(crate) mod layout;
+
 use jni_sys::jint;
+
+pub use layout::{BoolFlag, Field, TextFlag, Type, WordFlag};
 
 use super::Jvmti;
 
@@ -11,7 +16,7 @@ use super::Jvmti;
 pub struct Release(u32);
 
 impl Release {
-    /// The release of the VM behind `jvmti`. A VM that does not tell counts as older than all others.
+    /// The release of the VM of `jvmti`. A VM that does not report it counts as older than all others.
     pub fn of(jvmti: &Jvmti) -> Self {
         Self(jvmti.version().unwrap_or(0))
     }

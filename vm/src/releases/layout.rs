@@ -1,0 +1,216 @@
+//! What this crate takes for granted of HotSpot's data: names in the tables that the VM exports for debuggers
+//! (`vmStructs.cpp`), flags, and the few numbers that are in no table.
+//!
+//! `docs/new-jdk-checklist.md` lists all of them; a test compares.
+
+use std::ffi::CStr;
+use std::ops::Range;
+
+/// Defines an enum of things that HotSpot has under one name, or different ones in different releases.
+macro_rules! named {
+    ($(#[$doc:meta])* $type:ident: $named:ty; $($(#[$each:meta])* $name:ident = $names:expr;)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type {
+            $($(#[$each])* $name,)*
+        }
+
+        impl $type {
+            /// All of them.
+            #[cfg(test)]
+            const ALL: &[Self] = &[$(Self::$name),*];
+
+            pub(crate) fn name(self) -> $named {
+                match self {
+                    $(Self::$name => $names,)*
+                }
+            }
+        }
+    };
+}
+
+/// A type of the VM and a field of it.
+type FieldName = (&'static CStr, &'static CStr);
+
+named! {
+    /// A field of a VM type, under the names that it has in the supported releases.
+    Field: &'static [FieldName];
+    /// The first of all flags.
+    Flags = &[(c"JVMFlag", c"flags")];
+    /// How many flags there are, an end mark included.
+    FlagCount = &[(c"JVMFlag", c"numFlags")];
+    /// A flag's name.
+    FlagName = &[(c"JVMFlag", c"_name")];
+    /// Where a flag's value is.
+    FlagAddress = &[(c"JVMFlag", c"_addr")];
+    /// A flag's origin, in the bits of [`FLAG_ORIGIN`].
+    FlagBits = &[(c"JVMFlag", c"_flags")];
+    /// The part of a thread that the operating system knows.
+    OsThread = &[(c"Thread", c"_osthread"), (c"JavaThread", c"_osthread")];
+    /// The kernel's id of a thread.
+    ThreadId = &[(c"OSThread", c"_thread_id")];
+    /// The highest address of a thread's stack.
+    StackBase = &[(c"JavaThread", c"_stack_base"), (c"Thread", c"_stack_base")];
+    /// The last Java frame of a thread.
+    ThreadAnchor = &[(c"JavaThread", c"_anchor")];
+    /// Stack pointer of such a frame.
+    AnchorSp = &[(c"JavaFrameAnchor", c"_last_Java_sp")];
+    /// Program counter of such a frame.
+    AnchorPc = &[(c"JavaFrameAnchor", c"_last_Java_pc")];
+    /// Frame pointer of such a frame.
+    AnchorFp = &[(c"JavaFrameAnchor", c"_last_Java_fp")];
+    /// The last Java frame before native code called Java.
+    CallAnchor = &[(c"JavaCallWrapper", c"_anchor")];
+    /// Where native code returns to that has called Java.
+    CallStubReturn = &[(c"StubRoutines", c"_call_stub_return_address")];
+    /// The interpreter's code.
+    Interpreter = &[(c"AbstractInterpreter", c"_code")];
+    /// Where the code of a queue of stubs begins.
+    StubBuffer = &[(c"StubQueue", c"_stub_buffer")];
+    /// Bytes of code in a queue of stubs.
+    StubLimit = &[(c"StubQueue", c"_buffer_limit")];
+    /// The lowest address of the code cache.
+    CodeCacheLow = &[(c"CodeCache", c"_low_bound")];
+    /// The address after the code cache.
+    CodeCacheHigh = &[(c"CodeCache", c"_high_bound")];
+    /// The heaps that the code cache is made of.
+    CodeHeaps = &[(c"CodeCache", c"_heaps")];
+    /// The memory of a heap of code.
+    HeapMemory = &[(c"CodeHeap", c"_memory")];
+    /// The map of the segments of a heap of code.
+    HeapSegments = &[(c"CodeHeap", c"_segmap")];
+    /// The width of these segments.
+    HeapSegmentShift = &[(c"CodeHeap", c"_log2_segment_size")];
+    /// The lowest address of a reserved space.
+    SpaceLow = &[(c"VirtualSpace", c"_low")];
+    /// The address after what is committed of it.
+    SpaceHigh = &[(c"VirtualSpace", c"_high")];
+    /// Elements of a growable array.
+    ArrayLength = &[(c"GrowableArrayBase", c"_len"), (c"GenericGrowableArray", c"_len")];
+    /// The first of them.
+    ArrayData = &[(c"GrowableArray<int>", c"_data")];
+    /// The head of a block of code.
+    BlockHeader = &[(c"HeapBlock", c"_header")];
+    /// Whether the block is in use.
+    BlockUsed = &[(c"HeapBlock::Header", c"_used")];
+    /// The name of a blob.
+    BlobName = &[(c"CodeBlob", c"_name")];
+    /// Words of a blob's frame.
+    BlobFrameSize = &[(c"CodeBlob", c"_frame_size")];
+    /// The number of a compilation.
+    MethodCompileId = &[(c"nmethod", c"_compile_id")];
+    /// How far the life of a compiled method is.
+    MethodState = &[(c"nmethod", c"_state")];
+    /// Where a frame that is due for deoptimization keeps its return address.
+    MethodOriginalPc = &[(c"nmethod", c"_orig_pc_offset")];
+}
+
+named! {
+    /// A type whose size the VM tells.
+    Type: &'static CStr;
+    /// A flag.
+    Flag = c"JVMFlag";
+    /// The head of a block of code.
+    HeapBlock = c"HeapBlock";
+}
+
+named! {
+    /// A constant of the VM.
+    Constant: &'static CStr;
+    /// From the frame pointer of a call of Java by native code to the VM's description of it, in words.
+    EntryFrameCallWrapper = c"frame::entry_frame_call_wrapper_offset";
+}
+
+named! {
+    /// A flag of type `bool`.
+    BoolFlag: &'static CStr;
+    /// Threads have allocation buffers of their own.
+    UseTlab = c"UseTLAB";
+    /// ZGC is in use.
+    UseZgc = c"UseZGC";
+    /// Shenandoah is in use.
+    UseShenandoah = c"UseShenandoahGC";
+    /// Compilers keep debug information between safepoints.
+    DebugNonSafepoints = c"DebugNonSafepoints";
+}
+
+named! {
+    /// A flag of type `ccstr`, a text.
+    TextFlag: &'static CStr;
+    /// What is done with an AOT cache (JEP 483).
+    AotMode = c"AOTMode";
+    /// Where an AOT cache goes (JEP 514).
+    AotCacheOutput = c"AOTCacheOutput";
+    /// Code of `jaotc` (JDK 11, JEP 295).
+    AotLibrary = c"AOTLibrary";
+}
+
+named! {
+    /// A flag of type `uintx`.
+    WordFlag: &'static CStr;
+    /// The part of an allocation buffer that may be wasted, as a divisor.
+    TlabRefillWasteFraction = c"TLABRefillWasteFraction";
+}
+
+/// The bits of a flag that tell its origin; all 0 for the default (`JVMFlagOrigin`).
+pub(crate) const FLAG_ORIGIN: i32 = 0xf;
+
+/// The bits of a reference that mark its kind (`jniHandles.hpp`): 0 for local, 1 for weak, 2 for global
+/// references.
+pub(crate) const HANDLE_KIND: usize = 3;
+
+/// Words from the frame pointer of an interpreted frame on x86-64 (`frame_x86.hpp`).
+pub(crate) mod interpreted {
+    pub(crate) const CALLER_PC: isize = 1;
+    pub(crate) const CALLER_FP: isize = 0;
+    pub(crate) const CALLER_SP: isize = -1;
+    pub(crate) const METHOD: isize = -3;
+    pub(crate) const BYTECODE: isize = -8;
+}
+
+/// Marks a segment of code that is free (`heap.cpp`, `CodeHeap::free_sentinel`).
+pub(crate) const FREE_SEGMENT: u8 = 0xff;
+/// More heaps of code than any VM has.
+pub(crate) const MAX_CODE_HEAPS: usize = 8;
+/// Segments of code have 64 bytes at least, and a page at most, as powers of two.
+pub(crate) const SEGMENT_SHIFTS: Range<u32> = 6..13;
+/// The names of blobs of methods, and of methods that are native.
+pub(crate) const METHOD_BLOBS: [&CStr; 2] = [c"nmethod", c"native nmethod"];
+/// A compiled method's code may be entered (`nmethod::in_use`).
+pub(crate) const METHOD_IN_USE: u8 = 0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checklist_names_everything() {
+        let text = include_str!("../../../docs/new-jdk-checklist.md");
+        let mut missing = Vec::new();
+        let mut look_for = |name: String| {
+            if !text.contains(&format!("`{name}`")) {
+                missing.push(name);
+            }
+        };
+        let plain = |name: &CStr| name.to_str().expect("ASCII").to_owned();
+        for field in Field::ALL {
+            for (of, name) in field.name() {
+                look_for(format!("{}::{}", plain(of), plain(name)));
+            }
+        }
+        Type::ALL.iter().for_each(|it| look_for(plain(it.name())));
+        Constant::ALL
+            .iter()
+            .for_each(|it| look_for(plain(it.name())));
+        BoolFlag::ALL
+            .iter()
+            .for_each(|it| look_for(plain(it.name())));
+        TextFlag::ALL
+            .iter()
+            .for_each(|it| look_for(plain(it.name())));
+        WordFlag::ALL
+            .iter()
+            .for_each(|it| look_for(plain(it.name())));
+        assert_eq!(missing, [""; 0], "not in the checklist");
+    }
+}
