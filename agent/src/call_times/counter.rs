@@ -14,7 +14,7 @@ use super::costs::{self, Costs};
 use super::methods::{self, Methods};
 use super::plan::{Arrival, Plan, Unprepared};
 use super::rewriting::{Java, Rewriting};
-use super::state::Timing;
+use super::state::CallClock;
 use super::thread_timers::ThreadTimers;
 use super::threads::Threads;
 use crate::names::{Method, java_class_name};
@@ -37,7 +37,7 @@ pub(super) static CALLS: OnceLock<CallTimes> = OnceLock::new();
 /// Counts calls.
 pub struct CallTimes {
     pub(super) depth: usize,
-    pub(super) timing: Timing,
+    pub(super) timing: CallClock,
     pub(super) automaton: Mutex<Automaton>,
     pub(super) root: NodeAddress,
     pub(super) threads: Mutex<Threads>,
@@ -141,9 +141,9 @@ impl CallTimes {
         let mut threads = self.threads.lock();
         if depth != self.depth || plan.timing != self.timing || !threads.is_over() {
             let clock = match self.timing {
-                Timing::Sampled => "",
-                Timing::Clocked => ",clock=exact",
-                Timing::ClockedInclusive => " by cpu=old",
+                CallClock::Sampled => "",
+                CallClock::Clocked => ",clock=exact",
+                CallClock::ClockedInclusive => " by cpu=old",
             };
             return Err(Unprepared::Different(self.depth, clock));
         }
@@ -293,10 +293,10 @@ impl CallTimes {
 
 /// The timers of threads, where they are needed.
 fn install_timers(
-    timing: Timing,
+    timing: CallClock,
     signal: Option<i32>,
 ) -> std::result::Result<ThreadTimers, Unprepared> {
-    if timing != Timing::Sampled {
+    if timing != CallClock::Sampled {
         return Ok(ThreadTimers::none());
     }
     match ThreadTimers::install(signal.map(SignalNumber)) {

@@ -12,7 +12,7 @@ use super::methods::HOOK_CLASS;
 use super::natives::{VIRTUAL, natives};
 use super::plan::Arrival;
 use super::rewriting::{FIRST_STEP, Java, Rewriting, StatePlace, Steps};
-use super::state::Timing;
+use super::state::CallClock;
 use super::{permission, sampler};
 use crate::report;
 use crate::vm::{Class, Jni, Jvmti, JvmtiError, LocalRef, Ref, Result};
@@ -158,7 +158,7 @@ impl CallTimes {
     }
 
     fn start_sampler(&'static self) {
-        if self.timing != Timing::Sampled {
+        if self.timing != CallClock::Sampled {
             return;
         }
         self.stopped.store(false, Ordering::Relaxed);

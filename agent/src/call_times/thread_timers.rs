@@ -159,7 +159,7 @@ fn book(signal_value: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::{State, Timing};
+    use super::super::state::{CallClock, State};
     use super::*;
     use hprof_lockfree::nodes::{NO_METHOD, NodeNumber, Nodes};
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_late_signal_books_nothing_for_the_next_owner() {
         let root = Nodes::new().add(NO_METHOD);
-        let states = [0, 1].map(|_| State::new(10, root, Timing::Sampled).unwrap());
+        let states = [0, 1].map(|_| State::new(10, root, CallClock::Sampled).unwrap());
         let owners = ThreadTimers::none().owners;
         let acquire = |state: &State| {
             let pointer = state.counters().as_pointer();

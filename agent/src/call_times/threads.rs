@@ -8,7 +8,7 @@ use hprof_lockfree::nodes::NodeAddress;
 
 use super::costs::{Cost, Costs, NodeCosts, spread};
 use super::plan::Arrival;
-use super::state::{State, Timing};
+use super::state::{CallClock, State};
 use super::thread_timers::{ThreadTimer, ThreadTimers};
 use crate::os::timer::thread_cpu_nanos;
 
@@ -65,7 +65,7 @@ pub(super) struct Threads {
     /// Memory of ended threads for new ones, counters zero.
     free: Vec<State>,
     nodes: usize,
-    timing: Timing,
+    timing: CallClock,
     /// Shared by threads that got no memory of their own. Its counts are not
     /// exact, and are left out.
     shared_state: State,
@@ -98,7 +98,7 @@ impl Threads {
     pub(super) fn new(
         nodes: usize,
         root: NodeAddress,
-        timing: Timing,
+        timing: CallClock,
         timers: ThreadTimers,
         arrival: Arrival,
     ) -> Option<Self> {
@@ -197,7 +197,7 @@ impl Threads {
             // The VM may have its next thread at the same address.
             table.remove(vm_thread);
         }
-        if self.timing == Timing::Sampled && self.activity == Activity::Counting {
+        if self.timing == CallClock::Sampled && self.activity == Activity::Counting {
             let rest = thread.state.counters().advance(thread_cpu_nanos(tid));
             *self.rests.entry(serial).or_default() += rest;
         }
@@ -213,7 +213,7 @@ impl Threads {
             return;
         }
         for thread in &mut self.live {
-            if self.timing == Timing::Sampled {
+            if self.timing == CallClock::Sampled {
                 thread.book();
             }
             if let Some(timer) = thread.timer.take() {
@@ -326,7 +326,7 @@ impl Threads {
         let mut costs = std::mem::take(&mut self.ended);
         spread(std::mem::take(&mut self.rests), &mut costs);
         for thread in &mut self.live {
-            if self.timing == Timing::Sampled && self.activity == Activity::Counting {
+            if self.timing == CallClock::Sampled && self.activity == Activity::Counting {
                 thread.book();
             }
             let costs = costs.entry(serial_of(thread.tid)).or_default();
