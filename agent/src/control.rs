@@ -1,7 +1,7 @@
 //! The control socket: requests from outside, without `net=`.
 //!
 //! A thread of the agent's own, which the VM does not know, waits for clients; each is served by
-//! another, so that a long dump keeps nobody else from asking for the status. What a request does
+//! another, so that a long dump does not block other requests. What a request does
 //! is done by the profile thread; see `hprof_wire::control` for what there is.
 
 use std::io::{self, Read, Write};

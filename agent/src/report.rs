@@ -11,7 +11,7 @@ use crate::options::{ErrorPolicy, ExitKind};
 /// Whether the last text did not end its line, as in the middle of a dump.
 static LINE_OPEN: AtomicBool = AtomicBool::new(false);
 
-/// What `errorexit` and `coredump` ask for, once the options are known.
+/// The error policy of `errorexit` and `coredump`, once the options are known.
 static POLICY: OnceLock<ErrorPolicy> = OnceLock::new();
 
 /// Makes errors from now on as fatal as the user wants them.

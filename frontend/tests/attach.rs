@@ -23,7 +23,7 @@ fn idle(jdk: &'static Jdk, arguments: &[&str]) -> Running {
     running
 }
 
-/// What `ps --json` says of a process.
+/// The row of a process in `ps --json`.
 fn listed(scene: &Scene, pid: u32) -> Option<Value> {
     let output = run(&mut scene.hprof_rs(&["ps", "--json"]), "");
     assert!(output.status.success(), "{}", stderr(&output));

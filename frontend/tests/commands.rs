@@ -13,7 +13,7 @@ use serde_json::Value;
 use support::listener::Listener;
 use support::{Scene, run, stdout};
 
-/// What a test asks of a profile, in either format.
+/// The facts of a profile that tests check, in either format.
 struct Facts {
     /// Samples of the CPU tables, by the method among `left` and `right` that is on the stack, or
     /// `other`; and the longest stack.

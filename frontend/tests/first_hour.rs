@@ -1,4 +1,4 @@
-//! What a newcomer is told: what was written and what to do with it, what a wrong file is, which
+//! Messages for newcomers: which file was written and how to use it, what a wrong file is, which
 //! flag was meant, that callers are missing.
 
 mod support;

@@ -1,4 +1,4 @@
-//! What another user of the machine, or the root of a container, can do to those who attach, and to
+//! Attacks by another user of the machine, or by the root of a container, on attaching commands and on
 //! JVMs with the agent. All of this takes root, to become somebody else and to make containers.
 
 #![allow(clippy::disallowed_macros)]

@@ -11,7 +11,7 @@ use support::{Scene, data, run, stderr, stdout};
 const EVIL: &str =
     "\x1b]0;x\x07\x1b[31m\u{9b}2J\u{7f}\r\u{202e}\u{2066}\u{200f}\u{200b}\u{2028}\nFORGED";
 
-/// What analyses look for in dumps, and what therefore keeps its name.
+/// Names that analyses look up in dumps, which `strip` therefore keeps.
 const NEEDED: &[&str] = &[
     "value",
     "count",
@@ -135,7 +135,7 @@ fn files() -> Files {
     }
 }
 
-/// What is wrong with an output.
+/// The faults of an output.
 fn faults(arguments: &[&str], output: &Output) -> Vec<String> {
     let is_hostile = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))

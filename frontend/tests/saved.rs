@@ -1,4 +1,4 @@
-//! What `listen` saves is what the same run writes into a file.
+//! A stream that `listen` saves equals the file that a run writes.
 //!
 //! Both are read by the parsers of the test harness, which share no code with the product.
 

@@ -24,7 +24,7 @@ fn strip(arguments: &[&str]) {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
-/// What a command prints, without the name of the file.
+/// The output of a command, without the name of the file.
 fn json(arguments: &[&str]) -> Value {
     let output = heap(arguments);
     assert!(output.status.success(), "{}", stderr(&output));

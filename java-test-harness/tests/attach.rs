@@ -181,6 +181,29 @@ fn modes_are_stopped_started_reset_and_dumped_one_by_one() {
 }
 
 #[test]
+fn a_stopped_safepoint_engine_leaves_the_profile_thread_idle() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk)
+            .agent("cpu=samples,engine=safepoint,interval=1,file=p.txt")
+            .class("DumpLoop")
+            .start();
+        running.wait_for_line("first");
+        let cpu_millis = || {
+            let metrics = ask(&running, "metrics");
+            let millis = value(&metrics, "profile_thread_cpu_ms").parse::<u64>();
+            millis.expect("a number")
+        };
+        assert!(ask(&running, "stop").starts_with("ok\n"));
+        let before = cpu_millis();
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        let burnt = cpu_millis() - before;
+        assert!(burnt < 150, "{burnt} ms in two seconds");
+        release(&running);
+        running.finish().expect_status(0);
+    });
+}
+
+#[test]
 fn a_refused_stop_stops_nothing() {
     each_jdk(|jdk| {
         let running = Run::new(jdk)

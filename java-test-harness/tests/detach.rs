@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use java_test_harness::{Run, Running, agent_library, control_socket, each_jdk};
 
-/// What the agent answers.
+/// The agent's answer.
 fn ask(running: &Running, request: &str) -> String {
     let mut stream = UnixStream::connect(control_socket(running.pid())).expect("a control socket");
     writeln!(stream, "{request}").unwrap();

@@ -294,7 +294,7 @@ fn a_front_end_that_comes_back_gets_a_profile_of_its_own() {
     front_end.accept().reset();
     let peer = front_end.accept();
     running.wait_until("the reconnection", |it| {
-        it.stderr().contains("is there again")
+        it.stderr().contains("is connected again")
     });
     release(&running);
     let outcome = running.finish().expect_status(0);

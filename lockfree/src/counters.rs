@@ -12,7 +12,7 @@ use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 /// Bytes before the counters: the current node, and room to a cache line.
 pub const HEAD: usize = 64;
 
-/// What comes first in the memory. The Java side has the offsets of the first six
+/// The head of the memory. The Java side has the offsets of the first six
 /// words.
 #[repr(C, align(64))]
 pub struct Head {
@@ -228,7 +228,7 @@ impl Counters {
         }
     }
 
-    /// What `HprofHooks.enter` does, for tests.
+    /// The native method `HprofHooks.enter`, for tests.
     #[cfg(any(test, loom))]
     pub fn enter(&self, node: NodeAddress) {
         let calls = self.calls_of(node.number());

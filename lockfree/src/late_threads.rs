@@ -29,7 +29,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Entries that are used at most: a search has to find a free one.
 const MAX_USED: usize = SIZE / 8 * 7;
 const FREE: u64 = 0;
-/// An entry of a thread that has ended, with others behind it. No address is that.
+/// An entry of a thread that has ended, with others after it. No address has this value.
 const ENDED: u64 = 1;
 
 /// An entry of the table: the address of a VM thread, and that of its state.
@@ -122,7 +122,7 @@ impl StateTable {
             return;
         };
         self.entry(place).key.store(ENDED, Ordering::Relaxed);
-        // Nobody has to pass entries with a free one behind them.
+        // No search passes entries with a free one after them.
         let key = |place: usize| self.entry(place).key.load(Ordering::Relaxed);
         if key(after(place)) != FREE {
             return;
@@ -152,7 +152,7 @@ impl StateTable {
     }
 }
 
-/// What `HprofHooks.stateOf` does, for tests: the state of a thread, 0 when it has none.
+/// The native method `HprofHooks.stateOf`, for tests: the state of a thread, 0 if it has none.
 #[cfg(any(test, loom))]
 pub fn state_of(entries: &[Entry], thread: VmThread) -> u64 {
     let mut place = (thread.0.wrapping_mul(SPREAD) >> (u64::BITS - BITS)) as usize;

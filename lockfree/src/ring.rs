@@ -19,10 +19,10 @@ const MAX_CELLS: usize = if cfg!(loom) {
 };
 const MIN_CELLS: usize = if cfg!(loom) { 2 } else { 64 };
 
-/// What a sample says besides its frames.
+/// The data of a sample besides its frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// How many intervals of CPU time it stands for: one, and one for each
+    /// The number of intervals of CPU time it represents: one, and one for each
     /// expiry of the timer that the kernel folded into the signal.
     pub weight: u32,
     /// Serial of the platform thread.
@@ -123,7 +123,7 @@ impl<F: Copy> Ring<F> {
     #[inline]
     fn frames(&self, place: usize) -> *mut F {
         let first = place.wrapping_mul(self.depth as usize);
-        // The address of a cell's content, with the right to all that lie behind it.
+        // The address of a cell's content, with the right to all that follow it.
         let start = self.frames.as_ptr().cast::<F>().cast_mut();
         start.wrapping_add(first)
     }

@@ -1,4 +1,4 @@
-//! What a signal handler must know of its thread, in memory that stays.
+//! A signal handler's record of its thread, in memory that is never freed.
 //!
 //! A timer's signal carries the slot's index and generation, so the handler
 //! needs neither thread-local storage nor `GetEnv`, which is not safe in a
@@ -106,7 +106,7 @@ impl<T: Default> Slots<T> {
         live.then_some(&slot.content)
     }
 
-    /// What `read` makes of the slot a signal was sent for, all of it while the thread had the
+    /// The result of `read` on the slot for which a signal was sent, all of it while the thread had the
     /// slot; `None` when it has ended. For handlers whose slot another thread may release.
     /// `read` may be called in vain. Safe in a signal handler.
     #[inline]
@@ -219,7 +219,7 @@ impl<T> Drop for Slots<T> {
         for chunk in &self.chunks {
             let chunk = chunk.load(Ordering::Acquire);
             if !chunk.is_null() {
-                // SAFETY: it came out of a box, and nobody else has the slots.
+                // SAFETY: it came out of a box, and no other reference to the slots exists.
                 drop(unsafe { Box::from_raw(chunk) });
             }
         }

@@ -9,7 +9,7 @@ use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, fence, yield_now};
 /// The ring in use, or none.
 pub struct RingSwitch<F> {
     ring: AtomicPtr<Ring<F>>,
-    /// Handlers at work.
+    /// The number of running handlers.
     inside: AtomicUsize,
     /// Held by whoever drains or exchanges; never by a handler.
     consumer: Mutex<()>,
@@ -17,7 +17,7 @@ pub struct RingSwitch<F> {
     content: PhantomData<Ring<F>>,
 }
 
-/// A handler at work. The ring it sees is not freed before it leaves.
+/// A running handler. The ring it sees is not freed before it leaves.
 pub struct Inside<'a, F> {
     switch: &'a RingSwitch<F>,
 }
@@ -51,7 +51,7 @@ impl<F: Copy> RingSwitch<F> {
         unsafe { ring.as_ref() }.map_or(0, |ring| ring.drain(consume))
     }
 
-    /// Puts another ring in place, or none, once the handlers at work have left;
+    /// Puts another ring in place, or none, once the running handlers have left;
     /// `consume` gets the samples of the old one. Never called by a handler.
     pub fn exchange(&self, ring: Option<Ring<F>>, consume: impl FnMut(Sample<'_, F>)) {
         let _consumer = self.consumer.lock();
@@ -62,7 +62,7 @@ impl<F: Copy> RingSwitch<F> {
             yield_now();
         }
         if !old.is_null() {
-            // SAFETY: it came out of a box, and nobody has it any more: handlers
+            // SAFETY: it came out of a box, and no reference to it is left: handlers
             // that enter from now on see the new one, those before have left.
             let old = unsafe { Box::from_raw(old) };
             old.drain(consume);
@@ -93,7 +93,7 @@ impl<F> Drop for RingSwitch<F> {
     fn drop(&mut self) {
         let ring = self.ring.load(Ordering::Acquire);
         if !ring.is_null() {
-            // SAFETY: it came out of a box, and nobody else has the switch.
+            // SAFETY: it came out of a box, and no other reference to the switch exists.
             drop(unsafe { Box::from_raw(ring) });
         }
     }

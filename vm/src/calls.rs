@@ -105,7 +105,7 @@ impl Jni {
     /// `NewObjectA`.
     ///
     /// # Errors
-    /// What the constructor throws.
+    /// The exception that the constructor throws.
     ///
     /// # Safety
     /// `constructor` is one of `class`, and the arguments are those of its descriptor.
@@ -123,7 +123,7 @@ impl Jni {
     /// `CallStaticObjectMethodA`.
     ///
     /// # Errors
-    /// What the method throws; returning null counts as a failure.
+    /// The exception that the method throws; returning null is an error too.
     ///
     /// # Safety
     /// `method` is a static one of `class` that returns an object, and the arguments are those of its
@@ -150,7 +150,7 @@ impl Jni {
     /// `CallObjectMethodA`.
     ///
     /// # Errors
-    /// What the method throws; returning null counts as a failure.
+    /// The exception that the method throws; returning null is an error too.
     ///
     /// # Safety
     /// `method` is one of the object's class that returns an object, and the arguments are those of its
@@ -169,7 +169,7 @@ impl Jni {
     /// `CallVoidMethodA`.
     ///
     /// # Errors
-    /// What the method throws.
+    /// The exception that the method throws.
     ///
     /// # Safety
     /// `method` is one of the object's class that returns nothing, and the arguments are those of its
@@ -189,7 +189,7 @@ impl Jni {
     /// `CallBooleanMethodA`.
     ///
     /// # Errors
-    /// What the method throws.
+    /// The exception that the method throws.
     ///
     /// # Safety
     /// `method` is one of the object's class that returns a boolean, and the arguments are those of its
@@ -221,7 +221,7 @@ impl Jni {
     /// `System.exit(0)`: the VM's orderly end. Does not return if it succeeds.
     ///
     /// # Errors
-    /// What Java says, such as a security manager that forbids it.
+    /// The Java exception, such as that of a security manager.
     pub fn exit_vm(&self) -> Result<'_, ()> {
         let class = self.find_class(c"java/lang/System")?;
         let exit = self.static_method_id(class.get(), c"exit", c"(I)V")?;
@@ -308,7 +308,7 @@ impl Jni {
     /// Defines a class of the boot loader.
     ///
     /// # Errors
-    /// What the VM says against the class file.
+    /// The VM's error about the class file.
     pub fn define_boot_class(&self, name: &CStr, bytes: &[u8]) -> Result<'_, LocalRef<'_, Class>> {
         let (start, loader) = (bytes.as_ptr().cast(), ptr::null_mut());
         // A class file that is longer than an int tells is refused by the VM.
@@ -330,7 +330,7 @@ impl Jni {
     /// `RegisterNatives`.
     ///
     /// # Errors
-    /// What the VM throws, for a method that the class does not have say.
+    /// The exception that the VM throws, for example for a missing method.
     ///
     /// # Safety
     /// Each function has the parameters that its descriptor says.

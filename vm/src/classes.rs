@@ -33,7 +33,7 @@ impl Jvmti {
     /// All classes that are loaded now.
     ///
     /// # Errors
-    /// What `GetLoadedClasses` says.
+    /// The error of `GetLoadedClasses`.
     pub fn loaded_classes<'a>(&self, jni: &'a Jni) -> Result<Vec<LocalRef<'a, Class>>> {
         let mut count = 0;
         let mut classes = ptr::null_mut();
@@ -47,7 +47,7 @@ impl Jvmti {
     /// The loader of a class; `None` for the VM's own.
     ///
     /// # Errors
-    /// What `GetClassLoader` says.
+    /// The error of `GetClassLoader`.
     pub fn class_loader<'a>(
         &self,
         jni: &'a Jni,
@@ -64,7 +64,7 @@ impl Jvmti {
     /// make them.
     ///
     /// # Errors
-    /// What `GetClassMethods` says, `CLASS_NOT_PREPARED` above all.
+    /// The error of `GetClassMethods`, usually `CLASS_NOT_PREPARED`.
     pub fn create_method_ids(&self, class: Ref<'_, Class>) -> Result<usize> {
         Ok(self.declared_methods(class)?.len())
     }
@@ -72,7 +72,7 @@ impl Jvmti {
     /// The methods that a class declares itself.
     ///
     /// # Errors
-    /// What `GetClassMethods` says.
+    /// The error of `GetClassMethods`.
     pub fn declared_methods(&self, class: Ref<'_, Class>) -> Result<VmMemory<'_, JMethodId>> {
         let mut count = 0;
         let mut methods = ptr::null_mut();
@@ -104,7 +104,7 @@ impl Jvmti {
     /// `can_get_constant_pool`.
     ///
     /// # Errors
-    /// What `GetConstantPool` says.
+    /// The error of `GetConstantPool`.
     pub fn constants(&self, class: Ref<'_, Class>) -> Result<(u16, VmMemory<'_, u8>)> {
         let (mut count, mut len, mut bytes) = (0, 0, ptr::null_mut());
         call!(
@@ -123,7 +123,7 @@ impl Jvmti {
     /// The signature of a class, such as `Ljava/lang/String;`.
     ///
     /// # Errors
-    /// What `GetClassSignature` says.
+    /// The error of `GetClassSignature`.
     pub fn class_signature(&self, class: Ref<'_, Class>) -> Result<String> {
         let mut signature: *mut c_char = ptr::null_mut();
         call!(

@@ -128,7 +128,7 @@ impl Jvmti {
         // nobody inside.
         unsafe {
             if let Some(dispose) = (**self.env).DisposeEnvironment {
-                // It can only fail for an environment that is gone.
+                // It can only fail for a disposed environment.
                 let _ = dispose(self.env);
             }
         }
@@ -138,7 +138,7 @@ impl Jvmti {
     /// The feature release of the VM's JVMTI, such as 17.
     ///
     /// # Errors
-    /// What `GetVersionNumber` says.
+    /// The error of `GetVersionNumber`.
     pub fn version(&self) -> Result<u32> {
         let mut version = 0;
         call!(self, GetVersionNumber, &mut version)?;
@@ -164,7 +164,7 @@ impl Jvmti {
     /// Returns those it could not give.
     ///
     /// # Errors
-    /// What `AddCapabilities` says.
+    /// The error of `AddCapabilities`.
     pub fn add_capabilities(&self, wanted: &Capabilities) -> Result<Capabilities> {
         let mut possible = Capabilities::default();
         call!(self, GetPotentialCapabilities, &mut possible)?;
@@ -183,7 +183,7 @@ impl Jvmti {
     /// Installs the table of callbacks.
     ///
     /// # Errors
-    /// What `SetEventCallbacks` says.
+    /// The error of `SetEventCallbacks`.
     pub fn set_callbacks(&self, callbacks: &raw::jvmtiEventCallbacks) -> Result<()> {
         let size = size_of::<raw::jvmtiEventCallbacks>() as jni_sys::jint;
         call!(self, SetEventCallbacks, callbacks, size)
@@ -192,7 +192,7 @@ impl Jvmti {
     /// Switches an event on or off for all threads.
     ///
     /// # Errors
-    /// What `SetEventNotificationMode` says.
+    /// The error of `SetEventNotificationMode`.
     pub fn set_event(&self, event: raw::jvmtiEvent, on: bool) -> Result<()> {
         let mode = if on {
             raw::JVMTI_ENABLE

@@ -9,7 +9,7 @@ pub struct JvmtiError {
     code: u32,
 }
 
-/// What a JVMTI call returns.
+/// The result of a JVMTI call.
 pub type Result<T> = std::result::Result<T, JvmtiError>;
 
 impl JvmtiError {

@@ -14,12 +14,12 @@ use jni_sys::{
 
 use super::{Jni, Jvmti};
 
-/// What the VM of the current thread has done.
+/// The actions of the VM of the current thread.
 #[derive(Default)]
 pub(crate) struct State {
     /// The text of the exception that is pending.
     pub(crate) pending: Option<&'static CStr>,
-    /// What `toString` returns: the text of the exception that was taken last.
+    /// The result of `toString`: the text of the exception that was taken last.
     taken: Option<&'static CStr>,
     /// The exception that a look-up of a method throws.
     pub(crate) no_method: Option<&'static CStr>,

@@ -50,7 +50,7 @@ impl Gate {
         (!self.closed.load(Ordering::SeqCst)).then_some(inside)
     }
 
-    /// Keeps newcomers out, and waits until nobody is inside. May be tried again.
+    /// Lets no caller in, and waits until none is inside. May be tried again.
     ///
     /// # Errors
     /// After `limit`, when somebody is. A thread that is inside itself waits in vain.
@@ -78,7 +78,7 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// The same cell for one thread most of the time; any is right.
+/// The cell of a thread. Any cell is correct; one that is usually the thread's own avoids contention.
 #[inline]
 fn cell_of_current_thread() -> usize {
     let here = 0u8;

@@ -21,7 +21,7 @@ pub struct HeapObject<'a> {
     pub tag: &'a mut i64,
 }
 
-/// What the callback of a walk gets through the VM.
+/// The user data of a walk's callback.
 struct Visit<'a> {
     visitor: &'a mut dyn FnMut(HeapObject<'_>),
     panicked: bool,
@@ -33,7 +33,7 @@ impl Jvmti {
     /// at its next sampling point.
     ///
     /// # Errors
-    /// What `SetHeapSamplingInterval` says.
+    /// The error of `SetHeapSamplingInterval`.
     pub fn set_heap_sampling_interval(&self, bytes: u32) -> Result<()> {
         let bytes = jint::try_from(bytes).map_err(|_| JvmtiError::INTERNAL)?;
         call!(self, SetHeapSamplingInterval, bytes)
@@ -42,7 +42,7 @@ impl Jvmti {
     /// Collects garbage, all of it.
     ///
     /// # Errors
-    /// What `ForceGarbageCollection` says.
+    /// The error of `ForceGarbageCollection`.
     pub fn force_garbage_collection(&self) -> Result<()> {
         call!(self, ForceGarbageCollection)
     }
@@ -50,7 +50,7 @@ impl Jvmti {
     /// Sets the tag of an object; 0 takes it away.
     ///
     /// # Errors
-    /// What `SetTag` says.
+    /// The error of `SetTag`.
     pub fn set_tag(&self, object: Ref<'_>, tag: i64) -> Result<()> {
         call!(self, SetTag, object.as_raw(), tag)
     }
@@ -58,7 +58,7 @@ impl Jvmti {
     /// The tag of an object, 0 for none.
     ///
     /// # Errors
-    /// What `GetTag` says.
+    /// The error of `GetTag`.
     pub fn tag(&self, object: Ref<'_>) -> Result<i64> {
         let mut tag: jlong = 0;
         call!(self, GetTag, object.as_raw(), &mut tag)?;
@@ -68,7 +68,7 @@ impl Jvmti {
     /// The identity hash of an object.
     ///
     /// # Errors
-    /// What `GetObjectHashCode` says.
+    /// The error of `GetObjectHashCode`.
     pub fn object_hash(&self, object: Ref<'_>) -> Result<i32> {
         let mut hash: jint = 0;
         call!(self, GetObjectHashCode, object.as_raw(), &mut hash)?;
@@ -80,7 +80,7 @@ impl Jvmti {
     /// not call the VM.
     ///
     /// # Errors
-    /// What `IterateThroughHeap` says; `INTERNAL` when the visitor panicked.
+    /// The error of `IterateThroughHeap`; `INTERNAL` when the visitor panicked.
     pub fn walk_heap(&self, visitor: &mut dyn FnMut(HeapObject<'_>)) -> Result<()> {
         let callbacks = raw::jvmtiHeapCallbacks {
             heap_iteration_callback: Some(visit),

@@ -92,14 +92,14 @@ impl Jni {
         unsafe { jni!(self, v1_2.DeleteWeakGlobalRef, weak.as_raw()) };
     }
 
-    /// Whether the referent of a weak reference is gone.
+    /// Whether the referent of a weak reference was collected.
     #[inline]
     pub fn is_cleared(&self, weak: &WeakRef) -> bool {
         // SAFETY: the reference exists; null is allowed.
         unsafe { jni!(self, v1_2.IsSameObject, weak.as_raw(), std::ptr::null_mut()) }
     }
 
-    /// `NewLocalRef` of a weak reference; `None` when the referent is gone.
+    /// `NewLocalRef` of a weak reference; `None` if the referent was collected.
     #[inline]
     pub fn upgrade(&self, weak: &WeakRef) -> Option<LocalRef<'_>> {
         // SAFETY: the reference exists; the result is a new local reference.

@@ -46,9 +46,9 @@ impl VmDumper {
     /// collection comes first and only what it left is dumped.
     ///
     /// # Errors
-    /// What the VM says, as text.
+    /// The VM's error, as text.
     pub fn dump(self, jni: &Jni, file: &CStr, live: bool) -> Result<(), String> {
-        // The VM leaves references of its own behind.
+        // The VM leaves local references.
         let jni = &*jni.local_frame(16);
         let Ok(name) = jni.new_string(file) else {
             return Err("no room for a file name in the Java heap".to_owned());

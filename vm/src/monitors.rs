@@ -28,7 +28,7 @@ impl Jvmti {
     /// Who owns the monitor of an object, and who waits for it.
     ///
     /// # Errors
-    /// What `GetObjectMonitorUsage` says; the capability is needed.
+    /// The error of `GetObjectMonitorUsage`; the capability is needed.
     pub fn monitor_usage<'a>(&self, jni: &'a Jni, object: Ref<'_>) -> Result<MonitorUsage<'a>> {
         let mut usage = raw::jvmtiMonitorUsage {
             owner: ptr::null_mut(),
@@ -59,7 +59,7 @@ impl Jvmti {
     /// The object whose monitor a thread waits to enter or to be notified at, if any.
     ///
     /// # Errors
-    /// What `GetCurrentContendedMonitor` says; the capability is needed.
+    /// The error of `GetCurrentContendedMonitor`; the capability is needed.
     pub fn contended_monitor<'a>(
         &self,
         jni: &'a Jni,
@@ -79,7 +79,7 @@ impl Jvmti {
     /// The objects whose monitors a thread owns.
     ///
     /// # Errors
-    /// What `GetOwnedMonitorInfo` says; the capability is needed.
+    /// The error of `GetOwnedMonitorInfo`; the capability is needed.
     pub fn owned_monitors<'a>(&self, jni: &'a Jni, thread: Ref<'_>) -> Result<Vec<LocalRef<'a>>> {
         let mut count = 0;
         let mut objects = ptr::null_mut();

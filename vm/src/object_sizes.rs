@@ -21,7 +21,7 @@ pub struct ClassSize {
     pub bytes: u64,
 }
 
-/// What arrays take besides their elements.
+/// The size of arrays besides their elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayLayout {
     /// Bytes before the elements: of arrays whose elements are narrower than eight bytes, and of
@@ -44,7 +44,7 @@ impl ArrayLayout {
 
     /// About what an instance with these fields takes. The VM may reorder fields and use gaps.
     pub fn estimate_instance(&self, references: u64, primitive_bytes: u64) -> u64 {
-        // An array has its length, four bytes, behind what every object has.
+        // An array has its length, four bytes, after the header that every object has.
         let header = self.header[0] - 4;
         self.align(header + references * self.reference + primitive_bytes)
     }
@@ -99,7 +99,7 @@ pub fn measure_arrays(jvmti: &Jvmti, jni: &Jni) -> Result<ArrayLayout> {
 /// safepoint. Classes of the same name are reported one by one.
 ///
 /// # Errors
-/// What the functions of JVMTI say; `NOT_AVAILABLE` when tags are not to be had.
+/// The error of a JVMTI function; `NOT_AVAILABLE` when tags are not to be had.
 pub fn measure_classes(jni: &Jni) -> Result<Vec<ClassSize>> {
     // An environment of its own, since tags belong to an environment.
     let jvmti = &Jvmti::another(jni)?;
@@ -169,7 +169,7 @@ impl Jvmti {
     /// Bytes that an object takes.
     ///
     /// # Errors
-    /// What `GetObjectSize` says.
+    /// The error of `GetObjectSize`.
     pub fn object_size(&self, object: Ref<'_>) -> Result<u64> {
         let mut size: jlong = 0;
         call!(self, GetObjectSize, object.as_raw(), &mut size)?;

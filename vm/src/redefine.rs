@@ -22,7 +22,7 @@ impl Jvmti {
     /// length.
     ///
     /// # Errors
-    /// What `Allocate` says.
+    /// The error of `Allocate`.
     pub fn copy_for_vm(&self, bytes: &[u8]) -> Result<(*mut u8, i32)> {
         let len = i32::try_from(bytes.len()).map_err(|_| JvmtiError::INTERNAL)?;
         let mut memory = ptr::null_mut();
@@ -41,7 +41,7 @@ impl Jvmti {
     /// Sends classes through the class-file hook again.
     ///
     /// # Errors
-    /// What `RetransformClasses` says; then no class was changed.
+    /// The error of `RetransformClasses`; then no class was changed.
     pub fn retransform(&self, classes: &[Ref<'_, Class>]) -> Result<()> {
         let count = i32::try_from(classes.len()).map_err(|_| JvmtiError::INTERNAL)?;
         // `Ref` is laid out as the raw reference.

@@ -109,7 +109,7 @@ impl<'a, T> LocalRef<'a, T> {
 }
 
 impl<'a> LocalRef<'a> {
-    /// The same reference, known to be of a class.
+    /// Converts a reference that is known to be of a class.
     pub(crate) fn into_class(self) -> LocalRef<'a, Class> {
         let this = ManuallyDrop::new(self);
         LocalRef {

@@ -40,7 +40,7 @@ impl StackFrame {
 
 /// The stack of one thread, innermost frame first.
 pub struct ThreadStack {
-    /// What the thread does.
+    /// The state of the thread.
     pub state: ThreadState,
     /// Its frames, at most as many as asked for.
     pub frames: Vec<StackFrame>,
@@ -51,15 +51,15 @@ impl Jvmti {
     /// runs, as many as the buffer holds. Returns how many were written.
     ///
     /// # Errors
-    /// What `GetStackTrace` says.
+    /// The error of `GetStackTrace`.
     pub fn current_stack(&self, buffer: &mut [StackFrame]) -> Result<usize> {
         self.current_stack_below(0, buffer)
     }
 
-    /// The same without the innermost `skipped` frames.
+    /// The stack without the innermost `skipped` frames.
     ///
     /// # Errors
-    /// What `GetStackTrace` says; `ILLEGAL_ARGUMENT` when there are fewer.
+    /// The error of `GetStackTrace`; `ILLEGAL_ARGUMENT` when there are fewer.
     pub fn current_stack_below(&self, skipped: i32, buffer: &mut [StackFrame]) -> Result<usize> {
         let mut count = 0;
         let limit = i32::try_from(buffer.len()).unwrap_or(i32::MAX);
@@ -79,7 +79,7 @@ impl Jvmti {
     /// safepoint, in the order of `threads`.
     ///
     /// # Errors
-    /// What `GetThreadListStackTraces` says.
+    /// The error of `GetThreadListStackTraces`.
     pub fn thread_stacks(&self, threads: &[Ref<'_>], depth: u32) -> Result<Vec<ThreadStack>> {
         if threads.is_empty() {
             return Ok(Vec::new());

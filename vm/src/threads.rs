@@ -13,7 +13,7 @@ use super::memory::{VmMemory, take_string};
 use super::refs::{LocalRef, Ref};
 use super::{Jvmti, JvmtiError, Result};
 
-/// What a THREAD START record says of a thread.
+/// The contents of a THREAD START record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadInfo {
     /// Name of the thread now.
@@ -53,7 +53,7 @@ impl Jvmti {
     /// All live platform threads.
     ///
     /// # Errors
-    /// What `GetAllThreads` says.
+    /// The error of `GetAllThreads`.
     pub fn all_threads<'a>(&self, jni: &'a Jni) -> Result<Vec<LocalRef<'a>>> {
         let mut count = 0;
         let mut threads = ptr::null_mut();
@@ -67,7 +67,7 @@ impl Jvmti {
     /// The current thread.
     ///
     /// # Errors
-    /// What `GetCurrentThread` says.
+    /// The error of `GetCurrentThread`.
     pub fn current_thread<'a>(&self, jni: &'a Jni) -> Result<LocalRef<'a>> {
         let mut thread = ptr::null_mut();
         call!(self, GetCurrentThread, &mut thread)?;
@@ -78,7 +78,7 @@ impl Jvmti {
     /// Name and groups of a thread.
     ///
     /// # Errors
-    /// What `GetThreadInfo` says.
+    /// The error of `GetThreadInfo`.
     pub fn thread_info(&self, jni: &Jni, thread: Ref<'_>) -> Result<ThreadInfo> {
         let mut info = raw::jvmtiThreadInfo {
             name: ptr::null_mut(),
@@ -108,7 +108,7 @@ impl Jvmti {
     /// The top thread group.
     ///
     /// # Errors
-    /// What `GetTopThreadGroups` says.
+    /// The error of `GetTopThreadGroups`.
     pub fn top_thread_group<'a>(&self, jni: &'a Jni) -> Result<LocalRef<'a>> {
         let mut count = 0;
         let mut groups = ptr::null_mut();
@@ -151,7 +151,7 @@ impl Jvmti {
     /// The state of a thread.
     ///
     /// # Errors
-    /// What `GetThreadState` says.
+    /// The error of `GetThreadState`.
     pub fn thread_state(&self, thread: Ref<'_>) -> Result<ThreadState> {
         let mut state = 0;
         call!(self, GetThreadState, thread.as_raw(), &mut state)?;
@@ -161,7 +161,7 @@ impl Jvmti {
     /// CPU time of a platform thread in nanoseconds.
     ///
     /// # Errors
-    /// What `GetThreadCpuTime` says; the capability is needed.
+    /// The error of `GetThreadCpuTime`; the capability is needed.
     pub fn thread_cpu_nanos(&self, thread: Ref<'_>) -> Result<u64> {
         let mut nanos: jlong = 0;
         call!(self, GetThreadCpuTime, thread.as_raw(), &mut nanos)?;
@@ -172,7 +172,7 @@ impl Jvmti {
     /// set.
     ///
     /// # Errors
-    /// What `GetThreadLocalStorage` says.
+    /// The error of `GetThreadLocalStorage`.
     pub fn thread_local(&self, thread: Option<Ref<'_>>) -> Result<usize> {
         let mut value = ptr::null_mut();
         let thread = thread.map_or(ptr::null_mut(), Ref::as_raw);
@@ -183,7 +183,7 @@ impl Jvmti {
     /// Sets the number kept with a thread, `None` being the current one.
     ///
     /// # Errors
-    /// What `SetThreadLocalStorage` says.
+    /// The error of `SetThreadLocalStorage`.
     pub fn set_thread_local(&self, thread: Option<Ref<'_>>, value: usize) -> Result<()> {
         let thread = thread.map_or(ptr::null_mut(), Ref::as_raw);
         call!(self, SetThreadLocalStorage, thread, value as *const _)
@@ -193,7 +193,7 @@ impl Jvmti {
     /// `java.lang.Thread` that was never started) stands for.
     ///
     /// # Errors
-    /// What `RunAgentThread` says.
+    /// The error of `RunAgentThread`.
     pub fn run_agent_thread(&self, thread: Ref<'_>, body: AgentThreadBody) -> Result<()> {
         let argument = Box::into_raw(Box::new(body));
         let result = call!(
@@ -212,7 +212,7 @@ impl Jvmti {
     }
 }
 
-/// What an agent thread runs.
+/// The body of an agent thread.
 pub type AgentThreadBody = Box<dyn FnOnce(&Jni) + Send>;
 
 unsafe extern "C" fn agent_thread(

@@ -90,7 +90,7 @@ impl Jni {
         }
     }
 
-    /// What `toString` of an object returns.
+    /// The result of an object's `toString`.
     fn text_of(&self, object: Ref<'_>) -> Option<String> {
         let class = self.find_class(c"java/lang/Object").ok()?;
         let to_string = self

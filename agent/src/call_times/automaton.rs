@@ -1,4 +1,4 @@
-//! Nodes: a node stands for the last methods a thread has called, `depth` of
+//! Nodes: a node represents the last methods a thread has called, `depth` of
 //! them at most, innermost first.
 //!
 //! It is a state of an automaton, not a place in a tree: calling method `m` in
@@ -24,7 +24,7 @@ pub(super) struct Automaton {
     capacity: usize,
     nodes: Nodes,
     /// For each node the number of the node it was first reached from: the path of that one
-    /// goes on where its own method ends.
+    /// continues where its own method ends.
     callers: Vec<u32>,
     /// For each node a hash of its path.
     hashes: Vec<u32>,
@@ -88,7 +88,7 @@ impl Automaton {
         self.walk(node).collect()
     }
 
-    /// The same from node to node.
+    /// The step from one list node to the next.
     fn walk(&self, node: NodeNumber) -> impl Iterator<Item = u32> + '_ {
         let above = |&number: &u32| Some(self.callers[number as usize]);
         std::iter::successors(Some(node.0), above)
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What `HprofHooks.next` does.
+    /// The native method `HprofHooks.next`.
     fn as_java(automaton: &mut Automaton, node: NodeAddress, method: u32) -> NodeAddress {
         node.follower(method)
             .unwrap_or_else(|| automaton.next(node, method))

@@ -1,4 +1,4 @@
-//! What was counted, by node: the tables of a dump and of ended threads.
+//! Counts by node: the tables of a dump and of ended threads.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub(super) struct Cost {
     pub(super) nanos: u64,
 }
 
-/// What was counted, for each thread where that is wanted, otherwise for all as `None`.
+/// The counts of each thread if wanted, otherwise of all threads as `None`.
 pub(super) type Costs = HashMap<Option<ThreadSerial>, NodeCosts>;
 
 /// Nodes in a row that share an entry of the table: nodes made one after the other tend to be used

@@ -14,7 +14,7 @@ use super::costs::{self, Costs};
 use super::methods::{self, Methods};
 use super::plan::{Arrival, Plan, Unprepared};
 use super::rewriting::{Java, Rewriting};
-use super::state::Timing;
+use super::state::CallClock;
 use super::thread_timers::ThreadTimers;
 use super::threads::Threads;
 use crate::names::{Method, java_class_name};
@@ -37,7 +37,7 @@ pub(super) static CALLS: OnceLock<CallTimes> = OnceLock::new();
 /// Counts calls.
 pub struct CallTimes {
     pub(super) depth: usize,
-    pub(super) timing: Timing,
+    pub(super) timing: CallClock,
     pub(super) automaton: Mutex<Automaton>,
     pub(super) root: NodeAddress,
     pub(super) threads: Mutex<Threads>,
@@ -68,7 +68,7 @@ pub struct PathCost {
     pub nanos: u64,
 }
 
-/// What was counted, by path and by thread.
+/// The counts, by path and by thread.
 pub struct PathCosts(Costs);
 
 impl PathCosts {
@@ -141,9 +141,9 @@ impl CallTimes {
         let mut threads = self.threads.lock();
         if depth != self.depth || plan.timing != self.timing || !threads.is_over() {
             let clock = match self.timing {
-                Timing::Sampled => "",
-                Timing::Clocked => ",clock=exact",
-                Timing::ClockedInclusive => " by cpu=old",
+                CallClock::Sampled => "",
+                CallClock::Clocked => ",clock=exact",
+                CallClock::ClockedInclusive => " by cpu=old",
             };
             return Err(Unprepared::Different(self.depth, clock));
         }
@@ -228,7 +228,7 @@ impl CallTimes {
         named.collect()
     }
 
-    /// What is not counted, and what the counting takes, as remarks.
+    /// Remarks on uncounted methods and on the cost of counting.
     pub fn remarks(&self, jvmti: &Jvmti, jni: &Jni) -> Vec<String> {
         let hidden = hidden_classes(jvmti, jni);
         let left_out = self.methods.lock().left_out().clone();
@@ -293,10 +293,10 @@ impl CallTimes {
 
 /// The timers of threads, where they are needed.
 fn install_timers(
-    timing: Timing,
+    timing: CallClock,
     signal: Option<i32>,
 ) -> std::result::Result<ThreadTimers, Unprepared> {
-    if timing != Timing::Sampled {
+    if timing != CallClock::Sampled {
         return Ok(ThreadTimers::none());
     }
     match ThreadTimers::install(signal.map(SignalNumber)) {

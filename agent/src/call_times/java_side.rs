@@ -12,7 +12,7 @@ use super::methods::HOOK_CLASS;
 use super::natives::{VIRTUAL, natives};
 use super::plan::Arrival;
 use super::rewriting::{FIRST_STEP, Java, Rewriting, StatePlace, Steps};
-use super::state::Timing;
+use super::state::CallClock;
 use super::{permission, sampler};
 use crate::report;
 use crate::vm::{Class, Jni, Jvmti, JvmtiError, LocalRef, Ref, Result};
@@ -75,7 +75,7 @@ impl CallTimes {
         self.start_sampler();
     }
 
-    /// Ends counting while the program goes on: no hook, thread or timer stays, and the signal
+    /// Ends counting while the program continues: no hook, thread or timer stays, and the signal
     /// has its old handler.
     pub fn detach(&self, jvmti: &Jvmti, jni: &Jni) {
         self.pause(jvmti, jni);
@@ -100,7 +100,7 @@ impl CallTimes {
         java.registered.store(done.is_ok(), Ordering::Release);
     }
 
-    /// Defines the hook class, unless it is there from an earlier run, and makes the table of
+    /// Defines the hook class, unless an earlier run has defined it, and makes the table of
     /// states ready.
     fn set_up(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
         if self.java.get().is_none() {
@@ -158,7 +158,7 @@ impl CallTimes {
     }
 
     fn start_sampler(&'static self) {
-        if self.timing != Timing::Sampled {
+        if self.timing != CallClock::Sampled {
             return;
         }
         self.stopped.store(false, Ordering::Relaxed);
@@ -177,7 +177,7 @@ impl CallTimes {
         }
     }
 
-    /// Sends all classes of a program that runs through the class-file hook, in steps.
+    /// Sends all classes of a running program through the class-file hook, in steps.
     fn rewrite_all(&self, jvmti: &Jvmti, jni: &Jni) {
         let mut seen = HashSet::new();
         let mut steps = Steps::Short(FIRST_STEP);

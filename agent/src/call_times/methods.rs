@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::plan::{Arrival, ChosenClasses};
-use super::state::Timing;
+use super::state::CallClock;
 use hprof_instrument::{
     ClassSkip, Hooks, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape, add_fields,
     source_file,
@@ -13,11 +13,11 @@ use hprof_instrument::{
 /// The class with the hooks, in `java/` of this crate.
 pub(super) const HOOK_CLASS: &std::ffi::CStr = c"java/lang/HprofHooks";
 
-fn hooks(timing: Timing) -> Hooks<'static> {
+fn hooks(timing: CallClock) -> Hooks<'static> {
     let [enter, exit, repair]: [&[u8]; 3] = match timing {
-        Timing::Sampled => [b"enter", b"exit", b"repair"],
-        Timing::Clocked => [b"enterClocked", b"exitClocked", b"repairClocked"],
-        Timing::ClockedInclusive => [b"enterCall", b"exitCall", b"repairCall"],
+        CallClock::Sampled => [b"enter", b"exit", b"repair"],
+        CallClock::Clocked => [b"enterClocked", b"exitClocked", b"repairClocked"],
+        CallClock::ClockedInclusive => [b"enterCall", b"exitCall", b"repairCall"],
     };
     Hooks {
         class: HOOK_CLASS.to_bytes(),
@@ -31,7 +31,7 @@ fn hooks(timing: Timing) -> Hooks<'static> {
 const THREAD: &[u8] = b"java/lang/Thread";
 const ACC_TRANSIENT: u16 = 0x0080;
 const ACC_SYNTHETIC: u16 = 0x1000;
-/// What `HprofHooks` keeps in each thread object.
+/// The fields of `HprofHooks` in each thread object.
 const THREAD_FIELDS: [NewField<'static>; 2] = [
     NewField {
         name: b"hprofState",
@@ -92,7 +92,7 @@ pub(super) struct Methods {
     left_out: LeftOut,
     /// Without paths, all methods have the number 0.
     numbered: bool,
-    timing: Timing,
+    timing: CallClock,
     classes: ChosenClasses,
     arrival: Arrival,
 }
@@ -100,7 +100,7 @@ pub(super) struct Methods {
 impl Methods {
     pub(super) fn new(
         numbered: bool,
-        timing: Timing,
+        timing: CallClock,
         classes: ChosenClasses,
         arrival: Arrival,
     ) -> Self {
@@ -116,7 +116,7 @@ impl Methods {
         }
     }
 
-    /// For another run: methods keep their numbers, the rest begins anew.
+    /// For another run: methods keep their numbers, everything else is reset.
     pub(super) fn begin_again(&mut self, classes: ChosenClasses) {
         self.classes = classes;
         self.forget_left_out();
@@ -187,7 +187,9 @@ impl Methods {
             let number = MethodNumber(if *numbered { number } else { 0 });
             // Two clock readings would take several times as long as such a method.
             let shape = match timing {
-                Timing::Clocked | Timing::ClockedInclusive if method.is_leaf() => Shape::CountOnly,
+                CallClock::Clocked | CallClock::ClockedInclusive if method.is_leaf() => {
+                    Shape::CountOnly
+                }
                 _ => Shape::Full,
             };
             Some(MethodHook { number, shape })

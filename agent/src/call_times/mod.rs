@@ -29,4 +29,4 @@ mod threads;
 pub use counter::{CallTimes, MAX_PATH};
 pub use plan::{Arrival, ChosenClasses, Plan};
 pub use recorder::{TimesRecorder, calls_serial};
-pub use state::Timing;
+pub use state::CallClock;

@@ -26,7 +26,7 @@ pub(super) fn natives() -> [NativeMethod; 3] {
     ]
 }
 
-/// What `HprofHooks.VIRTUAL` is.
+/// The value of `HprofHooks.VIRTUAL`.
 pub(super) const VIRTUAL: jlong = -1;
 
 unsafe extern "system" fn attach(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
@@ -46,7 +46,7 @@ unsafe extern "system" fn attach(env: *mut JNIEnv, _class: jclass, thread: jobje
         if java.is_virtual(&jni, thread) {
             return VIRTUAL;
         }
-        // SAFETY: the call takes nothing and cannot fail.
+        // SAFETY: the call has no arguments and cannot fail.
         let tid = unsafe { libc::gettid() };
         // SAFETY: the method's descriptor says that it is a thread.
         let vm_thread = unsafe { java.vm_thread(&jni, thread) };

@@ -1,6 +1,6 @@
 //! How calls are to be counted.
 
-use super::state::Timing;
+use super::state::CallClock;
 use crate::options::Patterns;
 use crate::os::TimerError;
 
@@ -19,7 +19,7 @@ pub struct Plan {
     /// Methods in a path.
     pub depth: u32,
     /// How their time is known.
-    pub timing: Timing,
+    pub timing: CallClock,
     /// Whose calls.
     pub classes: ChosenClasses,
     /// The user's choice of a signal for the timers of threads, if any.

@@ -1,4 +1,4 @@
-//! What is known of the Java side, and in which steps its classes are rewritten.
+//! The handles of the Java side, and the steps in which its classes are rewritten.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,7 +9,7 @@ use hprof_lockfree::late_threads::VmThread;
 
 use crate::vm::{Class, GlobalRef, JFieldId, Jni, Ref};
 
-/// How long a step may take in which some classes of a program that runs are rewritten. The
+/// How long a step may take in which some classes of a running program are rewritten. The
 /// program stands still in the last part of it, in which the VM looks at all classes there
 /// are: at JDK 11 once for each class of the step, later once.
 const STEP_TIME: Duration = Duration::from_millis(25);
@@ -17,7 +17,7 @@ const STEP_TIME: Duration = Duration::from_millis(25);
 pub(super) const FIRST_STEP: usize = 32;
 const STEP_SIZES: RangeInclusive<usize> = 8..=512;
 
-/// What is known of the Java side.
+/// The handles of the Java side.
 pub(super) struct Java {
     pub(super) place: StatePlace,
     pub(super) virtual_thread: Option<GlobalRef<Class>>,
@@ -71,7 +71,7 @@ impl Java {
 pub(super) enum Steps {
     /// All, before the program runs.
     One,
-    /// Some, while the program runs: so many in the next step.
+    /// Some, while the program runs: this many in the next step.
     Short(usize),
 }
 
@@ -96,7 +96,7 @@ impl Steps {
     }
 }
 
-/// What giving hooks to the classes of a program that runs has taken.
+/// The cost of inserting hooks into the classes of a running program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rewriting {
     pub(super) classes: usize,

@@ -18,7 +18,7 @@ const PERIOD: Duration = Duration::from_micros(750);
 /// Starts the thread. It is no Java thread: it never stops at a safepoint.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub(super) fn start(calls: &'static CallTimes) -> std::io::Result<JoinHandle<()>> {
     native_thread::spawn("hprof sampler", move || run(calls))
 }

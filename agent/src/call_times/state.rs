@@ -18,7 +18,7 @@ const FEW_NODES: usize = 1 << 12;
 
 /// How the time of calls is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timing {
+pub enum CallClock {
     /// CPU time, by looking at the threads' nodes.
     Sampled,
     /// The time between hooks, without what is called.
@@ -41,10 +41,10 @@ pub(super) struct State {
 
 impl State {
     /// Memory for `nodes` nodes; `None` when there is none.
-    pub(super) fn new(nodes: usize, root: NodeAddress, clock: Timing) -> Option<Self> {
+    pub(super) fn new(nodes: usize, root: NodeAddress, clock: CallClock) -> Option<Self> {
         let calls = match clock {
-            Timing::ClockedInclusive => MAX_CALLS * CALL,
-            Timing::Sampled | Timing::Clocked => 0,
+            CallClock::ClockedInclusive => MAX_CALLS * CALL,
+            CallClock::Sampled | CallClock::Clocked => 0,
         };
         let bytes = Counters::bytes(nodes) + calls;
         // SAFETY: an anonymous mapping at an address of the kernel's choice.
@@ -65,8 +65,8 @@ impl State {
         // SAFETY: the range was just mapped.
         unsafe { libc::madvise(start, bytes, libc::MADV_NOHUGEPAGE) };
         let cost = match clock {
-            Timing::Clocked => clock_cost(),
-            Timing::Sampled | Timing::ClockedInclusive => 0,
+            CallClock::Clocked => clock_cost(),
+            CallClock::Sampled | CallClock::ClockedInclusive => 0,
         };
         let limit = (start.addr() + bytes) as u64;
         let memory = NonNull::new(start.cast::<u8>())?;
@@ -91,7 +91,7 @@ impl State {
         self.counters.begin(root, cpu, monotonic_nanos());
     }
 
-    /// What was counted at the node.
+    /// The counts of the node.
     pub(super) fn cost(&self, node: NodeNumber) -> Cost {
         Cost {
             calls: self.counters.calls(node),
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// What the thread has used up to now, `cpu` nanoseconds of CPU time, counts as booked.
+    /// Marks the thread's CPU time so far, `cpu` nanoseconds, as booked.
     pub(super) fn skip_to(&self, cpu: u64) {
         self.counters.skip_to(cpu, monotonic_nanos());
     }
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn there_is_room_for_calls() {
         let automaton = Automaton::new(1, 10);
-        let state = State::new(10, automaton.root(), Timing::ClockedInclusive).unwrap();
+        let state = State::new(10, automaton.root(), CallClock::ClockedInclusive).unwrap();
         state.begin(automaton.root(), 0);
         let word = |offset: usize| {
             let address = state.counters().as_pointer().cast::<u8>();

@@ -149,7 +149,7 @@ fn book(signal_value: usize) {
     let Some(counters) = head.and_then(|head| unsafe { Counters::from_pointer(head) }) else {
         return;
     };
-    // SAFETY: the call takes nothing and cannot fail.
+    // SAFETY: the call has no arguments and cannot fail.
     let tid = unsafe { libc::gettid() };
     counters.book(timer::thread_cpu_nanos(tid));
     if counters.note_running() {
@@ -159,7 +159,7 @@ fn book(signal_value: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::{State, Timing};
+    use super::super::state::{CallClock, State};
     use super::*;
     use hprof_lockfree::nodes::{NO_METHOD, NodeNumber, Nodes};
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_late_signal_books_nothing_for_the_next_owner() {
         let root = Nodes::new().add(NO_METHOD);
-        let states = [0, 1].map(|_| State::new(10, root, Timing::Sampled).unwrap());
+        let states = [0, 1].map(|_| State::new(10, root, CallClock::Sampled).unwrap());
         let owners = ThreadTimers::none().owners;
         let acquire = |state: &State| {
             let pointer = state.counters().as_pointer();

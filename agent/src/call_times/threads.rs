@@ -8,7 +8,7 @@ use hprof_lockfree::nodes::NodeAddress;
 
 use super::costs::{Cost, Costs, NodeCosts, spread};
 use super::plan::Arrival;
-use super::state::{State, Timing};
+use super::state::{CallClock, State};
 use super::thread_timers::{ThreadTimer, ThreadTimers};
 use crate::os::timer::thread_cpu_nanos;
 
@@ -18,7 +18,7 @@ struct Thread {
     vm_thread: Option<VmThread>,
     state: State,
     timer: Option<ThreadTimer>,
-    /// What was counted up to the last dump.
+    /// The counts up to the last dump.
     dumped: NodeCosts,
     /// Rounds in a row in which the thread did not run.
     idle: u32,
@@ -34,10 +34,10 @@ impl Thread {
         }
     }
 
-    /// Adds what was counted since the last dump. `keep` when the thread goes on.
+    /// Adds what was counted since the last dump. `keep` if the thread continues.
     fn add_to(&mut self, costs: &mut NodeCosts, nodes: usize, keep: bool) {
         for node in self.state.numbers(nodes) {
-            // Read once: the thread goes on counting.
+            // Read once: the thread continues to count.
             let now = self.state.cost(node);
             if now == Cost::default() {
                 continue;
@@ -65,7 +65,7 @@ pub(super) struct Threads {
     /// Memory of ended threads for new ones, counters zero.
     free: Vec<State>,
     nodes: usize,
-    timing: Timing,
+    timing: CallClock,
     /// Shared by threads that got no memory of their own. Its counts are not
     /// exact, and are left out.
     shared_state: State,
@@ -74,7 +74,7 @@ pub(super) struct Threads {
     /// Where the hooks find the states, unless in the threads' own objects.
     table: Option<StateTable>,
     activity: Activity,
-    /// Places in `live` of the threads that the sampler looks at; made anew when
+    /// Places in `live` of the threads that the sampler checks; rebuilt when
     /// it is not known.
     sampled: Option<Vec<usize>>,
 }
@@ -98,7 +98,7 @@ impl Threads {
     pub(super) fn new(
         nodes: usize,
         root: NodeAddress,
-        timing: Timing,
+        timing: CallClock,
         timers: ThreadTimers,
         arrival: Arrival,
     ) -> Option<Self> {
@@ -197,7 +197,7 @@ impl Threads {
             // The VM may have its next thread at the same address.
             table.remove(vm_thread);
         }
-        if self.timing == Timing::Sampled && self.activity == Activity::Counting {
+        if self.timing == CallClock::Sampled && self.activity == Activity::Counting {
             let rest = thread.state.counters().advance(thread_cpu_nanos(tid));
             *self.rests.entry(serial).or_default() += rest;
         }
@@ -213,7 +213,7 @@ impl Threads {
             return;
         }
         for thread in &mut self.live {
-            if self.timing == Timing::Sampled {
+            if self.timing == CallClock::Sampled {
                 thread.book();
             }
             if let Some(timer) = thread.timer.take() {
@@ -223,7 +223,7 @@ impl Threads {
         self.activity = Activity::Paused;
     }
 
-    /// Lets paths begin anew: methods that are called again after a pause do not say so.
+    /// Resets paths: methods that are called again after a pause do not report it.
     pub(super) fn restart_paths(&mut self, root: NodeAddress) {
         for thread in &self.live {
             thread.state.counters().set_node(root);
@@ -260,14 +260,14 @@ impl Threads {
         }
     }
 
-    /// Begins anew, after the end, with a pause.
+    /// Restarts, after the end, with a pause.
     pub(super) fn begin_again(&mut self, timers: ThreadTimers) {
         self.timers = timers;
         (self.ended_count, self.without_state) = (0, 0);
         self.activity = Activity::Paused;
     }
 
-    /// Whether all has ended, so that it may begin anew.
+    /// Whether all has ended, so that it may restart.
     pub(super) fn is_over(&self) -> bool {
         self.activity == Activity::Over
     }
@@ -326,7 +326,7 @@ impl Threads {
         let mut costs = std::mem::take(&mut self.ended);
         spread(std::mem::take(&mut self.rests), &mut costs);
         for thread in &mut self.live {
-            if self.timing == Timing::Sampled && self.activity == Activity::Counting {
+            if self.timing == CallClock::Sampled && self.activity == Activity::Counting {
                 thread.book();
             }
             let costs = costs.entry(serial_of(thread.tid)).or_default();

@@ -41,7 +41,7 @@ impl SampleCounts {
         self.total
     }
 
-    /// How many stacks were taken; one may stand for several intervals.
+    /// The number of stacks; one may represent several intervals.
     pub fn stacks(&self) -> u64 {
         self.stacks
     }

@@ -38,18 +38,18 @@ pub struct SamplesRecorder {
     depth: u32,
     /// Threads that were muted, or not, by themselves; by serial.
     muted: HashMap<u32, bool>,
-    /// What holds for the others.
+    /// The setting for all other threads.
     all_muted: bool,
     is_stopped: bool,
-    /// What the signal engine had counted at the last reset.
+    /// The signal engine's counts at the last reset.
     base: EngineTotals,
-    /// What it had counted when the dump under way was written.
+    /// The engine's counts when the current dump was written.
     dumped: EngineTotals,
     /// Looks for other profilers.
     other_profilers: Watch,
 }
 
-/// What the signal engine has counted since it began.
+/// The signal engine's counts since its start.
 #[derive(Clone, Copy, Default)]
 struct EngineTotals {
     cpu: Duration,
@@ -220,7 +220,7 @@ impl SamplesRecorder {
         }
     }
 
-    /// What the profile does not show in its tables, as comment lines.
+    /// The facts outside the tables of the profile, as comment lines.
     fn remarks(&mut self, cx: &Context<'_>) -> Vec<String> {
         let counts = &self.counts;
         let threads = &cx.run.threads;

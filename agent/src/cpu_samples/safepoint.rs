@@ -13,7 +13,7 @@ use crate::vm::{Ref, Result, Vm};
 
 /// A stack as the VM gave it.
 pub struct SafepointSample {
-    /// What the thread's local storage holds: its serial, 0 when it has none.
+    /// The value of the thread's local storage: its serial, or 0.
     pub thread: u32,
     /// Intervals of CPU time that the thread burnt since it was last counted.
     pub weight: u64,
@@ -65,7 +65,7 @@ impl SafepointSampler {
     /// more. `serial_of` names a thread, or tells that it must not be sampled.
     ///
     /// # Errors
-    /// What the VM says; the next round may work again.
+    /// The VM's error; the next round may work again.
     pub fn round(
         &mut self,
         vm: Vm<'_>,

@@ -57,18 +57,18 @@ pub enum Failure {
     Output(#[from] io::Error),
 }
 
-/// What is done about objects that nobody can reach any more.
+/// The treatment of unreachable objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Garbage {
     /// Collect them first, so that the dump is without.
     Collect,
-    /// The collector is gone; it worked a last time before the VM began to end.
+    /// The collector has stopped; it ran a last time before the VM began to exit.
     CollectedBefore,
-    /// The collector is gone.
+    /// The VM is shutting down; its collector is unavailable.
     NotCollected,
 }
 
-/// What is said about a dump in the end.
+/// The message after a dump.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
     /// Objects and arrays.
@@ -100,11 +100,11 @@ pub struct Request<'a> {
     pub vm: Vm<'a>,
     /// Where the profile is. Its folder must have room for a copy.
     pub output: &'a Path,
-    /// What the dump is to hold.
+    /// The contents of the dump.
     pub content: Content,
     /// The present time as text.
     pub ctime: &'a str,
-    /// What to do about garbage.
+    /// The treatment of unreachable objects.
     pub garbage: Garbage,
     /// The VM collects garbage in the pause of its dump, if asked to.
     pub collects_in_pause: bool,

@@ -24,7 +24,7 @@ pub struct HeapDumpRecorder {
     /// The serial of the profile thread, when a heap dump has shown it, and the generation of the
     /// output that has it.
     own: Option<(u32, ThreadSerial)>,
-    /// What became of the last heap dump.
+    /// The result of the last heap dump.
     result: Option<Result<Summary, Lack>>,
 }
 
@@ -50,7 +50,7 @@ impl HeapDumpRecorder {
         }
     }
 
-    /// Writes all objects. A failure is reported, and the profile goes on without.
+    /// Writes all objects. A failure is reported, and the profile continues without it.
     ///
     /// # Errors
     /// [`Incomplete`]: there is no whole heap dump.

@@ -1,6 +1,6 @@
 //! The first reading of the VM's dump: everything but the objects themselves.
 //!
-//! What is kept grows with classes, names, threads and roots, not with objects.
+//! Memory grows with classes, names, threads and roots, not with objects.
 
 use std::io::Read;
 
@@ -64,7 +64,7 @@ pub struct Stack {
     pub frames: Box<[FrameId]>,
 }
 
-/// What the first reading found.
+/// The results of the first reading.
 #[derive(Default)]
 pub struct Survey {
     strings: HashMap<StringId, Box<str>>,

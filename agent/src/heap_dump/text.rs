@@ -96,7 +96,7 @@ struct TextObjects<'a> {
     elements: Vec<ObjectId>,
 }
 
-/// What is needed for the lines of a class's instances.
+/// The data for the lines of a class's instances.
 struct ClassText {
     name: Box<str>,
     /// The size of an instance.

@@ -1,4 +1,4 @@
-//! The VM's own dump, in a file that nobody else can see into.
+//! The VM's own dump, in a file that no other user can read.
 
 use std::ffi::CString;
 use std::fs::{self, DirBuilder, File};
@@ -40,7 +40,7 @@ impl Place {
     /// Lets the VM dump its heap, and tells `growth` when it has done so.
     ///
     /// # Errors
-    /// What the VM says, as text.
+    /// The VM's error, as text.
     pub fn dump(
         &self,
         dumper: VmDumper,

@@ -1,4 +1,4 @@
-//! What both formats have in common: serials, stacks, roots and classes.
+//! The common part of both formats: serials, stacks, roots and classes.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use hprof_format::writer::ProfileWriter;
 use super::ids::DumpIds;
 use super::survey::{Class, Stack, Survey};
 
-/// What a dump is to hold.
+/// The contents of a dump.
 #[derive(Clone, Copy, Debug)]
 pub struct Content {
     /// Text, not binary.

@@ -66,7 +66,7 @@ impl ClassTable {
     /// The class with this mirror, new or known.
     ///
     /// # Errors
-    /// What the VM says; nothing is remembered then.
+    /// The VM's error; nothing is remembered then.
     pub(crate) fn intern(
         &self,
         jvmti: &Jvmti,

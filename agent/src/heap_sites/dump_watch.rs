@@ -1,4 +1,4 @@
-//! What is kept while the VM dumps its heap.
+//! The state that is kept while the VM dumps its heap.
 
 use std::sync::Arc;
 

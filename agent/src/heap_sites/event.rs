@@ -30,7 +30,7 @@ const FOLLOWED_ALL: u64 = 1024;
 /// With live=estimate, one in two to the power of this is followed beyond.
 const ESTIMATE_SHIFT: u8 = 4;
 
-/// Where a stack is known by its key, it is taken nevertheless once in so many objects of a site, and
+/// Where a stack is known by its key, it is still walked for one in this many objects of a site, and
 /// compared: far more often in tests.
 const CHECKED: u64 = if cfg!(debug_assertions) {
     1 << 4
@@ -268,7 +268,7 @@ impl HeapSites {
         may_go
     }
 
-    /// The serial that the thread's stacks are kept under, 0 for all the same.
+    /// The serial that the thread's stacks are kept under, 0 for all threads together.
     #[inline]
     fn serial(&self, thread: &ThreadState) -> u32 {
         if !self.per_thread {

@@ -75,7 +75,7 @@ impl SitesProfile {
     }
 
     /// The VM has dumped its heap: tells which traces its objects have. `None` when that is not
-    /// known, because the collector was at work.
+    /// known, because the collector was running.
     pub fn locate(&mut self, vm: Vm<'_>, names: &mut Names) -> Option<Located> {
         let expected = self.expected.take()?;
         let places = match expected {

@@ -3,7 +3,7 @@
 //! Each object that is followed has a weak global reference, which the collector
 //! clears. Threads fill segments with them; a full segment goes to the profile
 //! thread, which keeps it in fewer bytes ([`Run`](super::run::Run)), deletes the cleared references after a collection
-//! and keeps the others. Most objects die young, so what is kept is sweeped ever more rarely.
+//! and keeps the others. Most objects die young, so survivors are swept less often.
 //!
 //! Against a tag for each object this needs a third of the memory and a tenth of the time,
 //! and nothing has to be mended when the collector moves objects.
@@ -20,7 +20,7 @@ use crate::vm::{Jni, WeakRef, handle_word};
 pub(super) struct Followed {
     pub(super) weak: WeakRef,
     pub(super) site: SiteId,
-    /// It stands for 2 to the power of this many objects.
+    /// It represents 2 to the power of this many objects.
     pub(super) shift: u8,
     /// Its size in bytes.
     pub(super) size: u64,
@@ -158,7 +158,7 @@ pub(super) struct LivenessCheck {
 }
 
 impl LivenessCheck {
-    /// Whether the object is gone.
+    /// Whether the object has been collected.
     pub(super) fn is_dead(self, jni: &Jni, weak: &WeakRef) -> bool {
         // A null word is all that is needed to know; any other word may still
         // mean a dead object to a concurrent collector.

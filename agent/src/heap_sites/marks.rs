@@ -1,4 +1,4 @@
-//! What commands compare figures of sites with: the last reset, and the last table.
+//! The figures with which commands compare sites: those of the last reset and of the last table.
 
 use std::collections::HashMap;
 

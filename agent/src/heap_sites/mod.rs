@@ -58,7 +58,7 @@ use stacks::StackTable;
 use threads::Threads;
 use weights::Weights;
 
-/// What callbacks record into.
+/// The state into which callbacks record.
 pub struct HeapSites {
     /// An environment of its own: tags belong to an environment.
     jvmti: Jvmti,
@@ -76,7 +76,7 @@ pub struct HeapSites {
     needs_help: bool,
     gives_up_buffers: bool,
     stacks: StackTable,
-    /// What tells known stacks, if the VM lets itself be looked at.
+    /// The keys of known stacks, if the VM's layout is known.
     stack_keys: OnceLock<StackKeys>,
     classes: ClassTable,
     sites: SiteTable,
@@ -97,7 +97,7 @@ pub struct HeapSites {
     unrecorded: Unrecorded,
 }
 
-/// What could not be recorded.
+/// The number of events that could not be recorded, by reason.
 #[derive(Default)]
 struct Unrecorded {
     stacks: AtomicU64,
@@ -123,7 +123,7 @@ impl HeapSites {
     /// none. Nothing is recorded before [`Self::start`].
     ///
     /// # Errors
-    /// What the VM says; `NOT_AVAILABLE` for the capability when another agent
+    /// The VM's error; `NOT_AVAILABLE` for the capability when another agent
     /// samples allocations.
     pub fn install(
         jvmti: Jvmti,
@@ -208,7 +208,7 @@ impl HeapSites {
         self.jvmti.close(limit)
     }
 
-    /// VMInit, on the main thread: books what is there, then records.
+    /// VMInit, on the main thread: books the existing objects, then records.
     pub fn start(&self, jni: &Jni) {
         if let Some(keys) = StackKeys::learn(&self.jvmti, jni) {
             let _ = self.stack_keys.set(keys);
@@ -238,7 +238,7 @@ impl HeapSites {
     /// Records allocations no more, or again.
     ///
     /// # Errors
-    /// What the VM says.
+    /// The VM's error.
     pub fn set_recording(&self, on: bool) -> Result<()> {
         self.jvmti
             .set_event(raw::JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;

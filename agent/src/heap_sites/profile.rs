@@ -21,7 +21,7 @@ use crate::options::Live;
 use crate::report;
 use crate::vm::{Jni, Vm};
 
-/// What the profile thread knows of the mode.
+/// The profile thread's state of the mode.
 pub struct SitesProfile {
     sites: &'static HeapSites,
     /// By the numbers of the stacks.
@@ -43,7 +43,7 @@ pub struct SiteFigure {
     pub element: Option<BasicType>,
     /// The trace.
     pub trace: TraceSerial,
-    /// What lives and what was allocated.
+    /// The live and the allocated objects.
     pub figures: HeapSummary,
 }
 
@@ -55,7 +55,7 @@ pub struct SiteFigures {
     pub totals: HeapSummary,
     /// Garbage was collected before.
     pub is_after_gc: bool,
-    /// What the figures are worth, before the table; empty for exact ones.
+    /// Remarks on the accuracy of the figures, before the table; empty for exact ones.
     pub header: Vec<String>,
     /// Counters, after the table.
     pub remarks: Vec<String>,
@@ -128,7 +128,7 @@ impl SitesProfile {
         swept.more
     }
 
-    /// Collects garbage, unless the collector is gone (`may_collect`), and adds
+    /// Collects garbage, unless the collector has stopped (`may_collect`), and adds
     /// everything up. `collected` tells that it was done before the collector went.
     pub fn collect(
         &mut self,
@@ -214,7 +214,7 @@ impl SitesProfile {
             let followed = followed.get(&id).copied().unwrap_or_default();
             let mut new = Count::default();
             if sites.may_be_filler(class) {
-                // They were not booked at VMInit, for nobody knew which were objects.
+                // They were not booked at VMInit, when it was unknown which were objects.
                 new = found.existing;
             } else if is_exact && sites.interval == 0 && sites.live == Live::Exact {
                 let seen = |of: fn(&Count) -> u64| of(&found.existing) + of(&followed);
@@ -263,7 +263,7 @@ impl SitesProfile {
         add(&mut row.figures, &more);
     }
 
-    /// What is alive by site, and for how many objects others stand.
+    /// The live objects by site, and the number of objects that are estimated.
     fn live(&mut self, jni: &Jni) -> (Vec<Count>, u64) {
         let open: Vec<Arc<Segment>> = self.sites.threads.open_segments();
         let weights = self.sites.weights;

@@ -26,7 +26,7 @@ pub struct SitesRecorder {
     marks: SiteMarks,
 }
 
-/// What a table of sites is to show.
+/// The selection for a table of sites.
 #[derive(Clone, Copy)]
 pub struct SiteRequest {
     /// Which figure ranks the sites.

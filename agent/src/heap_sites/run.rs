@@ -14,8 +14,8 @@ pub(super) struct Run {
     len: usize,
 }
 
-/// What was guessed wrong, in the low bits of an object's first byte. The others tell how many objects
-/// behind it were guessed right in all, which have no bytes.
+/// The wrong guesses, in the low bits of an object's first byte. The other bits count the objects
+/// after it were guessed right in all, which have no bytes.
 const OTHER_WEAK: u8 = 1;
 const OTHER_SITE: u8 = 2;
 const OTHER_SIZE: u8 = 4;
@@ -23,7 +23,7 @@ const ONE_MORE: u8 = 8;
 const MAX_MORE: u8 = u8::MAX - (ONE_MORE - 1);
 
 impl Run {
-    /// Of so many objects, using `buffer` meanwhile.
+    /// A run of this many objects, with `buffer` as scratch space.
     pub(super) fn new(objects: impl Iterator<Item = Packed>, buffer: &mut Vec<u8>) -> Self {
         buffer.clear();
         let mut guess = Guess::new();
@@ -117,7 +117,7 @@ impl Run {
     }
 }
 
-/// What the next object of a run will be, from those before it.
+/// The prediction of the next object of a run, from those before it.
 struct Guess {
     last: Packed,
     /// By site, that of the object after its last one.
@@ -138,7 +138,7 @@ impl Guess {
         }
     }
 
-    /// The reference behind the last one, in the VM's memory.
+    /// The reference after the last one, in the VM's memory.
     fn weak(&self) -> usize {
         self.last.weak.wrapping_add(8)
     }
@@ -252,7 +252,7 @@ mod tests {
             })
             .collect();
         let run = Run::new(objects.iter().map(packed), &mut Vec::new());
-        // The first 50 and, for all 32 behind, a byte.
+        // The first 50 and, for all 32 after, a byte.
         assert!(
             run.bytes.len() < 50 * 5 + 1000 / 32,
             "{} bytes",

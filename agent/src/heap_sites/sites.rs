@@ -13,7 +13,7 @@ use super::stacks::StackId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SiteId(pub(super) u32);
 
-/// What was allocated at a site, or lives there, in the units of
+/// The allocated or live objects of a site, in the units of
 /// [`Weights`](super::weights::Weights).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {

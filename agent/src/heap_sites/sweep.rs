@@ -23,7 +23,7 @@ pub(super) struct Sweeper {
     buffer: Vec<u8>,
 }
 
-/// What was in a full segment.
+/// The contents of a full segment.
 struct Young {
     /// The segment's number.
     number: u64,
@@ -48,7 +48,7 @@ const CHUNK: usize = 1 << 12;
 /// How many objects are looked at before the profile thread does something else.
 const STEP: usize = 1 << 16;
 
-/// What a step did.
+/// The result of a step.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Swept {
     /// References that were deleted.
@@ -211,7 +211,7 @@ impl Sweeper {
 }
 
 impl Level {
-    /// Puts the open chunk behind the others, of which those to visit are at the front.
+    /// Puts the open chunk after the others, of which those to visit are at the front.
     fn close(&mut self, buffer: &mut Vec<u8>) {
         if !self.open.is_empty() {
             self.chunks.push_back(Run::new(self.open.drain(..), buffer));

@@ -1,4 +1,4 @@
-//! What each thread records into, and how others read it.
+//! The table into which each thread records, and how other threads read it.
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use super::live::{Followed, Segment};
 use super::sites::{Count, SiteTable};
 use crate::vm::StackFrame;
 
-/// What a thread does with an event.
+/// The action of a thread on an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ThreadMode {
     /// Counts it.
@@ -26,7 +26,7 @@ pub(super) enum ThreadMode {
     Primed,
 }
 
-/// What a thread records into. Only the thread itself has it: it is neither `Send` nor
+/// The table into which a thread records. Only the thread itself has it: it is neither `Send` nor
 /// `Sync`.
 pub(super) struct ThreadState {
     shared: Arc<Shared>,
@@ -45,7 +45,7 @@ pub(super) struct ThreadState {
     random: Cell<u64>,
 }
 
-/// What dumps read of a thread.
+/// The part of a thread's table that dumps read.
 struct Shared {
     /// Changed by its thread alone, in [`Threads::reshape`].
     cache: UnsafeCell<Cache>,
@@ -159,7 +159,7 @@ thread_local! {
     static CURRENT: Cell<*const ThreadState> = const { Cell::new(ptr::null()) };
 }
 
-/// What the agent's own threads have.
+/// The value for the agent's own threads.
 const IGNORED: *const ThreadState = ptr::without_provenance(align_of::<ThreadState>());
 
 /// All threads that have recorded something.
@@ -323,7 +323,7 @@ impl Threads {
     }
 }
 
-/// What [`Threads::totals`] reads.
+/// The result of [`Threads::totals`].
 pub(super) struct Totals {
     /// By the numbers of the sites.
     pub(super) rows: Vec<Count>,

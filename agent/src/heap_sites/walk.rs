@@ -16,13 +16,13 @@ use crate::vm::{Jni, Result};
 
 /// Set in the tag of each object that was there at VMInit.
 const EXISTING: i64 = 1;
-/// The same for what may be no object. A thread that fills its allocation buffer overwrites what
+/// The tag of what may be no object. A thread that fills its allocation buffer overwrites what
 /// the VM put there for the walk, and the new object has its tag.
 const EXISTING_OR_FILLER: i64 = 2;
 /// The tag of a class mirror has the class from this bit on.
 const CLASS_SHIFT: u32 = 32;
 
-/// What a walk found of a class.
+/// The result of a walk for a class.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Found {
     /// Objects that were there at VMInit.
@@ -32,10 +32,10 @@ pub(super) struct Found {
 }
 
 impl HeapSites {
-    /// Tags and books what is there.
+    /// Tags and books the existing objects.
     ///
     /// # Errors
-    /// What the VM says.
+    /// The VM's error.
     pub(super) fn book_existing(&self, jni: &Jni) -> Result<()> {
         self.tag_classes(jni, EXISTING)?;
         let fillers = self.filler_classes();
@@ -59,7 +59,7 @@ impl HeapSites {
     /// The objects of the heap by class.
     ///
     /// # Errors
-    /// What the VM says.
+    /// The VM's error.
     pub(super) fn count_objects(&self, jni: &Jni) -> Result<HashMap<ClassId, Found>> {
         self.tag_classes(jni, 0)?;
         let fillers = self.filler_classes();

@@ -1,4 +1,4 @@
-//! How many objects a recorded one stands for.
+//! The number of objects that a recorded one represents.
 //!
 //! With sampling, HotSpot records the allocations that sampling points fall
 //! into, whose distances in bytes are geometric with the given mean
@@ -23,7 +23,7 @@ impl Weights {
         Self { interval }
     }
 
-    /// What an object of `size` bytes counts, in fractions of [`Self::unit`].
+    /// The weight of an object of `size` bytes, in fractions of [`Self::unit`].
     #[inline]
     pub(super) fn count(self, size: u64) -> Count {
         if self.interval == 0 {

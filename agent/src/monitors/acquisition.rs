@@ -1,7 +1,7 @@
-//! What a thread takes from others when it has what it wanted of a synchronizer.
+//! Whether a successful acquisition of a synchronizer excludes other threads.
 //!
 //! Classes built on `AbstractQueuedSynchronizer` say in `tryAcquire` and `tryAcquireShared` whether a
-//! thread may go on. A lock or a semaphore changes its state there: what one thread gets, another
+//! thread may continue. A lock or a semaphore changes its state there: what one thread gets, another
 //! cannot have. A latch only looks at the state, which somebody else changes once and for all: its
 //! threads wait for something to happen. The code of these methods tells which it is.
 
@@ -36,7 +36,7 @@ impl AcquireMode {
     }
 }
 
-/// What a successful attempt does.
+/// The effect of a successful attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
     /// It looks at the state.
@@ -47,7 +47,7 @@ enum Effect {
     Takes,
 }
 
-/// What the attempts of a class do. `None`: it has no such attempts.
+/// The effect of a class's attempts; `None` if it has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acquisition {
     exclusive: Option<Effect>,
@@ -90,7 +90,7 @@ fn is_framework(class: &str) -> bool {
 }
 
 impl Acquisition {
-    /// What the attempts of this class do.
+    /// The effect of this class's attempts.
     pub fn of(jvmti: &Jvmti, jni: &Jni, class: LocalRef<'_, Class>) -> Self {
         let lineage = lineage(jvmti, jni, class);
         lineage.map_or_else(Self::default, |(lineage, framework)| {
@@ -133,7 +133,7 @@ fn declared(jvmti: &Jvmti, class: Ref<'_, Class>, name: &str) -> Result<Declared
     Ok(Declared { class, methods })
 }
 
-/// What a method and those that it calls do; `None` if the class does not have it.
+/// The effect of a method and of its callees; `None` if the class does not have it.
 fn effect(lineage: &[Declared], name: &str, descriptor: &str) -> Option<Effect> {
     let key = (name.to_owned(), descriptor.to_owned());
     let has = |class: &Declared| class.methods.contains_key(&key);
@@ -180,7 +180,7 @@ fn place(lineage: &[Declared], call: &Call) -> Option<usize> {
     classes.find_map(|(at, class)| class.methods.contains_key(&key).then_some(at))
 }
 
-/// What a call does that leaves the lineage.
+/// The effect of a call that leaves the lineage.
 fn effect_of_call(lineage: &[Declared], call: &Call) -> Effect {
     let class = call.class.as_str();
     let name = call.name.as_str();

@@ -18,7 +18,7 @@ pub struct LockClass {
     /// As Java source has it.
     pub name: String,
     pub(super) mirror: Option<KeptWeakRef>,
-    /// What it does, once that was looked at.
+    /// Its effect, once determined.
     pub(super) acquisition: OnceLock<Acquisition>,
 }
 
@@ -35,7 +35,7 @@ impl LockClass {
 }
 
 impl LockClass {
-    /// What the attempts of a synchronizer's class do. Nothing is known of one that is unloaded.
+    /// The effect of the attempts of a synchronizer's class; unknown for an unloaded class.
     pub fn acquisition(&self, jvmti: &Jvmti, jni: &Jni) -> Acquisition {
         *self.acquisition.get_or_init(|| {
             let class = self.mirror.and_then(|weak| jni.upgrade_class(weak.get()));

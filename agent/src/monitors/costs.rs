@@ -1,4 +1,4 @@
-//! What waits cost, by what they turned out to be.
+//! The costs of waits, by kind.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::rows::{Row, Source};
 use crate::names::{Location, Names};
 use crate::vm::Vm;
 
-/// What belongs to a row of a table.
+/// The key of a row of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Place {
     kind: Kind,
@@ -27,11 +27,11 @@ struct Cost {
     nanos: u64,
 }
 
-/// What was waited for between two dumps.
+/// The waits between two dumps.
 pub(super) struct Costs(Vec<(Place, Cost)>);
 
 impl Costs {
-    /// What is of one kind.
+    /// The rows of one kind.
     pub(super) fn rows(&self, kind: Kind) -> Vec<MonitorRow<'_>> {
         let costs = self.0.iter().filter(|(place, _)| place.kind == kind);
         let rows = costs.map(|(place, cost)| MonitorRow {
@@ -49,7 +49,7 @@ impl Costs {
 pub(super) struct WaitTables {
     monitors: &'static Monitors,
     rows: Vec<(&'static Row, Place)>,
-    /// What is not in a dump yet.
+    /// The costs that are not in a dump yet.
     costs: HashMap<Place, Cost>,
 }
 
@@ -70,7 +70,7 @@ impl WaitTables {
         }
     }
 
-    /// What was waited for since the last [`Self::clear`].
+    /// The waits since the last [`Self::clear`].
     pub(super) fn costs(&mut self) -> Costs {
         for (row, place) in &self.rows {
             let (count, nanos) = row.take();

@@ -1,4 +1,4 @@
-//! What is known of the hooks in `java.util.concurrent.locks`.
+//! The state of the hooks in `java.util.concurrent.locks`.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -16,7 +16,7 @@ pub(super) const HOOKED: [&CStr; 4] = [
     c"java/util/concurrent/locks/StampedLock",
 ];
 
-/// What is known of the Java side.
+/// The handles of the Java side.
 pub(super) struct JavaSide {
     pub(super) hooks: GlobalRef<Class>,
     /// Whether the hook class has its natives.

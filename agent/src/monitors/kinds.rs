@@ -1,4 +1,4 @@
-//! What a wait was: contention for a lock, or waiting for something to happen.
+//! The kinds of waits: contention for a lock, or waiting for an event.
 //!
 //! Of synchronizers their own methods tell, see [`acquisition`](super::acquisition), of
 //! all else the innermost frames. Their names are those of the public classes of
@@ -28,7 +28,7 @@ pub struct Classified {
     pub inner: usize,
 }
 
-/// What a stack says of a wait for an object whose class does `acquisition`.
+/// The kind of a wait, from its stack and the `acquisition` of its object's class.
 pub fn classify(source: Source, acquisition: Acquisition, frames: &[MethodName<'_>]) -> Classified {
     let inner = match source {
         Source::Monitor | Source::ObjectWait => 0,

@@ -3,7 +3,7 @@
 //! The VM tells of monitors by events ([`event`]). Locks of `java.util.concurrent`
 //! park threads, which all goes through four classes of the JDK; their methods call
 //! a Java class of the agent before and after, never around, so that a virtual
-//! thread still gives its carrier up ([`park`]). Both keep what goes on in a
+//! thread still gives its carrier up ([`park`]). Both keep the current wait in a
 //! [slot](slots) that the VM keeps with the thread, and count in [rows] that
 //! are shared by all. Names are looked up later by the profile thread, which then
 //! tells contention from other waits ([`kinds`]), by what the synchronizer does
@@ -52,7 +52,7 @@ use recent::RecentRows;
 use rows::{Row, Rows};
 use slots::{Slots, nanos};
 
-/// What the profile does for this mode.
+/// The services of the profile for this mode.
 #[derive(Clone, Copy)]
 pub struct Host {
     /// The serial of a thread, made if it has none yet; 0 if that fails.
@@ -61,7 +61,7 @@ pub struct Host {
     pub log: fn(Record),
 }
 
-/// What callbacks record into.
+/// The state into which callbacks record.
 pub struct Monitors {
     /// An environment of its own: the VM keeps one word for each thread and
     /// environment.
@@ -75,21 +75,21 @@ pub struct Monitors {
     slots: Slots,
     rows: Rows,
     recent: RecentRows,
-    /// What tells known stacks, if the VM lets itself be looked at.
+    /// The keys of known stacks, if the VM's layout is known.
     stack_keys: OnceLock<StackKeys>,
     classes: LockClasses,
     java: OnceLock<JavaSide>,
     fields: OnceLock<Fields>,
     owned_monitors: bool,
     logged: AtomicU32,
-    /// The run is over, while the VM goes on.
+    /// The run is over, while the VM continues.
     ended: AtomicBool,
     /// Virtual threads have waited.
     virtual_threads: AtomicBool,
     lost: LostWaits,
 }
 
-/// What could not be recorded.
+/// The number of events that could not be recorded, by reason.
 #[derive(Default)]
 struct LostWaits {
     stacks: AtomicU64,
@@ -118,7 +118,7 @@ impl Monitors {
     /// is recorded before [`Self::start`].
     ///
     /// # Errors
-    /// What the VM says.
+    /// The VM's error.
     pub fn install(jvmti: Jvmti, settings: &Settings, host: Host) -> Result<&'static Self> {
         let release = Release::of(&jvmti);
         let mut wanted = Capabilities::default();
@@ -263,7 +263,7 @@ impl Monitors {
         });
     }
 
-    /// What the tables do not show, as remarks.
+    /// Remarks on facts outside the tables.
     pub fn remarks(&self) -> String {
         let kinds = match (self.locks.java, self.locks.juc) {
             (true, true) => "all",

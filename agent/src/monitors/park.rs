@@ -1,7 +1,7 @@
 //! Locks and synchronizers of `java.util.concurrent`.
 //!
 //! `LockSupport` notes in a thread what it parks for, and clears the note when the
-//! thread goes on. The two methods that do so, and those in which synchronizers try
+//! thread continues. The two methods that do so, and those in which synchronizers try
 //! until they have what they want, get a call of `HprofLocks` (in `java/` of this
 //! crate) at their end. A thread may park several times before it has a lock: the
 //! time counts from the first to the last, as one.
@@ -80,7 +80,7 @@ impl Monitors {
         }
     }
 
-    /// Gives the four classes their own code back: the VM asks nobody any more.
+    /// Restores the code of the four classes: the VM calls the hook no more.
     pub(super) fn end_parks(&self, jni: &Jni) -> Result<()> {
         match self.java.get() {
             Some(_) => self.retransform(&hooked_classes(jni)?),
@@ -122,7 +122,7 @@ impl Monitors {
         self.begin(jni, thread, free, wait);
     }
 
-    /// The current thread goes on.
+    /// The current thread continues.
     fn unpark(&self, jni: &Jni, thread: Ref<'_>, now: Instant) {
         let Some(slot) = self.current() else {
             return;

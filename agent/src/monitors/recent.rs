@@ -31,7 +31,7 @@ thread_local! {
 
 /// A power of two.
 const ENTRIES: usize = 1 << 12;
-/// One in so many known stacks is taken nevertheless, and compared: each in tests.
+/// Re-walk and compare one in this many known stacks; in tests, each.
 const CHECKED: u32 = if cfg!(debug_assertions) { 1 } else { 1 << 10 };
 
 impl Default for RecentRows {

@@ -1,4 +1,4 @@
-//! What was waited for, and where: one row for each kind of waiting, class and
+//! The table of waits: one row for each kind of waiting, class and
 //! stack, counted in by all threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ impl Source {
     }
 }
 
-/// What belongs together.
+/// The key of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowKey<'a> {
     pub source: Source,

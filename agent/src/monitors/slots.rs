@@ -1,5 +1,5 @@
 //! The waits that are going on. The VM keeps the address of a thread's slot with the
-//! thread, be it virtual or not: a thread may go on on another thread of the system
+//! thread, be it virtual or not: a thread may continue on another native thread
 //! than it stopped on. A virtual thread has a slot for as long as it waits, others keep
 //! theirs, as long as there are no virtual ones.
 
@@ -27,7 +27,7 @@ pub struct Wait {
     pub logged: u32,
     /// The thread is a virtual one.
     pub is_virtual: bool,
-    /// The same, unless a dump has borrowed it.
+    /// Takes the slot, unless a dump has borrowed it.
     pub virtual_thread: Option<WeakRef>,
 }
 
@@ -55,7 +55,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Takes the reference to a waiting virtual thread out, so that nobody else
+    /// Takes the reference to a waiting virtual thread out, so that no other thread
     /// deletes it meanwhile.
     pub fn borrow_thread(&self) -> Option<WeakRef> {
         self.wait.lock().as_mut()?.virtual_thread.take()
@@ -102,7 +102,7 @@ impl Slots {
         Some(slot)
     }
 
-    /// Takes a slot back that nobody waits in.
+    /// Frees a slot without a waiter.
     #[inline]
     pub fn give_back(&self, slot: &'static Slot) {
         self.free.lock().push(slot);

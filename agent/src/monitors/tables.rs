@@ -69,7 +69,7 @@ pub(super) fn write_usage(
     });
 }
 
-/// Writes what time was lost to locks, and the time that was no contention. The traces stand before
+/// Writes the time lost to locks, and the time of other waits. The traces stand before
 /// MONITOR DUMP.
 pub(super) fn write_waits(cx: &mut Context<'_>, tables: &WaitRanks<'_>, remark: String) {
     let contention = &tables.contention;

@@ -1,6 +1,6 @@
 //! Which locks are in use at a moment, by whom, and what all threads do.
 //!
-//! The VM is asked thread by thread and lock by lock while the program runs on, so
+//! The VM is asked thread by thread and lock by lock while the program continues, so
 //! what is found need not all have been so at one time.
 
 use std::collections::HashMap;
@@ -177,7 +177,7 @@ impl Monitors {
         }
     }
 
-    /// What a thread is parked for.
+    /// The object for which a thread is parked.
     fn note_blocker<'a>(
         &self,
         jni: &'a Jni,
@@ -192,7 +192,7 @@ impl Monitors {
         let Some(blocker) = (unsafe { jni.object_field(thread.get(), fields.blocker) }) else {
             return;
         };
-        // The waiters of a condition stand at its lock, as those of a monitor do.
+        // The waiters of a condition belong to its lock, as those of a monitor do.
         let outer = fields
             .outer
             .filter(|_| jni.is_instance(blocker.get(), fields.condition.get()))

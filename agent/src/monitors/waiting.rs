@@ -66,11 +66,11 @@ impl Monitors {
         }
     }
 
-    /// The current thread goes on, and its slot is empty.
+    /// The current thread continues, and its slot is empty.
     pub(super) fn release(&self, jni: &Jni, slot: &'static Slot) -> Option<Wait> {
         let wait = self.take_out(jni, slot);
         // A carrier that runs its own code may have a slot that belongs to its virtual thread,
-        // whose end nobody tells.
+        // whose end is not reported.
         if self.virtual_threads.load(Ordering::Relaxed) {
             self.leave(slot);
         }
@@ -139,7 +139,7 @@ impl Monitors {
         }
     }
 
-    /// The same from the stack itself.
+    /// Finds the row from the stack itself.
     #[cold]
     fn row_by_stack(
         &self,

@@ -93,7 +93,7 @@ impl MethodTable {
         id
     }
 
-    /// The object that stands for a class in profiles without a heap dump.
+    /// The object that represents a class in profiles without a heap dump.
     pub fn class_object(&mut self, class_name: &str) -> ObjectId {
         if !self.classes.contains_key(class_name) {
             let number = u32::try_from(self.classes.len()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! What the agent asks of the operating system: timers on threads' CPU clocks, signals, random
+//! Services of the operating system: timers on threads' CPU clocks, signals, random
 //! numbers, threads of its own, the wall clock.
 //!
 //! Nothing here knows what is profiled. [`timer`], [`signals`] and [`random`] say which of their

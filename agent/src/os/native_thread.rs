@@ -29,7 +29,7 @@ pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<Joi
 
 /// CPU time of the current thread.
 pub fn cpu_time() -> std::time::Duration {
-    // SAFETY: the call takes nothing and cannot fail.
+    // SAFETY: the call has no arguments and cannot fail.
     let tid = unsafe { libc::gettid() };
     std::time::Duration::from_nanos(super::timer::thread_cpu_nanos(tid))
 }

@@ -48,7 +48,7 @@ pub struct TimerInfo {
 /// Creates a timer whose signal goes to `tid` and carries `value`.
 ///
 /// # Errors
-/// What the kernel says; `EAGAIN` when `ulimit -i` is reached.
+/// The kernel's error; `EAGAIN` when `ulimit -i` is reached.
 pub fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
     // SAFETY: a sigevent of zero bytes is valid.
     let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -79,7 +79,7 @@ pub fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
 /// now. Safe in a signal handler.
 ///
 /// # Errors
-/// What the kernel says: there is no such timer.
+/// The kernel's error: there is no such timer.
 pub fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
     let nanos = u64::try_from(interval.as_nanos())
         .unwrap_or(u64::MAX)
@@ -105,7 +105,7 @@ pub fn start(id: TimerId, first: u64, interval: Duration) -> io::Result<()> {
     }
 }
 
-/// Deletes a timer; an error can only mean that it is gone already.
+/// Deletes a timer; an error can only mean that it was deleted already.
 pub fn delete(id: TimerId) {
     // SAFETY: the call takes a number only.
     unsafe { libc::syscall(libc::SYS_timer_delete, id.0) };
@@ -114,9 +114,9 @@ pub fn delete(id: TimerId) {
 /// Whether this kernel gives timers on a thread's CPU clock at all.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn probe() -> io::Result<()> {
-    // SAFETY: the call takes nothing and cannot fail.
+    // SAFETY: the call has no arguments and cannot fail.
     let tid = unsafe { libc::gettid() };
     create(tid, 0, libc::SIGPROF).map(delete)
 }

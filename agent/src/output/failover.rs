@@ -1,5 +1,5 @@
-//! What happens when the output fails: a front-end that is lost is replaced by a file, or by itself
-//! when it is there again. Each is a whole profile of its own.
+//! Fail-over of the output: a lost front-end is replaced by a file, or by itself
+//! when it reconnects. Each is a complete profile.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::options::{Format, unique_name};
 use crate::report;
 use crate::sink::{Existing, FileSink, NetSink, NetSource, Sink};
 
-/// A file to go on with when a front-end is lost again.
+/// A file for when the front-end is lost again.
 pub(super) struct Parked {
     pub(super) target: Target,
     pub(super) sink: SharedSink,
@@ -22,7 +22,7 @@ pub(super) struct Parked {
 }
 
 impl Output {
-    /// Goes on with the front-end that is there again; the file rests.
+    /// Continues at the reconnected front-end; the file pauses.
     pub fn reconnect(&mut self, sink: NetSink) -> Option<NetSource> {
         if self.failed || self.dump != DumpState::None {
             return None;
@@ -32,7 +32,7 @@ impl Output {
         }
         let source = sink.source().ok()?;
         report::note(&format!(
-            "the front-end at {} is there again; the profile goes on there",
+            "the front-end at {} is connected again; the profile continues there",
             sink.endpoint()
         ));
         let (target, shared) = Target::stream(self.format, Sink::Net(sink));
@@ -65,7 +65,7 @@ impl Output {
         }
     }
 
-    /// The front-end is gone: all that follows goes to a file.
+    /// The front-end is lost: all further output goes to a file.
     fn fall_back(&mut self, net: &NetSink, error: &io::Error) {
         net.abort();
         // One that takes connections, but no profiles, is not our front-end.
@@ -75,7 +75,7 @@ impl Output {
         }
         if let Some(parked) = self.parked.take() {
             report::note(&format!(
-                "the front-end at {} is lost again ({error}); the profile goes on in the file",
+                "the front-end at {} is lost again ({error}); the profile continues in the file",
                 net.endpoint()
             ));
             self.unpark(parked);
@@ -94,7 +94,7 @@ impl Output {
             Err(reason) => {
                 self.failed = true;
                 report::error(&format!(
-                    "the front-end at {} is lost ({error}), and there is no file to go on with: \
+                    "the front-end at {} is lost ({error}), and there is no file to continue in: \
                      {reason}; nothing more is written",
                     net.endpoint()
                 ));

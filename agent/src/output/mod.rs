@@ -5,6 +5,7 @@
 mod failover;
 mod picture;
 mod records;
+mod sums;
 mod target;
 mod writer;
 

@@ -11,8 +11,7 @@ use std::time::Duration;
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::{
     CpuKind, Header, HeapClass, HeapInstance, HeapObjectArray, HeapPrimitiveArray, HeapRoot,
-    HeapSummary, HeapTotals, LockKind, MonitorDump, OldCpuRow, Settings, SiteOrder, ThreadStart,
-    Trace,
+    HeapSummary, HeapTotals, MonitorDump, OldCpuRow, Settings, SiteOrder, ThreadStart, Trace,
 };
 use hprof_format::rank::{RankedCpuTable, RankedMonitorTable, RankedSiteTable};
 use hprof_format::writer::{HeapWriter, InnermostMethod, MonitorWriter, ProfileWriter};
@@ -21,30 +20,10 @@ use hprof_stacks::pictures::flame_graph::Drawing;
 use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
-use hprof_stacks::{
-    CpuRow, CpuTable, Frame, MonitorRow, MonitorTable, OldCpuRow as OldCpu, SiteRow, SiteTable,
-    Stacks, Tables,
-};
+use hprof_stacks::{Frame, SiteRow, SiteTable, Stacks};
 
+use super::sums::Sums;
 use crate::options::Picture;
-
-const NANOS_PER_MILLI: u64 = 1_000_000;
-
-/// CPU use of one kind, dumps added up.
-#[derive(Default)]
-struct CpuSum {
-    total: u64,
-    /// Cost and calls by trace.
-    rows: BTreeMap<TraceSerial, (u64, u64)>,
-}
-
-/// Waiting for monitors, dumps added up.
-#[derive(Default)]
-struct MonitorSum {
-    total: u64,
-    /// Nanoseconds and the number of waits by trace, kind and class.
-    rows: BTreeMap<(TraceSerial, LockKind, Box<str>), (u64, u64)>,
-}
 
 /// Keeps a profile until it is drawn.
 #[derive(Default)]
@@ -53,11 +32,7 @@ pub struct PictureRecorder {
     /// The threads that traces name, or may come to name.
     threads: BTreeMap<ThreadSerial, Box<str>>,
     keeps_threads: bool,
-    samples: Option<CpuSum>,
-    times: Option<CpuSum>,
-    monitors: Option<MonitorSum>,
-    /// A table of sites holds all since the start, so only the last counts.
-    sites: Option<SiteTable>,
+    sums: Sums,
     /// How long the profile has been written.
     micros: u64,
     /// The line about program and agent.
@@ -65,32 +40,6 @@ pub struct PictureRecorder {
     remarks: Vec<String>,
     /// The remarks are those of a dump that is over.
     are_remarks_old: bool,
-}
-
-/// The tables of a [`PictureRecorder`] at one moment.
-#[derive(Default)]
-struct Snapshot {
-    cpu: Vec<CpuTable>,
-    sites: Vec<SiteTable>,
-    monitors: Vec<MonitorTable>,
-}
-
-impl Tables for Snapshot {
-    fn cpu(&self) -> &[CpuTable] {
-        &self.cpu
-    }
-
-    fn sites(&self) -> &[SiteTable] {
-        &self.sites
-    }
-
-    fn monitors(&self) -> &[MonitorTable] {
-        &self.monitors
-    }
-
-    fn old_cpu(&self) -> &[OldCpu] {
-        &[]
-    }
 }
 
 impl PictureRecorder {
@@ -111,7 +60,7 @@ impl PictureRecorder {
         let title = path.file_name().map(|name| name.to_string_lossy());
         let title = title.unwrap_or_default();
         let thread_name = |serial: ThreadSerial| self.threads.get(&serial).map(|n| n.to_string());
-        let snapshot = self.snapshot();
+        let snapshot = self.sums.snapshot();
         let remarks: Vec<String> = (self.identity.iter().chain(&self.remarks))
             .cloned()
             .collect();
@@ -158,52 +107,6 @@ impl PictureRecorder {
             }
         }
     }
-
-    fn snapshot(&self) -> Snapshot {
-        let cpu = [
-            (CpuKind::Samples, &self.samples, 1),
-            (CpuKind::Times, &self.times, NANOS_PER_MILLI),
-        ];
-        let cpu = cpu.into_iter().filter_map(|(kind, sum, unit)| {
-            let sum = sum.as_ref()?;
-            let rows = sum.rows.iter().map(|(&trace, &(cost, calls))| CpuRow {
-                trace,
-                cost: rounded(cost, unit),
-                calls: (kind == CpuKind::Times).then_some(calls),
-            });
-            Some(CpuTable {
-                kind,
-                total: rounded(sum.total, unit),
-                rows: rows.collect(),
-            })
-        });
-        let monitors = self.monitors.iter().map(|sum| {
-            let rows = sum
-                .rows
-                .iter()
-                .map(|((trace, lock, class), &(nanos, count))| MonitorRow {
-                    trace: *trace,
-                    class_name: class.clone(),
-                    lock: *lock,
-                    count,
-                    millis: rounded(nanos, NANOS_PER_MILLI),
-                });
-            MonitorTable {
-                total_millis: rounded(sum.total, NANOS_PER_MILLI),
-                rows: rows.collect(),
-            }
-        });
-        Snapshot {
-            cpu: cpu.collect(),
-            sites: self.sites.iter().cloned().collect(),
-            monitors: monitors.collect(),
-        }
-    }
-}
-
-/// A cost in larger units.
-fn rounded(cost: u64, unit: u64) -> u64 {
-    cost.saturating_add(unit / 2) / unit
 }
 
 impl ProfileWriter for PictureRecorder {
@@ -260,16 +163,11 @@ impl ProfileWriter for PictureRecorder {
         _innermost: InnermostMethod<'_>,
     ) -> io::Result<()> {
         let sum = match table.kind() {
-            CpuKind::Samples => &mut self.samples,
-            CpuKind::Times => &mut self.times,
+            CpuKind::Samples => &mut self.sums.samples,
+            CpuKind::Times => &mut self.sums.times,
         };
         let sum = sum.get_or_insert_default();
-        sum.total = sum.total.saturating_add(table.total());
-        for ranked in table.rows() {
-            let row = sum.rows.entry(ranked.row.trace).or_default();
-            row.0 = row.0.saturating_add(ranked.row.cost);
-            row.1 = row.1.saturating_add(ranked.row.count);
-        }
+        sum.add(table);
         Ok(())
     }
 
@@ -311,15 +209,7 @@ impl MonitorWriter for PictureRecorder {
     }
 
     fn monitor_table(&mut self, table: &RankedMonitorTable<'_>, _ctime: &str) -> io::Result<()> {
-        let sum = self.monitors.get_or_insert_default();
-        sum.total = sum.total.saturating_add(table.total_nanos());
-        for ranked in table.rows() {
-            let (row, name) = (&ranked.row, ranked.row.class_name.into());
-            let key = (row.trace, row.lock, name);
-            let row = sum.rows.entry(key).or_default();
-            row.0 = row.0.saturating_add(ranked.row.nanos);
-            row.1 = row.1.saturating_add(ranked.row.count);
-        }
+        self.sums.monitors.get_or_insert_default().add(table);
         Ok(())
     }
 }
@@ -336,7 +226,7 @@ impl HeapWriter for PictureRecorder {
             allocated_objects: row.allocated_objects,
         };
         let totals = table.totals();
-        self.sites = Some(SiteTable {
+        self.sums.sites = Some(SiteTable {
             order: SiteOrder::LiveBytes,
             totals: Some(SiteRow {
                 trace: TraceSerial::SYSTEM,

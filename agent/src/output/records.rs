@@ -1,4 +1,4 @@
-//! What is written outside of dumps: the start of a profile, threads, the log of waits.
+//! The records outside of dumps: the head of a profile, threads, the log of waits.
 
 use std::io;
 
@@ -44,7 +44,7 @@ pub struct WaitRecord {
 pub struct Begin {
     /// When the run began.
     pub started: LocalTime,
-    /// What it records.
+    /// The recorded modes.
     pub settings: Settings,
     /// A line about program and agent.
     pub identity: String,

@@ -1,4 +1,4 @@
-//! What takes the bytes of a profile: a writer over a shared sink, or a picture.
+//! The destination of a profile: a writer over a shared sink, or a picture.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::sink::{FileSink, Sink};
 
 const BUFFER: usize = 64 << 10;
 
-/// What takes the profile.
+/// The destination of the profile.
 pub(super) enum Target {
     /// Bytes go to the sink as they come.
     Stream(Box<dyn ProfileWriter + Send>),

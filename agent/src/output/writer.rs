@@ -1,6 +1,6 @@
 //! The profile's writer over its sink.
 //!
-//! A file whose writing fails ends the writing, with one line that says so; the program runs on. A
+//! A file whose writing fails ends the writing, with one line that says so; the program continues. A
 //! connection that fails is replaced by a file, or by a new connection. Each is a whole profile of
 //! its own, so a dump that was under way is written again from its start.
 
@@ -31,7 +31,7 @@ pub struct Output {
     pub(super) failed: bool,
     pub(super) flushed: Instant,
     pub(super) dump: DumpState,
-    /// What every profile of this run starts with.
+    /// The head of every profile of this run.
     pub(super) begin: Option<Box<Begin>>,
     /// The threads that live, and those whose end the front-end may not have got.
     pub(super) threads: BTreeMap<ThreadSerial, ThreadInfo>,
@@ -110,7 +110,7 @@ impl Output {
         self.generation
     }
 
-    /// What the front-end says.
+    /// The front-end's message.
     pub fn source(&self) -> Option<NetSource> {
         match &*self.sink.0.lock() {
             Some(Sink::Net(net)) => net.source().ok(),
@@ -123,7 +123,7 @@ impl Output {
         self.lost.take()
     }
 
-    /// A name that nobody uses, in a folder for large files that are needed for a while.
+    /// An unused name, in a folder for large files that are needed for a while.
     pub fn scratch_path(&self) -> PathBuf {
         match &*self.sink.0.lock() {
             Some(Sink::File(file)) if file.is_regular() => file.path().to_owned(),
@@ -225,7 +225,7 @@ impl Output {
     }
 
     /// A reply to a command is complete. What is lost with the front-end that wanted it is not
-    /// missed, so nobody waits for it to arrive.
+    /// missed, so no caller waits for it to arrive.
     pub fn end_reply(&mut self) -> DumpEnd {
         self.write(|writer| writer.flush());
         match std::mem::replace(&mut self.dump, DumpState::None) {

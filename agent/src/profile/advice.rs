@@ -1,5 +1,5 @@
-//! What the command `hprof-rs run` has the agent say at the end of a program: where the profile is,
-//! and what to look at it with. The command itself is gone then, as the JVM runs in its place.
+//! The advice that `hprof-rs run` has the agent print at the end of a program: where the profile is,
+//! and which command shows it. The command itself has ended, as the JVM has replaced it.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub(super) fn lines(file: &Path, settings: &Settings, from: &Path) -> String {
     format!("hprof-rs: the profile is in {shown}\nhprof-rs: {next}\n")
 }
 
-/// What shows a profile of these modes best; nothing reads `cpu=old`.
+/// The command that shows a profile of these modes best; no command reads `cpu=old`.
 fn command(modes: &Modes) -> Option<&'static str> {
     let cpu = modes.cpu_samples || modes.cpu_times;
     match (modes.heap_dump, modes.heap_sites, cpu, modes.monitor) {

@@ -141,7 +141,7 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
         if let Some(calls) = profile.calls {
             // SAFETY: the VM passes the environment of the current thread.
             let jni = unsafe { Jni::new(jni) };
-            // SAFETY: the call takes nothing and cannot fail.
+            // SAFETY: the call has no arguments and cannot fail.
             let tid = unsafe { libc::gettid() };
             let serial = calls_serial(profile.run, tid);
             // SAFETY: the parameter of this callback.
@@ -149,7 +149,7 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
                 calls.thread_end(&jni, thread, tid, serial);
             }
         }
-        // SAFETY: the call takes nothing and cannot fail.
+        // SAFETY: the call has no arguments and cannot fail.
         let Some(ended) = profile.run.threads.end(unsafe { libc::gettid() }) else {
             return;
         };

@@ -8,7 +8,7 @@ use crate::output::DumpEnd;
 use crate::recording::Context;
 use crate::report;
 
-/// What became of a dump.
+/// The result of a dump.
 #[derive(Clone, Copy)]
 pub(super) struct Dumped {
     /// The output has got it, perhaps without one of its parts.

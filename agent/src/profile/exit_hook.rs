@@ -1,7 +1,7 @@
 //! A last collection while the collector still runs.
 //!
 //! HotSpot stops ZGC and Shenandoah before it tells agents of its death
-//! (`before_exit` in `java.cpp`), and a collection that is asked for then never
+//! (`before_exit` in `java.cpp`), and a collection requested then never
 //! ends. So with these collectors a shutdown hook is registered: a thread that
 //! does nothing, whose start is the moment to collect.
 
@@ -14,7 +14,7 @@ use super::state::Profile;
 use crate::report;
 use crate::vm::{JMethodId, Jni, LocalRef, Thrown, VmStructs};
 
-/// Whether the collector in use is gone when the VM dies.
+/// Whether the collector in use has stopped when the VM dies.
 pub(super) fn is_needed(structs: Option<VmStructs>) -> bool {
     structs.is_some_and(VmStructs::moves_objects_concurrently)
 }

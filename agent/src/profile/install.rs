@@ -12,7 +12,7 @@ use super::state::Profile;
 use super::thread::ProfileThread;
 use super::threads::HOST;
 use super::{advice, callbacks};
-use crate::call_times::{Arrival, CallTimes, ChosenClasses, MAX_PATH, Plan, Timing};
+use crate::call_times::{Arrival, CallClock, CallTimes, ChosenClasses, MAX_PATH, Plan};
 use crate::cpu_samples::{Engine, Sampling, choose, has_debug_info};
 use crate::heap_sites::HeapSites;
 use crate::monitors::Monitors;
@@ -40,7 +40,7 @@ impl From<Failure> for Refusal {
 /// Messages that may wait for the profile thread before callbacks drop theirs.
 const CHANNEL: usize = 1 << 15;
 
-/// What can fail once there is an output, which must then be removed.
+/// The steps that can fail once the output exists, which must then be removed.
 pub(super) fn prepare(
     jvmti: Jvmti,
     new_environment: &dyn Fn() -> Result<Jvmti, i32>,
@@ -170,9 +170,9 @@ fn prepare_calls(
         report::note(&format!("cpu=times keeps {MAX_PATH} frames at most"));
     }
     let timing = match settings.clock {
-        _ if settings.modes.cpu_old => Timing::ClockedInclusive,
-        Clock::Exact => Timing::Clocked,
-        Clock::Sampled => Timing::Sampled,
+        _ if settings.modes.cpu_old => CallClock::ClockedInclusive,
+        Clock::Exact => CallClock::Clocked,
+        Clock::Sampled => CallClock::Sampled,
     };
     let classes = ChosenClasses {
         include: settings.include.clone(),

@@ -39,7 +39,7 @@ pub unsafe fn load(
     serve: control::Serve,
 ) -> Result<(), Refusal> {
     if LOADED.swap(true, Ordering::AcqRel) {
-        // The process ends here, so the first one's file must not stay behind.
+        // The process ends here, so the first one's file must be removed.
         if let Some(thread) = Profile::get().and_then(|first| first.thread.lock().take()) {
             thread.discard();
         }

@@ -91,7 +91,7 @@ pub(super) struct Pacer {
     looked: Instant,
 }
 
-/// What commands may take without a pause.
+/// The time that commands may take without a pause.
 const BURST: Duration = Duration::from_secs(10);
 
 impl Pacer {

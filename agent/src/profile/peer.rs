@@ -74,7 +74,7 @@ const MIN_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(250);
 
-/// Looks for the front-end until it is there again.
+/// Tries to reconnect to the front-end.
 pub(super) fn reconnect(profile: &'static Profile, endpoint: Endpoint) {
     // Without the thread the file just stays the output.
     let _ = native_thread::spawn("HPROF reconnect", move || {

@@ -26,12 +26,12 @@ pub(super) struct Profile {
     /// Gone when the run has ended.
     pub(super) sender: RwLock<Option<Sender<Message>>>,
     pub(super) sampling: Arc<Sampling>,
-    /// What other modes record into, when they are wanted.
+    /// The state of other modes, if they are on.
     pub(super) heap_sites: Option<&'static HeapSites>,
     pub(super) calls: Option<&'static CallTimes>,
     /// One of the agent's threads, whose start is the time for a last collection.
     pub(super) exit_hook: OnceLock<Arc<GlobalRef>>,
-    /// What the profile thread takes over at VMInit.
+    /// The state that the profile thread takes over at VMInit.
     pub(super) thread: Mutex<Option<ProfileThread>>,
     pub(super) dumping: AtomicBool,
     /// Somebody has asked for the end before that of the VM.
@@ -82,7 +82,7 @@ impl Profile {
 
     /// The serial of the current thread, 0 when it has none.
     pub(super) fn current_serial() -> u32 {
-        // SAFETY: the call takes nothing and cannot fail.
+        // SAFETY: the call has no arguments and cannot fail.
         let tid = unsafe { libc::gettid() };
         Self::get()
             .and_then(|profile| profile.run.threads.get(tid))

@@ -1,4 +1,4 @@
-//! What the profile thread owns: the tables, the output, and the recorders.
+//! The state of the profile thread: the tables, the output, and the recorders.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub(super) struct ProfileThread {
     started: LocalTime,
 }
 
-/// What is told about the run.
+/// The figures of the run.
 pub(super) struct Figures {
     /// Frames of traces to come.
     pub(super) depth: u32,
@@ -86,7 +86,7 @@ impl ProfileThread {
         self.output.discard();
     }
 
-    /// What the recorders work with on the current thread, and the recorders.
+    /// The recorders, and their context on the current thread.
     pub(super) fn split<'a>(&'a mut self, vm: Vm<'a>) -> (Context<'a>, &'a mut Recorders) {
         let (cx, recorders, _) = self.split_all(vm);
         (cx, recorders)

@@ -9,7 +9,7 @@ use crate::output::Record;
 use crate::recording::NAMED;
 use crate::vm::{Jni, NativeThread, Ref};
 
-/// What monitor=y asks of the profile.
+/// The services of the profile for monitor=y.
 pub(super) const HOST: Host = Host { serial, log };
 
 /// The serial of a thread. A virtual thread gets one, and its THREAD START record,
@@ -61,7 +61,7 @@ pub(super) fn register(
 ) {
     let tid = match native {
         Some(native) => native.tid,
-        // SAFETY: the call takes nothing and cannot fail.
+        // SAFETY: the call has no arguments and cannot fail.
         None => unsafe { libc::gettid() },
     };
     let vm_thread = native.map_or(0, |native| native.vm_thread);

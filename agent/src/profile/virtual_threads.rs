@@ -90,7 +90,7 @@ fn note_for_samples(profile: &Profile, serial: u32) -> u32 {
     let Engine::Signal(engine, _) = profile.sampling.engine() else {
         return 0;
     };
-    // SAFETY: the call takes nothing and cannot fail.
+    // SAFETY: the call has no arguments and cannot fail.
     let carrier = profile.run.threads.get(unsafe { libc::gettid() });
     match carrier.and_then(|thread| thread.slot) {
         Some(slot) => engine.set_virtual_thread(slot, serial),

@@ -1,4 +1,4 @@
-//! What a recorder works with.
+//! The context of recorders.
 
 use hprof_format::rank::RankedCpuTable;
 
@@ -27,7 +27,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What the user has asked for.
+    /// The user's settings.
     pub fn settings(&self) -> &'static Settings {
         &self.run.settings
     }

@@ -1,4 +1,4 @@
-//! What other threads tell the profile thread.
+//! The messages from other threads to the profile thread.
 
 use crossbeam_channel::Sender;
 use hprof_wire::command::{Command, FrameError};
@@ -10,9 +10,9 @@ use crate::sink::NetSink;
 /// A command of the front-end, and who is told what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
-    /// What to do, or why it is no command.
+    /// The command, or the reason why it is invalid.
     pub command: Result<Command, FrameError>,
-    /// The serial numbers of all commands that it stands for.
+    /// The serial numbers of all commands that it merges.
     pub serials: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ pub enum Message {
         /// Told when nothing is left.
         reply: Sender<Reply>,
     },
-    /// The front-end is there again.
+    /// The front-end is reconnected.
     Connected(NetSink),
     /// Somebody wants a dump now.
     Dump {

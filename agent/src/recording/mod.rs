@@ -1,4 +1,4 @@
-//! What all recorders have in common.
+//! The trait and the parts that all recorders share.
 //!
 //! Each mode records in a room of its own and has one [`Recorder`] there, which works on the profile
 //! thread. It gets a [`Context`]: the VM, the run, the tables of names and the output. Nothing here

@@ -54,13 +54,13 @@ pub trait Recorder: Send {
     /// Records no more until [`resume`](Self::resume); counts stay.
     ///
     /// # Errors
-    /// What the VM says.
+    /// The VM's error.
     fn stop(&mut self, cx: &mut Context<'_>) -> Result<(), String>;
 
     /// Records again.
     ///
     /// # Errors
-    /// What the VM says.
+    /// The VM's error.
     fn resume(&mut self, cx: &mut Context<'_>) -> Result<(), String>;
 
     /// Keeps this many frames of stacks to come.
@@ -79,13 +79,13 @@ pub trait Recorder: Send {
     fn status(&self, _reply: &mut Reply) {}
 }
 
-/// What a tick found to do.
+/// The result of a tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Activity {
     /// Nothing.
     #[default]
     Idle,
-    /// Something, all of which is done.
+    /// Work, which is complete.
     Busy,
     /// More than a tick may do: the next one follows at once.
     Unfinished,

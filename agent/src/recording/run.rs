@@ -27,7 +27,7 @@ pub struct Run {
     /// The environment of the run. Tags and thread-local words of modes are in environments of
     /// their own.
     pub jvmti: Jvmti,
-    /// What the user has asked for.
+    /// The user's settings.
     pub settings: Settings,
     /// The program's threads.
     pub threads: Threads,
@@ -77,7 +77,7 @@ impl Run {
         self.phase.store(phase as u8, Ordering::Release);
     }
 
-    /// Whether a collection can be asked for: it would never end when the collector is gone.
+    /// Whether a collection can be asked for: it would never end after the collector has stopped.
     pub fn may_collect(&self) -> bool {
         self.phase() == Phase::Live || !self.collector_stops.load(Ordering::Acquire)
     }
@@ -105,7 +105,7 @@ impl Run {
         own.iter().any(|own| jni.is_same(thread, own.get()))
     }
 
-    /// What the operating system knows of a thread.
+    /// The operating system's data about a thread.
     pub fn native_of(&self, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
         let threads = self.java_threads.get()?;
         // SAFETY: callers have the thread from the VM.
@@ -115,7 +115,7 @@ impl Run {
     /// Starts a Java thread of the agent, which no profile shows.
     ///
     /// # Errors
-    /// What the VM says.
+    /// The VM's error.
     pub fn start_own(
         &self,
         jni: &Jni,
@@ -129,7 +129,7 @@ impl Run {
     /// A Java thread of the agent that is not started yet.
     ///
     /// # Errors
-    /// What the VM says.
+    /// The VM's error.
     pub fn new_own(&self, jni: &Jni, name: &str) -> vm::Result<Arc<GlobalRef>> {
         let class = jni.find_class(c"java/lang/Thread")?;
         let constructor = jni.method_id(

@@ -43,7 +43,7 @@ impl Endpoint {
     /// Connects, trying again until `patience` is over.
     ///
     /// # Errors
-    /// What the last attempt said.
+    /// The error of the last attempt.
     pub(super) fn open(&self, patience: Duration) -> io::Result<Stream> {
         let started = Instant::now();
         let mut pause = Duration::from_millis(50);
@@ -81,7 +81,7 @@ impl Endpoint {
 }
 
 impl NetSource {
-    /// Reads what is there already, without waiting.
+    /// Reads the available bytes, without waiting.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] when there is nothing.
@@ -111,7 +111,7 @@ impl Read for NetSource {
 
 impl Stream {
     pub(super) fn shutdown(&self, how: Shutdown) {
-        // An error means that the connection is gone already.
+        // An error means that the connection is closed already.
         let _ = match self {
             Self::Tcp(tcp) => tcp.shutdown(how),
             Self::Unix(unix) => unix.shutdown(how),

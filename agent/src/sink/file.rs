@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::special::Special;
 
-/// What takes the bytes.
+/// The destination of the bytes.
 enum Out {
     File(File),
     Special(Special),
@@ -24,12 +24,12 @@ pub enum SinkError {
     Create {
         /// The file as the user named it.
         path: String,
-        /// What is wrong, and what to change.
+        /// The error, and the change that helps.
         reason: String,
     },
 }
 
-/// What becomes of something that has the name already.
+/// The treatment of an existing file of that name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// A file is kept, and another name taken (`force=n`).
@@ -124,10 +124,10 @@ impl FileSink {
     }
 
     /// Begins a new file that will replace the present one, if that has its final name already.
-    /// What cannot be renamed goes on as it is.
+    /// A file that cannot be renamed stays as it is.
     ///
     /// # Errors
-    /// What the file system says.
+    /// The file system's error.
     pub fn renew(&mut self) -> io::Result<()> {
         if self.temporary.is_none() && self.is_regular() {
             let (file, temporary) = create_temporary(&self.path)?;
@@ -141,7 +141,7 @@ impl FileSink {
     /// Gives the file its final name, unless it has it already.
     ///
     /// # Errors
-    /// What the file system says; the bytes then stay under [`Self::current_path`].
+    /// The file system's error; the bytes then stay under [`Self::current_path`].
     pub fn commit(&mut self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else {
             return Ok(());

@@ -4,7 +4,7 @@
 //! that is the profile thread alone; the program's threads never do. One that takes not a single
 //! byte for [`STALL`] is given up, as is one whose connection breaks: the writer gets an error, and
 //! continues elsewhere. While the VM waits for its end, a front-end has to take [`FINAL_RATE`] on
-//! average, and may be [`FINAL_STALL`] behind that. So what the end can take is proportional to
+//! average, with a tolerance of [`FINAL_STALL`]. So what the end can take is proportional to
 //! what the front-end has received, however it reads.
 
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub struct NetSink {
     pace: Pace,
 }
 
-/// How far the front-end is behind [`FINAL_RATE`]. Being early earns nothing: whoever took a lot
+/// The delay of the front-end against [`FINAL_RATE`]. Being early earns nothing: whoever took a lot
 /// fast may not stop afterwards.
 #[derive(Debug, Default)]
 struct Pace {
@@ -39,7 +39,7 @@ struct Pace {
 
 /// How long a front-end may take nothing before it is given up.
 pub const STALL: Duration = Duration::from_secs(30);
-/// How far it may be behind [`FINAL_RATE`] when the VM waits for its end.
+/// The allowed delay against [`FINAL_RATE`] while the VM waits to exit.
 pub const FINAL_STALL: Duration = Duration::from_secs(5);
 /// Bytes a second that it has to take then.
 pub const FINAL_RATE: usize = 1 << 20;
@@ -64,7 +64,7 @@ impl Endpoint {
     /// the front-end afterwards.
     ///
     /// # Errors
-    /// What the last attempt said.
+    /// The error of the last attempt.
     pub fn connect(&self, patience: Duration, vm_waits: &VmWaits) -> io::Result<NetSink> {
         NetSink::new(self.open(patience)?, self.clone(), vm_waits.clone())
     }
@@ -133,7 +133,7 @@ impl NetSink {
     /// takes it along.
     ///
     /// # Errors
-    /// When the connection broke, or the front-end takes nothing any more, or too slowly.
+    /// When the connection broke, or the front-end stopped reading, or reads too slowly.
     pub fn confirm(&mut self) -> io::Result<()> {
         let mut left = self.unconfirmed();
         let mut looked = Instant::now();

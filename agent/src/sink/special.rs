@@ -1,7 +1,7 @@
 //! Output that is no regular file: standard output, a FIFO, a device.
 //!
 //! A name can lead to such a thing without the user's knowledge, where others may create names. A FIFO
-//! that nobody reads would stop the JVM, a block device would lose what it holds. So only names that
+//! without a reader would stop the JVM, a block device would lose its contents. So only names that
 //! can mean nothing else are taken, and others where `force=y` is written. Every wait has a limit.
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -19,13 +19,13 @@ pub(super) struct Special {
     stall: Duration,
 }
 
-/// How long nobody may read before the profile is given up.
+/// How long a reader may stall before the profile is given up.
 const STALL: Duration = Duration::from_secs(30);
 /// How long a FIFO may be without a reader when the JVM starts.
 const READER: Duration = Duration::from_secs(10);
 /// How often a writer that waits looks at the clock.
 const LOOK: Duration = Duration::from_millis(250);
-/// What a pipe that is ready for writing takes without waiting (`PIPE_BUF`).
+/// The number of bytes that a writable pipe accepts without waiting (`PIPE_BUF`).
 const PIECE: usize = libc::PIPE_BUF;
 
 impl Special {
@@ -108,7 +108,7 @@ impl Special {
                 Err(error) if error.raw_os_error() == Some(libc::ENXIO) && kind.is_fifo() => {
                     if started.elapsed() > READER {
                         return Err(format!(
-                            "nobody reads from this FIFO since {} s; start its reader first",
+                            "no process has opened this FIFO for reading in {} s; start its reader first",
                             READER.as_secs()
                         ));
                     }
@@ -161,7 +161,7 @@ impl Write for Special {
                     if started.elapsed() > self.stall {
                         return Err(io::Error::new(
                             io::ErrorKind::TimedOut,
-                            format!("nobody reads it for {} s", self.stall.as_secs()),
+                            format!("nothing was read from it for {} s", self.stall.as_secs()),
                         ));
                     }
                 }

@@ -16,7 +16,7 @@ const AXE: &str = "4.12.1";
 /// How long a page may take for what a test waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What WebDriver calls special keys.
+/// Special keys of WebDriver.
 pub mod keys {
     pub const ESCAPE: &str = "\u{e00c}";
     pub const ENTER: &str = "\u{e007}";
@@ -102,7 +102,7 @@ impl Browser {
         self.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// What the system is said to prefer: `light` or `dark`.
+    /// The preference that the system reports: `light` or `dark`.
     pub fn scheme(&self, scheme: &str) {
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
         self.devtools("Emulation.setEmulatedMedia", &media);
@@ -211,7 +211,7 @@ impl Browser {
             .collect()
     }
 
-    /// What axe-core finds wrong, of at least serious impact; nothing if axe-core is missing on a
+    /// The faults that axe-core finds, of at least serious impact; none if axe-core is missing on a
     /// machine that need not run all tests.
     pub fn inaccessible(&self) -> Vec<String> {
         let Some(axe) = axe() else {

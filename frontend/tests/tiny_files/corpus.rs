@@ -6,7 +6,7 @@ use hprof_format::reader::FileHeader;
 
 /// The largest file.
 const MAX_BYTES: usize = 64_000;
-/// What a compressed file holds at most.
+/// The largest size of a compressed file's contents, in bytes.
 const UNPACKED: usize = 24 << 20;
 
 /// A generator of numbers that are the same in each run (Marsaglia, "Xorshift RNGs").

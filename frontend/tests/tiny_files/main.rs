@@ -26,12 +26,12 @@ use support::Scene;
 const FILES: usize = 1000;
 /// Without `HPROF_RS_HOSTILE`, one in this many files is read.
 const SAMPLE: usize = 7;
-/// What a command may take of memory by `--memory`.
+/// The value of `--memory`, in bytes.
 const LIMIT: u64 = 96 << 20;
-/// What it may take with its code, of which a debug build has 60 MB, and what is allocated until
+/// The limit with its code, of which a debug build has 60 MB, and with allocations until
 /// the limit is seen.
 const MAX_MEMORY: u64 = 256 << 20;
-/// The same without `--memory`, of files that are not compressed.
+/// The memory limit without `--memory`, for uncompressed files, in bytes.
 const MAX_MEMORY_OF_PLAIN: u64 = 192 << 20;
 /// A generous time for 64 kB, on a busy machine.
 const MAX_TIME: Duration = Duration::from_secs(60);

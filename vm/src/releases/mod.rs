@@ -16,7 +16,7 @@ use super::Jvmti;
 pub struct Release(u32);
 
 impl Release {
-    /// The release of the VM behind `jvmti`. A VM that does not tell counts as older than all others.
+    /// The release of the VM of `jvmti`. A VM that does not report it counts as older than all others.
     pub fn of(jvmti: &Jvmti) -> Self {
         Self(jvmti.version().unwrap_or(0))
     }

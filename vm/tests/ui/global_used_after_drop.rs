@@ -1,4 +1,4 @@
-//! What is borrowed of a global reference ends with it.
+//! A borrow of a global reference ends with it.
 use hprof_vm::{GlobalRef, Jni, Ref};
 
 fn use_after_drop(jni: &Jni, global: GlobalRef, thread: Ref<'_>) -> bool {

@@ -6,7 +6,7 @@ use jni_sys::{JNIEnv, jint};
 
 use crate::vm::{JMethodId, VmLibrary};
 
-/// What `AsgctFrame::location` holds in a native method.
+/// The value of `AsgctFrame::location` in a native method.
 pub const NATIVE_LOCATION: i32 = -3;
 
 /// A frame as the VM writes it.

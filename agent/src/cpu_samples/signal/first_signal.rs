@@ -1,4 +1,4 @@
-//! What the first signal of a thread counts.
+//! The weight of a thread's first signal.
 //!
 //! The kernel looks at a thread's timers only at the scheduler's tick, every 1
 //! to 10 ms. An expiry is noticed by the next tick that hits the thread, and
@@ -7,7 +7,7 @@
 //! never hit.
 //!
 //! So the timer's first expiry is at once, and the first tick that hits the
-//! thread always signals. On average such a tick stands for one tick's length of
+//! thread always signals. On average such a tick represents one tick's length of
 //! CPU time, whatever the thread's life: that is what the first signal counts,
 //! rounded at random to whole intervals. From there on expiries start at a
 //! random point of the interval, and every tick finds those that are due. In the

@@ -125,13 +125,13 @@ impl SignalEngine {
         Ok(installed)
     }
 
-    /// Ends sampling for good: no timer, no handler and no queue stays behind.
+    /// Ends sampling for good: no timer, handler or queue remains.
     pub fn detach(&self, installed: Installed) {
         self.set_sampling(false);
         // Waits for threads that are being registered; those to come get no timer.
         *self.open.write() = false;
         self.slots.release_all(timer::delete);
-        // Waits for the handlers at work.
+        // Waits for running handlers.
         self.ring.exchange(None, |_| {});
         installed.remove(handler::on_signal);
     }
@@ -151,7 +151,7 @@ impl SignalEngine {
         self.slots.mute(token, muted);
     }
 
-    /// The same for all threads, and for those to come.
+    /// Mutes or unmutes all threads, present and future.
     pub fn mute_all(&self, muted: bool) {
         self.slots.mute_all(muted);
     }
@@ -175,7 +175,7 @@ impl SignalEngine {
     /// Registers a thread and starts its timer.
     ///
     /// # Errors
-    /// What the kernel says; `EAGAIN` when `ulimit -i` is reached.
+    /// The kernel's error; `EAGAIN` when `ulimit -i` is reached.
     pub fn start_thread(
         &'static self,
         thread: SampledThread,
@@ -191,7 +191,7 @@ impl SignalEngine {
             .ok_or(std::io::ErrorKind::OutOfMemory)?;
         let started = timer::create(thread.tid, token.as_signal_value(), installed.signal())
             .and_then(|id| {
-                // Known before the first signal, which starts it anew.
+                // Known before the first signal, which resets it.
                 self.slots.set_timer(token, id);
                 timer::start(id, 1, self.interval())
             });
@@ -227,7 +227,7 @@ impl SignalEngine {
         self.ring.drain(consume)
     }
 
-    /// Pauses or resumes sampling; timers go on but their signals count nothing.
+    /// Pauses or resumes sampling; timers continue but their signals do not count.
     pub fn set_sampling(&self, on: bool) {
         self.sampling.store(on, Ordering::Release);
     }

@@ -1,7 +1,7 @@
 //! Other profilers in this JVM.
 //!
 //! Two profilers that sample by signals interrupt each other's handlers, so that stacks end in
-//! methods that were not at work; and one that takes the signal of the other leaves it without
+//! methods that were not running; and one that takes the signal of the other leaves it without
 //! samples. Neither shows in the numbers, so it is said.
 
 use std::ffi::CStr;

@@ -1,4 +1,4 @@
-//! What the handler must know of each thread that is sampled.
+//! The handler's record of each sampled thread.
 
 use std::ptr;
 use std::sync::atomic::{
@@ -12,7 +12,7 @@ use jni_sys::JNIEnv;
 
 use crate::os::timer::{self, TimerId};
 
-/// What is known of a thread when it is registered.
+/// The facts about a thread at its registration.
 #[derive(Clone, Copy, Debug)]
 pub struct SampledThread {
     /// The kernel's thread id.

@@ -1,0 +1,136 @@
+//! The tables of a picture: those of all dumps, added up.
+
+use std::collections::BTreeMap;
+
+use hprof_format::ids::TraceSerial;
+use hprof_format::model::{CpuKind, LockKind};
+use hprof_format::rank::{RankedCpuTable, RankedMonitorTable};
+use hprof_stacks::{
+    CpuRow, CpuTable, MonitorRow, MonitorTable, OldCpuRow as OldCpu, SiteTable, Tables,
+};
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// CPU use of one kind, dumps added up.
+#[derive(Default)]
+pub(super) struct CpuSum {
+    total: u64,
+    /// Cost and calls by trace.
+    rows: BTreeMap<TraceSerial, (u64, u64)>,
+}
+
+/// Waiting for monitors, dumps added up.
+#[derive(Default)]
+pub(super) struct MonitorSum {
+    total: u64,
+    /// Nanoseconds and the number of waits by trace, kind and class.
+    rows: BTreeMap<(TraceSerial, LockKind, Box<str>), (u64, u64)>,
+}
+
+impl CpuSum {
+    pub(super) fn add(&mut self, table: &RankedCpuTable) {
+        self.total = self.total.saturating_add(table.total());
+        for ranked in table.rows() {
+            let row = self.rows.entry(ranked.row.trace).or_default();
+            row.0 = row.0.saturating_add(ranked.row.cost);
+            row.1 = row.1.saturating_add(ranked.row.count);
+        }
+    }
+}
+
+impl MonitorSum {
+    pub(super) fn add(&mut self, table: &RankedMonitorTable<'_>) {
+        self.total = self.total.saturating_add(table.total_nanos());
+        for ranked in table.rows() {
+            let (row, name) = (&ranked.row, ranked.row.class_name.into());
+            let key = (row.trace, row.lock, name);
+            let row = self.rows.entry(key).or_default();
+            row.0 = row.0.saturating_add(ranked.row.nanos);
+            row.1 = row.1.saturating_add(ranked.row.count);
+        }
+    }
+}
+
+/// The tables of a [`Sums`] at one moment.
+#[derive(Default)]
+pub(super) struct Snapshot {
+    cpu: Vec<CpuTable>,
+    sites: Vec<SiteTable>,
+    monitors: Vec<MonitorTable>,
+}
+
+impl Tables for Snapshot {
+    fn cpu(&self) -> &[CpuTable] {
+        &self.cpu
+    }
+
+    fn sites(&self) -> &[SiteTable] {
+        &self.sites
+    }
+
+    fn monitors(&self) -> &[MonitorTable] {
+        &self.monitors
+    }
+
+    fn old_cpu(&self) -> &[OldCpu] {
+        &[]
+    }
+}
+
+/// The tables of all dumps, added up.
+#[derive(Default)]
+pub(super) struct Sums {
+    pub(super) samples: Option<CpuSum>,
+    pub(super) times: Option<CpuSum>,
+    pub(super) monitors: Option<MonitorSum>,
+    /// A table of sites holds all since the start, so only the last counts.
+    pub(super) sites: Option<SiteTable>,
+}
+
+impl Sums {
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let cpu = [
+            (CpuKind::Samples, &self.samples, 1),
+            (CpuKind::Times, &self.times, NANOS_PER_MILLI),
+        ];
+        let cpu = cpu.into_iter().filter_map(|(kind, sum, unit)| {
+            let sum = sum.as_ref()?;
+            let rows = sum.rows.iter().map(|(&trace, &(cost, calls))| CpuRow {
+                trace,
+                cost: rounded(cost, unit),
+                calls: (kind == CpuKind::Times).then_some(calls),
+            });
+            Some(CpuTable {
+                kind,
+                total: rounded(sum.total, unit),
+                rows: rows.collect(),
+            })
+        });
+        let monitors = self.monitors.iter().map(|sum| {
+            let rows = sum
+                .rows
+                .iter()
+                .map(|((trace, lock, class), &(nanos, count))| MonitorRow {
+                    trace: *trace,
+                    class_name: class.clone(),
+                    lock: *lock,
+                    count,
+                    millis: rounded(nanos, NANOS_PER_MILLI),
+                });
+            MonitorTable {
+                total_millis: rounded(sum.total, NANOS_PER_MILLI),
+                rows: rows.collect(),
+            }
+        });
+        Snapshot {
+            cpu: cpu.collect(),
+            sites: self.sites.iter().cloned().collect(),
+            monitors: monitors.collect(),
+        }
+    }
+}
+
+/// A cost in larger units.
+fn rounded(cost: u64, unit: u64) -> u64 {
+    cost.saturating_add(unit / 2) / unit
+}
