@@ -1,4 +1,4 @@
-//! What this crate takes for granted of HotSpot's data: names in the tables that the VM exports for debuggers
+//! Assumptions of this crate about HotSpot's data: names in the tables that the VM exports for debuggers
 //! (`vmStructs.cpp`), flags, and the few numbers that are in no table.
 //!
 //! `docs/new-jdk-checklist.md` lists all of them; a test compares.
@@ -137,7 +137,7 @@ named! {
 named! {
     /// A flag of type `ccstr`, a text.
     TextFlag: &'static CStr;
-    /// What is done with an AOT cache (JEP 483).
+    /// The use of an AOT cache (JEP 483).
     AotMode = c"AOTMode";
     /// Where an AOT cache goes (JEP 514).
     AotCacheOutput = c"AOTCacheOutput";
