@@ -24,7 +24,7 @@ impl NodeNumber {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeAddress(usize);
 
-/// What the Java side reads, at these very offsets.
+/// The fields that the Java side reads, at exactly these offsets.
 #[repr(C, align(16))]
 struct Node {
     method: UnsafeCell<u32>,
@@ -187,7 +187,7 @@ impl Nodes {
             further: AtomicU64::new(self.no_followers),
             followers: std::array::from_fn(|_| AtomicU64::new(self.nobody)),
         };
-        // SAFETY: the place lies in a chunk and nobody knows of it yet. The two are set here for
+        // SAFETY: the place lies in a chunk and no other thread knows of it yet. The two are set here for
         // the model tests, which see what is written to a cell, but not what it began with.
         unsafe {
             let place = ptr::with_exposed_provenance_mut::<Node>(address.0);
@@ -331,7 +331,7 @@ impl Table {
 /// Memory for tables that is never given back.
 #[derive(Default)]
 struct Arena {
-    /// What is left of the last block.
+    /// The rest of the last block.
     rest: Option<(*mut u8, usize)>,
 }
 

@@ -133,7 +133,7 @@ fn a_ring_outlives_the_handlers_that_saw_it() {
     });
 }
 
-/// What a slot of a thread holds in these tests: twice the same.
+/// The contents of a thread's slot in these tests: one value twice.
 #[derive(Default)]
 struct Twice(AtomicU32, AtomicU32);
 

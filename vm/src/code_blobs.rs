@@ -1,4 +1,4 @@
-//! What the VM knows of the code it has made: the blobs of its code cache.
+//! The VM's table of generated code: the blobs of its code cache.
 //!
 //! The VM finds the blob of an address by a map of the segments that a heap of code
 //! is made of (`heap.cpp`, `CodeHeap::find_start`). The same is done here, without a
@@ -25,7 +25,7 @@ pub(super) enum Blob {
         /// Bytes of its frame, the return address included.
         frame_bytes: usize,
         /// The VM wants to be rid of the code, whose frames may be due for deoptimization: the return
-        /// address then says nothing. The one before is so many bytes above the stack pointer.
+        /// address then says nothing. The caller's is this many bytes above the stack pointer.
         original_pc: Option<usize>,
     },
     /// Something that the VM has made once, for instance the way from compiled code
@@ -40,7 +40,7 @@ pub(super) struct CodeBlobs {
     names: BlobNames,
 }
 
-/// What names of blobs mean, by where the VM has them. They are few: a name is a string of the VM
+/// The meanings of names of blobs, by the address of the name. They are few: a name is a string of the VM
 /// itself.
 #[derive(Default)]
 struct BlobNames {
@@ -71,7 +71,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// An offset behind all that is read of a method's blob.
+    /// An offset after all fields that are read of a method's blob.
     fn end(&self) -> usize {
         self.state.max(self.compile_id).max(self.original_pc) + size_of::<usize>()
     }
@@ -187,7 +187,7 @@ impl CodeBlobs {
             return None;
         }
         // SAFETY: the block is committed, as far as what is read here. If it is in use, a blob lies
-        // behind its header.
+        // after its header.
         unsafe {
             if *((block + self.layout.block_used) as *const u8) == 0 {
                 return None;
@@ -259,7 +259,7 @@ mod tests {
     };
 
     /// A heap of 16 segments: a method in the first three, a stub in the next two, a method that must
-    /// not be entered any more in the next, and nothing behind.
+    /// not be entered any more in the next, and nothing after.
     struct MadeHeap {
         /// Start and end of the heap and of the segment map, as the VM has them.
         words: Box<[usize; 4]>,

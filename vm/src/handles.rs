@@ -1,4 +1,4 @@
-//! What HotSpot keeps behind a reference.
+//! HotSpot's representation of a reference.
 
 use jni_sys::jobject;
 
@@ -9,7 +9,7 @@ use super::{Jni, Ref, VmStructs, WeakRef};
 /// collector in use writes it. Two references whose words are equal at the same
 /// time refer to the same object; the converse does not hold, as a concurrent
 /// collector mends references one after the other. 0 means that the referent of a
-/// weak reference is gone.
+/// weak reference was collected.
 ///
 /// # Safety
 /// The VM is HotSpot, and `reference` is live and not null.

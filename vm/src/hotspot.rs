@@ -26,7 +26,7 @@ struct AnchorOffsets {
     pc: usize,
 }
 
-/// What HotSpot knows of a thread.
+/// HotSpot's data about a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NativeThread {
     /// The kernel's thread id.
@@ -63,14 +63,14 @@ impl JavaThreads {
             stack_base_offset: structs.offset(Field::StackBase),
             anchor_offset: anchor_offsets(structs),
         };
-        // SAFETY: the call takes nothing and cannot fail.
+        // SAFETY: the call has no arguments and cannot fail.
         let tid = unsafe { libc::gettid() };
         // SAFETY: the current thread is a `Thread`.
         let native = unsafe { threads.native(jni, current.get()) }?;
         (native.tid == tid).then_some(threads)
     }
 
-    /// What the VM knows of a thread, `None` when it has none (any more).
+    /// The VM's data about a thread; `None` if it has none, or has it no longer.
     ///
     /// # Safety
     /// `thread` is a `java.lang.Thread`.
@@ -96,11 +96,11 @@ impl JavaThreads {
         })
     }
 
-    /// What the VM knows of the current thread, by its environment.
+    /// The VM's data about the current thread, by its environment.
     pub fn current(&self, jni: &Jni) -> NativeThread {
         let vm_thread = (jni.as_raw() as usize).wrapping_sub(self.env_offset);
         NativeThread {
-            // SAFETY: the call takes nothing and cannot fail.
+            // SAFETY: the call has no arguments and cannot fail.
             tid: unsafe { libc::gettid() },
             env: jni.as_raw(),
             // SAFETY: the environment is a member of the current VM thread at

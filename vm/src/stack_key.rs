@@ -42,7 +42,7 @@ struct Anchor {
     fp: usize,
 }
 
-/// Where a frame is, and where its code goes on.
+/// A frame's address, and the address at which its code continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Frame {
     sp: usize,
@@ -103,7 +103,7 @@ impl StackKeys {
     }
 
     /// A hash of what the `frames` innermost frames of the current thread are, and possibly of
-    /// more: stacks with the same number have the same so many frames. Begins with the hash `start`.
+    /// more: equal keys imply equal top N frames. Begins with the hash `start`.
     #[inline]
     pub fn key(&self, jni: &Jni, frames: usize, start: u64) -> Option<u64> {
         let (thread, end) = self.threads.own_stack(jni)?;

@@ -18,7 +18,7 @@ use crate::vm::{BoolFlag, Jni, VmStructs, WordFlag};
 const ARRAY: i32 = 1 << 11;
 /// How many pieces in a row must have been events.
 const IN_A_ROW: u32 = 4;
-/// Give up after so many pieces. The distance is geometric with a mean of
+/// The number of pieces after which priming gives up. The distance is geometric with a mean of
 /// 512 KiB, so that these 32 MiB are exceeded once in e^64 times; a buffer is
 /// rarely larger than 1 MiB.
 const MAX_ARRAYS: u32 = 1 << 14;

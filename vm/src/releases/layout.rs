@@ -1,4 +1,4 @@
-//! What this crate takes for granted of HotSpot's data: names in the tables that the VM exports for debuggers
+//! Assumptions of this crate about HotSpot's data: names in the tables that the VM exports for debuggers
 //! (`vmStructs.cpp`), flags, and the few numbers that are in no table.
 //!
 //! `docs/new-jdk-checklist.md` lists all of them; a test compares.
@@ -43,7 +43,7 @@ named! {
     FlagName = &[(c"JVMFlag", c"_name")];
     /// Where a flag's value is.
     FlagAddress = &[(c"JVMFlag", c"_addr")];
-    /// A flag's origin, in the bits of [`FLAG_ORIGIN`].
+    /// A flag's origin, in the bits of `FLAG_ORIGIN`.
     FlagBits = &[(c"JVMFlag", c"_flags")];
     /// The part of a thread that the operating system knows.
     OsThread = &[(c"Thread", c"_osthread"), (c"JavaThread", c"_osthread")];
@@ -137,7 +137,7 @@ named! {
 named! {
     /// A flag of type `ccstr`, a text.
     TextFlag: &'static CStr;
-    /// What is done with an AOT cache (JEP 483).
+    /// The use of an AOT cache (JEP 483).
     AotMode = c"AOTMode";
     /// Where an AOT cache goes (JEP 514).
     AotCacheOutput = c"AOTCacheOutput";

@@ -14,7 +14,7 @@ use crate::vm::guarded;
 ///
 /// # Safety
 /// `sp_at` and `pc_at` are zero or the addresses of the current thread's own
-/// anchor, and we are in a signal handler of that thread, so that nobody else
+/// anchor, and we are in a signal handler of that thread, so that no other thread
 /// uses it: the VM looks at the anchor of another thread only when that thread
 /// has completed it and stopped.
 pub(super) unsafe fn complete(

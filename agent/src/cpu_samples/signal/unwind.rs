@@ -3,7 +3,7 @@
 //! The VM cannot find the caller of a stub (`Math.sin`, array copies) or of a
 //! VM leaf routine that compiled code calls without leaving the Java state.
 //! Those return addresses are easy to find, though: at the stack pointer, or
-//! behind the frame pointer. Each candidate is only a suggestion: the VM checks
+//! after the frame pointer. Each candidate is only a suggestion: the VM checks
 //! it like any other context before it walks.
 
 use std::ffi::c_void;
@@ -23,7 +23,7 @@ pub(super) struct Registers {
 /// How many native frames are looked through for the compiled caller.
 const MAX_NATIVE_FRAMES: usize = 32;
 
-/// What second tries must know of the process.
+/// The facts about the process that second tries need.
 pub(super) struct Unwinder {
     code: CodeCache,
     /// The return address of signal handlers; 0 when it is not known.
@@ -152,7 +152,7 @@ impl Stack {
         None
     }
 
-    /// What was interrupted by the signal handler whose return address is at
+    /// The code interrupted by the signal handler whose return address is at
     /// `address`; `None` when that is no handler's frame.
     #[cfg(target_arch = "x86_64")]
     fn interrupted_by_handler_at(&self, address: usize) -> Option<Registers> {
