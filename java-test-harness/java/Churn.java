@@ -1,6 +1,6 @@
 /**
  * Threads that live for a few allocations and wait for a monitor, started as fast as others end, beside threads that
- * allocate all the time, until the file "end" appears, for two minutes at most. Prints "running", and "ended" at the
+ * allocate all the time, until the file "end" appears, for five minutes at most. Prints "running", and "ended" at the
  * end.
  */
 public class Churn {
@@ -34,13 +34,13 @@ public class Churn {
     }
 
     public static void main(String[] args) throws Exception {
-        Thread[] threads = new Thread[8];
+        Thread[] threads = new Thread[4];
         for (int i = 0; i < threads.length; i++) {
             threads[i] = new Thread(i % 2 == 0 ? Churn::churn : Churn::allocate);
             threads[i].start();
         }
         System.out.println("running");
-        long limit = System.nanoTime() + 120_000_000_000L;
+        long limit = System.nanoTime() + 300_000_000_000L;
         while (!new java.io.File("end").exists() && System.nanoTime() < limit) Thread.sleep(10);
         ended = true;
         for (Thread thread : threads) thread.join();

@@ -67,10 +67,10 @@ fn samples_end_again_and_again_under_thread_churn() {
     each_jdk(|jdk| {
         let running = Run::new(jdk).class("Churn").start();
         running.wait_for_line("running");
-        for round in 0..8 {
+        for round in 0..4 {
             let options = format!("cpu=samples,interval=1,thread=y,file={round}.txt");
             attach(&running, &options);
-            std::thread::sleep(Duration::from_millis(20 * round));
+            std::thread::sleep(Duration::from_millis(40 * round));
             detach(&running);
             running.jcmd(&["GC.run"]);
         }

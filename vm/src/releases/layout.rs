@@ -43,7 +43,7 @@ named! {
     FlagName = &[(c"JVMFlag", c"_name")];
     /// Where a flag's value is.
     FlagAddress = &[(c"JVMFlag", c"_addr")];
-    /// A flag's origin, in the bits of [`FLAG_ORIGIN`].
+    /// A flag's origin, in the bits of `FLAG_ORIGIN`.
     FlagBits = &[(c"JVMFlag", c"_flags")];
     /// The part of a thread that the operating system knows.
     OsThread = &[(c"Thread", c"_osthread"), (c"JavaThread", c"_osthread")];
