@@ -156,7 +156,9 @@ impl Walker {
             return Ok(());
         }
         let again = self.profile.class_names.insert(object, name.clone());
-        if again.is_some() {
+        // After a dump a collection may move the object of another class to this address.
+        let may_have_moved = self.profile.heaps.iter().any(|heap| heap.ended);
+        if again.is_some() && !may_have_moved {
             return Err(format!("class object {object:x} was loaded before"));
         }
         let new = serial != 0 && self.profile.classes.insert(serial, name).is_none();
