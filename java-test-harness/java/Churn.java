@@ -34,7 +34,7 @@ public class Churn {
     }
 
     public static void main(String[] args) throws Exception {
-        Thread[] threads = new Thread[4];
+        Thread[] threads = new Thread[8];
         for (int i = 0; i < threads.length; i++) {
             threads[i] = new Thread(i % 2 == 0 ? Churn::churn : Churn::allocate);
             threads[i].start();

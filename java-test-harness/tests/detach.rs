@@ -28,7 +28,7 @@ fn detach(running: &Running) {
     let reply = ask(running, "detach");
     assert!(reply.starts_with("ok\n"), "{reply}");
     let took = began.elapsed();
-    assert!(took < Duration::from_secs(30), "detaching took {took:?}");
+    assert!(took < Duration::from_secs(120), "detaching took {took:?}");
 }
 
 fn end(running: Running) {
@@ -62,15 +62,18 @@ fn all_modes_end_under_thread_churn_and_allocation() {
     });
 }
 
+/// Threads that end while the agent is detached must not stay in the VM's list of JVMTI thread states: the
+/// next environment would make the VM write into their freed memory, and the program may abort
+/// (`keep_environment` in hprof-vm).
 #[test]
 fn samples_end_again_and_again_under_thread_churn() {
     each_jdk(|jdk| {
         let running = Run::new(jdk).class("Churn").start();
         running.wait_for_line("running");
-        for round in 0..4 {
+        for round in 0..12 {
             let options = format!("cpu=samples,interval=1,thread=y,file={round}.txt");
             attach(&running, &options);
-            std::thread::sleep(Duration::from_millis(40 * round));
+            std::thread::sleep(Duration::from_millis(5 * (round % 8)));
             detach(&running);
             running.jcmd(&["GC.run"]);
         }

@@ -2,6 +2,7 @@
 
 use std::os::raw::c_void;
 use std::ptr;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -63,6 +64,26 @@ impl Drop for Jvmti {
         // Nobody else has a reference, so only callbacks without one can be inside, and those do nothing.
         let _ = self.close(Duration::ZERO);
     }
+}
+
+/// Keeps one environment in the VM until the process ends, so that others can be disposed of.
+///
+/// HotSpot cleans up after a thread that ends only while it has an environment (`JavaThread::exit` asks
+/// `JvmtiEnv::environments_might_exist`). Without this one, threads that end after the last
+/// `DisposeEnvironment` leave their `JvmtiThreadState` in the VM's list, and the next environment makes the
+/// VM write into the freed `JavaThread` (`recompute_thread_enabled`). The environment asks for no event and no
+/// capability.
+///
+/// # Safety
+/// `vm` is the pointer that the VM passed to the agent's entry point.
+pub unsafe fn keep_environment(vm: *mut JavaVM) {
+    static KEPT: Once = Once::new();
+    KEPT.call_once(|| {
+        // SAFETY: by the caller's promise.
+        if let Ok(kept) = unsafe { Jvmti::from_vm(vm) } {
+            std::mem::forget(kept);
+        }
+    });
 }
 
 impl Jvmti {

@@ -5,7 +5,7 @@ use std::ptr;
 
 use jni_sys::{JNI_OK, JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMAttachArgs, jint};
 
-use super::Jni;
+use super::{Jni, VmLibrary};
 
 /// The VM that has loaded the agent.
 #[derive(Clone, Copy)]
@@ -23,6 +23,25 @@ impl VmHandle {
     /// `vm` is the pointer that the VM passed to the agent's entry point.
     pub unsafe fn new(vm: *mut JavaVM) -> Self {
         Self(vm)
+    }
+
+    /// The VM that lives in this library, as `JNI_GetCreatedJavaVMs` tells it.
+    pub fn of(library: VmLibrary) -> Option<Self> {
+        type Function = unsafe extern "system" fn(*mut *mut JavaVM, jint, *mut jint) -> jint;
+        let address = library.symbol(c"JNI_GetCreatedJavaVMs")?;
+        // SAFETY: `jni.h` declares the symbol so.
+        let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
+        let (mut vm, mut count) = (ptr::null_mut(), 0);
+        // SAFETY: there is room for one VM, and a process has one at most.
+        let code = unsafe { function(&mut vm, 1, &mut count) };
+        (code == JNI_OK && count == 1 && !vm.is_null()).then_some(Self(vm))
+    }
+
+    /// Whether `env` is the environment of the current thread. A signal handler may ask: HotSpot looks at
+    /// a thread-local variable of its own, which it clears before it frees the thread's data.
+    #[inline]
+    pub fn is_current(self, env: *mut JNIEnv) -> bool {
+        self.env() == Some(env)
     }
 
     /// The raw pointer.

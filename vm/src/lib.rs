@@ -39,7 +39,7 @@ mod thrown;
 mod view;
 
 pub use classes::LineEntry;
-pub use env::{Capabilities, Jvmti};
+pub use env::{Capabilities, Jvmti, keep_environment};
 pub use error::{JvmtiError, Result};
 pub use gate::StillInside;
 pub use guard::{guard, panics, report_panics_to};

@@ -18,7 +18,7 @@ use crate::options::{
 use crate::output::Output;
 use crate::report;
 use crate::sink::{Endpoint, Existing, FileSink, Sink, VmWaits};
-use crate::vm::{Jvmti, VmHandle};
+use crate::vm::{Jvmti, VmHandle, keep_environment};
 
 /// How long a VM that is attached to may still be starting.
 const MAX_START: Duration = Duration::from_secs(10);
@@ -54,6 +54,8 @@ pub unsafe fn load(
             "this VM has no JVMTI of version 11 or later (GetEnv: {code})"
         ))
     })?;
+    // SAFETY: by the caller's promise.
+    unsafe { keep_environment(vm) };
     let process = Process {
         pid: std::process::id(),
         start: StartTime::local(SystemTime::now()),
@@ -121,6 +123,8 @@ pub(super) unsafe fn load_late(
     }
     let jvmti = jvmti
         .map_err(|code| format!("this VM has no JVMTI of version 11 or later (GetEnv: {code})"))?;
+    // SAFETY: by the caller's promise.
+    unsafe { keep_environment(vm) };
     let vm_waits = VmWaits::default();
     let output = create_sink(&settings, &vm_waits).map_err(said)?;
     let output = Box::new(Output::new(&settings, output));

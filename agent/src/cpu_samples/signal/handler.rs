@@ -69,6 +69,11 @@ fn take_sample(
     if thread.is_muted() {
         return;
     }
+    // A thread that was running when it was registered may have told of its end before that, so that
+    // nobody takes its slot back. Its last steps are without the VM's data, which may be another thread's by then.
+    if !engine.vm.is_current(thread.env()) {
+        return;
+    }
     let Some(ring) = inside.ring() else {
         return;
     };

@@ -44,7 +44,7 @@ use parking_lot::RwLock;
 
 use crate::os::signals::{Installed, SignalNumber, install};
 use crate::os::{TimerError, timer};
-use crate::vm::{Jvmti, VmLibrary, VmStructs};
+use crate::vm::{Jvmti, VmHandle, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use code_cache::CodeCache;
 use slots::ThreadSlots;
@@ -53,6 +53,7 @@ use unwind::Unwinder;
 /// The engine, leaked once it is started: the handler may run at any time.
 pub struct SignalEngine {
     walk: AsyncGetCallTrace,
+    vm: VmHandle,
     /// Empty while nothing is sampled for good.
     ring: RingSwitch<AsgctFrame>,
     /// Threads may be registered: there is a handler.
@@ -88,9 +89,11 @@ impl SignalEngine {
         let walk =
             AsyncGetCallTrace::find(library).ok_or(EngineError::Missing("AsyncGetCallTrace"))?;
         let structs = VmStructs::of(library).ok_or(EngineError::Missing("its vmStructs tables"))?;
+        let vm = VmHandle::of(library).ok_or(EngineError::Missing("JNI_GetCreatedJavaVMs"))?;
         timer::probe().map_err(TimerError::Timer)?;
         Ok(Self {
             walk,
+            vm,
             ring: RingSwitch::new(Ring::new(depth)),
             open: RwLock::new(true),
             slots: ThreadSlots::default(),
