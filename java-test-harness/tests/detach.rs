@@ -71,7 +71,7 @@ fn samples_end_again_and_again_under_thread_churn() {
         let running = Run::new(jdk).class("Churn").start();
         running.wait_for_line("running");
         for round in 0..12 {
-            let options = format!("cpu=samples,interval=1,thread=y,file={round}.txt");
+            let options = format!("cpu=samples,engine=safepoint,interval=1,file={round}.txt");
             attach(&running, &options);
             std::thread::sleep(Duration::from_millis(5 * (round % 8)));
             detach(&running);
