@@ -11,6 +11,7 @@ use jni_sys::JavaVM;
 
 use super::gate::{Gate, Inside, StillInside};
 use super::guard::guard;
+use super::invoke::remember;
 use super::memory::take_string;
 use super::{JvmtiError, Result};
 
@@ -101,6 +102,7 @@ impl Jvmti {
         let code =
             unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, raw::JVMTI_VERSION_11 as jni_sys::jint) };
         if code == jni_sys::JNI_OK && !env.is_null() {
+            remember(vm);
             // SAFETY: the VM has made this environment for the caller.
             Ok(unsafe { Self::from_raw(env.cast()) })
         } else {

@@ -2,10 +2,19 @@
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use jni_sys::{JNI_OK, JNI_VERSION_1_8, JNIEnv, JavaVM, JavaVMAttachArgs, jint};
 
-use super::{Jni, VmLibrary};
+use super::Jni;
+
+/// A process has one VM at most. `JNI_GetCreatedJavaVMs` does not name it before it is complete.
+static KNOWN: AtomicPtr<JavaVM> = AtomicPtr::new(ptr::null_mut());
+
+/// Notes the process's VM for [`VmHandle::known`].
+pub(crate) fn remember(vm: *mut JavaVM) {
+    KNOWN.store(vm, Ordering::Release);
+}
 
 /// The VM that has loaded the agent.
 #[derive(Clone, Copy)]
@@ -25,16 +34,10 @@ impl VmHandle {
         Self(vm)
     }
 
-    /// The VM that lives in this library, as `JNI_GetCreatedJavaVMs` tells it.
-    pub fn of(library: VmLibrary) -> Option<Self> {
-        type Function = unsafe extern "system" fn(*mut *mut JavaVM, jint, *mut jint) -> jint;
-        let address = library.symbol(c"JNI_GetCreatedJavaVMs")?;
-        // SAFETY: `jni.h` declares the symbol so.
-        let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
-        let (mut vm, mut count) = (ptr::null_mut(), 0);
-        // SAFETY: there is room for one VM, and a process has one at most.
-        let code = unsafe { function(&mut vm, 1, &mut count) };
-        (code == JNI_OK && count == 1 && !vm.is_null()).then_some(Self(vm))
+    /// The VM that this process has asked for an environment ([`super::Jvmti::from_vm`]); `None` before.
+    pub fn known() -> Option<Self> {
+        let vm = KNOWN.load(Ordering::Acquire);
+        (!vm.is_null()).then_some(Self(vm))
     }
 
     /// Whether `env` is the environment of the current thread. A signal handler may ask: HotSpot looks at

@@ -89,7 +89,7 @@ impl SignalEngine {
         let walk =
             AsyncGetCallTrace::find(library).ok_or(EngineError::Missing("AsyncGetCallTrace"))?;
         let structs = VmStructs::of(library).ok_or(EngineError::Missing("its vmStructs tables"))?;
-        let vm = VmHandle::of(library).ok_or(EngineError::Missing("JNI_GetCreatedJavaVMs"))?;
+        let vm = VmHandle::known().ok_or(EngineError::Missing("a virtual machine"))?;
         timer::probe().map_err(TimerError::Timer)?;
         Ok(Self {
             walk,
