@@ -46,7 +46,7 @@ impl Stress {
         }
     }
 
-    /// Runs it for so many seconds under the agent with these options.
+    /// Runs it for N seconds under the agent with these options.
     ///
     /// The time limit is two minutes more.
     pub fn run(self, jdk: &'static Jdk, options: &str, seconds: u32) -> Outcome {

@@ -2,7 +2,7 @@
 
 use java_test_harness::{Jdk, Outcome, Run, each_jdk};
 
-/// Runs Spin for so many CPU seconds in total.
+/// Runs Spin for N CPU seconds in total.
 fn spin(jdk: &'static Jdk, options: &str, seconds: f64, threads: u32) -> Outcome {
     let run = Run::new(jdk).agent(options).class("Spin");
     let each = seconds / f64::from(threads);

@@ -66,7 +66,7 @@ pub(crate) fn copy<T: Plain>(address: usize) -> Option<T> {
     if written != len as isize || out.read_exact(bytes).is_err() {
         return None;
     }
-    // SAFETY: so many bytes were read, and any are a value.
+    // SAFETY: all bytes of `T` were read, and any bytes are a value.
     Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 

@@ -230,7 +230,7 @@ impl Threads {
         }
     }
 
-    /// Goes on after a pause. The CPU time until now is not counted.
+    /// Continues after a pause. The CPU time until now is not counted.
     pub(super) fn resume(&mut self) {
         if self.activity != Activity::Paused {
             return;

@@ -16,7 +16,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::live::Segment;
 
-/// With so many segments in the queue, 128 MB if they are full, all objects are followed still.
+/// Up to this number of segments in the queue (128 MB when full), the agent follows all objects.
 const MAX_EXACT: usize = 8 << 10;
 /// Full segments in the queue.
 const MAX_FULL: usize = 16 << 10;

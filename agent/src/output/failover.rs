@@ -102,7 +102,7 @@ impl Output {
         }
     }
 
-    /// Goes on with the file, which lacks the threads that have started meanwhile.
+    /// Continues in the file, which lacks the threads that have started meanwhile.
     fn unpark(&mut self, parked: Parked) {
         (self.target, self.sink) = (parked.target, parked.sink);
         self.dumped = parked.dumped;
@@ -116,7 +116,7 @@ impl Output {
         }
     }
 
-    /// Goes on with a new file.
+    /// Continues in a new file.
     fn replace(&mut self, sink: Sink) {
         (self.target, self.sink) = Target::stream(self.format, sink);
         self.start_over();

@@ -34,8 +34,8 @@ pub(super) struct Group {
     pub first: u64,
 }
 
-/// The highest bits of the digest select one of so many parts. A part is sorted in memory; the
-/// others may lie in a file.
+/// The number of parts. The highest bits of the digest select one. One part is sorted in memory; the
+/// others may be in a file.
 pub(super) const PARTS: usize = 64;
 /// The entries that a thread hands over at once.
 const RUN: usize = 1 << 13;

@@ -67,7 +67,7 @@ pub struct IdCollector {
 /// How identifiers are collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdPlan {
-    /// As bits, one for each `1 << shift` identifiers, in at most so many pages.
+    /// As bits, one for each `1 << shift` identifiers, in at most N pages.
     Bits {
         /// The zero bits at the end of every identifier.
         shift: u32,
@@ -79,7 +79,7 @@ pub enum IdPlan {
 }
 
 impl IdPlan {
-    /// The plans to try, the most frugal first, for a file of so many bytes.
+    /// The plans to try, the most frugal first, for a file of `N` bytes.
     pub fn all(wide: bool, file_bytes: usize) -> Vec<Self> {
         // No more memory than a sorted array might take: objects take at least 16 bytes.
         let pages = file_bytes / 16 * 8 / 4096 + 64;

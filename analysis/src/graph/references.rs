@@ -5,7 +5,7 @@ use super::number::Number;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-/// Positions of references fall into chunks of so many.
+/// The number of positions of references in a chunk.
 pub(crate) const CHUNK_SHIFT: u32 = 20;
 const CHUNK: usize = 1 << CHUNK_SHIFT;
 

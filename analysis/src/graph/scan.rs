@@ -15,7 +15,7 @@ use crate::contents::DamageLog;
 use crate::heap::LayoutObserver;
 use crate::walk::{Block, Pass, Visit};
 
-/// About the bytes of a block: so many are looked through to find one object.
+/// The approximate size of a block in bytes. A search for one object reads one block.
 const BLOCK_BYTES: u64 = 32 << 10;
 
 /// The results of the first pass.

@@ -123,7 +123,7 @@ impl Layout {
         align(self.object_header.saturating_add(values), self.alignment)
     }
 
-    /// The size of a virtual thread's stack of so many words, in an object whose fields take
+    /// The size of a virtual thread's stack of N words, in an object whose fields take
     /// `fields` bytes.
     pub const fn stack_chunk(&self, fields: u64, words: u32) -> u64 {
         let stack = hotspot::stack_bytes(words, self.reference);

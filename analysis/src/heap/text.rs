@@ -44,7 +44,7 @@ impl<'a> Text<'a> {
                 units: slice(2)?,
                 is_big_endian: true,
             }),
-            // In the byte order of the VM, which the file does not tell; all of today's are
+            // The byte order is that of the VM, which the file does not record. Every current VM is
             // little-endian.
             BasicType::Byte if is_utf16 => Some(Self::Utf16 {
                 units: slice(2)?,
@@ -100,7 +100,7 @@ impl<'a> Text<'a> {
         Key(hash.h1, hash.h2)
     }
 
-    /// At most so many characters; surrogates without their counterpart are replaced.
+    /// Decodes the first `characters` characters. A replacement character stands for an unpaired surrogate.
     pub fn decode(&self, characters: usize) -> String {
         char::decode_utf16(self.units())
             .take(characters)

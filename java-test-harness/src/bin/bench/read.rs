@@ -233,7 +233,7 @@ fn compress_in_blocks(dump: &Path, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A text profile of about so many bytes: many traces of 16 frames, and a table of them.
+/// A text profile of about N bytes: many traces of 16 frames, and a table of them.
 fn long_profile(file: &Path, bytes: usize) -> Result<()> {
     let mut output = BufWriter::new(File::create(file)?);
     let mut text = String::from("JAVA PROFILE 1.0.1, created Sat Nov 21 03:10:42 2026\n\n");
