@@ -79,7 +79,7 @@ pub enum IdPlan {
 }
 
 impl IdPlan {
-    /// The plans to try, the most frugal first, for a file of `N` bytes.
+    /// The plans to try, the most frugal first, for a file of `file_bytes` bytes.
     pub fn all(wide: bool, file_bytes: usize) -> Vec<Self> {
         // No more memory than a sorted array might take: objects take at least 16 bytes.
         let pages = file_bytes / 16 * 8 / 4096 + 64;
