@@ -36,7 +36,7 @@ export function Grid(props: GridProps) {
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(400);
   const [active, setActive] = useState(0);
-  const tall = narrow.value ? 54 : 30;
+  const tall = narrow.value ? 68 : 30;
   const { columns, total } = model;
   const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
   const widths = useMemo(() => columnWidths(columns), [columns, texts.value]);

@@ -3,7 +3,7 @@ export const en = {
   name: "English",
   skip: "Skip to the content",
   home: "Analyses",
-  theme: { label: "Theme", auto: "As the system", light: "Light", dark: "Dark" },
+  theme: { label: "Theme", auto: "System", light: "Light", dark: "Dark" },
   language: "Language",
   loading: "Loading",
   retry: "Try again",
