@@ -72,13 +72,13 @@ const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
 /** The columns of the grid in CSS, and the least width that they need. The first text has most room. */
 export function columnWidths(columns: Column[]): { css: string; least: number } {
   const main = columns.findIndex((column) => column.kind === "text");
-  const texts = columns.filter((column) => column.kind === "text").length;
+  const textColumns = columns.filter((column) => column.kind === "text").length;
   let least = 40;
   const parts = columns.map((column, index) => {
     let [width, share] = WIDTHS[column.kind] ?? WIDTHS.text;
     // Beside other texts the first has no more room than they need.
-    if (index === main) [width, share] = texts > 1 && columns.length < 4 ? [150, 1] : [220, 3];
-    width = Math.max(width, share ? 0 : 40 + 7.8 * columnLabel(column).length);
+    if (index === main) [width, share] = textColumns > 1 && columns.length < 4 ? [150, 1] : [220, 3];
+    width = Math.max(width, share ? 0 : 32 + 7 * columnLabel(column).length);
     least += width;
     return share ? `minmax(${width}px, ${share}fr)` : `${width}px`;
   });

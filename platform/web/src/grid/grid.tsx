@@ -36,8 +36,9 @@ export function Grid(props: GridProps) {
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(400);
   const [active, setActive] = useState(0);
-  const tall = narrow.value ? 68 : 30;
   const { columns, total } = model;
+  // On a phone the numbers stand below the name, in one line or two.
+  const tall = narrow.value ? (columns.length > 3 ? 68 : 50) : 30;
   const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
   const widths = useMemo(() => columnWidths(columns), [columns, texts.value]);
 
