@@ -82,7 +82,7 @@ fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Du
         (sum, groups)
     });
     // The texts of all strings are kept in memory.
-    let strings = (!snapshot.store().is_limited()).then(|| snapshot.strings(0));
+    let strings = (!snapshot.store().is_limited()).then(|| snapshot.strings());
     let mut found = Duplicates {
         blank: seen.blank,
         strings: strings.as_ref().map(|strings| strings.strings),

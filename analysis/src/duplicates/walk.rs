@@ -1,6 +1,5 @@
 //! The walks over the dump: one that digests arrays, and one that compares them.
 
-use std::convert::Infallible;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,9 +9,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::groups::{Entry, Group, Parts, Pending};
 use crate::heap::is_uniform;
-use crate::parallel::Tasks;
 use crate::snapshot::{Snapshot, Value};
-use crate::walk::Pass;
 
 /// Equal for arrays of one type with equal elements, big-endian.
 pub(super) trait Digest: Fn(BasicType, &[u8]) -> [u64; 2] + Sync {}
@@ -83,7 +80,7 @@ pub(super) fn enter(snapshot: &Snapshot, digest: &impl Digest, parts: &Parts<'_>
         .map(|class| class.name == "java.lang.String")
         .collect();
     let is_stripped = snapshot.is_stripped();
-    let blank = each_thread(snapshot, |sub_records| {
+    let blank = snapshot.each_thread(|sub_records| {
         let mut walk = Walk {
             snapshot,
             digest,
@@ -170,7 +167,7 @@ pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Ve
     let by_digest: FxHashMap<[u64; 2], usize> = (groups.iter().zip(0..))
         .map(|(group, index)| (group.digest, index))
         .collect();
-    let counts = each_thread(snapshot, |sub_records| {
+    let counts = snapshot.each_thread(|sub_records| {
         let mut equal = vec![0u64; groups.len()];
         sub_records.each(|sub_record| {
             if let SubRecord::PrimitiveArray {
@@ -202,46 +199,4 @@ pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Ve
 fn live(snapshot: &Snapshot, id: u64) -> Option<usize> {
     let object = snapshot.graph().number(id)?;
     snapshot.dominators().place(object).map(|_| object)
-}
-
-/// The sub-records that one thread visits.
-struct SubRecords<'a, 'p> {
-    snapshot: &'a Snapshot,
-    pass: Pass<'p>,
-    tasks: Tasks<'a>,
-}
-
-impl SubRecords<'_, '_> {
-    #[inline]
-    fn each(self, mut visit: impl FnMut(&SubRecord<'_>)) {
-        let graph = self.snapshot.graph();
-        for task in self.tasks {
-            let (file, id_size) = (self.snapshot.file(), graph.id_size());
-            let Ok::<(), Infallible>(()) =
-                self.pass
-                    .runs(file, id_size, graph.blocks(), task, |sub_record| {
-                        visit(sub_record);
-                        Ok(())
-                    });
-        }
-    }
-}
-
-/// Runs `work` on each thread, which visits a part of the dump's sub-records.
-fn each_thread<P: Send>(
-    snapshot: &Snapshot,
-    work: impl Fn(SubRecords<'_, '_>) -> P + Sync,
-) -> Vec<P> {
-    let pass = Pass {
-        threads: 0,
-        progress: &|_| {},
-        forget: &|range| crate::input::forget(&snapshot.file, range),
-    };
-    pass.run(Pass::tasks_of(snapshot.graph().blocks()), |tasks| {
-        work(SubRecords {
-            snapshot,
-            pass,
-            tasks,
-        })
-    })
 }

@@ -5,6 +5,7 @@
 //! a part of a longer array, told by `offset` and `count`.
 
 use std::cmp::Reverse;
+use std::sync::{Mutex, PoisonError};
 
 use hprof_format::binary::{BasicType, SubRecord};
 use hprof_format::ids::ObjectId;
@@ -16,6 +17,7 @@ use super::layout::Layout;
 use super::objects::{HeapFile, number};
 use super::sizes::Sizes;
 use super::text::{Key, Text};
+use crate::parallel;
 
 /// Strings of one content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -62,26 +64,36 @@ pub struct StringReport {
     pub groups: Vec<StringGroup>,
 }
 
-/// A part of an array that strings use.
+/// A string's use of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Use {
     array: ObjectId,
     /// Units before the first and units in all.
     part: Option<(u32, u32)>,
     is_utf16: bool,
+    /// The index of the string's class.
+    class: u8,
 }
 
+/// The strings of one content.
+#[derive(Debug, Default)]
 struct Counted {
-    group: StringGroup,
-    encoding: Encoding,
-    is_uniform: bool,
+    strings: u64,
+    arrays: u64,
+    bytes: u64,
     /// The bytes of one string with its array.
     one: u64,
+    /// UTF-16 units.
+    length: u32,
+    is_uniform: bool,
 }
 
-/// Strings by encoding.
+/// Sums over strings.
 #[derive(Debug, Clone, Copy, Default)]
-struct Encoding {
+struct Sums {
+    strings: u64,
+    arrays: u64,
+    bytes: u64,
     latin1: u64,
     utf16: u64,
     could_be_latin1: u64,
@@ -109,8 +121,9 @@ pub(crate) trait StringSource {
     fn id_bytes(&self) -> usize;
     /// All classes of strings; there is one but on Android, where dumps were seen with two.
     fn string_classes(&self) -> Vec<StringClass>;
-    /// Visits all sub-records that can be read.
-    fn each(&self, visit: &mut dyn FnMut(&SubRecord<'_>));
+    /// Visits all sub-records that can be read, maybe on several threads, each of which fills a
+    /// part of its own.
+    fn visit<P: Default + Send>(&self, visit: impl Fn(&mut P, &SubRecord<'_>) + Sync) -> Vec<P>;
 }
 
 impl StringSource for HeapFile<'_> {
@@ -126,36 +139,64 @@ impl StringSource for HeapFile<'_> {
         string_classes(self, &StringSource::layout(self))
     }
 
-    fn each(&self, visit: &mut dyn FnMut(&SubRecord<'_>)) {
+    fn visit<P: Default + Send>(&self, visit: impl Fn(&mut P, &SubRecord<'_>) + Sync) -> Vec<P> {
+        let mut part = P::default();
         self.walk(|sub_record| {
-            visit(sub_record);
+            visit(&mut part, sub_record);
             true
         });
+        vec![part]
     }
 }
 
 /// Counts the strings of a dump by content, or only those that contain the text `wanted`; of each
 /// group at most `preview` characters of text are kept.
 pub fn strings(heap: &HeapFile<'_>, preview: usize, wanted: Option<&str>) -> StringReport {
-    count_strings(heap, preview, wanted)
+    count_strings(heap, Some(preview), wanted)
 }
 
-/// Counts the strings of any source by content.
+/// Counts the strings of any source by content; without groups if there is no `preview`.
 pub(crate) fn count_strings(
     heap: &impl StringSource,
-    preview: usize,
+    preview: Option<usize>,
     wanted: Option<&str>,
 ) -> StringReport {
-    let layout = heap.layout();
-    let mut report = StringReport::default();
     let classes = heap.string_classes();
-    let mut uses: FxHashMap<Use, (u64, u64)> = FxHashMap::default();
+    let (uses, without_array) = uses(heap, &classes);
+    let count = Count {
+        layout: heap.layout(),
+        classes: &classes,
+        uses: &uses,
+        preview,
+        wanted,
+        shards: (0..1 << SHARD_BITS).map(|_| Mutex::default()).collect(),
+    };
+    let parts = heap.visit(|part: &mut Part, sub_record| {
+        if let SubRecord::PrimitiveArray {
+            array,
+            element,
+            values,
+            ..
+        } = *sub_record
+        {
+            count.array(part, array, element, values);
+        }
+    });
+    let mut part = Part::default();
+    parts.into_iter().for_each(|other| part.add(other));
+    let without_value = without_array + part.without_value;
+    count.report(part, without_value)
+}
+
+/// All uses of arrays by strings, in order; and the number of strings without an array.
+fn uses(heap: &impl StringSource, classes: &[StringClass]) -> (Vec<Use>, u64) {
     let id = heap.id_bytes();
-    heap.each(&mut |sub_record| {
+    let parts = heap.visit(|(uses, without): &mut (Vec<Use>, u64), sub_record| {
         let SubRecord::Instance { class, values, .. } = sub_record else {
             return;
         };
-        let Some(string) = classes.iter().find(|string| string.class == *class) else {
+        let mut known = classes.iter().zip(0..);
+        let Some((string, index)) = known.find(|(string, _)| string.class == *class) else {
             return;
         };
         let int = |at: usize| values.get(at..at + 4).map(|bytes| number(bytes) as u32);
@@ -166,75 +207,173 @@ pub(crate) fn count_strings(
                 let part = string
                     .part
                     .and_then(|(offset, count)| Some((int(offset)?, int(count)?)));
-                let key = Use {
+                uses.push(Use {
                     array: ObjectId::new(array),
                     part,
                     is_utf16: coder.is_some_and(|&coder| coder == 1),
-                };
-                let count = uses.entry(key).or_default();
-                *count = (count.0 + 1, string.shallow);
+                    class: index,
+                });
             }
-            _ => report.without_value += 1,
+            _ => *without += 1,
         }
     });
-    // Nearly all arrays are used by one string.
-    let mut by_array: Vec<(Use, (u64, u64))> = uses.into_iter().collect();
-    by_array.sort_unstable();
-    let mut groups: FxHashMap<Key, Counted> = FxHashMap::default();
-    let mut stripped = Uniform::default();
-    heap.each(&mut |sub_record| {
-        let SubRecord::PrimitiveArray {
-            array,
-            element,
-            values,
-            ..
-        } = sub_record
-        else {
-            return;
-        };
-        let first = by_array.partition_point(|(used, _)| used.array < *array);
-        let users = by_array[first..].iter();
+    let without = parts.iter().map(|(_, without)| without).sum();
+    let mut parts = parts.into_iter().map(|(uses, _)| uses);
+    let mut all = parts.next().unwrap_or_default();
+    parts.for_each(|more| all.extend(more));
+    parallel::sort(&mut all);
+    (all, without)
+}
+
+/// The contents are spread over `2^SHARD_BITS` tables, so that threads seldom wait for each other.
+const SHARD_BITS: u32 = 6;
+
+/// The contents of a shard, and of each the beginning of its text.
+#[derive(Default)]
+struct Shard {
+    counted: FxHashMap<Key, Counted>,
+    texts: FxHashMap<Key, Box<str>>,
+}
+
+/// What one thread has counted.
+#[derive(Default)]
+struct Part {
+    /// Where the array before was in the list of uses. Arrays mostly come in its order.
+    cursor: usize,
+    /// Of texts of several kinds of units, and of those of a single one.
+    sums: [Sums; 2],
+    stripped: Uniform,
+    without_value: u64,
+}
+
+/// The counting of strings by content.
+struct Count<'a> {
+    layout: Layout,
+    classes: &'a [StringClass],
+    /// In the order of arrays. Nearly all arrays are used by one string.
+    uses: &'a [Use],
+    preview: Option<usize>,
+    wanted: Option<&'a str>,
+    shards: Vec<Mutex<Shard>>,
+}
+
+impl Count<'_> {
+    /// Counts the strings that use an array.
+    fn array(&self, part: &mut Part, array: ObjectId, element: BasicType, values: &[u8]) {
+        let first = seek(self.uses, part.cursor, array);
+        part.cursor = first;
+        let users = &self.uses[first..];
+        let end = users.iter().take_while(|used| used.array == array).count();
+        if end > 0 {
+            part.stripped.see(element, values);
+        }
         let mut shared = false;
-        for (used, (strings, shallow)) in users.take_while(|(used, _)| used.array == *array) {
-            if !shared {
-                stripped.see(*element, values);
-            }
-            let Some(text) = Text::of(*element, used.is_utf16, used.part, values) else {
-                report.without_value += strings;
+        for same in users[..end].chunk_by(PartialEq::eq) {
+            let (used, strings) = (same[0], same.len() as u64);
+            let Some(text) = Text::of(element, used.is_utf16, used.part, values) else {
+                part.without_value += strings;
                 continue;
             };
-            if wanted.is_some_and(|wanted| !text.decode(usize::MAX).contains(wanted)) {
+            if (self.wanted).is_some_and(|wanted| !text.decode(usize::MAX).contains(wanted)) {
                 continue;
             }
             // An array whose parts are different strings counts for the first of them.
             let array_bytes = match std::mem::replace(&mut shared, true) {
-                false => layout.primitive_array(values.len() as u64),
+                false => self.layout.primitive_array(values.len() as u64),
                 true => 0,
             };
-            let counted = groups.entry(text.key()).or_insert_with(|| Counted {
-                group: StringGroup {
-                    length: text.length(),
-                    text: text.decode(preview),
-                    ..StringGroup::default()
-                },
-                encoding: Encoding::default(),
-                is_uniform: is_uniform(*element, values),
+            let shallow = self.classes[usize::from(used.class)].shallow;
+            let one = Counted {
+                strings,
+                arrays: u64::from(array_bytes > 0),
+                bytes: strings * shallow + array_bytes,
                 one: shallow + array_bytes,
-            });
-            counted.encoding.add(&text, *strings);
-            counted.group.strings += strings;
-            counted.group.arrays += u64::from(array_bytes > 0);
-            counted.group.bytes += strings * shallow + array_bytes;
+                length: text.length() as u32,
+                is_uniform: text.is_uniform(),
+            };
+            part.sums[usize::from(one.is_uniform)].add(&one, &text);
+            self.enter(&text, one);
         }
-    });
-    if stripped.is_stripped() {
-        groups.retain(|_, counted| {
-            let is_blank = counted.is_uniform && counted.group.length > 0;
-            report.blank += if is_blank { counted.group.strings } else { 0 };
-            !is_blank
-        });
     }
-    report.finish(groups)
+
+    fn enter(&self, text: &Text<'_>, one: Counted) {
+        let key = text.key();
+        let shard = &self.shards[key.shard(SHARD_BITS)];
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counted) = shard.counted.get_mut(&key) {
+            counted.strings += one.strings;
+            counted.arrays += one.arrays;
+            counted.bytes += one.bytes;
+            counted.one = counted.one.max(one.one);
+            return;
+        }
+        if let Some(preview) = self.preview {
+            shard.texts.insert(key, text.decode(preview).into());
+        }
+        shard.counted.insert(key, one);
+    }
+
+    fn report(self, part: Part, without_value: u64) -> StringReport {
+        let [of_several, of_one] = part.sums;
+        let is_stripped = part.stripped.is_stripped();
+        let sums = match is_stripped {
+            true => of_several,
+            false => of_several.and(of_one),
+        };
+        let mut report = StringReport {
+            strings: sums.strings,
+            arrays: sums.arrays,
+            bytes: sums.bytes,
+            latin1: sums.latin1,
+            utf16: sums.utf16,
+            could_be_latin1: sums.could_be_latin1,
+            without_value,
+            blank: if is_stripped { of_one.strings } else { 0 },
+            ..StringReport::default()
+        };
+        for shard in self.shards {
+            let mut shard = shard.into_inner().unwrap_or_else(PoisonError::into_inner);
+            for (key, counted) in shard.counted {
+                if is_stripped && counted.is_uniform {
+                    continue;
+                }
+                let waste = counted.bytes.saturating_sub(counted.one);
+                report.contents += 1;
+                report.waste += waste;
+                if let Some(text) = shard.texts.remove(&key) {
+                    report.groups.push(StringGroup {
+                        strings: counted.strings,
+                        arrays: counted.arrays,
+                        bytes: counted.bytes,
+                        waste,
+                        length: u64::from(counted.length),
+                        text: text.into(),
+                    });
+                }
+            }
+        }
+        report.groups.sort_by(|a, b| {
+            let key = |group: &StringGroup| Reverse((group.waste, group.bytes, group.strings));
+            key(a).cmp(&key(b)).then_with(|| a.text.cmp(&b.text))
+        });
+        report
+    }
+}
+
+/// Where the uses of an array start, or would. Looks near `from` first.
+fn seek(uses: &[Use], from: usize, array: ObjectId) -> usize {
+    let is_before = |at: usize| uses[at].array < array;
+    let mut low = from;
+    if low > 0 && !is_before(low - 1) {
+        return uses.partition_point(|used| used.array < array);
+    }
+    let mut step = 1;
+    while low + step <= uses.len() && is_before(low + step - 1) {
+        low += step;
+        step *= 2;
+    }
+    let high = (low + step).min(uses.len());
+    low + uses[low..high].partition_point(|used| used.array < array)
 }
 
 /// True if all elements of an array are the same one.
@@ -263,50 +402,51 @@ impl Uniform {
         }
     }
 
+    /// Adds what another one has seen.
+    fn add(&mut self, other: Self) {
+        self.seen += other.seen;
+        self.uniform += other.uniform;
+    }
+
     /// True if contents were blotted out.
     pub(crate) fn is_stripped(self) -> bool {
         self.seen >= 8 && self.uniform * 10 >= self.seen * 9
     }
 }
 
-impl Encoding {
-    fn add(&mut self, text: &Text<'_>, strings: u64) {
+impl Sums {
+    fn add(&mut self, one: &Counted, text: &Text<'_>) {
+        self.strings += one.strings;
+        self.arrays += one.arrays;
+        self.bytes += one.bytes;
         match text {
-            Text::Latin1(_) => self.latin1 += strings,
+            Text::Latin1(_) => self.latin1 += one.strings,
             Text::Utf16 { .. } => {
-                self.utf16 += strings;
-                self.could_be_latin1 += if text.is_narrow() { strings } else { 0 };
+                self.utf16 += one.strings;
+                self.could_be_latin1 += if text.is_narrow() { one.strings } else { 0 };
             }
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            strings: self.strings + other.strings,
+            arrays: self.arrays + other.arrays,
+            bytes: self.bytes + other.bytes,
+            latin1: self.latin1 + other.latin1,
+            utf16: self.utf16 + other.utf16,
+            could_be_latin1: self.could_be_latin1 + other.could_be_latin1,
         }
     }
 }
 
-impl StringReport {
-    fn finish(mut self, groups: FxHashMap<Key, Counted>) -> Self {
-        self.contents = groups.len() as u64;
-        for Counted { encoding, .. } in groups.values() {
-            self.latin1 += encoding.latin1;
-            self.utf16 += encoding.utf16;
-            self.could_be_latin1 += encoding.could_be_latin1;
+impl Part {
+    fn add(&mut self, other: Self) {
+        for (sums, more) in self.sums.iter_mut().zip(other.sums) {
+            *sums = sums.and(more);
         }
-        self.groups = groups
-            .into_values()
-            .map(|Counted { group, one, .. }| StringGroup {
-                waste: group.bytes.saturating_sub(one),
-                ..group
-            })
-            .collect();
-        for group in &self.groups {
-            self.strings += group.strings;
-            self.arrays += group.arrays;
-            self.bytes += group.bytes;
-            self.waste += group.waste;
-        }
-        self.groups.sort_by(|a, b| {
-            let key = |group: &StringGroup| Reverse((group.waste, group.bytes, group.strings));
-            key(a).cmp(&key(b)).then_with(|| a.text.cmp(&b.text))
-        });
-        self
+        self.stripped.add(other.stripped);
+        self.without_value += other.without_value;
     }
 }
 

@@ -10,10 +10,9 @@ use crate::heap::{Layout, StringClass, StringReport, StringSource, Uniform, coun
 const LOOKED_AT: usize = 500;
 
 impl Snapshot {
-    /// All strings of the dump by content, those that no root reaches too; of each text at most
-    /// `preview` characters.
-    pub fn strings(&self, preview: usize) -> StringReport {
-        count_strings(self, preview, None)
+    /// All strings of the dump by content, those that no root reaches too; without groups.
+    pub fn strings(&self) -> StringReport {
+        count_strings(self, None, None)
     }
 
     /// True if somebody blotted the contents of strings and arrays out, so that nothing can be
@@ -76,12 +75,11 @@ impl StringSource for Snapshot {
         described.collect()
     }
 
-    fn each(&self, visit: &mut dyn FnMut(&SubRecord<'_>)) {
-        for block in self.graph.blocks() {
-            let sub_records = self.graph.sub_records(&self.file, block);
-            sub_records
-                .flatten()
-                .for_each(|sub_record| visit(&sub_record));
-        }
+    fn visit<P: Default + Send>(&self, visit: impl Fn(&mut P, &SubRecord<'_>) + Sync) -> Vec<P> {
+        self.each_thread(|sub_records| {
+            let mut part = P::default();
+            sub_records.each(|sub_record| visit(&mut part, sub_record));
+            part
+        })
     }
 }
