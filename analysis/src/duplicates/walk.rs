@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::groups::{Entry, Group, Parts, Pending};
-use crate::heap::is_uniform;
+use crate::heap::{SeenTexts, SeenUses, StringCount, StringUses, is_uniform};
 use crate::snapshot::{Snapshot, Value};
 
 /// Equal for arrays of one type with equal elements, big-endian.
@@ -67,12 +67,20 @@ struct Walk<'w, 'a, D> {
     /// By class: whether its instances are strings.
     string_classes: &'w [bool],
     is_stripped: bool,
+    /// All strings, where memory suffices for them.
+    strings: Option<&'w StringUses>,
+    uses: SeenUses,
     pending: Pending<'w, 'a>,
     blank: u64,
 }
 
-/// Enters all live arrays into `parts`.
-pub(super) fn enter(snapshot: &Snapshot, digest: &impl Digest, parts: &Parts<'_>) -> Seen {
+/// Enters all live arrays into `parts`, and the arrays of all strings into what is returned.
+pub(super) fn enter(
+    snapshot: &Snapshot,
+    digest: &impl Digest,
+    parts: &Parts<'_>,
+    strings: Option<&StringUses>,
+) -> (Seen, Vec<SeenUses>) {
     let graph = snapshot.graph();
     let of_strings = Marks::new(graph.len());
     let classes = graph.classes().list().iter();
@@ -80,29 +88,36 @@ pub(super) fn enter(snapshot: &Snapshot, digest: &impl Digest, parts: &Parts<'_>
         .map(|class| class.name == "java.lang.String")
         .collect();
     let is_stripped = snapshot.is_stripped();
-    let blank = snapshot.each_thread(|sub_records| {
+    let results = snapshot.each_thread(|sub_records| {
         let mut walk = Walk {
             snapshot,
             digest,
             of_strings: &of_strings,
             string_classes: &string_classes,
             is_stripped,
+            strings,
+            uses: SeenUses::default(),
             pending: parts.pending(),
             blank: 0,
         };
         sub_records.each(|sub_record| walk.see(sub_record));
         walk.pending.finish();
-        walk.blank
+        (walk.blank, walk.uses)
     });
-    Seen {
+    let (blank, uses): (Vec<u64>, _) = results.into_iter().unzip();
+    let seen = Seen {
         blank: blank.into_iter().sum(),
         of_strings,
-    }
+    };
+    (seen, uses)
 }
 
 impl<D: Digest> Walk<'_, '_, D> {
     fn see(&mut self, sub_record: &SubRecord<'_>) {
         let graph = self.snapshot.graph();
+        if let Some(strings) = self.strings {
+            strings.see(&mut self.uses, sub_record);
+        }
         match *sub_record {
             SubRecord::PrimitiveArray {
                 array,
@@ -147,8 +162,13 @@ impl<D: Digest> Walk<'_, '_, D> {
 }
 
 /// Compares the contents within some groups. In each, the arrays stay that are equal to the first
-/// one; a group without any goes.
-pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Vec<Group>) {
+/// one; a group without any goes. The walk serves `strings` too.
+pub(super) fn confirm(
+    snapshot: &Snapshot,
+    digest: &impl Digest,
+    groups: &mut Vec<Group>,
+    strings: Option<&StringCount<'_>>,
+) -> Vec<SeenTexts> {
     let graph = snapshot.graph();
     let first = |group: &Group| match graph.locate(snapshot.file(), group.first as usize) {
         Some((
@@ -167,9 +187,12 @@ pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Ve
     let by_digest: FxHashMap<[u64; 2], usize> = (groups.iter().zip(0..))
         .map(|(group, index)| (group.digest, index))
         .collect();
-    let counts = snapshot.each_thread(|sub_records| {
-        let mut equal = vec![0u64; groups.len()];
+    let results = snapshot.each_thread(|sub_records| {
+        let (mut equal, mut texts) = (vec![0u64; groups.len()], SeenTexts::default());
         sub_records.each(|sub_record| {
+            if let Some(strings) = strings {
+                strings.see(&mut texts, sub_record);
+            }
             if let SubRecord::PrimitiveArray {
                 array,
                 element,
@@ -184,14 +207,16 @@ pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Ve
                 equal[group] += 1;
             }
         });
-        equal
+        (equal, texts)
     });
+    let (counts, texts): (Vec<_>, _) = results.into_iter().unzip();
     for (index, group) in groups.iter_mut().enumerate() {
         group.count = counts.iter().map(|equal| equal[index]).sum();
         let bytes = graph.size(group.first as usize);
         group.wasted_bytes = group.count.saturating_sub(1) * bytes;
     }
     groups.retain(|group| group.count > 1);
+    texts
 }
 
 /// The object with an identifier, if it is alive.

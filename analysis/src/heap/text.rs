@@ -132,3 +132,6 @@ impl<'a> Text<'a> {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

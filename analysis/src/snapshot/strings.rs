@@ -1,20 +1,15 @@
-//! The strings of a snapshot, counted as those of a file are.
+//! The strings of a snapshot, as a source for counting, and as a sign of stripped contents.
 
 use hprof_format::binary::SubRecord;
 use hprof_format::ids::ObjectId;
 
 use super::Snapshot;
-use crate::heap::{Layout, StringClass, StringReport, StringSource, Uniform, count_strings};
+use crate::heap::{Layout, StringClass, StringSource, Uniform};
 
 /// Strings that are looked at to tell whether contents were blotted out.
 const LOOKED_AT: usize = 500;
 
 impl Snapshot {
-    /// All strings of the dump by content, those that no root reaches too; without groups.
-    pub fn strings(&self) -> StringReport {
-        count_strings(self, None, None)
-    }
-
     /// True if somebody blotted the contents of strings and arrays out, so that nothing can be
     /// said of them.
     pub fn is_stripped(&self) -> bool {
@@ -73,13 +68,5 @@ impl StringSource for Snapshot {
             })
         });
         described.collect()
-    }
-
-    fn visit<P: Default + Send>(&self, visit: impl Fn(&mut P, &SubRecord<'_>) + Sync) -> Vec<P> {
-        self.each_thread(|sub_records| {
-            let mut part = P::default();
-            sub_records.each(|sub_record| visit(&mut part, sub_record));
-            part
-        })
     }
 }
