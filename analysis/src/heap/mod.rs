@@ -36,4 +36,5 @@ pub use sizes::Sizes;
 pub(crate) use strings::{StringClass, StringSource, Uniform, count_strings, is_uniform};
 pub use strings::{StringGroup, StringReport, strings};
 pub(crate) use text::Text;
+pub(crate) use thread_facts::state as thread_state;
 pub use thread_facts::{Local, ThreadFacts, locals, thread_facts};
