@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use hprof_format::binary::mutf8;
 use hprof_format::ids::{ClassSerial, ObjectId, StringId};
+use hprof_java_names::Primitive;
 pub use hprof_stacks::family;
 use rustc_hash::FxHashMap;
 
@@ -129,28 +130,14 @@ pub fn source_form(name: &str) -> String {
     }
     let mut source = match element.as_bytes() {
         [b'L', .., b';'] => dotted(&element[1..element.len() - 1]),
-        [code] => match primitive(*code) {
-            Some(primitive) => primitive.to_owned(),
+        [code] => match Primitive::of_descriptor(*code) {
+            Some(primitive) => primitive.name().to_owned(),
             None => return name.to_owned(),
         },
         _ => return name.to_owned(),
     };
     source.push_str(&"[]".repeat(dimensions));
     source
-}
-
-fn primitive(descriptor: u8) -> Option<&'static str> {
-    Some(match descriptor {
-        b'Z' => "boolean",
-        b'C' => "char",
-        b'F' => "float",
-        b'D' => "double",
-        b'B' => "byte",
-        b'S' => "short",
-        b'I' => "int",
-        b'J' => "long",
-        _ => return None,
-    })
 }
 
 /// Slashes to dots, but for the one in front of a hidden class's address.

@@ -1,6 +1,8 @@
 //! Annotations: walked to find their ends, and the code offsets in type annotations
 //! (Java Virtual Machine Specification 4.7.16 and 4.7.20).
 
+use hprof_java_names::Primitive;
+
 use crate::bytes::{Put, Reader};
 use crate::error::Malformed;
 
@@ -35,15 +37,14 @@ fn skip_pairs(reader: &mut Reader<'_>) -> Result<(), Malformed> {
             reader.skip(2)?;
         }
         match reader.u8()? {
-            b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' | b's' | b'c' => {
-                reader.skip(2)?;
-            }
+            b's' | b'c' => reader.skip(2)?,
             b'e' => reader.skip(4)?,
             b'@' => {
                 reader.skip(2)?;
                 open.push((reader.u16()?, true));
             }
             b'[' => open.push((reader.u16()?, false)),
+            tag if Primitive::of_descriptor(tag).is_some() => reader.skip(2)?,
             _ => return Err(Malformed("element value of an annotation")),
         }
     }

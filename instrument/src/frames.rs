@@ -11,6 +11,8 @@
 //! - `chop_frame` and `append_frame` change locals below the long, which only a `full_frame` can
 //!   say.
 
+use hprof_java_names::Primitive;
+
 use crate::bytes::{Put, Reader};
 use crate::constant_pool::{ConstantPool, PoolFull};
 use crate::error::{Malformed, MethodSkip};
@@ -253,7 +255,7 @@ impl FrameRewriter {
             match kind {
                 b')' if !is_array => return Ok(()),
                 b'L' => while next()? != b';' {},
-                b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' => (),
+                _ if Primitive::of_descriptor(kind).is_some() => (),
                 _ => return Err(wrong),
             }
             locals.push(match (is_array, kind) {

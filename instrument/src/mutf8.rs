@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hprof_java_names::mutf8;
+
 /// A text in modified UTF-8 (Java Virtual Machine Specification 4.4.7), not checked.
 ///
 /// ASCII but NUL is spelled as in UTF-8, so patterns of ASCII letters, digits, `/` and `$` may be
@@ -29,36 +31,9 @@ impl PartialEq<&str> for Mutf8<'_> {
     }
 }
 
-/// UTF-16 units of modified UTF-8; a byte out of place gives U+FFFD.
-fn units(bytes: &[u8]) -> impl Iterator<Item = u16> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        let (unit, len) = match *rest {
-            [] => return None,
-            [a, ..] if a < 0x80 => (u16::from(a), 1),
-            [a, b, ..] if a & 0xe0 == 0xc0 && b & 0xc0 == 0x80 => {
-                (u16::from(a & 0x1f) << 6 | u16::from(b & 0x3f), 2)
-            }
-            [a, b, c, ..] if a & 0xf0 == 0xe0 && b & 0xc0 == 0x80 && c & 0xc0 == 0x80 => {
-                let high = u16::from(a & 0x0f) << 12 | u16::from(b & 0x3f) << 6;
-                (high | u16::from(c & 0x3f), 3)
-            }
-            _ => (0xfffd, 1),
-        };
-        rest = &rest[len..];
-        Some(unit)
-    })
-}
-
 impl fmt::Display for Mutf8<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_ascii() && !self.0.contains(&0) {
-            return f.write_str(&String::from_utf8_lossy(self.0));
-        }
-        for decoded in char::decode_utf16(units(self.0)) {
-            write!(f, "{}", decoded.unwrap_or(char::REPLACEMENT_CHARACTER))?;
-        }
-        Ok(())
+        f.write_str(&mutf8::decode(self.0))
     }
 }
 

@@ -4,6 +4,8 @@ use std::ffi::CStr;
 use std::ops::Deref;
 use std::os::raw::c_char;
 
+use hprof_java_names::mutf8;
+
 use super::Jvmti;
 
 /// An array of `T` from the VM's allocator, given back on drop.
@@ -53,50 +55,7 @@ pub(super) unsafe fn take_string(jvmti: &Jvmti, text: *mut c_char) -> Option<Str
         return None;
     }
     // SAFETY: not null, and NUL-terminated by the caller's promise.
-    let string = decode(unsafe { CStr::from_ptr(text) }.to_bytes());
+    let string = mutf8::decode(unsafe { CStr::from_ptr(text) }.to_bytes()).into_owned();
     jvmti.deallocate(text.cast());
     Some(string)
-}
-
-/// Decodes modified UTF-8 (JVM specification, 4.4.7): surrogates come as two
-/// three-byte sequences, NUL as `C0 80`.
-pub(super) fn decode(bytes: &[u8]) -> String {
-    if let Ok(plain) = std::str::from_utf8(bytes) {
-        return plain.to_owned();
-    }
-    let mut units = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let [first, tail @ ..] = rest {
-        let low = |byte: &u8| u16::from(byte & 0x3f);
-        (units, rest) = match (first, tail) {
-            (0x00..=0x7f, _) => (push(units, u16::from(*first)), tail),
-            (0xc0..=0xdf, [b, after @ ..]) => {
-                (push(units, u16::from(first & 0x1f) << 6 | low(b)), after)
-            }
-            (0xe0..=0xef, [b, c, after @ ..]) => (
-                push(units, u16::from(first & 0x0f) << 12 | low(b) << 6 | low(c)),
-                after,
-            ),
-            _ => (push(units, 0xfffd), tail),
-        };
-    }
-    String::from_utf16_lossy(&units)
-}
-
-fn push(mut units: Vec<u16>, unit: u16) -> Vec<u16> {
-    units.push(unit);
-    units
-}
-
-#[cfg(test)]
-mod tests {
-    use super::decode;
-
-    #[test]
-    fn modified_utf8_is_decoded() {
-        assert_eq!(decode("größe".as_bytes()), "größe");
-        assert_eq!(decode(&[0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]), "\u{1f600}");
-        assert_eq!(decode(&[b'a', 0xc0, 0x80, b'b']), "a\0b");
-        assert_eq!(decode(&[0xff, b'x', 0xe0]), "\u{fffd}x\u{fffd}");
-    }
 }

@@ -3,11 +3,12 @@
 use std::ffi::CStr;
 use std::fmt;
 
+use hprof_java_names::mutf8;
 use jni_sys::jobject;
 
+use super::JvmtiError;
 use super::jni::{Jni, jni};
 use super::refs::{LocalRef, Ref};
-use super::{JvmtiError, memory};
 
 /// Why a call into Java failed: the exception it left, which is not pending any more. Its text is asked of
 /// Java only when it is shown.
@@ -108,7 +109,7 @@ impl Jni {
             return None;
         }
         // SAFETY: the VM returned a NUL-terminated copy, which is released below.
-        let copy = memory::decode(unsafe { CStr::from_ptr(chars) }.to_bytes());
+        let copy = mutf8::decode(unsafe { CStr::from_ptr(chars) }.to_bytes()).into_owned();
         // SAFETY: the characters are those of this string, and released once.
         unsafe { jni!(self, v1_2.ReleaseStringUTFChars, text.get().as_raw(), chars) };
         Some(copy)

@@ -9,6 +9,7 @@ use hprof_instrument::{
     ClassSkip, Hooks, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape, add_fields,
     source_file,
 };
+use hprof_java_names::mutf8;
 
 /// The class with the hooks, in `java/` of this crate.
 pub(super) const HOOK_CLASS: &std::ffi::CStr = c"java/lang/HprofHooks";
@@ -133,7 +134,7 @@ impl Methods {
 
     /// Whether the user wants the class `name` to be counted.
     pub(super) fn chooses(&self, name: &[u8]) -> bool {
-        self.classes.choose(&String::from_utf8_lossy(name))
+        self.classes.choose(&mutf8::decode(name))
     }
 
     pub(super) fn left_out(&self) -> &LeftOut {

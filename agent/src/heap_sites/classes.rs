@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hprof_format::binary::BasicType;
+use hprof_java_names::Primitive;
 use parking_lot::{Mutex, RwLock};
 
 use crate::names::{HiddenNames, java_class_name};
@@ -146,17 +147,8 @@ impl ClassTable {
 
 /// The type of an array's elements by its signature (JVM specification, 4.3.2).
 fn element_type(signature: &str) -> Option<BasicType> {
-    Some(match signature.strip_prefix('[')?.as_bytes().first()? {
-        b'Z' => BasicType::Boolean,
-        b'C' => BasicType::Char,
-        b'F' => BasicType::Float,
-        b'D' => BasicType::Double,
-        b'B' => BasicType::Byte,
-        b'S' => BasicType::Short,
-        b'I' => BasicType::Int,
-        b'J' => BasicType::Long,
-        _ => BasicType::Object,
-    })
+    let &element = signature.strip_prefix('[')?.as_bytes().first()?;
+    Some(Primitive::of_descriptor(element).map_or(BasicType::Object, BasicType::from))
 }
 
 #[cfg(test)]

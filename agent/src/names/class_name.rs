@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hprof_java_names::Primitive;
 use hprof_stacks::family;
 
 use crate::options::Format;
@@ -58,21 +59,16 @@ pub fn java_class_name(signature: &str) -> String {
     let element = signature.trim_start_matches('[');
     let dimensions = signature.len() - element.len();
     let mut name = match element {
-        "B" => "byte".to_owned(),
-        "C" => "char".to_owned(),
-        "D" => "double".to_owned(),
-        "F" => "float".to_owned(),
-        "I" => "int".to_owned(),
-        "J" => "long".to_owned(),
-        "S" => "short".to_owned(),
         "V" => "void".to_owned(),
-        "Z" => "boolean".to_owned(),
-        class => match class
-            .strip_prefix('L')
-            .and_then(|rest| rest.strip_suffix(';'))
-        {
-            Some(inner) => inner.replace('/', "."),
-            None => "Unknown_class".to_owned(),
+        _ => match Primitive::of_signature(element) {
+            Some(primitive) => primitive.name().to_owned(),
+            None => element
+                .strip_prefix('L')
+                .and_then(|rest| rest.strip_suffix(';'))
+                .map_or_else(
+                    || "Unknown_class".to_owned(),
+                    |inner| inner.replace('/', "."),
+                ),
         },
     };
     for _ in 0..dimensions {
@@ -85,24 +81,14 @@ pub fn java_class_name(signature: &str) -> String {
 pub fn class_signature(class: &str) -> String {
     let element = class.trim_end_matches("[]");
     let dimensions = (class.len() - element.len()) / 2;
-    let primitive = match element {
-        "byte" => "B",
-        "char" => "C",
-        "double" => "D",
-        "float" => "F",
-        "int" => "I",
-        "long" => "J",
-        "short" => "S",
-        "boolean" => "Z",
-        _ => "",
-    };
     let mut signature = "[".repeat(dimensions);
-    if dimensions > 0 && !primitive.is_empty() {
-        signature.push_str(primitive);
-    } else {
-        signature.push('L');
-        signature.push_str(&element.replace('.', "/"));
-        signature.push(';');
+    match Primitive::of_name(element) {
+        Some(primitive) if dimensions > 0 => signature.push(char::from(primitive.descriptor())),
+        _ => {
+            signature.push('L');
+            signature.push_str(&element.replace('.', "/"));
+            signature.push(';');
+        }
     }
     signature
 }

@@ -1,5 +1,7 @@
 //! Where the path to a suspect starts: with what a person wrote.
 
+use hprof_java_names::Primitive;
+
 use crate::snapshot::Snapshot;
 
 /// How a path starts that leaves out what the VM put before a class of the program.
@@ -8,14 +10,10 @@ const OWN_CLASS: &str = "class of the program, alive as long as its loader";
 /// Packages of the JDK.
 const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "oracle."];
 
-const PRIMITIVES: [&str; 8] = [
-    "boolean", "byte", "char", "double", "float", "int", "long", "short",
-];
-
 /// True of classes of the JDK, and of arrays of these or of primitives.
 pub(super) fn is_of_the_jdk(class: &str) -> bool {
     let element = class.trim_end_matches("[]");
-    PRIMITIVES.contains(&element) || JDK.iter().any(|package| element.starts_with(package))
+    Primitive::of_name(element).is_some() || JDK.iter().any(|package| element.starts_with(package))
 }
 
 /// True of objects of such classes, and of these classes themselves.

@@ -1,6 +1,8 @@
 //! Basic types and values of them.
 
 use super::body::{Body, IdSize};
+use hprof_java_names::Primitive;
+
 use super::bytes::{id, u2, u4, u8};
 use crate::ids::ObjectId;
 
@@ -98,16 +100,39 @@ impl BasicType {
 
     /// The name in Java source; `Object` for references.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Object => "Object",
-            Self::Boolean => "boolean",
-            Self::Char => "char",
-            Self::Float => "float",
-            Self::Double => "double",
-            Self::Byte => "byte",
-            Self::Short => "short",
-            Self::Int => "int",
-            Self::Long => "long",
+        match self.primitive() {
+            Some(primitive) => primitive.name(),
+            None => "Object",
+        }
+    }
+
+    /// The primitive type; `None` for references.
+    pub const fn primitive(self) -> Option<Primitive> {
+        Some(match self {
+            Self::Object => return None,
+            Self::Boolean => Primitive::Boolean,
+            Self::Char => Primitive::Char,
+            Self::Float => Primitive::Float,
+            Self::Double => Primitive::Double,
+            Self::Byte => Primitive::Byte,
+            Self::Short => Primitive::Short,
+            Self::Int => Primitive::Int,
+            Self::Long => Primitive::Long,
+        })
+    }
+}
+
+impl From<Primitive> for BasicType {
+    fn from(primitive: Primitive) -> Self {
+        match primitive {
+            Primitive::Boolean => Self::Boolean,
+            Primitive::Char => Self::Char,
+            Primitive::Float => Self::Float,
+            Primitive::Double => Self::Double,
+            Primitive::Byte => Self::Byte,
+            Primitive::Short => Self::Short,
+            Primitive::Int => Self::Int,
+            Primitive::Long => Self::Long,
         }
     }
 }
@@ -196,6 +221,11 @@ mod tests {
         for basic_type in BasicType::ALL {
             let code = basic_type.code();
             assert_eq!(BasicType::from_code(code), Some(basic_type));
+            let primitive = basic_type.primitive();
+            assert_eq!(
+                primitive.map_or(BasicType::Object, BasicType::from),
+                basic_type
+            );
             assert_eq!(width_of_code::<4>(code), basic_type.width(IdSize::Four));
             assert_eq!(width_of_code::<8>(code), basic_type.width(IdSize::Eight));
         }

@@ -11,7 +11,6 @@ mod class_dump;
 mod fixed_length;
 mod heap_writer;
 mod lists;
-pub mod mutf8;
 mod record;
 mod record_writer;
 mod root;
@@ -28,6 +27,7 @@ pub use class_dump::{
     ClassDump, Constant, Constants, InstanceField, InstanceFields, StaticField, StaticFields,
 };
 pub use fixed_length::fixed_length;
+pub use hprof_java_names::mutf8;
 pub use lists::{AllocSite, AllocSiteRows, CpuSample, CpuSamples, Ids, IdsIter};
 pub use record::Record;
 pub use record_writer::RecordWriter;

@@ -7,6 +7,7 @@ use anyhow::Context;
 use hprof_analysis::contents::Contents;
 use hprof_analysis::heap::{Group, Row, histogram};
 use hprof_analysis::names::source_form;
+use hprof_java_names::Primitive;
 use hprof_stacks::CallTree;
 use hprof_stacks::pictures::profile::{Rows, View, Words};
 
@@ -125,31 +126,13 @@ pub fn readable(method: &str) -> String {
         let (own, next) = left.split_at(dimensions + length);
         let source = source_form(own);
         let word = source.rsplit(['.', '/']).next().unwrap_or(&source);
-        words.push(match primitive(own) {
-            Some(word) => word.to_owned(),
+        words.push(match Primitive::of_signature(own) {
+            Some(primitive) => primitive.name().to_owned(),
             None => word.trim_end_matches(';').to_owned(),
         });
         left = next;
     }
     format!("{name}({})", words.join(", "))
-}
-
-/// A parameter of a primitive type that is no array.
-fn primitive(descriptor: &str) -> Option<&'static str> {
-    let [code] = descriptor.as_bytes() else {
-        return None;
-    };
-    Some(match code {
-        b'Z' => "boolean",
-        b'C' => "char",
-        b'F' => "float",
-        b'D' => "double",
-        b'B' => "byte",
-        b'S' => "short",
-        b'I' => "int",
-        b'J' => "long",
-        _ => return None,
-    })
 }
 
 fn without_signature(method: &str) -> &str {

@@ -2,6 +2,9 @@
 //!
 //! It differs from UTF-8 in two points: U+0000 is the two bytes C0 80, and a supplementary
 //! character is a pair of surrogates of three bytes each.
+//!
+//! The crate `simd_cesu8` decodes it too, by vector instructions behind `unsafe`. The agent runs inside
+//! other people's JVMs, and names are short: the decoder here is safe code.
 
 use std::borrow::Cow;
 
@@ -122,7 +125,35 @@ mod tests {
         assert_eq!(decode("\u{10400}\u{fffd}".as_bytes()), "\u{10400}\u{fffd}");
     }
 
+    /// A UTF-16 unit by the table of the specification, 4.4.7.
+    fn unit_by_the_book(unit: u16) -> Vec<u8> {
+        let bits = |shift: u32, count: u32| (unit >> shift & ((1 << count) - 1)) as u8;
+        match unit {
+            0x0001..=0x007f => vec![bits(0, 7)],
+            0x0000 | 0x0080..=0x07ff => vec![0xc0 | bits(6, 5), 0x80 | bits(0, 6)],
+            0x0800.. => vec![0xe0 | bits(12, 4), 0x80 | bits(6, 6), 0x80 | bits(0, 6)],
+        }
+    }
+
     proptest! {
+        /// Strings of Java may hold any units, lone surrogates too.
+        #[test]
+        fn units_decode_by_the_book(
+            units in prop::collection::vec(
+                prop_oneof![any::<u16>(), 0xd700..0xe100u16, 0..0x100u16],
+                0..24,
+            )
+        ) {
+            let bytes: Vec<u8> = units.iter().copied().flat_map(unit_by_the_book).collect();
+            prop_assert_eq!(decode(&bytes).into_owned(), String::from_utf16_lossy(&units));
+        }
+
+        #[test]
+        fn text_encodes_by_the_book(text in any::<String>()) {
+            let bytes: Vec<u8> = text.encode_utf16().flat_map(unit_by_the_book).collect();
+            prop_assert_eq!(encoded(&text), bytes);
+        }
+
         #[test]
         fn decode_undoes_encode(text in any::<String>()) {
             let bytes = encoded(&text);

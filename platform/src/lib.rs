@@ -1,0 +1,25 @@
+//! `hprof-rs serve`: keeps heap dumps and profiles, has them analysed by workers of their own, and
+//! answers questions about them over HTTP.
+//!
+//! The catalogue knows what there is, the store holds the files, jobs start workers, views answer
+//! questions about an analysis, the API is the only part that knows HTTP.
+
+pub mod api;
+pub mod catalogue;
+mod config;
+pub mod ids;
+mod problem;
+pub mod state;
+pub mod store;
+mod time;
+pub mod views;
+
+pub use config::Config;
+pub use problem::Problem;
+pub use time::Millis;
+
+impl From<catalogue::CatalogueError> for Problem {
+    fn from(error: catalogue::CatalogueError) -> Self {
+        Self::internal(error)
+    }
+}

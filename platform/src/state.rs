@@ -1,0 +1,125 @@
+//! What all requests share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::catalogue::{Catalogue, DumpKind, JobState};
+use crate::config::Config;
+use crate::ids::DumpId;
+use crate::problem::Problem;
+use crate::store::Store;
+use crate::views::service::Views;
+
+/// The server's parts; clones are the same server.
+#[derive(Clone)]
+pub struct AppState(Arc<Parts>);
+
+struct Parts {
+    config: Config,
+    catalogue: Box<dyn Catalogue>,
+    store: Box<dyn Store>,
+    views: Views,
+}
+
+/// The files of a finished analysis.
+#[derive(Debug, Clone)]
+pub struct Analysis {
+    /// The dump.
+    pub dump: DumpId,
+    /// The name of the file as its sender gave it.
+    pub name: String,
+    /// What it is.
+    pub kind: DumpKind,
+    /// The file to open: the dump, or what it holds if it came compressed.
+    pub file: PathBuf,
+    /// The folder of the index, for `IndexPlace::Folder`.
+    pub index: PathBuf,
+    /// The JSON of the report; heap dumps have one.
+    pub report: PathBuf,
+}
+
+impl AppState {
+    /// A server with these parts.
+    pub fn new(config: Config, catalogue: Box<dyn Catalogue>, store: Box<dyn Store>) -> Self {
+        Self(Arc::new(Parts {
+            config,
+            catalogue,
+            store,
+            views: Views::default(),
+        }))
+    }
+
+    /// What the server was started with.
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// The database. Its calls block: use [`AppState::blocking`].
+    pub fn catalogue(&self) -> &dyn Catalogue {
+        &*self.0.catalogue
+    }
+
+    /// The files. Its calls block: use [`AppState::blocking`].
+    pub fn store(&self) -> &dyn Store {
+        &*self.0.store
+    }
+
+    /// The opened analyses.
+    pub fn views(&self) -> &Views {
+        &self.0.views
+    }
+
+    /// Does work that waits for the disk or takes long, on a thread for such work.
+    ///
+    /// # Errors
+    /// Those of the work, and if it panics.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let state = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&state)).await;
+        done.unwrap_or_else(|panic| Err(Problem::internal(panic)))
+    }
+
+    /// The files of the analysis of a dump. Blocks.
+    ///
+    /// # Errors
+    /// If there is no such dump, or its job is not done.
+    pub fn analysis(&self, id: &DumpId) -> Result<Analysis, Problem> {
+        let dump = self.catalogue().dump(id)?;
+        let Some(dump) = dump else {
+            return Err(Problem::not_found(format!("there is no dump {id}")));
+        };
+        // A later attempt takes nothing away until it is done.
+        let Some(folder) = self.store().analysis(id) else {
+            let detail = match dump.job.as_ref().map(|job| (job.state, &job.error)) {
+                Some((JobState::Failed, Some(error))) => {
+                    format!("the job failed: {}", error.detail)
+                }
+                Some((JobState::Cancelled, _)) => "the job was cancelled; retry it".to_owned(),
+                _ => "the job is under way; wait for its event `done`".to_owned(),
+            };
+            return Err(Problem::not_ready(detail));
+        };
+        let unpacked = folder.join(UNPACKED);
+        Ok(Analysis {
+            dump: dump.id,
+            name: dump.name,
+            kind: dump.kind,
+            file: match unpacked.exists() {
+                true => unpacked,
+                false => self.store().dump(id),
+            },
+            report: folder.join(REPORT),
+            index: folder,
+        })
+    }
+}
+
+/// The name of the unpacked dump in the folder of an analysis.
+pub const UNPACKED: &str = "unpacked";
+/// The name of the report's JSON in the folder of an analysis.
+pub const REPORT: &str = "report.json";
+/// The name of the report's page in the folder of an analysis.
+pub const REPORT_PAGE: &str = "report.html";

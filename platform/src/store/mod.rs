@@ -1,0 +1,127 @@
+//! Where files lie: parts of uploads, dumps, analyses.
+//!
+//! [`Store`] is all that the rest of the server sees of the disk. No name in it comes from a
+//! request: dumps are named by [`DumpId`], parts by [`PartId`], whose forms are checked.
+
+mod folder;
+
+pub use folder::FolderStore;
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::ids::DumpId;
+
+/// The name of bytes that are coming: 32 hexadecimal digits by chance.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct PartId(String);
+
+impl PartId {
+    /// A name that nobody can guess.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn new() -> io::Result<Self> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        Ok(Self(format!("{:032x}", u128::from_ne_bytes(bytes))))
+    }
+
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for PartId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        match text.len() == 32 && text.bytes().all(is_digit) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(()),
+        }
+    }
+}
+
+/// Files by name. All calls block.
+pub trait Store: Send + Sync {
+    /// Makes an empty part.
+    ///
+    /// # Errors
+    /// If there is one of that name, or the disk fails.
+    fn create_part(&self, part: &PartId) -> io::Result<File>;
+    /// Opens a part for reading, and for writing at its end.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn open_part(&self, part: &PartId) -> io::Result<File>;
+    /// Adds a file of this machine as a part: a second name for it where that is possible, which
+    /// takes no room, and a copy elsewhere.
+    ///
+    /// # Errors
+    /// If the disk is full.
+    fn adopt(&self, file: &File, part: &PartId) -> io::Result<()>;
+    /// Removes a part, if it is there.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn delete_part(&self, part: &PartId) -> io::Result<()>;
+    /// The parts that are there.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn parts(&self) -> io::Result<Vec<PartId>>;
+
+    /// Makes a complete part a dump, in one step. If the dump is there, the part goes.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn publish(&self, part: &PartId, dump: &DumpId) -> io::Result<()>;
+    /// The file of a dump.
+    fn dump(&self, dump: &DumpId) -> PathBuf;
+    /// The dumps that are there.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn dumps(&self) -> io::Result<Vec<DumpId>>;
+    /// Removes a dump and its analysis, as far as they are there.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn delete(&self, dump: &DumpId) -> io::Result<()>;
+
+    /// Makes an empty folder for one attempt to analyse a dump.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn begin_analysis(&self, dump: &DumpId, attempt: u32) -> io::Result<PathBuf>;
+    /// Makes the result of an attempt the analysis of the dump, in one step.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn publish_analysis(&self, dump: &DumpId, attempt: u32) -> io::Result<()>;
+    /// Removes the folder of an attempt, if it is there.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn abandon_analysis(&self, dump: &DumpId, attempt: u32) -> io::Result<()>;
+    /// The folder of the analysis of a dump, if there is one.
+    fn analysis(&self, dump: &DumpId) -> Option<PathBuf>;
+    /// Removes folders of attempts that nobody finishes.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn abandon_all(&self) -> io::Result<()>;
+
+    /// The bytes that the disk has free for this user.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn free_bytes(&self) -> io::Result<u64>;
+    /// The bytes that a dump and its analysis occupy.
+    fn occupied(&self, dump: &DumpId) -> u64;
+}
