@@ -42,7 +42,7 @@ export function TablePage({ dump, id, view }: { dump: Dump; id: string; view: Ta
   );
 }
 
-const rootKind = (row: Row) => String(row["kind"] ?? row.node ?? row["name"] ?? "");
+const rootKind = (row: Row) => String(row.node ?? "");
 
 /** A tree that starts at a node: which, and the way back. */
 function Here({ dump, node }: { dump: Dump; node: string }) {

@@ -23,8 +23,8 @@ export function Name({ text, mono = true }: { text: string | null | undefined; m
 /** What went wrong, with the server's title and detail. */
 export function Problem({ failure, again }: { failure: Failure; again?: (() => void) | undefined }) {
   const t = texts.value;
-  const { title, detail, status } = failure.problem;
-  const known = t.problems[title];
+  const { title, type, detail, status } = failure.problem;
+  const known = t.problems[type ?? title];
   return (
     <div class="problem" role="alert">
       <strong>{known ?? shown(title || t.problems["unknown"]!)}</strong>
