@@ -35,6 +35,7 @@ mod strip;
 mod summary;
 mod threads;
 mod top;
+mod worker;
 
 pub(crate) use object::in_words as object_in_words;
 
@@ -116,6 +117,9 @@ pub enum Command {
     Options(options::Options),
     /// Print a completion script for a shell.
     Completions(completions::Completions),
+    /// Analyse one file for `serve`.
+    #[command(hide = true)]
+    Worker(worker::Worker),
 }
 
 impl Command {
@@ -160,6 +164,7 @@ impl Command {
             Self::AgentPath(command) => command.execute(),
             Self::Options(command) => command.execute(),
             Self::Completions(command) => command.execute(),
+            Self::Worker(command) => command.execute(),
         }
     }
 }

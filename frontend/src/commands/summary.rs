@@ -333,7 +333,8 @@ fn is_second(measure: Measure) -> bool {
     )
 }
 
-fn as_json(opened: &Opened, rows: usize) -> Value {
+/// The summary as JSON; lists have at most so many rows.
+pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
     let contents = &opened.contents;
     let dumps: Vec<Value> = contents
         .dumps

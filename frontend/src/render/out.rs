@@ -33,6 +33,14 @@ pub fn tell_person(what: fmt::Arguments<'_>) {
     let _ = io::stderr().lock().write_all(message.as_bytes());
 }
 
+/// A line for a program that reads standard error; it holds no text of others.
+pub fn tell_line(line: &str) {
+    // Nobody is left to be told.
+    let _ = io::stderr()
+        .lock()
+        .write_all(format!("{line}\n").as_bytes());
+}
+
 /// Standard output.
 pub struct Out(BufWriter<StdoutLock<'static>>);
 
