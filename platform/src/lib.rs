@@ -7,14 +7,17 @@
 pub mod api;
 pub mod catalogue;
 mod config;
+pub mod events;
 pub mod ids;
+pub mod intake;
+pub mod jobs;
 mod problem;
 pub mod state;
 pub mod store;
 mod time;
 pub mod views;
 
-pub use config::Config;
+pub use config::{Config, Retention};
 pub use problem::Problem;
 pub use time::Millis;
 

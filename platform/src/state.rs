@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use crate::catalogue::{Catalogue, DumpKind, JobState};
 use crate::config::Config;
+use crate::events::Events;
 use crate::ids::DumpId;
+use crate::intake::Uploads;
+use crate::jobs::Jobs;
 use crate::problem::Problem;
 use crate::store::Store;
 
@@ -17,6 +20,9 @@ struct Parts {
     config: Config,
     catalogue: Box<dyn Catalogue>,
     store: Box<dyn Store>,
+    jobs: Jobs,
+    events: Events,
+    uploads: Uploads,
 }
 
 /// The files of a finished analysis.
@@ -43,6 +49,9 @@ impl AppState {
             config,
             catalogue,
             store,
+            jobs: Jobs::default(),
+            events: Events::default(),
+            uploads: Uploads::default(),
         }))
     }
 
@@ -59,6 +68,21 @@ impl AppState {
     /// The files. Its calls block: use [`AppState::blocking`].
     pub fn store(&self) -> &dyn Store {
         &*self.0.store
+    }
+
+    /// The jobs that run in this process.
+    pub fn jobs(&self) -> &Jobs {
+        &self.0.jobs
+    }
+
+    /// The uploads under way.
+    pub fn uploads(&self) -> &Uploads {
+        &self.0.uploads
+    }
+
+    /// The channel of news.
+    pub fn events(&self) -> &Events {
+        &self.0.events
     }
 
     /// Does work that waits for the disk or takes long, on a thread for such work.
