@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use crate::catalogue::{Catalogue, DumpKind, JobState};
 use crate::config::Config;
+use crate::counters::Counters;
 use crate::events::Events;
 use crate::ids::DumpId;
 use crate::intake::Uploads;
 use crate::jobs::Jobs;
 use crate::problem::Problem;
+use crate::rates::Rates;
 use crate::store::Store;
 
 /// The server's parts; clones are the same server.
@@ -23,6 +25,8 @@ struct Parts {
     jobs: Jobs,
     events: Events,
     uploads: Uploads,
+    rates: Rates,
+    counters: Counters,
 }
 
 /// The files of a finished analysis.
@@ -45,8 +49,11 @@ pub struct Analysis {
 impl AppState {
     /// A server with these parts.
     pub fn new(config: Config, catalogue: Box<dyn Catalogue>, store: Box<dyn Store>) -> Self {
+        let rates = Rates::new(config.max_rate);
         Self(Arc::new(Parts {
             config,
+            rates,
+            counters: Counters::default(),
             catalogue,
             store,
             jobs: Jobs::default(),
@@ -78,6 +85,16 @@ impl AppState {
     /// The uploads under way.
     pub fn uploads(&self) -> &Uploads {
         &self.0.uploads
+    }
+
+    /// How much each address sends.
+    pub fn rates(&self) -> &Rates {
+        &self.0.rates
+    }
+
+    /// Counters of answers.
+    pub fn counters(&self) -> &Counters {
+        &self.0.counters
     }
 
     /// The channel of news.

@@ -29,6 +29,7 @@ mod report;
 mod retained;
 mod run;
 mod samples;
+mod serve;
 mod sites;
 mod strings;
 mod strip;
@@ -105,6 +106,8 @@ pub enum Command {
     Convert(convert::Convert),
     /// Write a shareable copy of a heap dump, with all values removed.
     Strip(strip::Strip),
+    /// Serve heap dumps and profiles to browsers: upload, analyse, look.
+    Serve(Box<serve::Serve>),
     /// Show what has changed from one file to another.
     Diff(diff::Diff),
     /// Read a whole file and report every place that is damaged.
@@ -158,6 +161,7 @@ impl Command {
             Self::Query(command) => command.execute(),
             Self::Convert(command) => command.execute(),
             Self::Strip(command) => command.execute(),
+            Self::Serve(command) => command.execute(),
             Self::Diff(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Records(command) => command.execute(),

@@ -376,6 +376,17 @@ impl Catalogue for SqliteCatalogue {
         Ok(connection.execute("DELETE FROM tokens WHERE name = ?", [name])?)
     }
 
+    fn totals(&self) -> Result<(u64, u64)> {
+        let sql = "SELECT count(*), coalesce(sum(bytes), 0) FROM dumps";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(self.lock().query_row(sql, [], row)?)
+    }
+
+    fn token_count(&self) -> Result<u64> {
+        let sql = "SELECT count(*) FROM tokens";
+        Ok(self.lock().query_row(sql, [], |row| row.get(0))?)
+    }
+
     fn audit(&self, deed: &Deed<'_>) -> Result<()> {
         let connection = self.lock();
         let mut statement = connection
