@@ -33,7 +33,7 @@ struct Document;
 
 /// All routes.
 pub fn router(state: AppState) -> Router {
-    let api = OpenApiRouter::with_openapi(Document::openapi())
+    let api = OpenApiRouter::new()
         .routes(routes!(server::show))
         .routes(routes!(dumps::list, dumps::put, dumps::post))
         .routes(routes!(dumps::show, dumps::change, dumps::delete))
@@ -48,7 +48,9 @@ pub fn router(state: AppState) -> Router {
         .routes(routes!(uploads::create, uploads::options))
         .routes(routes!(uploads::tell, uploads::append, uploads::terminate))
         .merge(OpenApiRouter::from(views::routes()));
-    let (api, document) = OpenApiRouter::new().nest("/api/v1", api).split_for_parts();
+    let (api, document) = OpenApiRouter::with_openapi(Document::openapi())
+        .nest("/api/v1", api)
+        .split_for_parts();
     api.route(
         "/api/v1/openapi.json",
         get(|| async move { Json(document) }),
