@@ -13,6 +13,7 @@ use crate::jobs::Jobs;
 use crate::problem::Problem;
 use crate::rates::Rates;
 use crate::store::Store;
+use crate::views::service::Views;
 
 /// The server's parts; clones are the same server.
 #[derive(Clone)]
@@ -27,6 +28,7 @@ struct Parts {
     uploads: Uploads,
     rates: Rates,
     counters: Counters,
+    views: Views,
 }
 
 /// The files of a finished analysis.
@@ -59,6 +61,7 @@ impl AppState {
             jobs: Jobs::default(),
             events: Events::default(),
             uploads: Uploads::default(),
+            views: Views::default(),
         }))
     }
 
@@ -100,6 +103,11 @@ impl AppState {
     /// The channel of news.
     pub fn events(&self) -> &Events {
         &self.0.events
+    }
+
+    /// The opened analyses.
+    pub fn views(&self) -> &Views {
+        &self.0.views
     }
 
     /// Does work that waits for the disk or takes long, on a thread for such work.

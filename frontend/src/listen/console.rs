@@ -12,10 +12,11 @@ use rustyline::history::MemHistory;
 use rustyline::{Cmd, Config, Context, Editor, Helper, KeyEvent, Validator};
 
 use super::agents::Agent;
+use super::grammar;
 use super::hub::Hub;
 use super::prompt::Edited;
 use super::report::{AgentList, Event};
-use super::script::{self, COMMANDS, Step, Target};
+use super::script::{self, Step, Target};
 
 /// How long a script waits for an agent to say who it is.
 const INTRODUCTION: Duration = Duration::from_secs(5);
@@ -102,7 +103,7 @@ impl Console {
                 let agents = hub.with_agents(AgentList::new);
                 hub.report.event(&Event::List(&agents));
             }
-            Step::Help => hub.report.event(&Event::Text(&script::help())),
+            Step::Help(text) => hub.report.event(&Event::Text(text)),
             Step::Quit => return Next::Quit,
         }
         Next::GoOn
@@ -269,14 +270,16 @@ fn complete(typed: &str, begin: usize, names: Vec<String>) -> (usize, Vec<Pair>)
         },
         None => (begin, typed),
     };
-    let commands = COMMANDS.iter().filter(|spec| spec.words.starts_with(typed));
-    let found = commands.map(|spec| {
-        let more = if spec.arguments.is_empty() { "" } else { " " };
-        Pair {
-            display: format!("{} {}", spec.words, spec.arguments),
-            replacement: format!("{}{more}", spec.words),
-        }
-    });
+    let entries = grammar::entries().into_iter();
+    let found = entries
+        .filter(|entry| entry.words.starts_with(typed))
+        .map(|entry| {
+            let more = if entry.arguments.is_empty() { "" } else { " " };
+            Pair {
+                display: format!("{} {}", entry.words, entry.arguments),
+                replacement: format!("{}{more}", entry.words),
+            }
+        });
     (begin, found.collect())
 }
 

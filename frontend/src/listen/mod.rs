@@ -12,6 +12,7 @@ mod agents;
 mod board;
 mod console;
 mod follow;
+mod grammar;
 mod hub;
 mod prompt;
 mod protocol;
@@ -35,8 +36,9 @@ use signal_hook::iterator::Signals;
 
 use address::SocketFile;
 pub use address::{Address, Listener};
+pub use grammar::help;
 pub use hub::Limits;
-pub use script::{Step, help, parse as parse_script};
+pub use script::{Step, parse as parse_script};
 
 use agents::Answer;
 use board::Board;

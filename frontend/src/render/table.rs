@@ -24,6 +24,29 @@ pub fn text<const N: usize>(
         .set_width(width)
         .set_header(head)
         .add_rows(rows);
+    lines(&table)
+}
+
+/// Rows without a head, set in by two columns; the last cell wraps to fit `width` columns.
+pub fn list<const N: usize>(
+    rows: impl IntoIterator<Item = [String; N]>,
+    width: Option<u16>,
+) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).add_rows(rows);
+    if let Some(width) = width {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((2, 0));
+    }
+    lines(&table)
+}
+
+/// The lines of a table, each ending in a line feed and none in a space.
+fn lines(table: &Table) -> String {
     table
         .lines()
         .map(|line| line.trim_end().to_owned() + "\n")

@@ -47,7 +47,7 @@ pub fn router(state: AppState) -> Router {
         .routes(routes!(events::listen))
         .routes(routes!(uploads::create, uploads::options))
         .routes(routes!(uploads::tell, uploads::append, uploads::terminate))
-        .merge(OpenApiRouter::from(views::routes()));
+        .merge(views::routes());
     let (api, document) = OpenApiRouter::with_openapi(Document::openapi())
         .nest("/api/v1", api)
         .split_for_parts();
