@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::ids::DumpId;
 use crate::problem::Problem;
 use crate::store::Store;
+use crate::views::service::Views;
 
 /// The server's parts; clones are the same server.
 #[derive(Clone)]
@@ -17,6 +18,7 @@ struct Parts {
     config: Config,
     catalogue: Box<dyn Catalogue>,
     store: Box<dyn Store>,
+    views: Views,
 }
 
 /// The files of a finished analysis.
@@ -43,6 +45,7 @@ impl AppState {
             config,
             catalogue,
             store,
+            views: Views::default(),
         }))
     }
 
@@ -59,6 +62,11 @@ impl AppState {
     /// The files. Its calls block: use [`AppState::blocking`].
     pub fn store(&self) -> &dyn Store {
         &*self.0.store
+    }
+
+    /// The opened analyses.
+    pub fn views(&self) -> &Views {
+        &self.0.views
     }
 
     /// Does work that waits for the disk or takes long, on a thread for such work.

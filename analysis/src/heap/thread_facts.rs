@@ -97,7 +97,7 @@ fn is_virtual(class_name: &str) -> bool {
 }
 
 /// The state in words. HotSpot keeps the bits of JVMTI's `GetThreadState` in `threadStatus`.
-fn state(status: i32) -> Option<&'static str> {
+pub(crate) fn state(status: i32) -> Option<&'static str> {
     const TERMINATED: i32 = 0x2;
     const RUNNABLE: i32 = 0x4;
     const WAITING_INDEFINITELY: i32 = 0x10;

@@ -52,6 +52,38 @@ impl Snapshot {
         found.sort();
         found
     }
+
+    /// The environment variables of the process as `java.lang.ProcessEnvironment` has them, sorted by
+    /// name, with secrets masked; empty if the program has not read its environment yet.
+    ///
+    /// On Unix keys and values are objects with the text in their field `str`, on Windows strings.
+    pub fn environment(&self) -> Vec<(String, String)> {
+        let classes = self.graph.classes().list().iter();
+        let mut holders = classes.filter(|class| class.name == "java.lang.ProcessEnvironment");
+        let field = holders.find_map(|class| {
+            let mut statics = class.statics.iter();
+            statics.find(|field| field.name == "theEnvironment")
+        });
+        let Some(Value::Object(map)) = field.map(|field| self.static_value(field)) else {
+            return Vec::new();
+        };
+        let text = |value: &Value| {
+            let object = value.object()?;
+            let string = self.field_object(object, "str").unwrap_or(object);
+            self.string(string, 4000)
+        };
+        let mut found: Vec<(String, String)> = self
+            .collection_elements(map, 10_000)
+            .iter()
+            .filter_map(|(key, value)| Some((text(key)?, text(value.as_ref()?)?)))
+            .map(|(key, value)| {
+                let value = masked(&key, &value);
+                (key, value)
+            })
+            .collect();
+        found.sort();
+        found
+    }
 }
 
 /// A value without what its name, or a word in it, tells to be a secret.

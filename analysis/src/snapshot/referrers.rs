@@ -27,7 +27,7 @@ impl Snapshot {
     }
 
     /// The objects that refer to one, each once.
-    pub(crate) fn referring(&self, object: usize) -> Vec<usize> {
+    pub fn referring(&self, object: usize) -> Vec<usize> {
         match self.graph.width() {
             Width::Narrow(references) => referrers(references, object),
             Width::Wide(references) => referrers(references, object),

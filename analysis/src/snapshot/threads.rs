@@ -4,6 +4,7 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 
 use super::Snapshot;
 use crate::graph::{GraphRoot, NOTHING};
+use crate::heap::thread_state;
 
 /// A thread of a dump.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -34,6 +35,17 @@ pub struct Local {
 }
 
 impl Snapshot {
+    /// The state of a thread, named as in `java.lang.Thread.State`, with `SLEEPING` apart from other
+    /// timed waiting; `None` for virtual threads, and where the dump does not tell.
+    ///
+    /// Since JDK 19 the field is in an object of its own, `holder` (JEP 425).
+    pub fn thread_state(&self, thread: usize) -> Option<&'static str> {
+        let holder = self.field_object(thread, "holder");
+        let objects = [Some(thread), holder].into_iter().flatten();
+        let mut status = objects.filter_map(|it| self.field(it, "threadStatus")?.integer());
+        thread_state(i32::try_from(status.next()?).ok()?)
+    }
+
     /// The methods on the stack of the thread with a serial, innermost first.
     pub fn stack(&self, serial: u32) -> Option<Vec<String>> {
         let stacks = &self.contents.stacks;

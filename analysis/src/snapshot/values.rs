@@ -90,8 +90,9 @@ fn two_digits(shortest: String, best: impl Fn() -> String) -> String {
 }
 
 impl Snapshot {
-    /// The value in the bytes of a field.
-    pub(crate) fn value(&self, basic_type: BasicType, bytes: &[u8]) -> Option<Value> {
+    /// The value in the first bytes of a field or element, as the dump has them; `None` if they are
+    /// too few.
+    pub fn value(&self, basic_type: BasicType, bytes: &[u8]) -> Option<Value> {
         let width = match basic_type {
             BasicType::Object => self.graph.id_size().bytes(),
             other => other.width(IdSize::Eight),
@@ -172,13 +173,17 @@ impl Snapshot {
 
     /// The elements of an array of references.
     pub fn elements(&self, array: usize) -> Vec<Value> {
-        let Some((_, SubRecord::ObjectArray { elements, .. })) =
-            self.graph.locate(&self.file, array)
-        else {
-            return Vec::new();
+        self.each_element(array).collect()
+    }
+
+    /// The elements of an array of references, each looked up when its turn comes.
+    pub(crate) fn each_element(&self, array: usize) -> impl Iterator<Item = Value> + '_ {
+        let elements = match self.graph.locate(&self.file, array) {
+            Some((_, SubRecord::ObjectArray { elements, .. })) => Some(elements),
+            _ => None,
         };
-        let element = |id| self.value_of_bits(BasicType::Object, id);
-        elements.iter().map(element).collect()
+        let ids = elements.into_iter().flat_map(|elements| elements.iter());
+        ids.map(|id| self.value_of_bits(BasicType::Object, id))
     }
 
     /// The number of elements of an array.

@@ -9,7 +9,7 @@ use crate::state::AppState;
 
 /// All routes.
 pub fn router(state: AppState) -> Router {
-    let api = views::routes();
+    let (api, _) = views::routes().split_for_parts();
     Router::new()
         .nest("/api/v1", api)
         .fallback(page::serve)

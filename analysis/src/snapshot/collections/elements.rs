@@ -161,9 +161,10 @@ impl Snapshot {
     /// Entries of a hash table.
     fn chains(&self, object: usize, table: &str, most: usize, found: &mut Entries) {
         let table = self.field_object(object, table);
-        let heads = table.map_or(Vec::new(), |table| self.elements(table));
+        // Large tables are not looked up beyond the entries that are asked for.
+        let heads = table.into_iter().flat_map(|table| self.each_element(table));
         let mut steps = 0;
-        for head in heads.iter().filter_map(Value::object) {
+        for head in heads.filter_map(|head| head.object()) {
             let mut next = Some(head);
             // In damaged files chains may go in circles.
             while let Some(node) = next.filter(|_| found.len() < most && steps < self.graph.len()) {

@@ -1,0 +1,148 @@
+//! From a request to a view and back: parameters, the opened analysis, JSON or CSV.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use utoipa::IntoParams;
+
+use crate::catalogue::DumpKind;
+use crate::ids::DumpId;
+use crate::problem::Problem;
+use crate::state::AppState;
+use crate::views::ViewError;
+use crate::views::csv::csv;
+use crate::views::opened::{Files, Opened};
+use crate::views::page::{TableForm, TableQuery};
+use crate::views::table::Table;
+
+/// The parameters of a request; what is wrong with them becomes a problem.
+pub(super) struct Params<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let found = Query::<T>::try_from_uri(&parts.uri);
+        let found = found.map_err(|rejection| Problem::bad_request(rejection.body_text()))?;
+        Ok(Self(found.0))
+    }
+}
+
+/// No parameters of its own.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
+pub(super) struct Nothing {}
+
+impl From<ViewError> for Problem {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::Invalid(detail) => Self::bad_request(detail),
+            ViewError::Missing(detail) => Self::not_found(detail),
+            ViewError::NotReady(detail) => Self::not_ready(detail),
+            ViewError::Busy(detail) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "busy",
+                "Too much at once",
+                detail,
+            ),
+            ViewError::TooLong(detail) => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "too-long",
+                "The answer takes too long",
+                detail,
+            ),
+            ViewError::Failed(error) => Self::internal(error),
+        }
+    }
+}
+
+pub(super) fn dump_id(id: &str) -> Result<DumpId, Problem> {
+    id.parse()
+        .map_err(|error| Problem::bad_request(format!("{id}: {error}")))
+}
+
+/// The opened analysis of a heap dump. Blocks.
+fn opened(state: &AppState, id: &DumpId) -> Result<Arc<Opened>, Problem> {
+    let analysis = state.analysis(id)?;
+    if analysis.kind == DumpKind::Profile {
+        return Err(Problem::conflict(format!(
+            "{id} is a profile; its views begin with /dumps/{id}/profile"
+        )));
+    }
+    let files = Files {
+        dump: analysis.file,
+        name: analysis.name,
+        index: analysis.index,
+        report: analysis.report,
+    };
+    Ok(state.views().heap(id.as_str(), files)?)
+}
+
+/// Asks a view of a heap dump, on a thread for such work.
+pub(super) async fn ask<T: Send + 'static>(
+    state: AppState,
+    id: String,
+    view: impl FnOnce(&Arc<Opened>) -> Result<T, ViewError> + Send + 'static,
+) -> Result<T, Problem> {
+    let id = dump_id(&id)?;
+    let permit = state.views().permit().await?;
+    let work = move |state: &AppState| {
+        let _permit = permit;
+        Ok(view(&opened(state, &id)?)?)
+    };
+    state.blocking(work).await
+}
+
+/// Asks a view of two heap dumps.
+pub(super) async fn ask_two<T: Send + 'static>(
+    state: AppState,
+    first: String,
+    second: String,
+    view: impl FnOnce(&Arc<Opened>, &Arc<Opened>) -> Result<T, ViewError> + Send + 'static,
+) -> Result<T, Problem> {
+    let ids = (dump_id(&first)?, dump_id(&second)?);
+    let permit = state.views().permit().await?;
+    let work = move |state: &AppState| {
+        let _permit = permit;
+        Ok(view(&opened(state, &ids.0)?, &opened(state, &ids.1)?)?)
+    };
+    state.blocking(work).await
+}
+
+/// Asks a view for a table, and answers in the form that the query names.
+pub(super) async fn table(
+    state: AppState,
+    id: String,
+    query: TableQuery,
+    view: impl FnOnce(&Arc<Opened>, &TableQuery) -> Result<Table, ViewError> + Send + 'static,
+) -> Result<Response, Problem> {
+    let form = query.format;
+    let found = ask(state, id, move |opened| view(opened, &query)).await?;
+    respond(found, form)
+}
+
+/// A table in JSON, or in CSV with the next cursor in a header.
+pub(super) fn respond(table: Table, form: TableForm) -> Result<Response, Problem> {
+    if form == TableForm::Json {
+        return Ok(Json(table).into_response());
+    }
+    let bytes = csv(&table)?;
+    let mut response = bytes.into_response();
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("text/csv; charset=utf-8; header=present");
+    headers.insert(header::CONTENT_TYPE, kind);
+    let name = HeaderValue::from_static("attachment; filename=\"table.csv\"");
+    headers.insert(header::CONTENT_DISPOSITION, name);
+    if let Some(next) = table
+        .next
+        .and_then(|next| HeaderValue::from_str(&next).ok())
+    {
+        headers.insert("hprof-next", next);
+    }
+    Ok(response)
+}

@@ -1,0 +1,260 @@
+//! An analysis that is ready to be asked: dump and index as maps, and what views have worked out.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use hprof_analysis::paths::ShortestPaths;
+use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, ThreadInfo};
+use hprof_analysis::usage::CollectionRow;
+
+use super::ViewError;
+use super::cache::Held;
+use super::later::{Later, Turn};
+use super::paths::MergedPaths;
+use super::reference_kinds::ReferenceRow;
+use super::report::Report;
+use super::retained::RetainedTables;
+use super::sites::SiteRow;
+
+/// Where the files of an analysis lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    /// The dump.
+    pub dump: PathBuf,
+    /// The name that people gave the dump.
+    pub name: String,
+    /// The folder of the index.
+    pub index: PathBuf,
+    /// The worker's report.json.
+    pub report: PathBuf,
+}
+
+/// Dumps up to this size are read again if their index is gone.
+const MAX_WITHOUT_INDEX: u64 = 64 << 20;
+
+/// The sums over the objects of a class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClassSum {
+    /// Live objects.
+    pub live: u64,
+    /// Their shallow size, in bytes.
+    pub live_bytes: u64,
+    /// Objects that no root reaches.
+    pub unreached: u64,
+    /// Their shallow size, in bytes.
+    pub unreached_bytes: u64,
+}
+
+/// An analysis that is ready to be asked.
+pub struct Opened {
+    /// The dump with its graph and dominators.
+    pub snapshot: Snapshot,
+    /// The worker's report.
+    pub report: Report,
+    /// Where the files lie.
+    pub files: Files,
+    pub(super) turn: Turn,
+    paths: Arc<Later<ShortestPaths>>,
+    pub(super) merged: MergedPaths,
+    pub(super) retained: Arc<Later<RetainedTables>>,
+    pub(super) collections: Arc<Later<Vec<CollectionRow>>>,
+    pub(super) references: Arc<Later<Vec<ReferenceRow>>>,
+    pub(super) sites: Arc<Later<Vec<SiteRow>>>,
+    pub(super) threads: OnceLock<Vec<ThreadInfo>>,
+    sums: OnceLock<Vec<ClassSum>>,
+    name_ranks: OnceLock<Vec<u32>>,
+    own_bytes: u64,
+    grown: AtomicU64,
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opened")
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Opened {
+    /// Opens the files of an analysis.
+    ///
+    /// # Errors
+    /// If one cannot be read, or the index of a large dump is gone.
+    pub fn open(files: Files, turn: Turn) -> Result<Self, ViewError> {
+        let bytes = std::fs::metadata(&files.dump)
+            .map_err(ViewError::failed)?
+            .len();
+        if bytes > MAX_WITHOUT_INDEX && !has_index(&files.index) {
+            return Err(ViewError::NotReady(
+                "the index of this analysis is gone; retry its job".to_owned(),
+            ));
+        }
+        let options = OpenOptions {
+            index: IndexPlace::Folder(files.index.clone()),
+            ..OpenOptions::default()
+        };
+        let mut snapshot = Snapshot::open(&files.dump, &options).map_err(ViewError::failed)?;
+        snapshot.name.clone_from(&files.name);
+        let report = Report::read(&files.report).map_err(ViewError::failed)?;
+        let mut opened = Self {
+            snapshot,
+            report,
+            files,
+            turn,
+            paths: Arc::default(),
+            merged: MergedPaths::default(),
+            retained: Arc::default(),
+            collections: Arc::default(),
+            references: Arc::default(),
+            sites: Arc::default(),
+            threads: OnceLock::new(),
+            sums: OnceLock::new(),
+            name_ranks: OnceLock::new(),
+            own_bytes: 0,
+            grown: AtomicU64::new(0),
+        };
+        opened.own_bytes = opened.estimate();
+        Ok(opened)
+    }
+
+    /// The memory beside maps of files, as far as it grows with the dump.
+    fn estimate(&self) -> u64 {
+        let report = std::fs::metadata(&self.files.report).map_or(0, |found| found.len());
+        let classes = self.snapshot.graph().classes().list().iter();
+        let names = classes.map(|class| {
+            let fields = class.fields.len() + class.statics.len();
+            400 + class.name.len() + 80 * fields
+        });
+        let contents = self.snapshot.contents();
+        let strings = 60 * contents.names.string_count() as u64;
+        let frames = 160 * contents.stacks.frame_count() as u64;
+        (1 << 20) + 3 * report + names.sum::<usize>() as u64 + strings + frames
+    }
+
+    /// Notes memory that a table has taken.
+    pub(super) fn grow(&self, bytes: u64) {
+        self.grown.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The object with an identifier as the API writes it.
+    ///
+    /// # Errors
+    /// If it is no identifier, or the dump has no such object.
+    pub fn object(&self, id: &str) -> Result<usize, ViewError> {
+        let number = parse_id(id)?;
+        self.snapshot
+            .graph()
+            .number(number)
+            .ok_or_else(|| ViewError::missing(format!("the dump has no object {number:#x}")))
+    }
+
+    /// The class whose class object has an identifier.
+    ///
+    /// # Errors
+    /// If it is no identifier, or the dump has no such class.
+    pub fn class(&self, id: &str) -> Result<u32, ViewError> {
+        let number = parse_id(id)?;
+        let class = self.snapshot.graph().classes().by_id(number);
+        class
+            .filter(|_| number != 0)
+            .ok_or_else(|| ViewError::missing(format!("the dump has no class {number:#x}")))
+    }
+
+    /// The identifier of an object.
+    pub fn id(&self, object: usize) -> u64 {
+        self.snapshot.graph().id(object)
+    }
+
+    /// The share of the live heap, from 0 to 100.
+    pub fn percent(&self, bytes: u64) -> f64 {
+        match self.snapshot.dominators().live_bytes() {
+            0 => 0.0,
+            all => (bytes as f64 * 10_000.0 / all as f64).round() / 100.0,
+        }
+    }
+
+    /// The sums of all classes, by number.
+    pub fn sums(&self) -> &[ClassSum] {
+        self.sums.get_or_init(|| {
+            let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
+            let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
+            let all = graph.all_classes_of().iter().zip(graph.units());
+            for (object, (&class, &units)) in all.enumerate() {
+                let Some(sum) = sums.get_mut(class as usize) else {
+                    continue;
+                };
+                let bytes = 8 * u64::from(units);
+                if dominators.place(object).is_some() {
+                    sum.live += 1;
+                    sum.live_bytes += bytes;
+                } else {
+                    sum.unreached += 1;
+                    sum.unreached_bytes += bytes;
+                }
+            }
+            self.grow(32 * sums.len() as u64);
+            sums
+        })
+    }
+
+    /// By class: its place in the order of names.
+    pub(super) fn name_ranks(&self) -> &[u32] {
+        self.name_ranks.get_or_init(|| {
+            let list = self.snapshot.graph().classes().list();
+            let mut order: Vec<usize> = (0..list.len()).collect();
+            order.sort_by(|&a, &b| list[a].name.cmp(&list[b].name));
+            let mut ranks = vec![0; list.len()];
+            for (rank, class) in order.into_iter().enumerate() {
+                ranks[class] = rank as u32;
+            }
+            ranks
+        })
+    }
+
+    /// The shortest paths to all objects, if they are there in time.
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    pub fn paths(
+        self: &Arc<Self>,
+        patience: std::time::Duration,
+    ) -> Result<Option<Arc<ShortestPaths>>, ViewError> {
+        let work = |opened: &Arc<Self>| {
+            let snapshot = &opened.snapshot;
+            let paths = ShortestPaths::new(snapshot.graph(), snapshot.store());
+            let width = if snapshot.graph().len() < 1 << 31 {
+                8
+            } else {
+                16
+            };
+            opened.grow(width * snapshot.graph().len() as u64);
+            paths.map_err(ViewError::failed)
+        };
+        self.paths.ask(self, work, patience)
+    }
+}
+
+impl Held for Opened {
+    fn bytes(&self) -> u64 {
+        self.own_bytes + self.grown.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads an identifier as the API writes it.
+///
+/// # Errors
+/// If it is no hexadecimal number after `0x`.
+pub fn parse_id(id: &str) -> Result<u64, ViewError> {
+    let digits = id.strip_prefix("0x").filter(|it| !it.starts_with('+'));
+    let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    number.ok_or_else(|| {
+        ViewError::invalid("an identifier is a hexadecimal number such as 0x7f001230")
+    })
+}
+
+fn has_index(folder: &Path) -> bool {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names = files.map(|file| file.file_name());
+    names.any(|name| name.as_encoded_bytes().ends_with(b"-index"))
+}

@@ -1,0 +1,202 @@
+//! The head of a dump: totals, what it lacks, the largest objects; and its leak suspects.
+
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+use super::opened::Opened;
+use super::report::{Report, Step, Suspect};
+
+/// Objects that an overview names.
+const BIGGEST: usize = 20;
+
+/// Properties that tell the JVM.
+const JVM: [&str; 12] = [
+    "java.version",
+    "java.vendor",
+    "java.vm.name",
+    "java.vm.version",
+    "java.vm.info",
+    "java.runtime.version",
+    "java.home",
+    "sun.java.command",
+    "os.name",
+    "os.version",
+    "os.arch",
+    "user.timezone",
+];
+
+/// The head of a dump.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Overview {
+    /// The dump's name.
+    pub file: String,
+    /// When it was taken, in milliseconds since 1970-01-01 UTC.
+    pub created_at: Option<u64>,
+    /// The model of sizes, and which references were followed, as a sentence.
+    pub model: String,
+    /// What the dump lacks, as sentences.
+    pub notes: Vec<String>,
+    /// Totals, as docs/report-schema.md has them.
+    #[schema(value_type = Object)]
+    pub summary: Value,
+    /// Facts of the JVM, by the names of its system properties; on Android of the device.
+    pub jvm: BTreeMap<String, String>,
+    /// The objects that retain most.
+    pub biggest: Vec<Biggest>,
+}
+
+/// An object that retains much.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Biggest {
+    /// Its identifier.
+    pub object: String,
+    /// The object in a few words.
+    pub name: String,
+    /// What it retains, in bytes.
+    pub retained: u64,
+    /// The share of the live heap, from 0 to 100.
+    pub percent: f64,
+}
+
+/// The head of a dump.
+pub fn overview(opened: &Opened) -> Overview {
+    let report = &opened.report;
+    let biggest = report.objects.iter().take(BIGGEST).map(|share| Biggest {
+        object: share.id.clone(),
+        name: share.description.clone(),
+        retained: share.retained_bytes,
+        percent: opened.percent(share.retained_bytes),
+    });
+    Overview {
+        file: opened.files.name.clone(),
+        created_at: report.created_millis,
+        model: report.model.clone(),
+        notes: report.notes.clone(),
+        summary: report.summary.clone(),
+        jvm: jvm(report),
+        biggest: biggest.collect(),
+    }
+}
+
+fn jvm(report: &Report) -> BTreeMap<String, String> {
+    let properties = report.properties.iter();
+    let known = properties.filter(|(name, _)| JVM.contains(&name.as_str()));
+    let mut facts: BTreeMap<String, String> = known.cloned().collect();
+    for (name, value) in report.android.iter().flatten() {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Null => continue,
+            other => other.to_string(),
+        };
+        facts.insert(name.clone(), text);
+    }
+    facts
+}
+
+/// Leak suspects, the largest first.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Suspects {
+    /// The suspects.
+    pub items: Vec<SuspectItem>,
+}
+
+/// A leak suspect.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SuspectItem {
+    /// The suspicion in a sentence.
+    pub title: String,
+    /// The facts, in sentences.
+    pub sentences: Vec<String>,
+    /// The share of the live heap, from 0 to 100.
+    pub percent: f64,
+    /// The bytes that are kept alive.
+    pub bytes: u64,
+    /// How many objects are suspected together.
+    pub count: u64,
+    /// The object at which memory piles up.
+    pub object: String,
+    /// Its class.
+    pub class: Option<String>,
+    /// The root in words.
+    pub root: String,
+    /// The way from the root to it.
+    pub path: Vec<PathItem>,
+    /// The last of the way.
+    pub accumulation: Option<PathItem>,
+    /// What it keeps alive directly, by class.
+    pub children: Vec<SuspectChild>,
+}
+
+/// An object on a way from a root.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct PathItem {
+    /// Its identifier.
+    pub object: String,
+    /// The object in a few words.
+    pub name: String,
+    /// The field or element of the object before that holds it; of the first the root in words.
+    pub field: Option<String>,
+    /// What it retains, in bytes.
+    pub retained: u64,
+}
+
+/// Objects of a class that a suspect keeps alive.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct SuspectChild {
+    /// The class.
+    pub class: String,
+    /// The objects.
+    pub count: u64,
+    /// What they keep alive, in bytes.
+    pub bytes: u64,
+}
+
+/// The leak suspects of a dump.
+pub fn suspects(opened: &Opened) -> Suspects {
+    let items = opened.report.leaks.suspects.iter();
+    Suspects {
+        items: items.map(|suspect| item(opened, suspect)).collect(),
+    }
+}
+
+fn item(opened: &Opened, suspect: &Suspect) -> SuspectItem {
+    let path: Vec<PathItem> = (suspect.path.steps.iter()).map(step).collect();
+    let object = opened.object(&suspect.accumulation_id).ok();
+    let class = object.and_then(|object| opened.snapshot.class_object(object));
+    let children = suspect.children.iter().map(|share| SuspectChild {
+        class: share.name.clone(),
+        count: share.objects,
+        bytes: share.bytes,
+    });
+    SuspectItem {
+        title: suspect.headline.clone(),
+        sentences: suspect.sentences.clone(),
+        percent: (suspect.share * 10_000.0).round() / 100.0,
+        bytes: suspect.retained_bytes,
+        count: suspect.count,
+        object: suspect.accumulation_id.clone(),
+        class: class.map(|class| super::table::hex(opened.id(class))),
+        root: suspect.path.root.clone(),
+        accumulation: path.last().cloned(),
+        path,
+        children: children.collect(),
+    }
+}
+
+/// A step of a way that a report tells.
+pub(super) fn step(step: &Step) -> PathItem {
+    let field = step.edge.as_ref().map(|edge| match edge.kind.as_str() {
+        "field" => format!(".{}", edge.name),
+        "static" => format!(".{} (static)", edge.name),
+        "element" => format!("[{}]", edge.name),
+        _ => edge.name.clone(),
+    });
+    PathItem {
+        object: step.id.clone(),
+        name: step.description.clone(),
+        field,
+        retained: step.retained_bytes,
+    }
+}

@@ -1,0 +1,74 @@
+//! The opened analyses of a server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::ViewError;
+use super::cache::{Cache, CacheLimits};
+use super::later::Turn;
+use super::opened::{Files, Opened};
+
+/// How long a request waits for its turn.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// Opens analyses and holds them; limits how many views run at once.
+#[derive(Debug)]
+pub struct Views {
+    heaps: Cache<Opened>,
+    turn: Turn,
+    permits: Arc<Semaphore>,
+}
+
+impl Views {
+    /// Views with a cache of these limits, of which `at_once` run at the same time.
+    pub fn new(limits: CacheLimits, at_once: usize) -> Self {
+        Self {
+            heaps: Cache::new(limits),
+            turn: Turn::default(),
+            permits: Arc::new(Semaphore::new(at_once.max(1))),
+        }
+    }
+
+    /// Waits for the right to run a view, which lasts until it is dropped.
+    ///
+    /// # Errors
+    /// If too many others wait.
+    pub async fn permit(&self) -> Result<OwnedSemaphorePermit, ViewError> {
+        let permit = tokio::time::timeout(WAIT, Arc::clone(&self.permits).acquire_owned()).await;
+        match permit {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(ViewError::Busy(
+                "the server answers as many questions as it can; ask again".to_owned(),
+            )),
+        }
+    }
+
+    /// The analysis of a heap dump. Blocks.
+    ///
+    /// # Errors
+    /// If its files cannot be opened.
+    pub fn heap(&self, key: &str, files: Files) -> Result<Arc<Opened>, ViewError> {
+        let turn = Arc::clone(&self.turn);
+        self.heaps.get(key, || Opened::open(files, turn))
+    }
+
+    /// Forgets a dump whose analysis is made anew or deleted.
+    pub fn forget(&self, key: &str) {
+        self.heaps.forget(key);
+    }
+
+    /// The number of open analyses, and their memory beside maps of files, in bytes.
+    pub fn held(&self) -> (usize, u64) {
+        self.heaps.held()
+    }
+}
+
+impl Default for Views {
+    /// Two views at once for each core, as some wait for the disk.
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Self::new(CacheLimits::default(), 2 * cores)
+    }
+}

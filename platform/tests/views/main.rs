@@ -1,0 +1,9 @@
+//! Views of heap dumps made by hand, whose figures are known, and of a real one.
+
+mod known;
+#[path = "../../../analysis/tests/common/made.rs"]
+mod made;
+mod objects;
+mod opening;
+mod refusals;
+mod tree;

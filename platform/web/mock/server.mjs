@@ -1,0 +1,109 @@
+// A server without analysis, for work on the page and for its tests: same addresses, same headers as the
+// real one (security headers as well), made-up data with hostile names among it.
+import { readFileSync, existsSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { heapView, runQuery } from "./heap.mjs";
+import { Jobs } from "./jobs.mjs";
+import { profileView } from "./profile.mjs";
+import { Problem } from "./tables.mjs";
+
+const DIST = join(fileURLToPath(new URL(".", import.meta.url)), "..", "dist");
+const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
+const HEADERS = {
+  "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+};
+
+/** Starts it; `speed` makes jobs faster, `token` asks for a session. */
+export function start({ port = 0, speed = 1, token = null } = {}) {
+  const jobs = new Jobs(speed);
+  const server = createServer((request, response) => {
+    void answer(request, response, jobs, token).catch((error) => {
+      const problem = error instanceof Problem ? error : new Problem(500, "internal", String(error?.stack ?? error));
+      if (!response.headersSent) response.writeHead(problem.status, { ...HEADERS, "content-type": "application/problem+json" });
+      response.end(JSON.stringify({ type: "about:blank", title: problem.title, status: problem.status, detail: problem.detail }));
+    });
+  });
+  return new Promise((resolve) => {
+    server.listen(port, "127.0.0.1", () => {
+      const url = `http://127.0.0.1:${server.address().port}`;
+      resolve({ url, jobs, close: () => (jobs.stop(), server.closeAllConnections(), new Promise((done) => server.close(done))) });
+    });
+  });
+}
+
+const body = async (request) => {
+  const parts = [];
+  for await (const part of request) parts.push(part);
+  return Buffer.concat(parts);
+};
+
+async function answer(request, response, jobs, token) {
+  const url = new URL(request.url, "http://mock");
+  const json = (value, status = 200, headers = {}) => {
+    response.writeHead(status, { ...HEADERS, "content-type": "application/json", "cache-control": "no-store", ...headers });
+    response.end(value === undefined ? "" : JSON.stringify(value));
+  };
+  if (token && url.searchParams.get("token") === token) {
+    response.writeHead(303, { ...HEADERS, location: "/", "set-cookie": `hprof_rs_session=${token}; HttpOnly; SameSite=Strict; Path=/` });
+    return response.end();
+  }
+  if (!url.pathname.startsWith("/api/")) return file(url.pathname, response);
+  if (token && !request.headers.cookie?.includes(token)) throw new Problem(401, "unauthorized", "Open the link that the server printed.");
+  const parts = url.pathname.replace(/^\/api\/v1\/?/, "").split("/").map(decodeURIComponent);
+  const [room, id, ...rest] = parts;
+  const { method } = request;
+  if (room === "server") return json({ version: "0.0.0-mock", role: "admin", limits: { memory: 2e9, upload: 5e10, disk_free: 1.2e11 }, jobs: { running: 1, queued: 1 }, allowed_roots: ["/var/dumps"] });
+  if (room === "events") return jobs.listen(response, HEADERS);
+  if (room === "uploads") return jobs.upload(method, id, request, response, HEADERS);
+  if (room === "jvms") {
+    if (!id) return json({ items: [{ pid: 4711, name: "com.acme.shop.Main", version: "17.0.12", user: "shop", uptime: 93784, attachable: true, agent: false }, { pid: 1, name: "jenkins.war", version: "21.0.4", user: "jenkins", uptime: 120, attachable: false, agent: true }] });
+    return json(rest[0] === "dump" ? jobs.add(`jvm-${id}.hprof`, 4e7) : {});
+  }
+  if (room === "jobs") {
+    if (!id) return json({ items: jobs.dumps.map((dump) => dump.job).filter(Boolean), next: null });
+    return json(jobs.act(id, rest[0]));
+  }
+  if (room !== "dumps") throw new Problem(404, "not-found", "No such address.");
+  if (!id) {
+    if (method === "GET") return json(jobs.list(url.searchParams));
+    const { path } = JSON.parse((await body(request)).toString() || "{}");
+    if (method === "POST" && !path?.startsWith("/var/dumps/")) throw new Problem(403, "outside-of-roots", `${path} is not below an allowed folder.`);
+    return json(jobs.add(path?.split("/").pop() ?? url.searchParams.get("name") ?? "unnamed", 3e7), 201);
+  }
+  const dump = jobs.find(id);
+  if (!rest.length) {
+    if (method === "PATCH") return json(jobs.change(dump, JSON.parse((await body(request)).toString())));
+    if (method === "DELETE") return jobs.remove(dump), json(undefined, 204);
+    return json(dump);
+  }
+  if (["file", "report", "report.html"].includes(rest[0])) return json({ mock: rest[0] });
+  if (dump.job && dump.job.state !== "done") throw new Problem(409, "not-ready", "The analysis is still running.");
+  if (rest[0] === "query" && method === "POST") return json(runQuery(JSON.parse((await body(request)).toString())));
+  const view = dump.kind === "profile" ? profileView(rest, url.searchParams) : heapView(dump, rest, url.searchParams);
+  if (url.searchParams.get("format") === "csv") {
+    response.writeHead(200, { ...HEADERS, "content-type": "text/csv", "content-disposition": `attachment; filename="${rest.join("-")}.csv"` });
+    return response.end(view.columns.map((column) => column.key).join(",") + "\n");
+  }
+  return json(view);
+}
+
+function file(path, response) {
+  const asked = normalize(path).replace(/^(\.\.[/\\])+/, "");
+  const isAsset = asked.startsWith("/assets/");
+  const place = join(DIST, isAsset ? asked : "index.html");
+  if (isAsset && !existsSync(place)) {
+    response.writeHead(404, HEADERS);
+    return response.end();
+  }
+  response.writeHead(200, { ...HEADERS, "content-type": TYPES[extname(place)] ?? "application/octet-stream", "cache-control": isAsset ? "public, max-age=31536000, immutable" : "no-cache" });
+  response.end(readFileSync(place));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { url } = await start({ port: Number(process.env.PORT ?? 7180) });
+  console.log(url);
+}

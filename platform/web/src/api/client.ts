@@ -1,0 +1,104 @@
+// Requests to the server. Answers about finished analyses never change, so recent ones are kept.
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import type { Problem } from "./types";
+
+export const API = "/api/v1";
+
+/** True after the server has refused a request for want of a session. */
+export const signedOut = signal(false);
+
+export class Failure extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.title);
+  }
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  return new Failure({ title: "network", status: 0, detail: error instanceof Error ? error.message : String(error) });
+}
+
+async function problemOf(answer: Response): Promise<Problem> {
+  const fallback: Problem = { title: answer.statusText || "HTTP " + answer.status, status: answer.status };
+  if (!/json/.test(answer.headers.get("content-type") ?? "")) return fallback;
+  try {
+    return { ...fallback, ...((await answer.json()) as Partial<Problem>) };
+  } catch {
+    return fallback;
+  }
+}
+
+export async function request(path: string, options: RequestInit = {}): Promise<Response> {
+  const answer = await fetch(path.startsWith("/") ? path : API + "/" + path, { credentials: "same-origin", ...options });
+  if (answer.status === 401) signedOut.value = true;
+  if (!answer.ok) throw new Failure(await problemOf(answer));
+  return answer;
+}
+
+export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const answer = await request(`${API}/${path}`, { headers: { accept: "application/json" }, ...(signal ? { signal } : {}) });
+  return (await answer.json()) as T;
+}
+
+export async function send<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T | null> {
+  const answer = await request(`${API}/${path}`, {
+    method,
+    headers: body === undefined ? {} : { "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal ? { signal } : {}),
+  });
+  const text = await answer.text();
+  return text ? (JSON.parse(text) as T) : null;
+}
+
+const MAX_KEPT = 80;
+const kept = new Map<string, unknown>();
+
+/** Forgets answers about a dump, for instance after its analysis was repeated. */
+export function forget(dump: string): void {
+  for (const path of kept.keys()) if (path.startsWith(`dumps/${dump}`)) kept.delete(path);
+}
+
+export async function getKept<T>(path: string, signal?: AbortSignal): Promise<T> {
+  if (kept.has(path)) {
+    const found = kept.get(path) as T;
+    kept.delete(path);
+    kept.set(path, found);
+    return found;
+  }
+  const found = await getJson<T>(path, signal);
+  kept.set(path, found);
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!);
+  return found;
+}
+
+export interface Load<T> {
+  value: T | null;
+  failure: Failure | null;
+  busy: boolean;
+  again: () => void;
+}
+
+/** The answer to a GET while a component is shown; null asks nothing. */
+export function useGet<T>(path: string | null): Load<T> {
+  const [tries, setTries] = useState(0);
+  const [state, setState] = useState<{ path: string | null; value: T | null; failure: Failure | null }>({ path: null, value: null, failure: null });
+  useEffect(() => {
+    if (path === null) return;
+    const abort = new AbortController();
+    getKept<T>(path, abort.signal).then(
+      (value) => setState({ path, value, failure: null }),
+      (error: unknown) => {
+        if (!abort.signal.aborted) setState({ path, value: null, failure: failureOf(error) });
+      },
+    );
+    return () => abort.abort();
+  }, [path, tries]);
+  const current = state.path === path;
+  const again = () => {
+    setState({ path: null, value: null, failure: null });
+    setTries(tries + 1);
+  };
+  return { value: current ? state.value : null, failure: current ? state.failure : null, busy: path !== null && !current, again };
+}

@@ -1,0 +1,80 @@
+// What the server pushes: jobs as they advance, dumps as they come, change and go.
+import { signal } from "@preact/signals";
+import { API, forget, getJson, signedOut } from "./client";
+import type { Dump, Job, Page } from "./types";
+
+/** The dumps that the start page lists, newest first. */
+export const dumps = signal<Dump[]>([]);
+export const nextDumps = signal<string | null>(null);
+export const listState = signal<"loading" | "ready" | "failed">("loading");
+/** False while the stream of events is broken; the browser or we try again. */
+export const connected = signal(true);
+/** The last change of a job's state, for the live region. */
+export const lastChange = signal<{ dump: Dump; job: Job } | null>(null);
+
+let search = "";
+
+export async function loadDumps(text = search, cursor: string | null = null): Promise<void> {
+  search = text;
+  const query = new URLSearchParams({ limit: "50" });
+  if (text) query.set("q", text);
+  if (cursor) query.set("cursor", cursor);
+  try {
+    const page = await getJson<Page<Dump>>("dumps?" + query);
+    if (search !== text) return;
+    dumps.value = cursor ? [...dumps.value, ...page.items.filter((item) => !dumps.value.some((dump) => dump.id === item.id))] : page.items;
+    nextDumps.value = page.next;
+    listState.value = "ready";
+  } catch {
+    if (listState.value === "loading") listState.value = "failed";
+  }
+}
+
+export function upsert(dump: Dump): void {
+  const at = dumps.value.findIndex((item) => item.id === dump.id);
+  if (at >= 0) dumps.value = dumps.value.map((item, index) => (index === at ? dump : item));
+  else if (!search) dumps.value = [dump, ...dumps.value];
+}
+
+function onJob(job: Job): void {
+  const dump = dumps.value.find((item) => item.id === job.dump);
+  if (!dump) return;
+  const before = dump.job;
+  // An event that was under way while a newer answer came must not turn the clock back.
+  if (before && before.id === job.id && before.attempt > job.attempt) return;
+  const now = { ...dump, job };
+  upsert(now);
+  if (!before || before.state !== job.state || before.phase !== job.phase) lastChange.value = { dump: now, job };
+  if (before?.state !== "done" && job.state === "done") {
+    forget(dump.id);
+    void getJson<Dump>("dumps/" + dump.id).then(upsert, () => undefined);
+  }
+}
+
+let source: EventSource | null = null;
+let wait = 1000;
+
+export function listen(): void {
+  source?.close();
+  source = new EventSource(API + "/events");
+  source.addEventListener("open", () => {
+    wait = 1000;
+    // What happened while nobody listened is in the list.
+    if (!connected.value) void loadDumps();
+    connected.value = true;
+  });
+  source.addEventListener("job", (event) => onJob(JSON.parse(event.data as string) as Job));
+  source.addEventListener("dump", (event) => upsert(JSON.parse(event.data as string) as Dump));
+  source.addEventListener("dump_deleted", (event) => {
+    const { id } = JSON.parse(event.data as string) as { id: string };
+    dumps.value = dumps.value.filter((dump) => dump.id !== id);
+  });
+  source.addEventListener("error", () => {
+    connected.value = false;
+    // The browser reconnects by itself unless the answer was no stream at all.
+    if (source?.readyState === EventSource.CLOSED && !signedOut.value) {
+      setTimeout(listen, wait);
+      wait = Math.min(30_000, wait * 2);
+    }
+  });
+}

@@ -1,0 +1,208 @@
+// What the server sends. Sizes are bytes, times are milliseconds since 1970 UTC.
+
+export interface Problem {
+  title: string;
+  status: number;
+  detail?: string;
+  type?: string;
+}
+
+export type JobState = "queued" | "running" | "done" | "failed" | "cancelled";
+
+export interface Job {
+  id: string;
+  dump: string;
+  state: JobState;
+  phase: string;
+  done: number;
+  total: number | null;
+  unit: "bytes" | "objects";
+  rate: number | null;
+  seconds_left: number | null;
+  started_at: number | null;
+  ended_at: number | null;
+  error: { title: string; detail: string; can_retry: boolean } | null;
+  attempt: number;
+}
+
+export interface Dump {
+  id: string;
+  name: string;
+  kind: "heap" | "profile" | "unknown";
+  bytes: number;
+  uploaded_at: number;
+  note: string | null;
+  labels: Record<string, string>;
+  pinned: boolean;
+  sha256: string;
+  job: Job | null;
+  headline: string | null;
+  summary: Record<string, unknown> | null;
+}
+
+export interface ServerFacts {
+  version: string;
+  role?: string;
+  limits?: { memory?: number | null; upload?: number | null; disk_free?: number | null };
+  jobs?: { running: number; queued: number };
+  allowed_roots?: string[];
+}
+
+export interface Jvm {
+  pid: number;
+  name: string;
+  version: string;
+  user: string;
+  uptime: number | null;
+  attachable: boolean;
+  agent: boolean;
+}
+
+export interface Page<T> {
+  items: T[];
+  next: string | null;
+}
+
+export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time";
+
+export interface Column {
+  key: string;
+  label: string;
+  kind: Kind;
+}
+
+export type Cell = string | number | boolean | null | undefined;
+
+/** A row of any table. What it is about is in `object` and `class`; `node` expands it. */
+export interface Row {
+  object?: string | null;
+  class?: string | null;
+  children?: boolean;
+  node?: string | null;
+  [key: string]: unknown;
+}
+
+export interface TableAnswer {
+  columns: Column[];
+  rows: Row[];
+  total: number | null;
+  next: string | null;
+  notes?: string[];
+  offset?: number;
+}
+
+export interface PathItem {
+  object: string;
+  name: string;
+  field: string | null;
+  retained: number | null;
+  root?: string | string[] | null;
+}
+
+export interface Suspect {
+  title: string;
+  sentences: string[];
+  percent: number;
+  bytes: number;
+  object: string | null;
+  class: string | null;
+  path: PathItem[];
+  accumulation: PathItem | null;
+  children: { class: string; count: number; bytes: number }[];
+}
+
+export interface Overview {
+  file: string;
+  created_at: number | null;
+  model: string;
+  notes: string[];
+  summary: Record<string, number>;
+  jvm: Record<string, string>;
+  biggest: { object: string | null; name: string; retained: number; percent: number }[];
+}
+
+export interface ObjectFacts {
+  object: string;
+  class: { id: string; name: string };
+  name: string;
+  shallow: number;
+  retained: number | null;
+  percent: number | null;
+  is_class: boolean;
+  value: { kind: string; text: string; truncated: boolean } | null;
+  loader: { object: string; name: string } | string | null;
+  dominator: { object: string; name: string } | null;
+  trace: string[] | null;
+  root: string[] | null;
+}
+
+export interface ClassFacts {
+  id: string;
+  name: string;
+  superclass: { id: string; name: string } | null;
+  loader: { object: string; name: string } | string | null;
+  instances: number;
+  shallow: number;
+  retained: number | null;
+}
+
+export interface Area {
+  node: string | null;
+  object?: string | null;
+  name: string;
+  bytes: number;
+  children?: Area[];
+}
+
+export interface MergedNode {
+  name: string;
+  count: number;
+  bytes: number;
+  children: MergedNode[];
+}
+
+export interface ThreadFacts {
+  name: string;
+  state: string | null;
+  properties?: Record<string, unknown>;
+  frames: { method: string; locals: { object: string; name: string; retained: number | null }[] }[];
+}
+
+export interface Schema {
+  tables: { name: string; about: string; columns: { name: string; type: string; about: string }[] }[];
+  examples: { title: string; sql: string }[];
+}
+
+export interface QueryAnswer {
+  columns: Column[];
+  rows: Cell[][];
+  truncated: boolean;
+  millis: number;
+}
+
+export interface ProfileFacts {
+  kind: string;
+  unit: string;
+  total: number;
+  title: string;
+  dimensions: { key: string; label: string; unit: string }[];
+  threads: string[];
+  notes: string[];
+  has_timeline: boolean;
+}
+
+/** A frame of a flame graph: `f` is its name's index, `v` total, `s` self, `d` difference. */
+export interface FlameNode {
+  f: number;
+  v: number;
+  s: number;
+  d?: number;
+  c?: FlameNode[];
+}
+
+export interface Flame {
+  frames: string[];
+  unit: string;
+  total: number;
+  root: FlameNode;
+}

@@ -1,0 +1,88 @@
+// How a cell is shown, by the kind of its column.
+import type { Column, Row } from "../api/types";
+import { bytes, change, count, percent, shown, time } from "../format";
+import { Bar, Name } from "../parts/basics";
+import { texts } from "../texts";
+import { isNumeric } from "./model";
+
+export function columnLabel(column: Column): string {
+  const own = texts.value.columns;
+  return Object.hasOwn(own, column.key) ? own[column.key]! : shown(column.label);
+}
+
+/** A cell as text: for titles and for tests of what is empty. */
+export function cellText(column: Column, row: Row): string {
+  const value = row[column.key];
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") {
+    const delta = column.key.endsWith("_delta");
+    switch (column.kind) {
+      case "bytes":
+        return delta ? change(value, bytes) : bytes(value);
+      case "percent":
+        return delta ? change(value, percent) : percent(value);
+      case "time":
+        return time(value);
+      case "count":
+        return delta ? change(value, count) : count(value);
+      default:
+        return String(value);
+    }
+  }
+  if (typeof value === "boolean") return value ? texts.value.yes : texts.value.no;
+  if (Array.isArray(value)) return value.map(String).join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+export function Cell({ column, row }: { column: Column; row: Row }) {
+  const value = row[column.key];
+  const text = cellText(column, row);
+  if (column.kind === "percent" && typeof value === "number" && !column.key.endsWith("_delta")) {
+    return (
+      <>
+        <Bar share={value} />
+        <span class="number">{text}</span>
+      </>
+    );
+  }
+  if (isNumeric(column.kind) || typeof value === "number") {
+    const bound = column.key === "retained" && row["retained_is_exact"] === false;
+    const sign = column.key.endsWith("_delta") && typeof value === "number" ? (value > 0 ? " grew" : value < 0 ? " shrank" : "") : "";
+    return (
+      <span class={"number" + sign} title={column.kind === "bytes" && typeof value === "number" ? count(value) + "\u00a0B" : undefined}>
+        {bound && <abbr title={texts.value.table.lowerBound}>≥ </abbr>}
+        {text}
+      </span>
+    );
+  }
+  return <Name text={text} mono={column.kind !== "bool"} />;
+}
+
+const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
+  text: [150, 1],
+  bytes: [92, 0],
+  count: [96, 0],
+  percent: [116, 0],
+  object: [132, 0],
+  class: [132, 0],
+  bool: [72, 0],
+  time: [150, 0],
+};
+
+/** The columns of the grid in CSS, and the least width that they need. The first text has most room. */
+export function columnWidths(columns: Column[]): { css: string; least: number } {
+  const main = columns.findIndex((column) => column.kind === "text");
+  const texts = columns.filter((column) => column.kind === "text").length;
+  let least = 40;
+  const parts = columns.map((column, index) => {
+    let [width, share] = WIDTHS[column.kind] ?? WIDTHS.text;
+    // Beside other texts the first has no more room than they need.
+    if (index === main) [width, share] = texts > 1 && columns.length < 4 ? [150, 1] : [220, 3];
+    width = Math.max(width, share ? 0 : 40 + 7.8 * columnLabel(column).length);
+    least += width;
+    return share ? `minmax(${width}px, ${share}fr)` : `${width}px`;
+  });
+  // Without a text column the last one takes the room.
+  if (main < 0 && parts.length) parts[parts.length - 1] = `minmax(${parts[parts.length - 1]}, 1fr)`;
+  return { css: parts.join(" ") + " 36px", least };
+}

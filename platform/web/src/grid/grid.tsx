@@ -1,0 +1,214 @@
+// The one grid of the page: draws the rows in sight of any model, flat or tree, and takes keys.
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Row } from "../api/types";
+import { count, shown } from "../format";
+import { Icon } from "../parts/icon";
+import { openMenu, type MenuItem } from "../parts/menu";
+import { texts } from "../texts";
+import { Cell, cellText, columnLabel, columnWidths } from "./cells";
+import { isNumeric, type Model } from "./model";
+import { narrow } from "./narrow";
+
+// Browsers cut elements off at some 17 million pixels, which is less than a million rows on a phone.
+const MAX_HEIGHT = 8_000_000;
+const HEAD = 32;
+
+export interface GridProps {
+  model: Model;
+  label: string;
+  sort?: string | null;
+  onSort?: ((sort: string) => void) | undefined;
+  actions?: ((row: Row) => MenuItem[]) | undefined;
+  /** Enter and click. */
+  onPick?: ((row: Row) => void) | undefined;
+  isSelected?: ((row: Row) => boolean) | undefined;
+  /** Grows with its rows up to this many pixels, instead of filling its place. */
+  most?: number;
+  empty: string;
+}
+
+export function Grid(props: GridProps) {
+  const { model } = props;
+  const t = texts.value.table;
+  void model.version.value;
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [room, setRoom] = useState(400);
+  const [active, setActive] = useState(0);
+  const tall = narrow.value ? 68 : 30;
+  const { columns, total } = model;
+  const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
+  const widths = useMemo(() => columnWidths(columns), [columns, texts.value]);
+
+  // The place of rows: beyond MAX_HEIGHT a pixel of the scrollbar stands for several of the table.
+  const full = total * tall;
+  const height = Math.min(full, MAX_HEIGHT);
+  const view = Math.max(tall, room - (narrow.value ? 0 : HEAD));
+  const scale = full > height ? (full - view) / (height - view) : 1;
+  const from = Math.max(0, Math.floor((top * scale) / tall) - 4);
+  const to = Math.min(total, Math.ceil((top * scale + view) / tall) + 4);
+
+  useLayoutEffect(() => {
+    const element = box.current!;
+    const measure = () => setRoom(element.clientHeight);
+    measure();
+    const watch = new ResizeObserver(measure);
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+  useEffect(() => model.need(from, to), [model, from, to, model.ready]);
+  useEffect(() => {
+    setActive(0);
+    box.current?.scrollTo({ top: 0 });
+  }, [model]);
+  useEffect(() => {
+    if (total > 0 && active >= total) setActive(total - 1);
+  }, [total]);
+
+  const show = (index: number) => {
+    setActive(index);
+    const element = box.current!;
+    const at = index * tall;
+    const seen = element.scrollTop * scale;
+    if (at < seen) element.scrollTop = at / scale;
+    else if (at + tall > seen + view) element.scrollTop = (at + tall - view) / scale;
+  };
+  const menu = (index: number, at: HTMLElement | { x: number; y: number }) => {
+    const row = model.at(index);
+    const items = row && props.actions ? props.actions(row) : [];
+    if (row && items.length) openMenu(t.actionsFor(cellText(columns[main]!, row)), items, at);
+  };
+  const pick = (index: number) => {
+    const row = model.at(index);
+    const standing = model.standing?.(index);
+    if (standing?.more) model.toggle!(index);
+    else if (row && props.onPick && (row.object || row.class || !standing)) props.onPick(row);
+    else if (standing?.open !== null) model.toggle?.(index);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.target !== box.current || event.ctrlKey || event.metaKey || event.altKey || !total) return;
+    const standing = model.standing?.(active);
+    const page = Math.max(1, Math.floor(view / tall) - 1);
+    const steps: Record<string, number> = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page, Home: 0, End: total - 1 };
+    if (event.key in steps) show(Math.max(0, Math.min(total - 1, steps[event.key]!)));
+    else if (event.key === "Enter" || event.key === " ") pick(active);
+    else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) {
+      const line = document.getElementById(`${id}-${active}`);
+      if (line) menu(active, line.querySelector<HTMLElement>(".row-menu") ?? line);
+    } else if (event.key === "ArrowRight" && standing) {
+      if (standing.open === false) model.toggle!(active);
+      else if (standing.open) show(Math.min(total - 1, active + 1));
+    } else if (event.key === "ArrowLeft" && standing) {
+      if (standing.open) model.toggle!(active);
+      else if (standing.parent >= 0) show(standing.parent);
+    } else return;
+    event.preventDefault();
+  };
+
+  const isTree = model.standing !== undefined;
+  const style: Record<string, string> = { "--columns": widths.css, "--least": widths.least + "px", "--tall": tall + "px" };
+  if (props.most) style["height"] = Math.min(props.most, Math.max(tall, full) + HEAD + 2 + (widths.least > 380 ? 12 : 0)) + "px";
+  const lines = [];
+  for (let index = from; index < to; index++) lines.push(line(index));
+
+  function line(index: number) {
+    const row = model.at(index);
+    const standing = model.standing?.(index);
+    // With a scaled scrollbar rows stand relative to what is in sight.
+    const y = scale === 1 ? index * tall : top + index * tall - top * scale;
+    const place = { transform: `translateY(${y}px)` };
+    const tree = isTree && standing ? { "aria-level": standing.level, "aria-expanded": standing.open ?? undefined } : {};
+    const state = "row" + (index === active ? " active" : "") + (row && props.isSelected?.(row) ? " selected" : "") + (index % 2 ? " odd" : "");
+    if (standing?.more) {
+      const { left } = standing.more;
+      return (
+        <div key={index} id={`${id}-${index}`} role="row" class={state} style={place} aria-rowindex={index + 2} {...tree}>
+          <div role="gridcell" class="cell more-cell" aria-colspan={columns.length + 1} style={{ paddingLeft: `${standing.level * 16 + 12}px` }}>
+            <button type="button" tabIndex={-1} class="link" onClick={() => model.toggle!(index)}>
+              {left === null ? t.moreRowsUnknown : t.moreRows(count(Math.min(100, left)))}
+            </button>
+          </div>
+        </div>
+      );
+    }
+    return (
+      <div key={index} id={`${id}-${index}`} role="row" class={state} style={place} aria-rowindex={index + 2} aria-selected={row && props.isSelected ? props.isSelected(row) : undefined} {...tree}
+        onClick={() => (setActive(index), pick(index))}
+        onContextMenu={(event) => {
+          if (!row || !props.actions?.(row).length) return;
+          event.preventDefault();
+          setActive(index);
+          menu(index, { x: event.clientX, y: event.clientY });
+        }}>
+        {columns.map((column, at) => {
+          const numeric = isNumeric(column.kind);
+          const text = row ? cellText(column, row) : "";
+          return (
+            <div key={column.key} role="gridcell" class={"cell " + (numeric ? "numeric" : "texty") + (at === main ? " main" : "") + (text ? "" : " blank")} data-label={columnLabel(column)} title={!numeric && text.length > 12 ? shown(text) : undefined}
+              style={at === main && isTree ? { paddingLeft: `${(standing!.level - 1) * 16 + 4}px` } : undefined}>
+              {at === main && isTree && (
+                <button type="button" tabIndex={-1} class={"twist" + (standing!.busy ? " busy" : "")} aria-hidden="true" disabled={standing!.open === null}
+                  onClick={(event) => (event.stopPropagation(), setActive(index), model.toggle!(index))}>
+                  {standing!.open !== null && <Icon name={standing!.open ? "down" : "right"} />}
+                </button>
+              )}
+              {row ? <Cell column={column} row={row} /> : <i class="ghost" />}
+            </div>
+          );
+        })}
+        <div role="gridcell" class="cell tools">
+          {row && props.actions && props.actions(row).length > 0 && (
+            <button type="button" class="bare row-menu" tabIndex={-1} aria-haspopup="menu" aria-label={t.actions} onClick={(event) => (event.stopPropagation(), setActive(index), menu(index, event.currentTarget))}>
+              <Icon name="more" />
+            </button>
+          )}
+        </div>
+      </div>
+    );
+  }
+
+  return (
+    <div class={props.most ? "grid grows" : "grid"} ref={box} role={isTree ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={total + 1} aria-colcount={columns.length + 1} tabIndex={0} style={style} title=""
+      aria-activedescendant={total > 0 && active >= from && active < to ? `${id}-${active}` : undefined} aria-describedby={id + "-hint"} aria-busy={!model.ready}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)} onKeyDown={onKey}>
+      <div role="rowgroup" class="grid-head">
+        <div role="row" class="row head" aria-rowindex={1}>
+          {columns.map((column, at) => {
+            const own = props.sort?.replace(/^-/, "") === column.key;
+            const down = props.sort?.startsWith("-") ?? false;
+            const next = own ? (down ? column.key : "-" + column.key) : (isNumeric(column.kind) ? "-" : "") + column.key;
+            return (
+              <div key={column.key} role="columnheader" class={"cell " + (isNumeric(column.kind) ? "numeric" : "texty") + (at === main ? " main" : "")} aria-sort={own ? (down ? "descending" : "ascending") : props.onSort ? "none" : undefined}>
+                {props.onSort ? (
+                  <button type="button" title={t.sort(columnLabel(column))} onClick={() => props.onSort!(next)}>
+                    {columnLabel(column)}
+                    <span aria-hidden="true">{own ? (down ? " ↓" : " ↑") : ""}</span>
+                  </button>
+                ) : (
+                  columnLabel(column)
+                )}
+              </div>
+            );
+          })}
+          <div role="columnheader" class="cell tools">
+            <span class="hidden-text">{t.actions}</span>
+          </div>
+        </div>
+      </div>
+      <div role="rowgroup" class="grid-body" style={{ height: `${height}px` }}>
+        {lines}
+        {!total && model.ready && (
+          <div role="row" class="row none">
+            <div role="gridcell" class="cell empty-cell">
+              {props.empty}
+            </div>
+          </div>
+        )}
+      </div>
+      <span id={id + "-hint"} class="hidden-text">
+        {isTree ? t.treeHint : t.hint}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+// Leak suspects in sentences, with the path that keeps each alive.
+import { useGet } from "../api/client";
+import type { Dump, Suspect } from "../api/types";
+import { selectObject } from "../grid/actions";
+import { bytes, count, percent, shown } from "../format";
+import { A, Bar, Empty, Name, Problem, Skeleton } from "../parts/basics";
+import { to } from "../route";
+import { texts } from "../texts";
+import { Linked } from "./linked";
+import { Path } from "./path";
+
+export function Suspects({ dump }: { dump: Dump }) {
+  const t = texts.value;
+  const { value, failure, again } = useGet<{ items: Suspect[] }>(`dumps/${dump.id}/suspects`);
+  if (failure) return <Problem failure={failure} again={again} />;
+  if (!value) return <Skeleton />;
+  if (!value.items.length) return <Empty>{t.suspects.none}</Empty>;
+  return (
+    <div class="page-body">
+      {value.items.map((suspect, index) => (
+        <One key={index} dump={dump} suspect={suspect} index={index} />
+      ))}
+    </div>
+  );
+}
+
+function One({ dump, suspect, index }: { dump: Dump; suspect: Suspect; index: number }) {
+  const t = texts.value.suspects;
+  return (
+    <article class="card-block suspect">
+      <h2>
+        {index + 1}. {shown(suspect.title)}
+      </h2>
+      <p class="suspect-share">
+        <Bar share={suspect.percent} />
+        <span class="number">{bytes(suspect.bytes)}</span>
+        <span class="dim">{t.share(percent(suspect.percent))}</span>
+      </p>
+      <ul>
+        {suspect.sentences.map((sentence, at) => (
+          <li key={at}>
+            <Linked text={sentence} />
+          </li>
+        ))}
+      </ul>
+      {suspect.object && (
+        <p class="suspect-links">
+          <A href={selectObject(suspect.object)}>{t.inspect}</A>
+          <A href={to(`/dumps/${dump.id}/dominators`, { node: suspect.object, select: suspect.object })}>{t.tree}</A>
+        </p>
+      )}
+      {suspect.path.length > 0 && (
+        <details open={index === 0}>
+          <summary>{t.path}</summary>
+          <Path items={suspect.path} blame={suspect.accumulation?.object} end={suspect.object} />
+        </details>
+      )}
+      {suspect.children.length > 0 && (
+        <details open={index === 0}>
+          <summary>{t.children}</summary>
+          <ul class="shares">
+            {suspect.children.slice(0, 12).map((child, at) => (
+              <li key={at}>
+                <span class="number">{bytes(child.bytes)}</span>
+                <span>
+                  {count(child.count)} × <Name text={child.class} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,111 @@
+// The small parts that every view uses.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Failure } from "../api/client";
+import { shown } from "../format";
+import { follow } from "../route";
+import { texts } from "../texts";
+
+/** A link within the page. */
+export function A(props: { href: string; class?: string | undefined; title?: string | undefined; current?: boolean; children: ComponentChildren; label?: string | undefined }) {
+  return (
+    <a href={props.href} class={props.class} title={props.title} aria-label={props.label} aria-current={props.current ? "page" : undefined} onClick={follow}>
+      {props.children}
+    </a>
+  );
+}
+
+/** Text from a dump: a text node, isolated from what is around it. */
+export function Name({ text, mono = true }: { text: string | null | undefined; mono?: boolean }) {
+  return <bdi class={mono ? "foreign mono" : "foreign"}>{shown(text ?? "")}</bdi>;
+}
+
+/** What went wrong, with the server's title and detail. */
+export function Problem({ failure, again }: { failure: Failure; again?: (() => void) | undefined }) {
+  const t = texts.value;
+  const { title, detail, status } = failure.problem;
+  const known = t.problems[title];
+  return (
+    <div class="problem" role="alert">
+      <strong>{known ?? shown(title || t.problems["unknown"]!)}</strong>
+      {status > 0 && <span class="dim"> {status}</span>}
+      {detail && <p>{shown(detail)}</p>}
+      {again && (
+        <button type="button" onClick={again}>
+          {t.retry}
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <div class="empty">{children}</div>;
+}
+
+/** Grey lines where content is about to be. */
+export function Skeleton({ lines = 6 }: { lines?: number }) {
+  return (
+    <div class="skeleton" role="status">
+      <span class="hidden-text">{texts.value.loading}</span>
+      {Array.from({ length: lines }, (_, i) => (
+        <i key={i} style={{ width: `${92 - ((i * 37) % 50)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return;
+    } catch {
+      // Over plain HTTP, or without permission: as below.
+    }
+  }
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "hidden-text";
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+export function Copy({ text, label, children }: { text: string; label?: string; children?: ComponentChildren }) {
+  const t = texts.value;
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const timer = setTimeout(() => setDone(false), 1200);
+    return () => clearTimeout(timer);
+  }, [done]);
+  return (
+    <button type="button" class="small" aria-label={label} title={label} onClick={() => void copyText(text).then(() => setDone(true))}>
+      {done ? t.copied : (children ?? t.copy)}
+    </button>
+  );
+}
+
+/** A share as a bar; the number stands beside it, so readers of screens lose nothing. */
+export function Bar({ share }: { share: number }) {
+  return (
+    <span class="bar" aria-hidden="true">
+      <i style={{ width: `${Math.max(0, Math.min(100, share))}%` }} />
+    </span>
+  );
+}
+
+export function Notes({ notes }: { notes: string[] | undefined }) {
+  if (!notes?.length) return null;
+  return (
+    <>
+      {notes.map((note) => (
+        <p class="note" key={note}>
+          {shown(note)}
+        </p>
+      ))}
+    </>
+  );
+}

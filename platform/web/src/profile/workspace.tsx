@@ -1,0 +1,87 @@
+// The workspace of a profile: what is counted, and the four ways to look at it.
+import { useGet } from "../api/client";
+import type { Dump, ProfileFacts } from "../api/types";
+import { NotFound, useTitle } from "../app";
+import { DumpTitle } from "../dump";
+import { A, Notes, Problem, Skeleton } from "../parts/basics";
+import { address, setQuery, to } from "../route";
+import { shown } from "../format";
+import { texts } from "../texts";
+import { amountOf } from "../pictures/flame-graph";
+import { CompareProfiles } from "./compare";
+import { FlameView } from "./flame";
+import { CallTree, Methods } from "./tables";
+
+const VIEWS = ["flame", "methods", "tree", "compare"];
+
+export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] }) {
+  const t = texts.value.profile;
+  const view = rest[0] ?? "flame";
+  const title = t.views[view] ?? "";
+  useTitle(title, dump.name);
+  const { value: facts, failure, again } = useGet<ProfileFacts>(`dumps/${dump.id}/profile`);
+  if (!VIEWS.includes(view)) return <NotFound />;
+  const { query } = address.value;
+  const dimension = query.get("dimension") ?? facts?.dimensions[0]?.key ?? null;
+  const thread = query.get("thread");
+  // What is counted and for which thread goes along from view to view.
+  const keep = { dimension: query.get("dimension"), thread };
+  return (
+    <div class="workspace profile">
+      <DumpTitle dump={dump} />
+      <nav class="profile-views" aria-label={texts.value.nav.label}>
+        {VIEWS.map((id) => (
+          <A key={id} href={to(`/dumps/${dump.id}/${id}`, keep)} current={id === view}>
+            {t.views[id]}
+          </A>
+        ))}
+      </nav>
+      <main id="main" tabIndex={-1} class={"view profile-" + view} aria-labelledby="view-title">
+        <div class="view-head">
+          <h1 id="view-title">{title}</h1>
+          <p class="dim about">{facts ? `${shown(facts.title)}; ${t.total} ${amountOf(facts.unit)(facts.total)}` : ""}</p>
+        </div>
+        {failure && <Problem failure={failure} again={again} />}
+        {!facts && !failure && <Skeleton />}
+        {facts && (
+          <>
+            <Notes notes={facts.notes} />
+            {(facts.dimensions.length > 1 || facts.threads.length > 1) && (
+              <div class="tools-line">
+                {facts.dimensions.length > 1 && (
+                  <label>
+                    {t.dimension}{" "}
+                    <select value={dimension ?? ""} onChange={(event) => setQuery({ dimension: event.currentTarget.value, zoom: null })}>
+                      {facts.dimensions.map((item) => (
+                        <option key={item.key} value={item.key}>
+                          {shown(item.label)}
+                        </option>
+                      ))}
+                    </select>
+                  </label>
+                )}
+                {facts.threads.length > 1 && (
+                  <label>
+                    {t.thread}{" "}
+                    <select value={thread ?? ""} onChange={(event) => setQuery({ thread: event.currentTarget.value, zoom: null })}>
+                      <option value="">{t.allThreads}</option>
+                      {facts.threads.map((name) => (
+                        <option key={name} value={name}>
+                          {shown(name)}
+                        </option>
+                      ))}
+                    </select>
+                  </label>
+                )}
+              </div>
+            )}
+            {view === "flame" && <FlameView dump={dump} facts={facts} dimension={dimension} thread={thread} />}
+            {view === "methods" && <Methods dump={dump} dimension={dimension} thread={thread} />}
+            {view === "tree" && <CallTree dump={dump} dimension={dimension} thread={thread} />}
+            {view === "compare" && <CompareProfiles dump={dump} facts={facts} dimension={dimension} thread={thread} />}
+          </>
+        )}
+      </main>
+    </div>
+  );
+}
