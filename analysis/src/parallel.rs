@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The tasks that no thread has taken, in ascending order. All threads take from the same ones.
@@ -52,6 +53,14 @@ pub(crate) fn run<P: Send>(
             Some(pool) => on_pool(&pool),
             None => vec![work(all())],
         },
+    }
+}
+
+/// Sorts on all cores; equal elements may change places.
+pub(crate) fn sort<T: Ord + Send>(elements: &mut [T]) {
+    match shared_pool() {
+        Some(pool) => pool.install(|| elements.par_sort_unstable()),
+        None => elements.sort_unstable(),
     }
 }
 

@@ -5,7 +5,8 @@ use std::io;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::dominators::retained_by_groups;
+use crate::dominators::sum_by_groups;
+pub use crate::dominators::{GroupSum, Grouping};
 use crate::leaks::ClassShare;
 use crate::names;
 use crate::paths::ShortestPaths;
@@ -48,69 +49,53 @@ pub struct RetainedRow {
 /// # Errors
 /// If there is no room for the walk.
 pub fn retained_by(snapshot: &Snapshot, by: RetainedBy) -> io::Result<Vec<RetainedRow>> {
-    let (names, group_of) = match by {
-        RetainedBy::Thread => return Ok(threads(snapshot)),
-        _ => groups(snapshot, by),
-    };
-    let (sums, is_exact) = retained_by_group(snapshot, &group_of, names.len())?;
-    let row = |(name, sum): (String, GroupSum)| RetainedRow {
-        name,
-        objects: sum.objects,
-        shallow_bytes: sum.shallow_bytes,
-        retained_bytes: sum.retained_bytes,
-        is_exact,
-    };
-    let mut rows: Vec<RetainedRow> = names.into_iter().zip(sums).map(row).collect();
-    rows.retain(|row| row.objects > 0);
-    sort(&mut rows);
-    Ok(rows)
+    Ok(retained_by_several(snapshot, &[by])?.swap_remove(0))
 }
 
-/// The live objects of a group.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct GroupSum {
-    /// Their number.
-    pub objects: u64,
-    /// Their shallow size, in bytes.
-    pub shallow_bytes: u64,
-    /// Their retained size, in bytes; a lower bound where it is not known.
-    pub retained_bytes: u64,
-}
-
-/// The sums of `groups` groups, where `group_of` tells the group of each class; and whether what
-/// they retain is exact.
+/// All live objects, summed up in several ways, which takes less time than one after another.
 ///
 /// # Errors
 /// If there is no room for the walk.
-pub fn retained_by_group(
+pub fn retained_by_several(
     snapshot: &Snapshot,
-    group_of: &[u32],
-    groups: usize,
-) -> io::Result<(Vec<GroupSum>, bool)> {
+    by: &[RetainedBy],
+) -> io::Result<Vec<Vec<RetainedRow>>> {
+    let in_groups = by.iter().filter(|&&by| by != RetainedBy::Thread);
+    let (names, groupings): (Vec<_>, Vec<_>) = in_groups.map(|&by| groups(snapshot, by)).unzip();
+    let sums = group_sums(snapshot, &groupings)?;
+    let mut tables = names
+        .into_iter()
+        .zip(sums)
+        .map(|(names, (sums, is_exact))| {
+            let row = |(name, sum): (String, GroupSum)| RetainedRow {
+                name,
+                objects: sum.objects,
+                shallow_bytes: sum.shallow_bytes,
+                retained_bytes: sum.retained_bytes,
+                is_exact,
+            };
+            let mut rows: Vec<RetainedRow> = names.into_iter().zip(sums).map(row).collect();
+            rows.retain(|row| row.objects > 0);
+            sort(&mut rows);
+            rows
+        });
+    let table = |by: &RetainedBy| match by {
+        RetainedBy::Thread => threads(snapshot),
+        _ => tables.next().unwrap_or_default(),
+    };
+    Ok(by.iter().map(table).collect())
+}
+
+/// The sums of each group, for several groupings; and whether what they retain is exact.
+///
+/// # Errors
+/// If there is no room for the walk.
+pub fn group_sums(
+    snapshot: &Snapshot,
+    groupings: &[Grouping],
+) -> io::Result<Vec<(Vec<GroupSum>, bool)>> {
     let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
-    let mut sums = vec![GroupSum::default(); groups];
-    // By group: the place after the objects that its last topmost object keeps alive. Places come in the
-    // order of the tree, so an object before that lies under it.
-    let mut covered = vec![0; groups];
-    for place in 0..dominators.len() {
-        let class = graph.class_of(dominators.object(place)) as usize;
-        let Some(&group) = group_of.get(class) else {
-            continue;
-        };
-        let (sum, covered) = (&mut sums[group as usize], &mut covered[group as usize]);
-        sum.objects += 1;
-        sum.shallow_bytes += dominators.bytes(place, place + 1);
-        if place >= *covered {
-            *covered = dominators.end(place);
-            sum.retained_bytes += dominators.retained(place);
-        }
-    }
-    let exact = retained_by_groups(graph, snapshot.store(), group_of, groups)?;
-    let is_exact = exact.is_some();
-    for (sum, bytes) in sums.iter_mut().zip(exact.into_iter().flatten()) {
-        sum.retained_bytes = bytes;
-    }
-    Ok((sums, is_exact))
+    sum_by_groups(graph, dominators, snapshot.store(), groupings)
 }
 
 fn sort(rows: &mut [RetainedRow]) {
@@ -120,7 +105,7 @@ fn sort(rows: &mut [RetainedRow]) {
 }
 
 /// The names of all rows, and by class the row.
-fn groups(snapshot: &Snapshot, by: RetainedBy) -> (Vec<String>, Vec<u32>) {
+fn groups(snapshot: &Snapshot, by: RetainedBy) -> (Vec<String>, Grouping) {
     let classes = snapshot.graph().classes();
     let mut index: FxHashMap<String, u32> = FxHashMap::default();
     let mut names = Vec::new();
@@ -138,7 +123,11 @@ fn groups(snapshot: &Snapshot, by: RetainedBy) -> (Vec<String>, Vec<u32>) {
         });
         group_of.push(group);
     }
-    (names, group_of)
+    let grouping = Grouping {
+        groups: names.len(),
+        group_of,
+    };
+    (names, grouping)
 }
 
 /// A class loader in a few words.

@@ -6,6 +6,8 @@
 
 mod depth_first;
 mod groups;
+mod joins;
+mod pairs;
 mod predecessors;
 mod semi_nca;
 #[cfg(test)]
@@ -16,7 +18,7 @@ use std::io;
 
 use crate::graph::{Graph, Links, Number, Store, Width};
 
-pub use groups::retained_by_groups;
+pub use groups::{GroupSum, Grouping, sum_by_groups};
 pub(crate) use tree::Sums;
 pub use tree::Tree;
 

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::depth_first::DepthFirst;
+use super::pairs::Pairs;
 use crate::graph::{Array, Links, Number, Store};
 use crate::parallel;
 
@@ -19,12 +19,6 @@ pub(super) struct Predecessors<N> {
 
 /// Numbers in one task.
 const TASK: usize = 1 << 16;
-/// References in a chunk.
-const CHUNK: usize = 1 << 20;
-
-/// References in the numbers of the search: from, to, from, to.
-type Pairs<N> = Vec<(Array<N>, usize)>;
-
 pub(super) fn predecessors<N: Number>(
     links: &Links<'_, N>,
     tree: &DepthFirst<N>,
@@ -70,55 +64,31 @@ pub(super) fn predecessors<N: Number>(
     Ok(Predecessors { start, list })
 }
 
-/// All references that matter.
+/// All references that matter, in the numbers of the search: from, to.
 fn pairs<N: Number>(
     links: &Links<'_, N>,
     tree: &DepthFirst<N>,
     store: &Store,
     threads: usize,
 ) -> io::Result<Pairs<N>> {
-    let done: Mutex<io::Result<Pairs<N>>> = Mutex::new(Ok(Vec::new()));
-    let finish = |chunk: io::Result<(Array<N>, usize)>| {
-        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&mut *done, chunk) {
-            (Ok(all), Ok(chunk)) => all.push(chunk),
-            (Ok(_), Err(error)) => *done = Err(error),
-            (Err(_), _) => {}
-        }
-    };
-    parallel::run(threads, tree.reached.div_ceil(TASK), |tasks| {
-        let mut chunk: Array<N> = Array::default();
-        let mut used = 0;
+    let parts = parallel::run(threads, tree.reached.div_ceil(TASK), |tasks| {
+        let (mut found, mut outcome) = (Pairs::new(), Ok(()));
         for task in tasks {
             let first = 1 + TASK * task;
-            edges(
-                links,
-                tree,
-                first..(first + TASK).min(tree.reached + 1),
-                |from, to| {
-                    if used == chunk.len() {
-                        let full = std::mem::take(&mut chunk);
-                        if used > 0 {
-                            finish(Ok((full, used)));
-                        }
-                        used = 0;
-                        match store.zeros(2 * CHUNK) {
-                            Ok(next) => chunk = next,
-                            Err(error) => return finish(Err(error)),
-                        }
-                    }
-                    let pair = &mut chunk[used..used + 2];
-                    pair[0] = N::of(from);
-                    pair[1] = N::of(to);
-                    used += 2;
-                },
-            );
+            let last = (first + TASK).min(tree.reached + 1);
+            edges(links, tree, first..last, |from, to| {
+                if outcome.is_ok() {
+                    outcome = found.push(store, [N::of(from), N::of(to)]);
+                }
+            });
         }
-        if used > 0 {
-            finish(Ok((chunk, used)));
-        }
+        outcome.map(|()| found)
     });
-    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let mut all = Pairs::new();
+    for part in parts {
+        all.append(part?);
+    }
+    Ok(all)
 }
 
 impl<N: Number> Predecessors<N> {
@@ -148,11 +118,10 @@ fn edges<N: Number>(
 }
 
 /// Runs `work` for all pairs, on several threads.
-fn each_chunk<N: Number>(pairs: &Pairs<N>, threads: usize, work: impl Fn(&[N]) + Sync) {
-    parallel::run(threads, pairs.len(), |tasks| {
+fn each_chunk<N: Number>(pairs: &Pairs<N>, threads: usize, work: impl Fn(&[N; 2]) + Sync) {
+    parallel::run(threads, pairs.chunks().len(), |tasks| {
         for task in tasks {
-            let (chunk, used) = &pairs[task];
-            chunk[..*used].chunks_exact(2).for_each(&work);
+            pairs.chunk(task).iter().for_each(&work);
         }
     });
 }

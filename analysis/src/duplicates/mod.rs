@@ -13,7 +13,7 @@ use std::io;
 use hprof_format::binary::{BasicType, SubRecord};
 use serde::Serialize;
 
-use crate::heap::Text;
+use crate::heap::{StringUses, Text};
 use crate::parallel;
 use crate::snapshot::{Snapshot, Value, decimal};
 use groups::{Group, PARTS, Parts, keep_largest};
@@ -52,7 +52,7 @@ pub struct Duplicates {
     pub wasted_bytes: u64,
     /// All strings, live or not; unknown where memory is limited.
     pub strings: Option<u64>,
-    /// The bytes of all strings and arrays but one of each text, as [`Snapshot::strings`] has it;
+    /// The bytes of all strings and arrays but one of each text, as [`strings`](crate::heap::strings) has it;
     /// unknown where memory is limited.
     pub wasted_in_strings: Option<u64>,
     /// The groups that waste most.
@@ -72,7 +72,9 @@ pub fn duplicates(snapshot: &Snapshot, most: usize) -> io::Result<Duplicates> {
 
 fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Duplicates> {
     let parts = Parts::new(snapshot.store());
-    let seen = enter(snapshot, digest, &parts);
+    // What is known of each string is kept in memory.
+    let strings = (!snapshot.store().is_limited()).then(|| StringUses::new(snapshot));
+    let (seen, uses) = enter(snapshot, digest, &parts, strings.as_ref());
     parts.check()?;
     let sums = parallel::run(0, PARTS, |tasks| {
         let (mut sum, mut groups) = (Duplicates::default(), Vec::new());
@@ -81,12 +83,8 @@ fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Du
         }
         (sum, groups)
     });
-    // The texts of all strings are kept in memory.
-    let strings = (!snapshot.store().is_limited()).then(|| snapshot.strings(0));
     let mut found = Duplicates {
         blank: seen.blank,
-        strings: strings.as_ref().map(|strings| strings.strings),
-        wasted_in_strings: strings.map(|strings| strings.waste),
         ..Duplicates::default()
     };
     let mut groups = Vec::new();
@@ -98,7 +96,12 @@ fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Du
     }
     keep_largest(&mut groups, most);
     let before: u64 = groups.iter().map(|group| group.wasted_bytes).sum();
-    confirm(snapshot, digest, &mut groups);
+    let strings = strings.map(|strings| strings.counting(uses));
+    let texts = confirm(snapshot, digest, &mut groups, strings.as_ref());
+    if let Some(strings) = strings.map(|strings| strings.report(texts)) {
+        found.strings = Some(strings.strings);
+        found.wasted_in_strings = Some(strings.waste);
+    }
     let after: u64 = groups.iter().map(|group| group.wasted_bytes).sum();
     found.wasted_bytes -= before - after;
     let row = |group: Group| {

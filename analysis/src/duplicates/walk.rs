@@ -1,6 +1,5 @@
 //! The walks over the dump: one that digests arrays, and one that compares them.
 
-use std::convert::Infallible;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,10 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::groups::{Entry, Group, Parts, Pending};
-use crate::heap::is_uniform;
-use crate::parallel::Tasks;
+use crate::heap::{SeenTexts, SeenUses, StringCount, StringUses, is_uniform};
 use crate::snapshot::{Snapshot, Value};
-use crate::walk::Pass;
 
 /// Equal for arrays of one type with equal elements, big-endian.
 pub(super) trait Digest: Fn(BasicType, &[u8]) -> [u64; 2] + Sync {}
@@ -70,12 +67,20 @@ struct Walk<'w, 'a, D> {
     /// By class: whether its instances are strings.
     string_classes: &'w [bool],
     is_stripped: bool,
+    /// All strings, where memory suffices for them.
+    strings: Option<&'w StringUses>,
+    uses: SeenUses,
     pending: Pending<'w, 'a>,
     blank: u64,
 }
 
-/// Enters all live arrays into `parts`.
-pub(super) fn enter(snapshot: &Snapshot, digest: &impl Digest, parts: &Parts<'_>) -> Seen {
+/// Enters all live arrays into `parts`, and the arrays of all strings into what is returned.
+pub(super) fn enter(
+    snapshot: &Snapshot,
+    digest: &impl Digest,
+    parts: &Parts<'_>,
+    strings: Option<&StringUses>,
+) -> (Seen, Vec<SeenUses>) {
     let graph = snapshot.graph();
     let of_strings = Marks::new(graph.len());
     let classes = graph.classes().list().iter();
@@ -83,29 +88,36 @@ pub(super) fn enter(snapshot: &Snapshot, digest: &impl Digest, parts: &Parts<'_>
         .map(|class| class.name == "java.lang.String")
         .collect();
     let is_stripped = snapshot.is_stripped();
-    let blank = each_thread(snapshot, |sub_records| {
+    let results = snapshot.each_thread(|sub_records| {
         let mut walk = Walk {
             snapshot,
             digest,
             of_strings: &of_strings,
             string_classes: &string_classes,
             is_stripped,
+            strings,
+            uses: SeenUses::default(),
             pending: parts.pending(),
             blank: 0,
         };
         sub_records.each(|sub_record| walk.see(sub_record));
         walk.pending.finish();
-        walk.blank
+        (walk.blank, walk.uses)
     });
-    Seen {
+    let (blank, uses): (Vec<u64>, _) = results.into_iter().unzip();
+    let seen = Seen {
         blank: blank.into_iter().sum(),
         of_strings,
-    }
+    };
+    (seen, uses)
 }
 
 impl<D: Digest> Walk<'_, '_, D> {
     fn see(&mut self, sub_record: &SubRecord<'_>) {
         let graph = self.snapshot.graph();
+        if let Some(strings) = self.strings {
+            strings.see(&mut self.uses, sub_record);
+        }
         match *sub_record {
             SubRecord::PrimitiveArray {
                 array,
@@ -150,8 +162,13 @@ impl<D: Digest> Walk<'_, '_, D> {
 }
 
 /// Compares the contents within some groups. In each, the arrays stay that are equal to the first
-/// one; a group without any goes.
-pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Vec<Group>) {
+/// one; a group without any goes. The walk serves `strings` too.
+pub(super) fn confirm(
+    snapshot: &Snapshot,
+    digest: &impl Digest,
+    groups: &mut Vec<Group>,
+    strings: Option<&StringCount<'_>>,
+) -> Vec<SeenTexts> {
     let graph = snapshot.graph();
     let first = |group: &Group| match graph.locate(snapshot.file(), group.first as usize) {
         Some((
@@ -170,9 +187,12 @@ pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Ve
     let by_digest: FxHashMap<[u64; 2], usize> = (groups.iter().zip(0..))
         .map(|(group, index)| (group.digest, index))
         .collect();
-    let counts = each_thread(snapshot, |sub_records| {
-        let mut equal = vec![0u64; groups.len()];
+    let results = snapshot.each_thread(|sub_records| {
+        let (mut equal, mut texts) = (vec![0u64; groups.len()], SeenTexts::default());
         sub_records.each(|sub_record| {
+            if let Some(strings) = strings {
+                strings.see(&mut texts, sub_record);
+            }
             if let SubRecord::PrimitiveArray {
                 array,
                 element,
@@ -187,14 +207,16 @@ pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Ve
                 equal[group] += 1;
             }
         });
-        equal
+        (equal, texts)
     });
+    let (counts, texts): (Vec<_>, _) = results.into_iter().unzip();
     for (index, group) in groups.iter_mut().enumerate() {
         group.count = counts.iter().map(|equal| equal[index]).sum();
         let bytes = graph.size(group.first as usize);
         group.wasted_bytes = group.count.saturating_sub(1) * bytes;
     }
     groups.retain(|group| group.count > 1);
+    texts
 }
 
 /// The object with an identifier, if it is alive.
@@ -202,46 +224,4 @@ pub(super) fn confirm(snapshot: &Snapshot, digest: &impl Digest, groups: &mut Ve
 fn live(snapshot: &Snapshot, id: u64) -> Option<usize> {
     let object = snapshot.graph().number(id)?;
     snapshot.dominators().place(object).map(|_| object)
-}
-
-/// The sub-records that one thread visits.
-struct SubRecords<'a, 'p> {
-    snapshot: &'a Snapshot,
-    pass: Pass<'p>,
-    tasks: Tasks<'a>,
-}
-
-impl SubRecords<'_, '_> {
-    #[inline]
-    fn each(self, mut visit: impl FnMut(&SubRecord<'_>)) {
-        let graph = self.snapshot.graph();
-        for task in self.tasks {
-            let (file, id_size) = (self.snapshot.file(), graph.id_size());
-            let Ok::<(), Infallible>(()) =
-                self.pass
-                    .runs(file, id_size, graph.blocks(), task, |sub_record| {
-                        visit(sub_record);
-                        Ok(())
-                    });
-        }
-    }
-}
-
-/// Runs `work` on each thread, which visits a part of the dump's sub-records.
-fn each_thread<P: Send>(
-    snapshot: &Snapshot,
-    work: impl Fn(SubRecords<'_, '_>) -> P + Sync,
-) -> Vec<P> {
-    let pass = Pass {
-        threads: 0,
-        progress: &|_| {},
-        forget: &|range| crate::input::forget(&snapshot.file, range),
-    };
-    pass.run(Pass::tasks_of(snapshot.graph().blocks()), |tasks| {
-        work(SubRecords {
-            snapshot,
-            pass,
-            tasks,
-        })
-    })
 }

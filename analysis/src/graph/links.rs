@@ -60,12 +60,30 @@ impl<'a, N: Number> Links<'a, N> {
     /// Calls `visit` with all that an object keeps alive.
     #[inline(always)]
     pub fn each(&self, object: usize, mut visit: impl FnMut(usize)) {
-        for target in self.view.of(object) {
-            visit(target);
-        }
+        self.each_reference(object, &mut visit);
         if self.follows_class(object) {
             visit(self.class_objects[self.class_of[object] as usize].get());
         }
+    }
+
+    /// Calls `visit` with all that an object keeps alive but its class.
+    #[inline(always)]
+    pub fn each_reference(&self, object: usize, mut visit: impl FnMut(usize)) {
+        for target in self.view.of(object) {
+            visit(target);
+        }
+    }
+
+    /// The class of an object.
+    #[inline(always)]
+    pub fn class_of(&self, object: usize) -> u32 {
+        self.class_of[object]
+    }
+
+    /// By class: the object that its instances keep alive, if that has to be followed.
+    pub fn class_objects(&self) -> impl Iterator<Item = Option<usize>> + '_ {
+        let all = self.class_objects.iter();
+        all.map(|&object| (object != N::NONE).then(|| object.get()))
     }
 
     /// True if the object keeps nothing alive.

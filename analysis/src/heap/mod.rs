@@ -33,7 +33,9 @@ pub use layout::{Layout, LayoutSource};
 pub(crate) use layout_observer::LayoutObserver;
 pub use objects::{HeapFile, Object};
 pub use sizes::Sizes;
-pub(crate) use strings::{StringClass, StringSource, Uniform, count_strings, is_uniform};
+pub(crate) use strings::{
+    SeenTexts, SeenUses, StringClass, StringCount, StringSource, StringUses, Uniform, is_uniform,
+};
 pub use strings::{StringGroup, StringReport, strings};
 pub(crate) use text::Text;
 pub(crate) use thread_facts::state as thread_state;

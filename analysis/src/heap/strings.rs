@@ -4,18 +4,19 @@
 //! or UTF-16 units, told by its field `coder` (JEP 254). Up to JDK 6, and on early Android, it may be
 //! a part of a longer array, told by `offset` and `count`.
 
-use std::cmp::Reverse;
+mod count;
+mod uses;
 
-use hprof_format::binary::{BasicType, SubRecord};
+use hprof_format::binary::BasicType;
 use hprof_format::ids::ObjectId;
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::histogram::layout;
 use super::layout::Layout;
-use super::objects::{HeapFile, number};
+use super::objects::HeapFile;
 use super::sizes::Sizes;
-use super::text::{Key, Text};
+pub(crate) use count::{SeenTexts, StringCount};
+pub(crate) use uses::{SeenUses, StringUses};
 
 /// Strings of one content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -62,31 +63,6 @@ pub struct StringReport {
     pub groups: Vec<StringGroup>,
 }
 
-/// A part of an array that strings use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Use {
-    array: ObjectId,
-    /// Units before the first and units in all.
-    part: Option<(u32, u32)>,
-    is_utf16: bool,
-}
-
-struct Counted {
-    group: StringGroup,
-    encoding: Encoding,
-    is_uniform: bool,
-    /// The bytes of one string with its array.
-    one: u64,
-}
-
-/// Strings by encoding.
-#[derive(Debug, Clone, Copy, Default)]
-struct Encoding {
-    latin1: u64,
-    utf16: u64,
-    could_be_latin1: u64,
-}
-
 /// Where the fields of class `java.lang.String` are.
 pub(crate) struct StringClass {
     /// The class.
@@ -109,8 +85,6 @@ pub(crate) trait StringSource {
     fn id_bytes(&self) -> usize;
     /// All classes of strings; there is one but on Android, where dumps were seen with two.
     fn string_classes(&self) -> Vec<StringClass>;
-    /// Visits all sub-records that can be read.
-    fn each(&self, visit: &mut dyn FnMut(&SubRecord<'_>));
 }
 
 impl StringSource for HeapFile<'_> {
@@ -125,116 +99,25 @@ impl StringSource for HeapFile<'_> {
     fn string_classes(&self) -> Vec<StringClass> {
         string_classes(self, &StringSource::layout(self))
     }
-
-    fn each(&self, visit: &mut dyn FnMut(&SubRecord<'_>)) {
-        self.walk(|sub_record| {
-            visit(sub_record);
-            true
-        });
-    }
 }
 
 /// Counts the strings of a dump by content, or only those that contain the text `wanted`; of each
 /// group at most `preview` characters of text are kept.
 pub fn strings(heap: &HeapFile<'_>, preview: usize, wanted: Option<&str>) -> StringReport {
-    count_strings(heap, preview, wanted)
-}
-
-/// Counts the strings of any source by content.
-pub(crate) fn count_strings(
-    heap: &impl StringSource,
-    preview: usize,
-    wanted: Option<&str>,
-) -> StringReport {
-    let layout = heap.layout();
-    let mut report = StringReport::default();
-    let classes = heap.string_classes();
-    let mut uses: FxHashMap<Use, (u64, u64)> = FxHashMap::default();
-    let id = heap.id_bytes();
-    heap.each(&mut |sub_record| {
-        let SubRecord::Instance { class, values, .. } = sub_record else {
-            return;
-        };
-        let Some(string) = classes.iter().find(|string| string.class == *class) else {
-            return;
-        };
-        let int = |at: usize| values.get(at..at + 4).map(|bytes| number(bytes) as u32);
-        let array = values.get(string.value..string.value + id).map(number);
-        match array {
-            Some(array) if array != 0 => {
-                let coder = string.coder.and_then(|at| values.get(at));
-                let part = string
-                    .part
-                    .and_then(|(offset, count)| Some((int(offset)?, int(count)?)));
-                let key = Use {
-                    array: ObjectId::new(array),
-                    part,
-                    is_utf16: coder.is_some_and(|&coder| coder == 1),
-                };
-                let count = uses.entry(key).or_default();
-                *count = (count.0 + 1, string.shallow);
-            }
-            _ => report.without_value += 1,
-        }
+    let uses = StringUses::new(heap);
+    let mut seen = SeenUses::default();
+    heap.walk(|sub_record| {
+        uses.see(&mut seen, sub_record);
+        true
     });
-    // Nearly all arrays are used by one string.
-    let mut by_array: Vec<(Use, (u64, u64))> = uses.into_iter().collect();
-    by_array.sort_unstable();
-    let mut groups: FxHashMap<Key, Counted> = FxHashMap::default();
-    let mut stripped = Uniform::default();
-    heap.each(&mut |sub_record| {
-        let SubRecord::PrimitiveArray {
-            array,
-            element,
-            values,
-            ..
-        } = sub_record
-        else {
-            return;
-        };
-        let first = by_array.partition_point(|(used, _)| used.array < *array);
-        let users = by_array[first..].iter();
-        let mut shared = false;
-        for (used, (strings, shallow)) in users.take_while(|(used, _)| used.array == *array) {
-            if !shared {
-                stripped.see(*element, values);
-            }
-            let Some(text) = Text::of(*element, used.is_utf16, used.part, values) else {
-                report.without_value += strings;
-                continue;
-            };
-            if wanted.is_some_and(|wanted| !text.decode(usize::MAX).contains(wanted)) {
-                continue;
-            }
-            // An array whose parts are different strings counts for the first of them.
-            let array_bytes = match std::mem::replace(&mut shared, true) {
-                false => layout.primitive_array(values.len() as u64),
-                true => 0,
-            };
-            let counted = groups.entry(text.key()).or_insert_with(|| Counted {
-                group: StringGroup {
-                    length: text.length(),
-                    text: text.decode(preview),
-                    ..StringGroup::default()
-                },
-                encoding: Encoding::default(),
-                is_uniform: is_uniform(*element, values),
-                one: shallow + array_bytes,
-            });
-            counted.encoding.add(&text, *strings);
-            counted.group.strings += strings;
-            counted.group.arrays += u64::from(array_bytes > 0);
-            counted.group.bytes += strings * shallow + array_bytes;
-        }
+    let mut count = uses.counting(vec![seen]);
+    (count.preview, count.wanted) = (Some(preview), wanted);
+    let mut seen = SeenTexts::default();
+    heap.walk(|sub_record| {
+        count.see(&mut seen, sub_record);
+        true
     });
-    if stripped.is_stripped() {
-        groups.retain(|_, counted| {
-            let is_blank = counted.is_uniform && counted.group.length > 0;
-            report.blank += if is_blank { counted.group.strings } else { 0 };
-            !is_blank
-        });
-    }
-    report.finish(groups)
+    count.report(vec![seen])
 }
 
 /// True if all elements of an array are the same one.
@@ -263,50 +146,15 @@ impl Uniform {
         }
     }
 
+    /// Adds what another one has seen.
+    fn add(&mut self, other: Self) {
+        self.seen += other.seen;
+        self.uniform += other.uniform;
+    }
+
     /// True if contents were blotted out.
     pub(crate) fn is_stripped(self) -> bool {
         self.seen >= 8 && self.uniform * 10 >= self.seen * 9
-    }
-}
-
-impl Encoding {
-    fn add(&mut self, text: &Text<'_>, strings: u64) {
-        match text {
-            Text::Latin1(_) => self.latin1 += strings,
-            Text::Utf16 { .. } => {
-                self.utf16 += strings;
-                self.could_be_latin1 += if text.is_narrow() { strings } else { 0 };
-            }
-        }
-    }
-}
-
-impl StringReport {
-    fn finish(mut self, groups: FxHashMap<Key, Counted>) -> Self {
-        self.contents = groups.len() as u64;
-        for Counted { encoding, .. } in groups.values() {
-            self.latin1 += encoding.latin1;
-            self.utf16 += encoding.utf16;
-            self.could_be_latin1 += encoding.could_be_latin1;
-        }
-        self.groups = groups
-            .into_values()
-            .map(|Counted { group, one, .. }| StringGroup {
-                waste: group.bytes.saturating_sub(one),
-                ..group
-            })
-            .collect();
-        for group in &self.groups {
-            self.strings += group.strings;
-            self.arrays += group.arrays;
-            self.bytes += group.bytes;
-            self.waste += group.waste;
-        }
-        self.groups.sort_by(|a, b| {
-            let key = |group: &StringGroup| Reverse((group.waste, group.bytes, group.strings));
-            key(a).cmp(&key(b)).then_with(|| a.text.cmp(&b.text))
-        });
-        self
     }
 }
 
@@ -334,6 +182,3 @@ fn string_classes(heap: &HeapFile<'_>, layout: &Layout) -> Vec<StringClass> {
     });
     described.collect()
 }
-
-#[cfg(test)]
-mod tests;

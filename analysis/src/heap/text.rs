@@ -9,6 +9,13 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key(u64, u64);
 
+impl Key {
+    /// One of `2^bits` shards, each with about as many contents.
+    pub fn shard(self, bits: u32) -> usize {
+        (self.0 >> (64 - bits)) as usize
+    }
+}
+
 /// The characters of a string.
 pub(crate) enum Text<'a> {
     /// A byte for each.
@@ -79,25 +86,42 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// True if one byte would do for each unit.
-    pub fn is_narrow(&self) -> bool {
-        self.units().all(|unit| unit < 256)
+    /// True if there are several units and all are equal.
+    pub fn is_uniform(&self) -> bool {
+        let mut units = self.units();
+        let first = units.next();
+        first.is_some() && units.all(|unit| Some(unit) == first)
     }
 
     /// Equal for equal texts, whatever their encoding.
     pub fn key(&self) -> Key {
         let mut hasher = SipHasher13::new();
-        let mut block = Vec::with_capacity(512);
-        for unit in self.units() {
-            block.extend_from_slice(&unit.to_le_bytes());
-            if block.len() == 512 {
+        let is_narrow = self.is_narrow();
+        hasher.write_u8(u8::from(is_narrow));
+        match self {
+            Self::Latin1(bytes) => hasher.write(bytes),
+            Self::Utf16 { .. } => {
+                let mut block = Vec::with_capacity(512);
+                for unit in self.units() {
+                    match is_narrow {
+                        true => block.push(unit as u8),
+                        false => block.extend_from_slice(&unit.to_le_bytes()),
+                    }
+                    if block.len() == 512 {
+                        hasher.write(&block);
+                        block.clear();
+                    }
+                }
                 hasher.write(&block);
-                block.clear();
             }
         }
-        hasher.write(&block);
         let hash = hasher.finish128();
         Key(hash.h1, hash.h2)
+    }
+
+    /// True if one byte would do for each unit.
+    pub fn is_narrow(&self) -> bool {
+        matches!(self, Self::Latin1(_)) || self.units().all(|unit| unit < 256)
     }
 
     /// Decodes the first `characters` characters. A replacement character stands for an unpaired surrogate.
@@ -108,3 +132,6 @@ impl<'a> Text<'a> {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ mod reference_list;
 mod referrers;
 mod soundness;
 mod strings;
+mod sub_records;
 mod threads;
 mod values;
 

@@ -1,21 +1,15 @@
-//! The strings of a snapshot, counted as those of a file are.
+//! The strings of a snapshot, as a source for counting, and as a sign of stripped contents.
 
 use hprof_format::binary::SubRecord;
 use hprof_format::ids::ObjectId;
 
 use super::Snapshot;
-use crate::heap::{Layout, StringClass, StringReport, StringSource, Uniform, count_strings};
+use crate::heap::{Layout, StringClass, StringSource, Uniform};
 
 /// Strings that are looked at to tell whether contents were blotted out.
 const LOOKED_AT: usize = 500;
 
 impl Snapshot {
-    /// All strings of the dump by content, those that no root reaches too; of each text at most
-    /// `preview` characters.
-    pub fn strings(&self, preview: usize) -> StringReport {
-        count_strings(self, preview, None)
-    }
-
     /// True if somebody blotted the contents of strings and arrays out, so that nothing can be
     /// said of them.
     pub fn is_stripped(&self) -> bool {
@@ -74,14 +68,5 @@ impl StringSource for Snapshot {
             })
         });
         described.collect()
-    }
-
-    fn each(&self, visit: &mut dyn FnMut(&SubRecord<'_>)) {
-        for block in self.graph.blocks() {
-            let sub_records = self.graph.sub_records(&self.file, block);
-            sub_records
-                .flatten()
-                .for_each(|sub_record| visit(&sub_record));
-        }
     }
 }

@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 
 use crate::export::sheet;
 use crate::query::{self, Cell, FUNCTIONS, TABLES};
-use crate::render::foreign::width;
 use crate::render::out::{self, Out, tell};
 use crate::render::screen::{Align, Style, count, cut, print, print_json, printable};
+use crate::render::table::{self, Parts};
 use crate::snapshot::{self, OpenArguments};
 
 /// Query a heap dump with SQL.
@@ -213,42 +213,29 @@ fn write_json(
 
 fn write_table(out: &mut Out, head: &[String], answer: &mut Answer<'_>) -> anyhow::Result<()> {
     let style = Style::of_stdout();
-    let mut widths: Vec<usize> = head.iter().map(|name| width(&printable(name))).collect();
+    let head: Vec<String> = head.iter().map(|name| printable(name)).collect();
     let mut aligns = vec![Align::Right; head.len()];
-    let mut first = Vec::new();
-    while first.len() < MEASURED
+    let mut first = vec![head.clone()];
+    while first.len() <= MEASURED
         && let Some(row) = answer.next()?
     {
-        for (column, cell) in row.iter().enumerate() {
+        for (align, cell) in aligns.iter_mut().zip(&row) {
             if matches!(cell, Cell::Text(_)) {
-                aligns[column] = Align::Left;
-            }
-            widths[column] = widths[column].max(width(&in_words(cell)));
-        }
-        first.push(row);
-    }
-    let line = |cells: &[String]| {
-        let mut line = String::new();
-        for (column, cell) in cells.iter().enumerate() {
-            let most = widths[column];
-            line.push_str(if column > 0 { "  " } else { "" });
-            match aligns[column] {
-                Align::Right => line.push_str(&format!("{cell:>most$}")),
-                Align::Left if column + 1 == cells.len() => line.push_str(cell),
-                Align::Left => line.push_str(&format!("{cell:<most$}")),
+                *align = Align::Left;
             }
         }
-        line.trim_end().to_owned()
-    };
-    let head: Vec<String> = head.iter().map(|name| printable(name)).collect();
-    out.text(&(style.bold(&line(&head)) + "\n"))?;
-    for row in &first {
-        let cells: Vec<String> = row.iter().map(in_words).collect();
-        out.text(&(line(&cells) + "\n"))?;
+        first.push(row.iter().map(in_words).collect());
     }
-    while let Some(row) = answer.next()? {
-        let cells: Vec<String> = row.iter().map(in_words).collect();
-        out.text(&(line(&cells) + "\n"))?;
+    let parts = Parts::new(aligns, &first);
+    let mut rows = first.split_off(1);
+    out.text(&style.bold(&parts.lines(vec![head]).concat()))?;
+    while !rows.is_empty() {
+        out.text(&parts.lines(std::mem::take(&mut rows)).concat())?;
+        while rows.len() < MEASURED
+            && let Some(row) = answer.next()?
+        {
+            rows.push(row.iter().map(in_words).collect());
+        }
     }
     Ok(())
 }
@@ -283,16 +270,16 @@ fn tables(style: Style) -> String {
     let mut text = String::new();
     for (name, about, columns) in TABLES {
         text.push_str(&format!("{}: {about}\n", style.bold(name)));
-        for (column, _, about) in columns {
-            text.push_str(&format!("  {column:<14} {about}\n"));
-        }
+        let rows = columns.iter();
+        let rows = rows.map(|(column, _, about)| [column, about].map(|it| (*it).to_owned()));
+        text.push_str(&table::list(rows, None));
         text.push('\n');
     }
     text.push_str(&style.bold("Functions"));
     text.push('\n');
-    for (call, about) in FUNCTIONS {
-        text.push_str(&format!("  {call:<18} {about}\n"));
-    }
+    let rows = FUNCTIONS.iter();
+    let rows = rows.map(|(call, about)| [call, about].map(|it| (*it).to_owned()));
+    text.push_str(&table::list(rows, None));
     text.push_str("\nFor example: hprof-rs query heap.hprof \"SELECT * FROM threads\"\n");
     text
 }

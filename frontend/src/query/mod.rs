@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::graph::Inbound;
 use hprof_analysis::paths::ShortestPaths;
-use hprof_analysis::retained::{GroupSum, freed_without, loader_name, retained_by_group};
+use hprof_analysis::retained::{GroupSum, Grouping, freed_without, group_sums, loader_name};
 use hprof_analysis::snapshot::{Snapshot, ThreadInfo};
 use rusqlite::Connection;
 
@@ -154,8 +154,11 @@ impl Heap {
     fn retained(&self, class: u32) -> Cell<'static> {
         let classes = self.snapshot.graph().classes().list().len();
         let all = self.retained.get_or_init(|| {
-            let each: Vec<u32> = (0..classes as u32).collect();
-            let (sums, is_exact) = retained_by_group(&self.snapshot, &each, classes).ok()?;
+            let each = Grouping {
+                group_of: (0..classes as u32).collect(),
+                groups: classes,
+            };
+            let (sums, is_exact) = group_sums(&self.snapshot, &[each]).ok()?.pop()?;
             is_exact.then_some(sums)
         });
         let bytes = match all {

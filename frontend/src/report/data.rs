@@ -7,7 +7,7 @@ use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks_with};
 use hprof_analysis::paths::ShortestPaths;
-use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by};
+use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_several};
 use hprof_analysis::snapshot::Snapshot;
 use serde::Serialize;
 
@@ -139,7 +139,7 @@ impl Report {
             });
             let duplicates = duplicates(snapshot, OBJECTS);
             let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
-            let tables = by.map(|by| retained_by(snapshot, by));
+            let tables = retained_by_several(snapshot, &by);
             let leaks = match leaks.join() {
                 Ok(leaks) => leaks,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -147,8 +147,9 @@ impl Report {
             (leaks, duplicates, tables)
         });
         let (leaks, dead_objects) = leaks?;
-        let [classes_by, packages, loaders_by] = tables;
-        let (classes_by, packages, loaders_by) = (classes_by?, packages?, loaders_by?);
+        let mut tables = tables?.into_iter();
+        let [classes_by, packages, loaders_by] =
+            std::array::from_fn(|_| tables.next().unwrap_or_default());
         let mut notes = snapshot::notes(snapshot);
         if snapshot.is_stripped() {
             notes.push(STRIPPED.to_owned());

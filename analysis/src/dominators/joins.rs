@@ -1,0 +1,252 @@
+//! The objects whose immediate dominator does not refer to them: the ends of separate ways.
+//!
+//! An object to which its immediate dominator refers is dominated by the groups that dominate that
+//! one, and by the group of that one: the direct way leads through nothing else. Only the other
+//! objects, the *joins*, may be dominated by more groups: those that every way to them meets. In
+//! real heaps joins are few, so the equations of [`super::groups`] have few unknowns.
+//!
+//! Each place in the tree has a *head*: the nearest join at it or above it, or none if the way
+//! up ends at a root. Between head and place the groups on the way are known.
+
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::pairs::Pairs;
+use super::tree::Tree;
+use crate::graph::{Array, Links, Number, Store, TooMany};
+use crate::parallel;
+
+/// The joins of a graph and the references to them.
+pub(super) struct Joins<N> {
+    /// By place: a mark at all but joins.
+    settled: Marks,
+    /// Joins, each after most of those on which it depends.
+    pub order: Array<N>,
+    /// References from places whose way up ends at a root: place, join.
+    pub from_roots: Pairs<N>,
+    /// By join: where the references from places under it start; one entry more than joins.
+    start: Array<N>,
+    /// References from places under joins, ordered by that join: place, join.
+    references: Array<[N; 2]>,
+}
+
+/// Places in one task.
+const TASK: usize = 1 << 16;
+
+/// A bit for each place, which several threads set.
+struct Marks(Vec<AtomicU64>);
+
+impl Marks {
+    fn new(places: usize) -> Self {
+        Self(
+            (0..places.div_ceil(64))
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+        )
+    }
+
+    #[inline(always)]
+    fn set(&self, place: usize) {
+        let (word, bit) = (&self.0[place / 64], 1 << (place % 64));
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn has(&self, place: usize) -> bool {
+        self.0[place / 64].load(Ordering::Relaxed) >> (place % 64) & 1 != 0
+    }
+}
+
+impl<N: Number> Joins<N> {
+    /// Finds the joins below `roots`, which are objects. `classes` holds the class by place.
+    pub fn new(
+        links: &Links<'_, N>,
+        tree: &Tree<N>,
+        roots: &[usize],
+        classes: &[u32],
+        store: &Store,
+    ) -> io::Result<Self> {
+        // Roots and objects to which their immediate dominator refers.
+        let settled = Marks::new(tree.len());
+        for place in roots.iter().filter_map(|&root| tree.place(root)) {
+            settled.set(place);
+        }
+        let class_places: Vec<Option<usize>> = (links.class_objects())
+            .map(|object| object.and_then(|object| tree.place(object)))
+            .collect();
+        let mut pairs = pairs(links, tree, &class_places, classes, &settled, store)?;
+        let mut heads = store.filled(tree.len(), N::NONE)?;
+        let mut joins = 0;
+        let mut last_above = vec![None; class_places.len()];
+        {
+            let heads = &mut *heads;
+            for place in 0..tree.len() {
+                let above = tree.above(place);
+                let is_join = !settled.has(place);
+                if is_join {
+                    heads[place] = N::of(joins);
+                    joins += 1;
+                } else if let Some(above) = above {
+                    heads[place] = heads[above];
+                }
+                let class = classes[place] as usize;
+                let Some(class_place) = class_places[class].filter(|&it| !settled.has(it)) else {
+                    continue;
+                };
+                // An object says nothing new if one above it refers to the same class, or if one
+                // beside it does, as groups are made of whole classes.
+                let is_repeated = above.is_some_and(|above| classes[above] as usize == class)
+                    || !is_join && last_above[class] == Some(above);
+                if !is_repeated && !holds(tree, class_place, place) {
+                    pairs.push(store, [N::of(place), N::of(class_place)])?;
+                }
+                if !is_join {
+                    last_above[class] = Some(above);
+                }
+            }
+        }
+        Self::of_pairs(joins, settled, &heads, &pairs, store)
+    }
+
+    /// Orders references by the head of the place that refers.
+    fn of_pairs(
+        joins: usize,
+        settled: Marks,
+        heads: &Array<N>,
+        pairs: &Pairs<N>,
+        store: &Store,
+    ) -> io::Result<Self> {
+        let matter = || (pairs.iter()).filter(|[_, to]| !settled.has(to.get()));
+        let mut start = store.zeros::<N>(joins + 2)?;
+        let mut from_roots = Pairs::new();
+        let mut under_joins = 0;
+        for [from, to] in matter() {
+            let head = heads[from.get()];
+            if head == N::NONE {
+                from_roots.push(store, [from, heads[to.get()]])?;
+            } else {
+                let count = &mut start[head.get() + 2];
+                *count = N::of(count.get() + 1);
+                under_joins += 1;
+            }
+        }
+        if under_joins as u64 >= N::NONE.get() as u64 {
+            return Err(io::Error::other(TooMany));
+        }
+        for join in 2..start.len() {
+            start[join] = N::of(start[join - 1].get() + start[join].get());
+        }
+        // Each start moves on to the next one while its references are filled in.
+        let mut references = store.filled(under_joins, [N::NONE; 2])?;
+        for [from, to] in matter() {
+            let head = heads[from.get()];
+            if head != N::NONE {
+                let next = &mut start[head.get() + 1];
+                references[next.get()] = [from, heads[to.get()]];
+                *next = N::of(next.get() + 1);
+            }
+        }
+        let mut found = Self {
+            settled,
+            order: Array::default(),
+            from_roots,
+            start,
+            references,
+        };
+        found.order = found.reverse_postorder(joins, store)?;
+        Ok(found)
+    }
+
+    /// True if a join is at the place.
+    #[inline(always)]
+    pub fn is_join(&self, place: usize) -> bool {
+        !self.settled.has(place)
+    }
+
+    /// The references from places under a join: place, join.
+    #[inline]
+    pub fn references_under(&self, join: usize) -> &[[N; 2]] {
+        &self.references[self.range(join)]
+    }
+
+    #[inline]
+    fn range(&self, join: usize) -> Range<usize> {
+        self.start[join].get()..self.start[join + 1].get()
+    }
+
+    /// The joins in the reverse postorder of a depth-first search.
+    fn reverse_postorder(&self, joins: usize, store: &Store) -> io::Result<Array<N>> {
+        let seen = Marks::new(joins);
+        let mut order = store.filled(joins, N::NONE)?;
+        let mut left = joins;
+        let mut path: Vec<(usize, Range<usize>)> = Vec::new();
+        let enter = |join: N, path: &mut Vec<(usize, Range<usize>)>| {
+            if !seen.has(join.get()) {
+                seen.set(join.get());
+                path.push((join.get(), self.range(join.get())));
+            }
+        };
+        for [_, first] in self.from_roots.iter() {
+            enter(first, &mut path);
+            while let Some((join, range)) = path.last_mut() {
+                match range.next() {
+                    None => {
+                        left -= 1;
+                        order[left] = N::of(*join);
+                        path.pop();
+                    }
+                    Some(at) => enter(self.references[at][1], &mut path),
+                }
+            }
+        }
+        Ok(order)
+    }
+}
+
+/// True if the object at place `holder` dominates the one at `place`, or is that one.
+#[inline(always)]
+fn holds<N: Number>(tree: &Tree<N>, holder: usize, place: usize) -> bool {
+    place >= holder && place < tree.end(holder)
+}
+
+/// The references between places that may matter, but those to classes; settles all objects to
+/// which their immediate dominator refers.
+fn pairs<N: Number>(
+    links: &Links<'_, N>,
+    tree: &Tree<N>,
+    class_places: &[Option<usize>],
+    classes: &[u32],
+    settled: &Marks,
+    store: &Store,
+) -> io::Result<Pairs<N>> {
+    let parts = parallel::run(0, tree.len().div_ceil(TASK), |tasks| {
+        let (mut found, mut outcome) = (Pairs::new(), Ok(()));
+        for task in tasks {
+            let first = TASK * task;
+            for from in first..(first + TASK).min(tree.len()) {
+                links.each_reference(tree.object(from), |target| {
+                    let Some(to) = tree.place(target) else { return };
+                    if tree.above(to) == Some(from) {
+                        settled.set(to);
+                    } else if !settled.has(to) && !holds(tree, to, from) && outcome.is_ok() {
+                        outcome = found.push(store, [N::of(from), N::of(to)]);
+                    }
+                });
+                if let Some(class) = class_places[classes[from] as usize]
+                    && tree.above(class) == Some(from)
+                {
+                    settled.set(class);
+                }
+            }
+        }
+        outcome.map(|()| found)
+    });
+    let mut all = Pairs::new();
+    for part in parts {
+        all.append(part?);
+    }
+    Ok(all)
+}

@@ -1,0 +1,71 @@
+//! Long lists of pairs of numbers, in memory that a store limits.
+
+use std::io;
+
+use crate::graph::{Array, Number, Store};
+
+/// Pairs in a chunk.
+const CHUNK: usize = 1 << 19;
+
+/// Pairs of numbers in chunks, so that nothing is copied when the list grows.
+pub(super) struct Pairs<N> {
+    /// All chunks but the last are full.
+    chunks: Vec<(Array<[N; 2]>, usize)>,
+}
+
+impl<N: Number> Pairs<N> {
+    /// An empty list.
+    pub fn new() -> Self {
+        Self { chunks: Vec::new() }
+    }
+
+    /// Adds a pair.
+    ///
+    /// # Errors
+    /// If the store has no room.
+    #[inline(always)]
+    pub fn push(&mut self, store: &Store, pair: [N; 2]) -> io::Result<()> {
+        match self.chunks.last_mut() {
+            Some((chunk, used)) if *used < chunk.len() => {
+                chunk[*used] = pair;
+                *used += 1;
+                Ok(())
+            }
+            _ => self.push_to_new_chunk(store, pair),
+        }
+    }
+
+    #[cold]
+    fn push_to_new_chunk(&mut self, store: &Store, pair: [N; 2]) -> io::Result<()> {
+        // Short lists take little.
+        let length = match self.chunks.len() {
+            0 => CHUNK >> 9,
+            _ => CHUNK,
+        };
+        let mut chunk = store.zeros(length)?;
+        chunk[0] = pair;
+        self.chunks.push((chunk, 1));
+        Ok(())
+    }
+
+    /// Adds all pairs of another list, without copying them.
+    pub fn append(&mut self, other: Self) {
+        self.chunks.extend(other.chunks);
+    }
+
+    /// The pairs, in chunks.
+    pub fn chunks(&self) -> impl ExactSizeIterator<Item = &[[N; 2]]> {
+        self.chunks.iter().map(|(chunk, used)| &chunk[..*used])
+    }
+
+    /// A chunk by its index.
+    pub fn chunk(&self, index: usize) -> &[[N; 2]] {
+        let (chunk, used) = &self.chunks[index];
+        &chunk[..*used]
+    }
+
+    /// The pairs.
+    pub fn iter(&self) -> impl Iterator<Item = [N; 2]> + '_ {
+        self.chunks().flatten().copied()
+    }
+}
