@@ -3,6 +3,7 @@
 use clap::Parser;
 
 use crate::commands::Command;
+use crate::render::steps::ProgressForm;
 
 /// The arguments of the command line.
 #[derive(Debug, Parser)]
@@ -19,6 +20,11 @@ pub struct Cli {
     /// invisible characters are printed as `\x1b` or `\u{202e}`, so that no terminal obeys them.
     #[arg(long, global = true)]
     pub raw: bool,
+
+    /// How commands that read files tell how far they are: bars on a terminal, or lines of JSON on
+    /// standard error.
+    #[arg(long, global = true, value_name = "FORM", value_enum)]
+    pub progress: Option<ProgressForm>,
 
     /// The subcommand.
     #[command(subcommand)]

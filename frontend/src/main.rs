@@ -34,6 +34,7 @@ use clap::{CommandFactory, Parser};
 use cli::Cli;
 use render::foreign;
 use render::out::tell;
+use render::steps;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -45,6 +46,9 @@ fn main() -> ExitCode {
     };
     if cli.raw {
         foreign::print_raw();
+    }
+    if let Some(form) = cli.progress {
+        steps::select(form);
     }
     std::panic::set_hook(Box::new(|panic| tell!("hprof-rs: {panic}")));
     match cli.command.execute() {

@@ -102,7 +102,7 @@ fn own_bytes() -> Option<u64> {
 }
 
 /// The memory that the machine, or the container that this process is in, has free.
-fn free_bytes() -> Option<u64> {
+pub fn free_bytes() -> Option<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     let line = meminfo
         .lines()

@@ -1,6 +1,7 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
 use crate::render::out::{self, tell};
+use crate::render::steps::{self, Step};
 use crate::what_it_is;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -131,6 +132,8 @@ fn read_all(
     memory.watch(&input.name);
     let (name, file_bytes, compression) = (input.name.clone(), input.file_bytes, input.compression);
     let bar = progress_bar(&input);
+    let length = input.mapped().map_or(0, |bytes| bytes.len() as u64);
+    let step = Step::begin("reading", length);
     let options = ReadOptions {
         largest,
         with_heap,
@@ -138,6 +141,7 @@ fn read_all(
         progress: &|bytes| {
             memory::has_read(bytes);
             bar.inc(bytes);
+            step.add(bytes);
         },
         ..ReadOptions::default()
     };
@@ -155,7 +159,7 @@ fn read_all(
 
 /// A sign of life on standard error while a large file is walked over.
 pub fn spinner(opened: &Opened, what: &'static str) -> ProgressBar {
-    if opened.contents.bytes < SLOW || !out::tells_terminal() {
+    if opened.contents.bytes < SLOW || steps::are_told() || !out::tells_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
@@ -170,7 +174,7 @@ pub fn spinner(opened: &Opened, what: &'static str) -> ProgressBar {
 /// A bar on standard error if that is a terminal and the file is large.
 pub fn progress_bar(input: &Input) -> ProgressBar {
     let is_slow = input.file_bytes.is_none_or(|bytes| bytes >= SLOW);
-    if !is_slow || !out::tells_terminal() {
+    if !is_slow || steps::are_told() || !out::tells_terminal() {
         return ProgressBar::hidden();
     }
     // The length is only known if the bytes in the file are those to be read.

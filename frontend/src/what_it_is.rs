@@ -65,7 +65,8 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|at| at == text.as_bytes())
 }
 
-fn of_bytes(head: &[u8]) -> Option<(&'static str, &'static str)> {
+/// The kind of a file that begins like this, and the tool that reads it.
+pub fn of_bytes(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let binary: [(&[u8], &str, &str); 9] = [
         (
             b"FLR\0",

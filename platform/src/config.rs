@@ -2,6 +2,9 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::intake::Recognise;
 
 /// Everything that the command line says.
 #[derive(Debug, Clone)]
@@ -16,8 +19,31 @@ pub struct Config {
     pub memory: u64,
     /// How many workers run at once.
     pub workers: usize,
-    /// Folders from which a request may name a file.
+    /// Folders from which a request may name a file, in canonical form.
     pub allowed_roots: Vec<PathBuf>,
     /// The largest dump that may come, in bytes.
     pub max_upload: u64,
+    /// How long a body may say nothing.
+    pub body_timeout: Duration,
+    /// Names under which browsers reach the server, beside addresses and `localhost`.
+    pub hosts: Vec<String>,
+    /// Certificate chain and key, as files in PEM.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// True if a proxy in front speaks TLS, and says in `X-Forwarded-For` who asks.
+    pub behind_proxy: bool,
+    /// Requests that one address may send in a second.
+    pub max_rate: u32,
+    /// How long dumps stay.
+    pub keep: Retention,
+    /// Tells what a file is that begins like this and is no dump.
+    pub recognise: Recognise,
+}
+
+/// Which dumps go; pinned ones never do.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Retention {
+    /// Older dumps go.
+    pub days: Option<u32>,
+    /// The oldest go until the rest, with their analyses, occupies fewer bytes.
+    pub bytes: Option<u64>,
 }

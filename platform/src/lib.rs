@@ -4,18 +4,29 @@
 //! The catalogue knows what there is, the store holds the files, jobs start workers, views answer
 //! questions about an analysis, the API is the only part that knows HTTP.
 
+pub mod access;
 pub mod api;
 pub mod catalogue;
 mod config;
+mod connections;
+mod counters;
+pub mod events;
 pub mod ids;
+pub mod intake;
+pub mod jobs;
 mod problem;
+mod rates;
+mod retention;
+mod server;
 pub mod state;
 pub mod store;
 mod time;
+mod tls;
 pub mod views;
 
-pub use config::Config;
+pub use config::{Config, Retention};
 pub use problem::Problem;
+pub use server::{Server, StartError, open_folder};
 pub use time::Millis;
 
 impl From<catalogue::CatalogueError> for Problem {

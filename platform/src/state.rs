@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use crate::catalogue::{Catalogue, DumpKind, JobState};
 use crate::config::Config;
+use crate::counters::Counters;
+use crate::events::Events;
 use crate::ids::DumpId;
+use crate::intake::Uploads;
+use crate::jobs::Jobs;
 use crate::problem::Problem;
+use crate::rates::Rates;
 use crate::store::Store;
 use crate::views::service::Views;
 
@@ -18,6 +23,11 @@ struct Parts {
     config: Config,
     catalogue: Box<dyn Catalogue>,
     store: Box<dyn Store>,
+    jobs: Jobs,
+    events: Events,
+    uploads: Uploads,
+    rates: Rates,
+    counters: Counters,
     views: Views,
 }
 
@@ -41,10 +51,16 @@ pub struct Analysis {
 impl AppState {
     /// A server with these parts.
     pub fn new(config: Config, catalogue: Box<dyn Catalogue>, store: Box<dyn Store>) -> Self {
+        let rates = Rates::new(config.max_rate);
         Self(Arc::new(Parts {
             config,
+            rates,
+            counters: Counters::default(),
             catalogue,
             store,
+            jobs: Jobs::default(),
+            events: Events::default(),
+            uploads: Uploads::default(),
             views: Views::default(),
         }))
     }
@@ -62,6 +78,31 @@ impl AppState {
     /// The files. Its calls block: use [`AppState::blocking`].
     pub fn store(&self) -> &dyn Store {
         &*self.0.store
+    }
+
+    /// The jobs that run in this process.
+    pub fn jobs(&self) -> &Jobs {
+        &self.0.jobs
+    }
+
+    /// The uploads under way.
+    pub fn uploads(&self) -> &Uploads {
+        &self.0.uploads
+    }
+
+    /// How much each address sends.
+    pub fn rates(&self) -> &Rates {
+        &self.0.rates
+    }
+
+    /// Counters of answers.
+    pub fn counters(&self) -> &Counters {
+        &self.0.counters
+    }
+
+    /// The channel of news.
+    pub fn events(&self) -> &Events {
+        &self.0.events
     }
 
     /// The opened analyses.

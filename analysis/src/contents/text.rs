@@ -23,7 +23,7 @@ use crate::stacks::Trace;
 const HEAD: usize = 64 << 10;
 
 /// True if a file begins like a text profile, or like a part of one.
-pub(super) fn looks_like_a_profile(bytes: &[u8]) -> bool {
+pub fn looks_like_a_profile(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD)];
     if head.contains(&0) {
         return false;

@@ -11,6 +11,7 @@ use hprof_analysis::snapshot::Snapshot;
 use serde_json::json;
 
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
+use crate::render::table;
 use crate::snapshot::{self, HeapArguments};
 
 /// Show why destroyed activities, fragments, views, view models and services are still alive; also
@@ -94,8 +95,8 @@ impl Android {
 
 /// Device and program, as far as the dump records them.
 pub(super) fn fact_lines(facts: &AndroidFacts) -> String {
-    let line = |(name, value): (&str, String)| format!("{name:<9}{}\n", printable(&value));
-    facts.lines().map(line).concat()
+    let lines = facts.lines().into_iter();
+    table::facts(lines.map(|(name, value)| (name.to_owned(), printable(&value))))
 }
 
 /// Objects by heap.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::attach::{self, Target};
 use crate::jvm::process::Pid;
-use crate::render::screen::{print, print_json, printable};
+use crate::render::screen::{Align, headless, print, print_json, printable};
 
 /// Command the agent in a running JVM: start, stop, dump, reset, status, detach.
 ///
@@ -77,13 +77,9 @@ impl Control {
 }
 
 fn as_text(reply: &Reply) -> String {
-    let width = reply.values.iter().map(|(name, _)| name.len()).max();
-    let width = width.unwrap_or_default();
-    let lines = reply
-        .values
-        .iter()
-        .map(|(name, value)| format!("{:width$}  {}\n", printable(name), printable(value)));
-    lines.collect()
+    let values = reply.values.iter();
+    let rows = values.map(|(name, value)| [printable(name), printable(value)]);
+    headless([Align::Left, Align::Left], rows.collect())
 }
 
 fn as_json(reply: &Reply) -> Value {

@@ -8,7 +8,7 @@ use hprof_analysis::snapshot::Snapshot;
 use serde_json::{Value, json};
 
 use crate::render::screen::{
-    Align, Style, bytes, columns, count, more, percent, print, print_json, printable,
+    Align, Style, bytes, columns, count, headless, more, percent, print, print_json, printable,
 };
 use crate::snapshot::{self, HeapArguments};
 
@@ -76,20 +76,21 @@ impl DominatorsCommand {
             // Lists make long lines; their ends say enough.
             let shown = line.iter().rev().take(20).chain(line.iter().take(1));
             let mut seen = Vec::new();
+            let mut rows = Vec::new();
             for &at in shown {
                 if seen.contains(&at) {
                     continue;
                 }
                 seen.push(at);
                 let share = ObjectShare::new(&snapshot, snapshot.dominators().object(at));
-                heading.push_str(&format!(
-                    "{:>10}  {}{}  {}\n",
+                let indent = "  ".repeat(seen.len() - 1);
+                let what = printable(&share.description);
+                rows.push([
                     bytes(share.retained_bytes),
-                    "  ".repeat(seen.len() - 1),
-                    printable(&share.description),
-                    style.dim(&share.id)
-                ));
+                    format!("{indent}{what}  {}", style.dim(&share.id)),
+                ]);
             }
+            heading.push_str(&headless([Align::Right, Align::Left], rows));
             heading.push('\n');
         }
         if self.by_class {

@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::android::traces;
-use hprof_analysis::leaks::{LeakOptions, leaks_with};
+use hprof_analysis::leaks::{ClassShare, LeakOptions, leaks_with};
 use hprof_analysis::paths::{Path, ShortestPaths};
 use serde_json::json;
 
-use crate::render::screen::{Style, bytes, count, percent, plural, print, print_json, printable};
+use crate::render::screen::{
+    Align, Style, bytes, count, headless, percent, plural, print, print_json, printable,
+};
 use crate::snapshot::{self, HeapArguments};
 use crate::suspects::{Explained, ExplainedSuspect};
 
@@ -127,18 +129,17 @@ fn one(number: usize, explained: &ExplainedSuspect, style: Style) -> String {
     text.push_str(&path(&suspect.path, "     ", style));
     if !suspect.children.is_empty() {
         text.push_str("\n   Which keeps alive directly\n");
-        for share in suspect.children.iter().take(3) {
-            text.push_str(&format!(
-                "     {:>10}  {:>7}  {}\n",
-                bytes(share.bytes),
+        let row = |share: &ClassShare| {
+            let objects = plural(share.objects, "object", "objects");
+            [
+                format!("     {}", bytes(share.bytes)),
                 percent(share.bytes, suspect.retained_bytes),
-                printable(&format!(
-                    "{} of {}",
-                    plural(share.objects, "object", "objects"),
-                    share.name
-                )),
-            ));
-        }
+                printable(&format!("{objects} of {}", share.name)),
+            ]
+        };
+        let aligns = [Align::Right, Align::Right, Align::Left];
+        let rows = suspect.children.iter().take(3).map(row).collect();
+        text.push_str(&headless(aligns, rows));
     }
     for site in suspect.sites.iter().take(1) {
         let of = format!("{} of {}", count(site.objects), count(site.of));

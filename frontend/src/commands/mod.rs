@@ -29,12 +29,14 @@ mod report;
 mod retained;
 mod run;
 mod samples;
+mod serve;
 mod sites;
 mod strings;
 mod strip;
 mod summary;
 mod threads;
 mod top;
+mod worker;
 
 pub(crate) use object::in_words as object_in_words;
 
@@ -104,6 +106,8 @@ pub enum Command {
     Convert(convert::Convert),
     /// Write a shareable copy of a heap dump, with all values removed.
     Strip(strip::Strip),
+    /// Serve heap dumps and profiles to browsers: upload, analyse, look.
+    Serve(Box<serve::Serve>),
     /// Show what has changed from one file to another.
     Diff(diff::Diff),
     /// Read a whole file and report every place that is damaged.
@@ -116,6 +120,9 @@ pub enum Command {
     Options(options::Options),
     /// Print a completion script for a shell.
     Completions(completions::Completions),
+    /// Analyse one file for `serve`.
+    #[command(hide = true)]
+    Worker(worker::Worker),
 }
 
 impl Command {
@@ -154,12 +161,14 @@ impl Command {
             Self::Query(command) => command.execute(),
             Self::Convert(command) => command.execute(),
             Self::Strip(command) => command.execute(),
+            Self::Serve(command) => command.execute(),
             Self::Diff(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Records(command) => command.execute(),
             Self::AgentPath(command) => command.execute(),
             Self::Options(command) => command.execute(),
             Self::Completions(command) => command.execute(),
+            Self::Worker(command) => command.execute(),
         }
     }
 }

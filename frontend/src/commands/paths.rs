@@ -7,7 +7,9 @@ use hprof_analysis::paths::{MergedNode, Path, ShortestPaths, alternatives, merge
 use serde_json::json;
 
 use super::leaks::path;
-use crate::render::screen::{Style, count, percent, plural, print, print_json, printable};
+use crate::render::screen::{
+    Align, Style, count, headless, percent, plural, print, print_json, printable,
+};
 use crate::snapshot::{self, HeapArguments, Target};
 
 /// Show why an object is alive: the shortest paths to it from garbage-collection roots.
@@ -92,10 +94,12 @@ impl Paths {
                     return print_json(&json!({"file": snapshot.name, "merged": nodes}));
                 }
                 let all: u64 = nodes.iter().map(|node| node.targets).sum();
-                let mut text = String::new();
+                let mut rows = Vec::new();
                 for node in &nodes {
-                    branch(node, all, self.cutoff / 100.0, 0, &mut text);
+                    branch(node, all, self.cutoff / 100.0, 0, &mut rows);
                 }
+                let aligns = [Align::Right, Align::Right, Align::Left];
+                let mut text = headless(aligns, rows);
                 text.push_str(&format!("{} reached.\n", plural(all, "object", "objects")));
                 print(&text)
             }
@@ -103,7 +107,7 @@ impl Paths {
     }
 }
 
-fn branch(node: &MergedNode, all: u64, cutoff: f64, depth: usize, text: &mut String) {
+fn branch(node: &MergedNode, all: u64, cutoff: f64, depth: usize, rows: &mut Vec<[String; 3]>) {
     if (node.targets as f64) < cutoff * all as f64 {
         return;
     }
@@ -111,18 +115,17 @@ fn branch(node: &MergedNode, all: u64, cutoff: f64, depth: usize, text: &mut Str
         0 => String::new(),
         times => format!(" (and {} more of it in a row)", count(times)),
     };
-    text.push_str(&format!(
-        "{:>6} {:>11} {}{}{repeated}{}\n",
+    let of_them = match node.objects {
+        1 => String::new(),
+        objects => format!(", {} of them", count(objects)),
+    };
+    let name = printable(&node.name);
+    rows.push([
         percent(node.targets, all),
         count(node.targets),
-        "  ".repeat(depth),
-        printable(&node.name),
-        match node.objects {
-            1 => String::new(),
-            objects => format!(", {} of them", count(objects)),
-        }
-    ));
+        format!("{}{name}{repeated}{of_them}", "  ".repeat(depth)),
+    ]);
     for child in &node.children {
-        branch(child, all, cutoff, depth + 1, text);
+        branch(child, all, cutoff, depth + 1, rows);
     }
 }

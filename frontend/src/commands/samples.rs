@@ -12,7 +12,7 @@ use super::cutoff;
 use crate::export::{old_callees, readable};
 use crate::open::{self, FileArgument, Opened};
 use crate::render::screen::{
-    Align, Style, columns, count, percent, plural, print, print_json, printable,
+    Align, Style, columns, count, percent, plural, print, print_json, printable, whole_columns,
 };
 
 /// Show where a profile spends CPU time, allocates or waits.
@@ -363,8 +363,7 @@ impl Samples {
     fn tree(&self, contents: &Contents, weights: &Weights, style: Style) -> String {
         let tree = CallTree::new(&contents.stacks, weights);
         let least = (self.min / 100.0 * tree.total as f64) as u64;
-        let mut text = style.bold(" total    self  method");
-        text.push('\n');
+        let mut rows = Vec::new();
         let mut hidden = 0;
         // Deep stacks must not make this deep, so it keeps what is to be shown in a list.
         let mut open: Vec<(&Node, usize)> = tree.roots.iter().rev().map(|node| (node, 0)).collect();
@@ -377,14 +376,19 @@ impl Samples {
                 0 => String::new(),
                 own => percent(own, tree.total),
             };
-            text.push_str(&format!(
-                "{:>6}  {own:>6}  {}{}\n",
+            rows.push([
                 percent(node.total, tree.total),
-                "  ".repeat(depth),
-                printable(&node.name)
-            ));
+                own,
+                format!("{}{}", "  ".repeat(depth), printable(&node.name)),
+            ]);
             open.extend(node.children.iter().rev().map(|child| (child, depth + 1)));
         }
+        let head = [
+            ("total", Align::Right),
+            ("self", Align::Right),
+            ("method", Align::Left),
+        ];
+        let mut text = whole_columns(style, head, &rows);
         if hidden > 0 {
             let branches = plural(hidden, "branch", "branches");
             let note = format!(

@@ -18,6 +18,7 @@ use crate::open::{FileArgument, Opened};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, printable,
 };
+use crate::render::table;
 
 /// Summarize a heap dump or profile on one screen.
 ///
@@ -119,9 +120,10 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         );
         facts.push(("heap", format!("{live}, {all}")));
     }
-    for (name, value) in facts {
-        text.push_str(&format!("{name:<9}{value}\n"));
-    }
+    let facts = facts.into_iter();
+    text.push_str(&table::facts(
+        facts.map(|(name, value)| (name.to_owned(), value)),
+    ));
     if let Some(facts) = android {
         text.push_str(&fact_lines(facts));
     }
@@ -333,7 +335,8 @@ fn is_second(measure: Measure) -> bool {
     )
 }
 
-fn as_json(opened: &Opened, rows: usize) -> Value {
+/// The summary as JSON; lists have at most so many rows.
+pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
     let contents = &opened.contents;
     let dumps: Vec<Value> = contents
         .dumps

@@ -14,6 +14,8 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use unicode_width::UnicodeWidthStr;
+
 static IS_RAW: AtomicBool = AtomicBool::new(false);
 
 /// From now on texts are printed as they are (`--raw`).
@@ -32,6 +34,8 @@ fn is_raw() -> bool {
 pub enum Mark {
     /// The backslash of a character that is written in ASCII.
     Escape,
+    /// A line feed in a cell, which `--raw` leaves there.
+    LineFeed,
     /// Colours.
     Bold,
     /// Dimmed text.
@@ -47,8 +51,9 @@ pub enum Mark {
 }
 
 impl Mark {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Escape,
+        Self::LineFeed,
         Self::Bold,
         Self::Dim,
         Self::Red,
@@ -77,6 +82,7 @@ impl Mark {
     fn written(self) -> &'static str {
         match self {
             Self::Escape => "\\",
+            Self::LineFeed => "\n",
             Self::Bold => "\x1b[1m",
             Self::Dim => "\x1b[2m",
             Self::Red => "\x1b[31m",
@@ -178,10 +184,13 @@ fn escaped(text: &str, is_hostile: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// The number of columns that a cell takes.
+/// The columns that a cell takes on a terminal: two for a wide character, as of Chinese.
 pub fn width(cell: &str) -> usize {
-    let takes = |c: &char| Mark::of(*c).is_none_or(|mark| mark == Mark::Escape);
-    cell.chars().filter(takes).count()
+    let takes = |c: &char| matches!(Mark::of(*c), None | Some(Mark::Escape | Mark::LineFeed));
+    if cell.is_ascii() {
+        return cell.len();
+    }
+    cell.chars().filter(takes).collect::<String>().width()
 }
 
 /// JSON whose texts hold no such characters, but their numbers (`\u202e`). Of the line feeds and

@@ -4,4 +4,5 @@ pub mod foreign;
 mod narrow;
 pub mod out;
 pub mod screen;
+pub mod steps;
 pub mod table;

@@ -2,7 +2,7 @@
 //! whole.
 
 use super::foreign::width;
-use super::screen::Align;
+use super::table::Align;
 
 /// Fewer columns than these are no room for a text.
 const LEAST: usize = 16;
@@ -11,20 +11,17 @@ const INDENT: &str = "    ";
 
 /// The widths of the columns in `room`: numbers as wide as they are, texts share the rest. `None`
 /// if that is too little.
-pub fn widths<const N: usize>(
-    aligns: [Align; N],
-    natural: [usize; N],
-    room: usize,
-) -> Option<[usize; N]> {
+pub fn widths(aligns: &[Align], natural: &[usize], room: usize) -> Option<Vec<usize>> {
     let is_text = |index: &usize| aligns[*index] == Align::Left;
-    let gaps = 2 * N.saturating_sub(1);
-    let numbers: usize = (0..N)
+    let count = aligns.len();
+    let gaps = 2 * count.saturating_sub(1);
+    let numbers: usize = (0..count)
         .filter(|index| !is_text(index))
         .map(|index| natural[index])
         .sum();
     let mut left = room.checked_sub(gaps + numbers)?;
-    let mut open: Vec<usize> = (0..N).filter(is_text).collect();
-    let mut widths = natural;
+    let mut open: Vec<usize> = (0..count).filter(is_text).collect();
+    let mut widths = natural.to_vec();
     while !open.is_empty() {
         let fair = left / open.len();
         let before = open.len();
@@ -47,69 +44,20 @@ pub fn widths<const N: usize>(
     Some(widths)
 }
 
-/// The lines of a row.
-pub fn wrapped<const N: usize>(
-    cells: &[String; N],
-    aligns: [Align; N],
-    widths: [usize; N],
-) -> Vec<String> {
-    let parts: Vec<Vec<String>> = (cells.iter().zip(widths))
-        .map(|(cell, most)| broken(cell, most))
-        .collect();
-    let height = parts.iter().map(Vec::len).max().unwrap_or_default();
-    let line = |number: usize| {
-        let mut line = String::new();
-        for (index, (part, most)) in parts.iter().zip(widths).enumerate() {
-            let cell = part.get(number).map_or("", String::as_str);
-            let space = " ".repeat(most.saturating_sub(width(cell)));
-            if index > 0 {
-                line.push_str("  ");
-            }
-            match aligns[index] {
-                Align::Right => line.extend([&*space, cell]),
-                Align::Left => line.extend([cell, &*space]),
-            }
-        }
-        line.trim_end().to_owned()
-    };
-    (0..height).map(line).collect()
-}
-
-/// The lines of a row whose texts stand below its numbers.
-pub fn stacked<const N: usize>(
-    cells: &[String; N],
-    aligns: [Align; N],
-    widths: [usize; N],
-    room: usize,
-) -> Vec<String> {
-    let mut numbers = String::new();
-    let mut texts = Vec::new();
-    for (index, cell) in cells.iter().enumerate() {
-        match aligns[index] {
-            Align::Right => {
-                let space = widths[index].saturating_sub(width(cell));
-                let gap = if numbers.is_empty() { 0 } else { 2 };
-                numbers.push_str(&" ".repeat(space + gap));
-                numbers.push_str(cell);
-            }
-            Align::Left if cell.is_empty() => {}
-            Align::Left => {
-                let lines = broken(cell, room.saturating_sub(INDENT.len()).max(1));
-                texts.extend(lines.into_iter().map(|line| format!("{INDENT}{line}")));
-            }
-        }
-    }
-    let numbers = broken(numbers.trim_end(), room.max(1));
-    numbers
-        .into_iter()
-        .filter(|line| !line.is_empty())
-        .chain(texts)
-        .collect()
+/// The numbers of a row in a line that is already set, and its texts below, each set in.
+pub fn below(numbers: &str, texts: impl Iterator<Item = String>, room: usize) -> Vec<String> {
+    let numbers = broken(numbers, room.max(1));
+    let texts = texts.filter(|text| !text.is_empty()).flat_map(|text| {
+        let lines = broken(&text, room.saturating_sub(INDENT.len()).max(1));
+        lines.into_iter().map(|line| format!("{INDENT}{line}"))
+    });
+    let numbers = numbers.into_iter().filter(|line| !line.is_empty());
+    numbers.chain(texts).map(|line| line + "\n").collect()
 }
 
 /// Splits a text into pieces of at most `width` columns, broken where a name or word ends if there is
 /// such a place in the second half.
-fn broken(text: &str, most: usize) -> Vec<String> {
+pub fn broken(text: &str, most: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut piece = String::new();
     let mut columns = 0;
@@ -144,22 +92,10 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn texts_wrap_within_their_columns() {
+    fn texts_share_what_numbers_leave() {
         let aligns = [Align::Right, Align::Left, Align::Left];
-        let cells = ["1,000", "a.b.LongClassName", "x"].map(str::to_owned);
-        let widths = widths(aligns, [5, 17, 1], 26).expect("room");
-        assert_eq!(widths, [5, 16, 1]);
-        let lines = wrapped(&cells, aligns, widths);
-        assert_eq!(lines, ["1,000  a.b.LongClassNam  x", "       e"]);
-    }
-
-    #[test]
-    fn texts_stand_below_numbers_where_they_have_no_room() {
-        let aligns = [Align::Right, Align::Left];
-        assert_eq!(widths(aligns, [12, 40], 20), None);
-        let cells = ["1".to_owned(), "one two three four".to_owned()];
-        let lines = stacked(&cells, aligns, [12, 40], 16);
-        assert_eq!(lines, ["           1", "    one two", "    three four"]);
+        assert_eq!(widths(&aligns, &[5, 17, 1], 26), Some(vec![5, 16, 1]));
+        assert_eq!(widths(&[Align::Right, Align::Left], &[12, 40], 20), None);
     }
 
     proptest! {

@@ -33,6 +33,29 @@ pub fn tell_person(what: fmt::Arguments<'_>) {
     let _ = io::stderr().lock().write_all(message.as_bytes());
 }
 
+/// Lines of a log, on standard error; texts of others in them are made harmless.
+pub struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = foreign::page(&String::from_utf8_lossy(bytes));
+        io::stderr().lock().write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A line for a program that reads standard error; it holds no text of others.
+pub fn tell_line(line: &str) {
+    // Nobody is left to be told.
+    let _ = io::stderr()
+        .lock()
+        .write_all(format!("{line}\n").as_bytes());
+}
+
 /// Standard output.
 pub struct Out(BufWriter<StdoutLock<'static>>);
 

@@ -1,4 +1,4 @@
-//! Numbers, colours and columns for people.
+//! Numbers and colours for people.
 
 use std::env;
 
@@ -6,8 +6,9 @@ pub use hprof_stacks::pictures::numbers::{count, percent};
 
 pub use super::foreign::printable;
 use super::foreign::{Mark, width};
+use super::out;
 pub use super::out::{print, print_json};
-use super::{narrow, out};
+pub use super::table::{Align, columns, headless, whole_columns};
 
 /// Colours, if standard output wants them.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,12 @@ impl Style {
         Self {
             is_on: out::is_terminal() && !is_refused,
         }
+    }
+
+    /// No colours.
+    #[cfg(test)]
+    pub fn plain() -> Self {
+        Self { is_on: false }
     }
 
     /// A heading.
@@ -114,85 +121,6 @@ pub fn cut(line: &str, most: usize) -> String {
     cut
 }
 
-/// How a column is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    /// Text.
-    Left,
-    /// Numbers.
-    Right,
-}
-
-/// Columns two spaces apart, under a head. On a terminal that is too narrow for them, texts wrap.
-pub fn columns<const N: usize>(
-    style: Style,
-    head: [(&str, Align); N],
-    rows: &[[String; N]],
-) -> String {
-    columns_within(style, head, rows, out::columns_of_terminal())
-}
-
-/// Columns two spaces apart, a line for each row. The last one is not padded, so that long names
-/// cost nothing.
-pub fn whole_columns<const N: usize>(
-    style: Style,
-    head: [(&str, Align); N],
-    rows: &[[String; N]],
-) -> String {
-    columns_within(style, head, rows, None)
-}
-
-fn columns_within<const N: usize>(
-    style: Style,
-    head: [(&str, Align); N],
-    rows: &[[String; N]],
-    room: Option<usize>,
-) -> String {
-    let rows: Vec<[String; N]> = (rows.iter())
-        .map(|row| row.each_ref().map(|cell| printable(cell)))
-        .collect();
-    let mut widths = head.map(|(title, _)| width(title));
-    for row in &rows {
-        for (most, cell) in widths.iter_mut().zip(row) {
-            *most = (*most).max(width(cell));
-        }
-    }
-    let total = widths.iter().sum::<usize>() + 2 * N.saturating_sub(1);
-    let aligns = head.map(|(_, align)| align);
-    let titles = head.map(|(title, _)| title.to_owned());
-    if let Some(room) = room.filter(|&room| total > room && aligns.contains(&Align::Left)) {
-        let lines = |cells: &[String; N]| match narrow::widths(aligns, widths, room) {
-            Some(widths) => narrow::wrapped(cells, aligns, widths),
-            None => narrow::stacked(cells, aligns, widths, room),
-        };
-        let head = lines(&titles).into_iter().map(|line| style.bold(&line));
-        let lines = head.chain(rows.iter().flat_map(lines));
-        return lines.map(|line| line + "\n").collect();
-    }
-    let line = |cells: &[String; N]| {
-        let mut line = String::new();
-        for (index, ((cell, most), (_, align))) in cells.iter().zip(widths).zip(head).enumerate() {
-            if index > 0 {
-                line.push_str("  ");
-            }
-            let room = " ".repeat(most - width(cell));
-            match align {
-                Align::Right => line.push_str(&(room + cell)),
-                Align::Left if index + 1 == N => line.push_str(cell),
-                Align::Left => line.push_str(&(cell.clone() + &room)),
-            }
-        }
-        line.trim_end().to_owned()
-    };
-    let mut text = style.bold(&line(&titles));
-    text.push('\n');
-    for row in &rows {
-        text.push_str(&line(row));
-        text.push('\n');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,21 +133,5 @@ mod tests {
         assert_eq!(bytes(u64::MAX), "18.4 EB");
         assert_eq!(signed(-1_000), "-1,000");
         assert_eq!(signed(5), "+5");
-    }
-
-    #[test]
-    fn columns_line_up() {
-        let style = Style { is_on: false };
-        let head = [
-            ("n", Align::Right),
-            ("kind", Align::Left),
-            ("name", Align::Left),
-        ];
-        let rows = [
-            ["1".to_owned(), "a".to_owned(), "x".to_owned()],
-            ["100".to_owned(), "long".to_owned(), String::new()],
-        ];
-        let text = columns(style, head, &rows);
-        assert_eq!(text, "  n  kind  name\n  1  a     x\n100  long\n");
     }
 }

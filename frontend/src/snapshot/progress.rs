@@ -7,17 +7,29 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::render::out;
 use crate::render::screen::bytes;
+use crate::render::steps::{self, Step};
 
 /// A bar on standard error for each stage that takes long.
 #[derive(Default)]
 pub struct Progress {
     bar: Option<ProgressBar>,
     stage: Option<Stage>,
+    step: Option<Step>,
 }
 
 impl Progress {
     /// More bytes are done with.
     pub fn tell(&mut self, stage: Stage, bytes: u64) {
+        if steps::are_told() {
+            if self.stage != Some(stage) {
+                self.stage = Some(stage);
+                self.step = Some(step(stage));
+            }
+            if let Some(step) = &self.step {
+                step.add(bytes);
+            }
+            return;
+        }
         if !out::tells_terminal() {
             return;
         }
@@ -38,6 +50,15 @@ impl Progress {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+fn step(stage: Stage) -> Step {
+    match stage {
+        Stage::Unpacking => Step::begin("unpacking", 0),
+        Stage::Graph { total } => Step::begin("graph", total),
+        Stage::Dominators => Step::begin("dominators", 0),
+        Stage::Index => Step::begin("index", 0),
     }
 }
 

@@ -1,17 +1,75 @@
-//! Routes, authentication, limits.
+//! Routes, authentication, limits. The only part of the server that knows HTTP.
 
+mod dumps;
+mod events;
+pub mod extract;
+mod files;
+mod guard;
+mod jobs;
 mod page;
+mod server;
+mod uploads;
 mod views;
 
-use axum::Router;
+pub use guard::Peer;
 
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::problem::Problem;
 use crate::state::AppState;
+
+/// The head of the description of the API.
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "hprof-rs serve",
+    description = "Heap dumps and profiles of JVMs: kept, analysed, shown. Sizes are bytes, times are \
+        milliseconds since 1970-01-01 UTC. Errors are problem details (RFC 9457)."
+))]
+struct Document;
 
 /// All routes.
 pub fn router(state: AppState) -> Router {
-    let (api, _) = views::routes().split_for_parts();
-    Router::new()
+    let api = OpenApiRouter::new()
+        .routes(routes!(server::show))
+        .routes(routes!(dumps::list, dumps::put, dumps::post))
+        .routes(routes!(dumps::show, dumps::change, dumps::delete))
+        .routes(routes!(dumps::file))
+        .routes(routes!(dumps::report))
+        .routes(routes!(dumps::report_page))
+        .routes(routes!(jobs::list))
+        .routes(routes!(jobs::show))
+        .routes(routes!(jobs::cancel))
+        .routes(routes!(jobs::retry))
+        .routes(routes!(events::listen))
+        .routes(routes!(uploads::create, uploads::options))
+        .routes(routes!(uploads::tell, uploads::append, uploads::terminate))
+        .merge(views::routes());
+    let (api, document) = OpenApiRouter::with_openapi(Document::openapi())
         .nest("/api/v1", api)
-        .fallback(page::serve)
-        .with_state(state)
+        .split_for_parts();
+    api.route(
+        "/api/v1/openapi.json",
+        get(|| async move { Json(document) }),
+    )
+    .route("/healthz", get(server::health))
+    .route("/metrics", get(server::metrics))
+    .fallback(page::serve)
+    .method_not_allowed_fallback(wrong_method)
+    // The guard has a limit for bodies, and uploads have another.
+    .layer(axum::extract::DefaultBodyLimit::disable())
+    .layer(middleware::from_fn_with_state(state.clone(), guard::guard))
+    .with_state(state)
+}
+
+async fn wrong_method() -> Problem {
+    Problem::new(
+        axum::http::StatusCode::METHOD_NOT_ALLOWED,
+        "method-not-allowed",
+        "The method is not allowed",
+        "/api/v1/openapi.json lists the methods of each path",
+    )
 }

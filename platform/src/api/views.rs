@@ -1,6 +1,7 @@
 //! The routes of the views of heap dumps, `/dumps/{id}/...`.
 
 mod answer;
+mod sql;
 
 use std::sync::Arc;
 
@@ -276,4 +277,5 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(instances))
         .routes(routes!(merged_paths))
         .routes(routes!(compare))
+        .merge(sql::routes())
 }

@@ -209,6 +209,16 @@ pub trait Catalogue: Send + Sync {
     /// If the database fails.
     fn remove_tokens(&self, name: &str) -> Result<usize>;
 
+    /// How many dumps there are, and their bytes.
+    ///
+    /// # Errors
+    /// If the database fails.
+    fn totals(&self) -> Result<(u64, u64)>;
+    /// How many tokens there are.
+    ///
+    /// # Errors
+    /// If the database fails.
+    fn token_count(&self) -> Result<u64>;
     /// Adds a line to the audit log.
     ///
     /// # Errors

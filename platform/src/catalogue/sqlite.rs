@@ -18,6 +18,8 @@ use crate::time::Millis;
 const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
 /// How long a statement waits for another process, such as a backup.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Attempts after which a job that ran when the server died is taken for the reason.
+const MAX_RECOVERIES: u32 = 6;
 /// Rows of the audit log that are kept.
 const AUDIT_ROWS: i64 = 100_000;
 
@@ -321,12 +323,12 @@ impl Catalogue for SqliteCatalogue {
     fn recover(&self, error: &JobError) -> Result<usize> {
         let connection = self.lock();
         let mut statement = connection.prepare(
-            "UPDATE jobs SET state = iif(attempt < allowed, 'queued', 'failed'), phase = NULL,
-                 ended_at = iif(attempt < allowed, NULL, ?1),
-                 error = iif(attempt < allowed, NULL, ?2)
+            "UPDATE jobs SET state = iif(attempt < ?3, 'queued', 'failed'), phase = NULL,
+                 ended_at = iif(attempt < ?3, NULL, ?1), error = iif(attempt < ?3, NULL, ?2),
+                 allowed = allowed + 1
              WHERE state = 'running'",
         )?;
-        Ok(statement.execute(params![Millis::now().0, json(error)?])?)
+        Ok(statement.execute(params![Millis::now().0, json(error)?, MAX_RECOVERIES])?)
     }
 
     fn add_upload(&self, upload: &Upload) -> Result<()> {
@@ -372,6 +374,17 @@ impl Catalogue for SqliteCatalogue {
     fn remove_tokens(&self, name: &str) -> Result<usize> {
         let connection = self.lock();
         Ok(connection.execute("DELETE FROM tokens WHERE name = ?", [name])?)
+    }
+
+    fn totals(&self) -> Result<(u64, u64)> {
+        let sql = "SELECT count(*), coalesce(sum(bytes), 0) FROM dumps";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(self.lock().query_row(sql, [], row)?)
+    }
+
+    fn token_count(&self) -> Result<u64> {
+        let sql = "SELECT count(*) FROM tokens";
+        Ok(self.lock().query_row(sql, [], |row| row.get(0))?)
     }
 
     fn audit(&self, deed: &Deed<'_>) -> Result<()> {

@@ -19,6 +19,7 @@ mod page_tests;
 pub mod records;
 pub mod report;
 pub mod retained;
+pub mod sql;
 pub mod table;
 pub mod treemap;
 

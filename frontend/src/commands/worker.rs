@@ -1,0 +1,172 @@
+//! `hprof-rs worker`: the analysis of one file, for `hprof-rs serve`.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use hprof_analysis::input::Input;
+use hprof_analysis::snapshot::IndexState;
+use hprof_analysis::stacks::{Measure, Weights, by_method};
+use rustix::process::{Signal, set_parent_process_death_signal};
+use serde_json::{Value, json};
+
+use super::{convert, summary};
+use crate::memory::MemoryArgument;
+use crate::open::{self, Opened};
+use crate::render::foreign;
+use crate::render::screen::{bytes, percent};
+use crate::render::steps::Step;
+use crate::report::{Report, html};
+use crate::snapshot::{self, OpenArguments};
+use crate::what_it_is;
+
+/// Analyse one file for `hprof-rs serve`, which starts this command for each job.
+///
+/// It writes into a folder: `unpacked`, what a compressed file holds; of heap dumps the index and
+/// the report as `report.json` and `report.html`, of profiles their summary as `report.json`; last
+/// `outcome.json`. It ends with the server.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Worker {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// An empty folder for what is written.
+    #[arg(long, value_name = "DIR")]
+    analysis: PathBuf,
+
+    /// The name to show for the file.
+    #[arg(long)]
+    name: String,
+
+    #[command(flatten)]
+    memory: MemoryArgument,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs worker dumps/0a1b --analysis analyses/0a1b --name heap.hprof --memory 2G --progress json";
+
+/// The rows of each list in the summary of a profile.
+const ROWS: usize = 100;
+
+impl Worker {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        // A server that is killed leaves nobody who waits for the result.
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        let file = self.unpacked()?;
+        let opened = open::open(&file, false, 0, false, self.memory)?;
+        let outcome = match opened.contents.dumps.is_empty() {
+            true => self.profile(&file)?,
+            false => self.heap_dump(&file)?,
+        };
+        self.write("outcome.json", &outcome.to_string())?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The file, or what it holds if it is compressed.
+    fn unpacked(&self) -> anyhow::Result<PathBuf> {
+        let explained = |error| what_it_is::explained(&self.file, error);
+        let input = Input::open(&self.file).map_err(|error| explained(error.into()))?;
+        if input.mapped().is_some() {
+            return Ok(self.file.clone());
+        }
+        let step = Step::begin("unpacking", 0);
+        let path = self.analysis.join("unpacked");
+        let mut file = File::create_new(&path).context("cannot unpack")?;
+        let mut reader = input.into_reader();
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => {
+                    let part = buffer.get(..length).unwrap_or_default();
+                    file.write_all(part).context("cannot unpack")?;
+                    step.add(length as u64);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What came before the damage can be looked at.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
+                Err(error) => return Err(explained(error.into())),
+            }
+        }
+        Ok(path)
+    }
+
+    fn heap_dump(&self, file: &Path) -> anyhow::Result<Value> {
+        let look = OpenArguments {
+            memory: self.memory,
+            index: Some(self.analysis.clone()),
+            ..OpenArguments::default()
+        };
+        let snapshot = snapshot::open(file, &look)?;
+        match snapshot.index() {
+            IndexState::Written { .. } | IndexState::Used => {}
+            IndexState::Failed(error) => bail!("cannot write the index: {error}"),
+            IndexState::None | IndexState::Nameless => bail!("no index was written"),
+        }
+        let _step = Step::begin("report", 0);
+        let mut report = Report::new(&snapshot)?;
+        report.file.clone_from(&self.name);
+        let json = serde_json::to_string(&report)?;
+        self.write("report.json", &foreign::json(&json))?;
+        self.write("report.html", &foreign::markup(&html(&report)?))?;
+        Ok(json!({
+            "kind": "heap",
+            "headline": headline(&report),
+            "summary": report.summary,
+        }))
+    }
+
+    fn profile(&self, file: &Path) -> anyhow::Result<Value> {
+        let mut opened = open::open(file, true, 0, false, self.memory)?;
+        opened.name.clone_from(&self.name);
+        let summary = summary::as_json(&opened, ROWS);
+        self.write("report.json", &foreign::json(&summary.to_string()))?;
+        Ok(json!({
+            "kind": "profile",
+            "headline": profile_headline(&opened),
+            "summary": {"profiles": summary["profiles"], "traces": opened.contents.stacks.len()},
+        }))
+    }
+
+    fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
+        let path = self.analysis.join(name);
+        convert::write_whole(&path, text.as_bytes()).with_context(|| format!("cannot write {name}"))
+    }
+}
+
+/// The sentence of a report that matters most.
+fn headline(report: &Report) -> String {
+    if let Some(suspect) = report.leaks.suspects.first() {
+        return suspect.headline.clone();
+    }
+    let live = report.summary.live_bytes;
+    match report.objects.first() {
+        Some(largest) => format!(
+            "No leak suspect; the largest object keeps {} of {} alive.",
+            percent(largest.retained_bytes, live),
+            bytes(live)
+        ),
+        None => "Nothing in this dump is known to be alive.".to_owned(),
+    }
+}
+
+/// What costs most in a profile.
+fn profile_headline(opened: &Opened) -> Option<String> {
+    let contents = &opened.contents;
+    let weights = Measure::ALL
+        .into_iter()
+        .find_map(|measure| Weights::of(contents, measure))?;
+    let most = by_method(&contents.stacks, &weights).into_iter().next()?;
+    Some(format!(
+        "{}: {} in {}.",
+        weights.measure.title(),
+        percent(most.own, weights.total),
+        most.name
+    ))
+}

@@ -1,0 +1,127 @@
+//! Who may do what: tokens, roles, the role that each request needs.
+
+use std::io;
+
+use axum::http::Method;
+use sha2::{Digest, Sha256};
+
+use crate::catalogue::{CatalogueError, Role};
+use crate::ids::ContentHash;
+use crate::state::AppState;
+
+/// A secret of 256 random bits, as hexadecimal digits. The catalogue keeps its hash only, so nobody
+/// who reads the catalogue has it.
+pub struct Token(String);
+
+impl Token {
+    /// A token that nobody can guess.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn new() -> io::Result<Self> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        Ok(Self(ContentHash::of_bytes(bytes).as_str().to_owned()))
+    }
+
+    /// The digits.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The form in which the catalogue keeps a token. A slow hash is for what people can guess.
+pub fn hash(token: &str) -> String {
+    let hash = Sha256::digest(token.as_bytes());
+    ContentHash::of_bytes(hash.into()).as_str().to_owned()
+}
+
+/// Who sends a request.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// What the token allows.
+    pub role: Role,
+    /// The first digits of the token's hash, for logs.
+    pub who: String,
+}
+
+impl AppState {
+    /// Who has a token. Blocks.
+    ///
+    /// # Errors
+    /// If the catalogue fails.
+    pub fn caller(&self, token: &str) -> Result<Option<Caller>, CatalogueError> {
+        let hash = hash(token);
+        let role = self.catalogue().role_of(&hash)?;
+        let who = hash.get(..8).unwrap_or_default().to_owned();
+        Ok(role.map(|role| Caller { role, who }))
+    }
+
+    /// Adds a token.
+    ///
+    /// # Errors
+    /// If the catalogue fails, or the system has no random numbers.
+    pub fn add_token(&self, role: Role, name: &str) -> Result<Token, CatalogueError> {
+        let token = Token::new().map_err(|error| CatalogueError(error.to_string()))?;
+        self.catalogue()
+            .add_token(&hash(token.reveal()), role, name)?;
+        Ok(token)
+    }
+}
+
+/// The role that a request needs; none if anybody may send it: the page has no secrets in it.
+pub fn needed(method: &Method, path: &str) -> Option<Role> {
+    if path == "/metrics" {
+        return Some(Role::Reader);
+    }
+    let below = path.strip_prefix("/api/v1")?;
+    if matches!(*method, Method::GET | Method::HEAD) && !below.starts_with("/uploads") {
+        return Some(Role::Reader);
+    }
+    // A query changes nothing.
+    if *method == Method::POST && below.starts_with("/dumps/") && below.ends_with("/query") {
+        return Some(Role::Reader);
+    }
+    let is_path = *method == Method::POST && below == "/dumps";
+    let deletes_dump = *method == Method::DELETE && below.starts_with("/dumps/");
+    match is_path || deletes_dump {
+        true => Some(Role::Admin),
+        false => Some(Role::Uploader),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_request_needs_a_role() {
+        use Role::{Admin, Reader, Uploader};
+        for (method, path, role) in [
+            (Method::GET, "/", None),
+            (Method::GET, "/assets/a.js", None),
+            (Method::GET, "/healthz", None),
+            (Method::GET, "/metrics", Some(Reader)),
+            (Method::GET, "/api/v1/dumps", Some(Reader)),
+            (Method::GET, "/api/v1/anything/new", Some(Reader)),
+            (Method::POST, "/api/v1/dumps/0a/query", Some(Reader)),
+            (Method::HEAD, "/api/v1/uploads/0a", Some(Uploader)),
+            (Method::PUT, "/api/v1/dumps", Some(Uploader)),
+            (Method::PATCH, "/api/v1/dumps/0a", Some(Uploader)),
+            (Method::POST, "/api/v1/jobs/1/cancel", Some(Uploader)),
+            (Method::POST, "/api/v1/anything/new", Some(Uploader)),
+            (Method::POST, "/api/v1/dumps", Some(Admin)),
+            (Method::DELETE, "/api/v1/dumps/0a", Some(Admin)),
+        ] {
+            assert_eq!(needed(&method, path), role, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn tokens_differ_and_are_kept_as_hashes() {
+        let (one, two) = (Token::new().unwrap(), Token::new().unwrap());
+        assert_ne!(one.reveal(), two.reveal());
+        assert_eq!(one.reveal().len(), 64);
+        assert!(!hash(one.reveal()).contains(one.reveal()));
+    }
+}

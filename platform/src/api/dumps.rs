@@ -1,0 +1,251 @@
+//! Dumps: lists, changes, the way in and out.
+
+use std::path::PathBuf;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::extract::{InBody, InPath, InQuery};
+use super::files;
+use crate::catalogue::{Dump, DumpPatch, DumpQuery, JobState, Page};
+use crate::events::Event;
+use crate::ids::DumpId;
+use crate::intake::{Digested, Incoming, receive};
+use crate::problem::Problem;
+use crate::state::{AppState, REPORT_PAGE};
+use crate::store::PartId;
+
+/// Rows of a page, if the request says nothing.
+pub(super) const ROWS: usize = 100;
+/// The most rows of a page.
+pub(super) const MAX_ROWS: usize = 1000;
+/// The longest note, name or label, in bytes.
+const MAX_TEXT: usize = 10_000;
+/// The most labels.
+const MAX_LABELS: usize = 64;
+
+/// Which dumps are wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+pub(super) struct ListParams {
+    /// `next` of the page before.
+    cursor: Option<String>,
+    /// At most so many rows, 1000 at most.
+    limit: Option<usize>,
+    /// A part of the name, the note or a label.
+    q: Option<String>,
+}
+
+/// Lists dumps, latest first.
+#[utoipa::path(get, path = "/dumps", params(ListParams), responses((status = 200, body = Page<Dump>)))]
+pub(super) async fn list(
+    State(state): State<AppState>,
+    InQuery(params): InQuery<ListParams>,
+) -> Result<Json<Page<Dump>>, Problem> {
+    let query = DumpQuery {
+        cursor: params.cursor,
+        limit: params.limit.unwrap_or(ROWS).clamp(1, MAX_ROWS),
+        text: params.q,
+    };
+    let page = state.blocking(move |state| {
+        let mut page = state.catalogue().dumps(&query)?;
+        for job in page.items.iter_mut().filter_map(|dump| dump.job.as_mut()) {
+            state.jobs().show(job);
+        }
+        Ok(page)
+    });
+    Ok(Json(page.await?))
+}
+
+/// Shows a dump.
+#[utoipa::path(get, path = "/dumps/{id}", params(("id" = DumpId, Path)),
+    responses((status = 200, body = Dump), (status = 404, body = Problem)))]
+pub(super) async fn show(
+    State(state): State<AppState>,
+    InPath(id): InPath<DumpId>,
+) -> Result<Json<Dump>, Problem> {
+    let dump = state.blocking(move |state| state.dump(&id));
+    Ok(Json(dump.await?))
+}
+
+/// Changes name, note, labels or pin of a dump.
+#[utoipa::path(patch, path = "/dumps/{id}", params(("id" = DumpId, Path)), request_body = DumpPatch,
+    responses((status = 200, body = Dump), (status = 404, body = Problem)))]
+pub(super) async fn change(
+    State(state): State<AppState>,
+    InPath(id): InPath<DumpId>,
+    InBody(patch): InBody<DumpPatch>,
+) -> Result<Json<Dump>, Problem> {
+    check(&patch)?;
+    let dump = state.blocking(move |state| {
+        state.catalogue().change_dump(&id, &patch)?;
+        let dump = state.dump(&id)?;
+        state.announce_dump(&id);
+        Ok(dump)
+    });
+    Ok(Json(dump.await?))
+}
+
+/// Refuses texts that are too long to be kept.
+fn check(patch: &DumpPatch) -> Result<(), Problem> {
+    let labels = patch.labels.iter().flatten();
+    let texts = patch.name.iter().chain(&patch.note);
+    let mut texts = texts.chain(labels.flat_map(|(key, value)| [key, value]));
+    if texts.any(|text| text.len() > MAX_TEXT) {
+        let detail = format!("a text of more than {MAX_TEXT} bytes is too long");
+        return Err(Problem::bad_request(detail));
+    }
+    if patch
+        .labels
+        .as_ref()
+        .is_some_and(|it| it.len() > MAX_LABELS)
+    {
+        let detail = format!("a dump has at most {MAX_LABELS} labels");
+        return Err(Problem::bad_request(detail));
+    }
+    Ok(())
+}
+
+/// Deletes a dump with its analysis, and cancels its job.
+#[utoipa::path(delete, path = "/dumps/{id}", params(("id" = DumpId, Path)),
+    responses((status = 204), (status = 404, body = Problem)))]
+pub(super) async fn delete(
+    State(state): State<AppState>,
+    InPath(id): InPath<DumpId>,
+) -> Result<StatusCode, Problem> {
+    let deleted = state.blocking(move |state| state.delete_dump(&id));
+    deleted.await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+impl AppState {
+    /// Deletes a dump with its analysis, and cancels its job. Blocks.
+    ///
+    /// # Errors
+    /// If there is none, or the disk fails.
+    pub fn delete_dump(&self, id: &DumpId) -> Result<(), Problem> {
+        let dump = self.dump(id)?;
+        let is_under_way = |state: JobState| matches!(state, JobState::Queued | JobState::Running);
+        if let Some(job) = dump.job.filter(|job| is_under_way(job.state)) {
+            // It may have ended meanwhile.
+            let _ = self.cancel(job.id);
+        }
+        self.catalogue().delete_dump(id)?;
+        self.store().delete(id).map_err(Problem::internal)?;
+        self.events().send(Event::DumpDeleted { id: id.clone() });
+        Ok(())
+    }
+}
+
+/// How the file is called.
+#[derive(Debug, Deserialize, IntoParams)]
+pub(super) struct PutParams {
+    /// The name to show.
+    name: Option<String>,
+}
+
+/// Takes a dump whose bytes are the body, as `curl -T FILE` sends it.
+#[utoipa::path(put, path = "/dumps", params(PutParams),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 201, body = Dump), (status = 413, body = Problem), (status = 415, body = Problem),
+        (status = 507, body = Problem)))]
+pub(super) async fn put(
+    State(state): State<AppState>,
+    InQuery(params): InQuery<PutParams>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Dump>), Problem> {
+    let length = headers.get(header::CONTENT_LENGTH);
+    let length = length.and_then(|it| it.to_str().ok()?.parse().ok());
+    let _body = state.uploads().body().await?;
+    let part = PartId::new().map_err(Problem::internal)?;
+    let begun = part.clone();
+    let incoming = state.blocking(move |state| {
+        state.has_room(length.unwrap_or(0))?;
+        let file = state.store().create_part(&begun);
+        let file = file.map_err(|error| crate::intake::of_disk(&error))?;
+        let limit = state.config().max_upload;
+        Ok(Incoming::new(state, file, Digested::default(), limit))
+    });
+    let (incoming, received) = receive(&state, body, incoming.await?).await?;
+    let name = params.name.unwrap_or_default();
+    let dump = state.blocking(move |state| {
+        let admitted = received.and_then(|()| state.admit(&part, &name, incoming.digested));
+        if admitted.is_err() {
+            state
+                .store()
+                .delete_part(&part)
+                .map_err(Problem::internal)?;
+        }
+        admitted
+    });
+    Ok((StatusCode::CREATED, Json(dump.await?)))
+}
+
+/// A file of the server's machine.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FromPath {
+    /// Its full path, below an allowed root.
+    #[schema(value_type = String)]
+    path: PathBuf,
+    /// The name to show.
+    name: Option<String>,
+}
+
+/// Takes a file of the server's machine, below one of the allowed roots.
+#[utoipa::path(post, path = "/dumps", request_body = FromPath,
+    responses((status = 201, body = Dump), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub(super) async fn post(
+    State(state): State<AppState>,
+    InBody(from): InBody<FromPath>,
+) -> Result<(StatusCode, Json<Dump>), Problem> {
+    let _body = state.uploads().body().await?;
+    let dump = state.blocking(move |state| state.add_below_roots(&from.path, from.name.as_deref()));
+    Ok((StatusCode::CREATED, Json(dump.await?)))
+}
+
+/// Sends the dump itself; ranges of bytes too.
+#[utoipa::path(get, path = "/dumps/{id}/file", params(("id" = DumpId, Path)),
+    responses((status = 200, content_type = "application/octet-stream"), (status = 206),
+        (status = 404, body = Problem), (status = 416)))]
+pub(super) async fn file(
+    State(state): State<AppState>,
+    InPath(id): InPath<DumpId>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let found = state.blocking(move |state| {
+        let dump = state.dump(&id)?;
+        Ok((state.store().dump(&id), dump.name))
+    });
+    let (path, name) = found.await?;
+    files::download(&path, &name, &headers).await
+}
+
+/// Sends the report as JSON (docs/report-schema.md); of profiles, their summary.
+#[utoipa::path(get, path = "/dumps/{id}/report", params(("id" = DumpId, Path)),
+    responses((status = 200, content_type = "application/json"), (status = 409, body = Problem)))]
+pub(super) async fn report(
+    State(state): State<AppState>,
+    InPath(id): InPath<DumpId>,
+) -> Result<Response, Problem> {
+    let analysis = state.blocking(move |state| state.analysis(&id)).await?;
+    files::show(&analysis.report, "application/json").await
+}
+
+/// Sends the report as a page of its own.
+#[utoipa::path(get, path = "/dumps/{id}/report.html", params(("id" = DumpId, Path)),
+    responses((status = 200, content_type = "text/html"), (status = 409, body = Problem)))]
+pub(super) async fn report_page(
+    State(state): State<AppState>,
+    InPath(id): InPath<DumpId>,
+) -> Result<Response, Problem> {
+    let analysis = state.blocking(move |state| state.analysis(&id)).await?;
+    let name = format!("{}.html", analysis.name);
+    // It has a script inside, which the policy of this server forbids: it is for keeping.
+    files::download(&analysis.index.join(REPORT_PAGE), &name, &HeaderMap::new()).await
+}

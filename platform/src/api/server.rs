@@ -1,0 +1,122 @@
+//! The server itself: what it may do, how it is.
+
+use std::fmt::Write as _;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::access::Caller;
+use crate::catalogue::Role;
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// What the server is and may do.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ServerInfo {
+    /// The version of hprof-rs.
+    version: &'static str,
+    /// What the caller may do.
+    role: Role,
+    limits: Limits,
+    jobs: JobCounts,
+    /// Folders from which dumps can be added by their path.
+    allowed_roots: Vec<String>,
+}
+
+/// Limits in bytes.
+#[derive(Debug, Serialize, ToSchema)]
+struct Limits {
+    /// The memory of all workers together.
+    memory: u64,
+    /// The largest dump.
+    upload: u64,
+    /// The free bytes of the disk.
+    disk_free: u64,
+}
+
+/// How many jobs there are.
+#[derive(Debug, Serialize, ToSchema)]
+struct JobCounts {
+    /// Jobs that run.
+    running: u64,
+    /// Jobs that wait.
+    queued: u64,
+}
+
+/// Tells what the server is and may do.
+#[utoipa::path(get, path = "/server", responses((status = 200, body = ServerInfo)))]
+pub(super) async fn show(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<ServerInfo>, Problem> {
+    let info = state.blocking(move |state| {
+        let config = state.config();
+        let (running, queued) = state.catalogue().job_counts()?;
+        let roots = config.allowed_roots.iter();
+        Ok(ServerInfo {
+            version: env!("CARGO_PKG_VERSION"),
+            role: caller.role,
+            limits: Limits {
+                memory: config.memory,
+                upload: config.max_upload,
+                disk_free: state.store().free_bytes().map_err(Problem::internal)?,
+            },
+            jobs: JobCounts { running, queued },
+            allowed_roots: roots.map(|root| root.display().to_string()).collect(),
+        })
+    });
+    Ok(Json(info.await?))
+}
+
+/// Says that the server answers and its catalogue works.
+pub(super) async fn health(State(state): State<AppState>) -> Result<&'static str, Problem> {
+    let checked = state.blocking(|state| Ok(state.catalogue().job_counts()?));
+    checked.await?;
+    Ok("ok\n")
+}
+
+/// Figures in the text format of Prometheus.
+pub(super) async fn metrics(State(state): State<AppState>) -> Result<Response, Problem> {
+    let text = state.blocking(|state| {
+        let (running, queued) = state.catalogue().job_counts()?;
+        let (dumps, bytes) = state.catalogue().totals()?;
+        let uploads = state.catalogue().uploads()?.len() as u64;
+        let free = state.store().free_bytes().map_err(Problem::internal)?;
+        let mut text = String::new();
+        for (name, about, value) in [
+            ("jobs_running", "Jobs with a worker.", running),
+            ("jobs_queued", "Jobs that wait.", queued),
+            ("dumps", "Dumps in the catalogue.", dumps),
+            ("dump_bytes", "Bytes of all dumps.", bytes),
+            ("uploads", "Uploads under way.", uploads),
+            ("disk_free_bytes", "Free bytes of the disk.", free),
+            ("resident_bytes", "Memory of the server.", resident()),
+        ] {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "# HELP hprof_rs_{name} {about}\n# TYPE hprof_rs_{name} gauge\nhprof_rs_{name} {value}\n"
+            );
+        }
+        let name = "hprof_rs_http_responses_total";
+        let _ = write!(text, "# HELP {name} Answers by class of status.\n# TYPE {name} counter\n");
+        for (class, number) in state.counters().classes() {
+            let _ = writeln!(text, "{name}{{class=\"{class}xx\"}} {number}");
+        }
+        Ok(text)
+    });
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], text.await?).into_response())
+}
+
+/// The memory of this process, in bytes; 0 if the system does not tell.
+fn resident() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_ascii_whitespace().nth(1);
+    let pages: u64 = pages.and_then(|it| it.parse().ok()).unwrap_or(0);
+    pages * rustix::param::page_size() as u64
+}

@@ -1,0 +1,253 @@
+//! Uploads in pieces by the tus protocol 1.0.0 (<https://tus.io/protocols/resumable-upload>): the
+//! core, with creation and termination.
+//!
+//! The offset of an upload is the length of its part on the disk, so it survives a restart. Each
+//! request ends with `fdatasync`, before its answer: an offset that was answered survives a crash
+//! of the machine.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::extract::InPath;
+use crate::catalogue::Upload;
+use crate::intake::{Incoming, file_name, of_disk, receive};
+use crate::problem::Problem;
+use crate::state::AppState;
+use crate::store::PartId;
+use crate::time::Millis;
+
+const VERSION: HeaderValue = HeaderValue::from_static("1.0.0");
+const RESUMABLE: HeaderName = HeaderName::from_static("tus-resumable");
+const OFFSET: HeaderName = HeaderName::from_static("upload-offset");
+const LENGTH: HeaderName = HeaderName::from_static("upload-length");
+const METADATA: HeaderName = HeaderName::from_static("upload-metadata");
+/// Tells the id of the dump when an upload is complete.
+const DUMP: HeaderName = HeaderName::from_static("hprof-dump");
+/// Uploads that may be under way.
+const MAX_UPLOADS: usize = 1000;
+
+/// An answer of the protocol.
+fn answer(
+    status: StatusCode,
+    headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
+) -> Response {
+    let mut response = status.into_response();
+    response.headers_mut().insert(RESUMABLE, VERSION);
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// A number in a header.
+fn number(headers: &HeaderMap, name: &HeaderName) -> Result<u64, Problem> {
+    let value = headers
+        .get(name)
+        .and_then(|it| it.to_str().ok()?.parse().ok());
+    value.ok_or_else(|| Problem::bad_request(format!("the header {name} must have a number")))
+}
+
+fn check_version(headers: &HeaderMap) -> Result<(), Problem> {
+    match headers.get(RESUMABLE) == Some(&VERSION) {
+        true => Ok(()),
+        false => Err(Problem::new(
+            StatusCode::PRECONDITION_FAILED,
+            "tus-version",
+            "Another version of the protocol",
+            "send the header Tus-Resumable: 1.0.0",
+        )),
+    }
+}
+
+/// The name in the metadata: pairs of a key and a value in Base64, with commas between.
+fn name_in(headers: &HeaderMap) -> String {
+    let metadata = headers.get(METADATA).and_then(|it| it.to_str().ok());
+    let value = metadata.unwrap_or_default().split(',').find_map(|pair| {
+        let (key, value) = pair.trim().split_once(' ')?;
+        matches!(key, "filename" | "name").then_some(value)
+    });
+    let bytes = value.and_then(|text| BASE64_STANDARD.decode(text).ok());
+    let bytes = bytes.unwrap_or_default();
+    file_name(&String::from_utf8_lossy(&bytes))
+}
+
+/// Tells what of the protocol there is.
+#[utoipa::path(options, path = "/uploads", responses((status = 204)))]
+pub(super) async fn options(State(state): State<AppState>) -> Response {
+    answer(
+        StatusCode::NO_CONTENT,
+        [
+            (HeaderName::from_static("tus-version"), VERSION),
+            (
+                HeaderName::from_static("tus-extension"),
+                HeaderValue::from_static("creation,termination"),
+            ),
+            (
+                HeaderName::from_static("tus-max-size"),
+                state.config().max_upload.into(),
+            ),
+        ],
+    )
+}
+
+/// Begins an upload.
+#[utoipa::path(post, path = "/uploads",
+    params(("Upload-Length" = u64, Header), ("Upload-Metadata" = Option<String>, Header)),
+    responses((status = 201), (status = 413, body = Problem), (status = 507, body = Problem)))]
+pub(super) async fn create(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    check_version(&headers)?;
+    let length = number(&headers, &LENGTH)?;
+    let name = name_in(&headers);
+    let part = PartId::new().map_err(Problem::internal)?;
+    let begun = part.clone();
+    let created = state.blocking(move |state| {
+        state.has_room(length)?;
+        if state.catalogue().uploads()?.len() >= MAX_UPLOADS {
+            let detail = format!("{MAX_UPLOADS} uploads are under way; end or delete some");
+            return Err(Problem::conflict(detail));
+        }
+        let made = state.store().create_part(&begun);
+        made.map_err(|error| of_disk(&error))?;
+        state.catalogue().add_upload(&Upload {
+            id: begun.as_str().to_owned(),
+            name,
+            length,
+            created_at: Millis::now(),
+        })?;
+        Ok(())
+    });
+    created.await?;
+    let place = format!("/api/v1/uploads/{}", part.as_str());
+    let place = HeaderValue::try_from(place).map_err(Problem::internal)?;
+    Ok(answer(StatusCode::CREATED, [(header::LOCATION, place)]))
+}
+
+/// An upload with the bytes that have come. Blocks.
+fn find(state: &AppState, id: &str) -> Result<(PartId, Upload, u64), Problem> {
+    let gone = || Problem::not_found("there is no such upload; begin again");
+    let part: PartId = id.parse().map_err(|()| gone())?;
+    let upload = state.catalogue().upload(id)?.ok_or_else(gone)?;
+    let file = state.store().open_part(&part).map_err(|_| gone())?;
+    let about = file.metadata().map_err(Problem::internal)?;
+    Ok((part, upload, about.len()))
+}
+
+/// Tells how far an upload is.
+#[utoipa::path(head, path = "/uploads/{id}", params(("id" = String, Path)),
+    responses((status = 200), (status = 404)))]
+pub(super) async fn tell(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    let (_, upload, offset) = state.blocking(move |state| find(state, &id)).await?;
+    Ok(answer(
+        StatusCode::OK,
+        [
+            (OFFSET, offset.into()),
+            (LENGTH, upload.length.into()),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        ],
+    ))
+}
+
+/// Adds bytes to an upload. With the last of them it becomes a dump, whose id is in the header
+/// `Hprof-Dump` of the answer.
+#[utoipa::path(patch, path = "/uploads/{id}",
+    params(("id" = String, Path), ("Upload-Offset" = u64, Header)),
+    request_body(content = Vec<u8>, content_type = "application/offset+octet-stream"),
+    responses((status = 204), (status = 404, body = Problem), (status = 409, body = Problem),
+        (status = 415, body = Problem), (status = 423, body = Problem), (status = 507, body = Problem)))]
+pub(super) async fn append(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    check_version(&headers)?;
+    let kind = HeaderValue::from_static("application/offset+octet-stream");
+    if headers.get(header::CONTENT_TYPE) != Some(&kind) {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "tus-content-type",
+            "Another kind of body",
+            "send the header Content-Type: application/offset+octet-stream",
+        ));
+    }
+    let stated = number(&headers, &OFFSET)?;
+    let _body = state.uploads().body().await?;
+    let (part, upload, writer, incoming) = state
+        .blocking(move |state| {
+            let part: PartId = id
+                .parse()
+                .map_err(|()| Problem::not_found("no such upload"))?;
+            let writer = state.writer(&part)?;
+            let (part, upload, offset) = find(state, &id)?;
+            if offset != stated {
+                return Err(Problem::conflict(format!(
+                    "the upload has {offset} bytes, and the request continues at {stated}"
+                )));
+            }
+            let digested = state.digested(&part, offset)?;
+            let file = state.store().open_part(&part).map_err(Problem::internal)?;
+            let incoming = Incoming::new(state, file, digested, upload.length);
+            Ok((part, upload, writer, incoming))
+        })
+        .await?;
+    let (incoming, received) = receive(&state, body, incoming).await?;
+    state
+        .blocking(move |state| {
+            // Until the end of this, nobody else writes.
+            let _writer = writer;
+            let digested = incoming.digested;
+            let offset = digested.length;
+            if let Err(problem) = received {
+                if problem.kind == "not-a-dump" {
+                    end(state, &part)?;
+                } else {
+                    state.uploads().keep(&part, digested);
+                }
+                return Err(problem);
+            }
+            if offset < upload.length {
+                state.uploads().keep(&part, digested);
+                return Ok(answer(StatusCode::NO_CONTENT, [(OFFSET, offset.into())]));
+            }
+            let admitted = state.admit(&part, &upload.name, digested);
+            if !matches!(&admitted, Err(problem) if problem.status == StatusCode::INSUFFICIENT_STORAGE)
+            {
+                end(state, &part)?;
+            }
+            let id = HeaderValue::try_from(admitted?.id.as_str()).map_err(Problem::internal)?;
+            let headers = [(OFFSET, offset.into()), (DUMP, id)];
+            Ok(answer(StatusCode::NO_CONTENT, headers))
+        })
+        .await
+}
+
+/// Removes an upload with its part. Blocks.
+fn end(state: &AppState, part: &PartId) -> Result<(), Problem> {
+    state.store().delete_part(part).map_err(Problem::internal)?;
+    state.catalogue().delete_upload(part.as_str())?;
+    Ok(())
+}
+
+/// Gives an upload up.
+#[utoipa::path(delete, path = "/uploads/{id}", params(("id" = String, Path)),
+    responses((status = 204), (status = 404, body = Problem), (status = 423, body = Problem)))]
+pub(super) async fn terminate(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+) -> Result<Response, Problem> {
+    let ended = state.blocking(move |state| {
+        let (part, ..) = find(state, &id)?;
+        let _writer = state.writer(&part)?;
+        end(state, &part)
+    });
+    ended.await?;
+    Ok(answer(StatusCode::NO_CONTENT, []))
+}

@@ -1,0 +1,59 @@
+//! News for everybody who looks: jobs, dumps.
+
+use serde::Serialize;
+use tokio::sync::broadcast;
+
+use crate::catalogue::{Dump, Job};
+use crate::ids::DumpId;
+
+/// Events that a slow reader may be behind; one that is further behind has to look again.
+const BACKLOG: usize = 256;
+
+/// Something has changed.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum Event {
+    /// A job, as it is now.
+    Job(Box<Job>),
+    /// A dump, as it is now.
+    Dump(Box<Dump>),
+    /// A dump is gone.
+    DumpDeleted {
+        /// The dump that was.
+        id: DumpId,
+    },
+}
+
+impl Event {
+    /// The name of the event.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job",
+            Self::Dump(_) => "dump",
+            Self::DumpDeleted { .. } => "dump_deleted",
+        }
+    }
+}
+
+/// The channel of all events.
+#[derive(Debug)]
+pub struct Events(broadcast::Sender<Event>);
+
+impl Default for Events {
+    fn default() -> Self {
+        Self(broadcast::channel(BACKLOG).0)
+    }
+}
+
+impl Events {
+    /// Tells everybody who listens.
+    pub fn send(&self, event: Event) {
+        // Nobody may listen.
+        let _ = self.0.send(event);
+    }
+
+    /// Events from now on.
+    pub fn listen(&self) -> broadcast::Receiver<Event> {
+        self.0.subscribe()
+    }
+}

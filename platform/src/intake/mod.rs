@@ -1,0 +1,303 @@
+//! The way in: bytes are written, counted, hashed and looked at as they come.
+
+mod local;
+mod receive;
+mod uploads;
+
+pub use receive::receive;
+pub use uploads::Uploads;
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use axum::http::StatusCode;
+use hprof_analysis::contents::looks_like_a_profile;
+use hprof_analysis::input::Compression;
+use sha2::{Digest, Sha256};
+
+use crate::catalogue::{Added, Dump, NewDump};
+use crate::ids::{ContentHash, DumpId};
+use crate::problem::Problem;
+use crate::state::AppState;
+use crate::store::PartId;
+
+/// The bytes by which a file is recognised.
+const HEAD: usize = 64 << 10;
+/// The longest name of a file that is kept, in bytes.
+const MAX_NAME: usize = 200;
+
+/// What was learned of the bytes that have come.
+#[derive(Clone, Default)]
+pub struct Digested {
+    hasher: Sha256,
+    /// Their number.
+    pub length: u64,
+    head: Vec<u8>,
+    is_recognised: bool,
+}
+
+/// How a kind of file is called, and what to do with it.
+pub type Recognise = fn(&[u8]) -> Option<(&'static str, &'static str)>;
+
+impl Digested {
+    /// Takes in the next bytes.
+    ///
+    /// # Errors
+    /// If they show that this is no file for this server.
+    pub fn take(&mut self, bytes: &[u8], recognise: Recognise) -> Result<(), Problem> {
+        self.hasher.update(bytes);
+        self.length += bytes.len() as u64;
+        if !self.is_recognised {
+            let missing = HEAD - self.head.len();
+            self.head.extend(bytes.iter().take(missing));
+            if self.head.len() == HEAD {
+                self.look(recognise)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The hash of all bytes.
+    ///
+    /// # Errors
+    /// If this is no file for this server.
+    pub fn end(mut self, recognise: Recognise) -> Result<ContentHash, Problem> {
+        if !self.is_recognised {
+            self.look(recognise)?;
+        }
+        Ok(ContentHash::of_bytes(self.hasher.finalize().into()))
+    }
+
+    fn look(&mut self, recognise: Recognise) -> Result<(), Problem> {
+        let head = std::mem::take(&mut self.head);
+        let is_taken = head.starts_with(b"JAVA PROFILE")
+            || Compression::of(&head) != Compression::None
+            || looks_like_a_profile(&head);
+        if !is_taken {
+            let detail = match recognise(&head) {
+                Some((what, advice)) => format!("this is {what}, not an HPROF file: {advice}"),
+                None => "this is no heap dump and no profile: give what a JVM, `jcmd PID \
+                     GC.heap_dump`, `hprof-rs run` or Android wrote"
+                    .to_owned(),
+            };
+            return Err(Problem::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "not-a-dump",
+                "Neither a dump nor a profile",
+                detail,
+            ));
+        }
+        self.is_recognised = true;
+        Ok(())
+    }
+}
+
+/// A part that is being written.
+pub struct Incoming {
+    file: File,
+    /// What was learned of it.
+    pub digested: Digested,
+    limit: u64,
+    recognise: Recognise,
+}
+
+impl Incoming {
+    /// A part that has come as far as `digested` says; `limit` bytes may come in all.
+    pub fn new(state: &AppState, file: File, digested: Digested, limit: u64) -> Self {
+        let recognise = state.config().recognise;
+        Self {
+            file,
+            digested,
+            limit,
+            recognise,
+        }
+    }
+
+    /// Adds bytes at the end.
+    ///
+    /// # Errors
+    /// If there are too many, the disk fails, or they show that this is no dump.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        if self.digested.length + bytes.len() as u64 > self.limit {
+            return Err(too_large(self.limit));
+        }
+        self.file
+            .write_all(bytes)
+            .map_err(|error| of_disk(&error))?;
+        self.digested.take(bytes, self.recognise)
+    }
+
+    /// Has the bytes survive a crash of the machine.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn sync(&self) -> Result<(), Problem> {
+        self.file.sync_data().map_err(|error| of_disk(&error))
+    }
+}
+
+/// What is learned of a file that lies there.
+///
+/// # Errors
+/// If it cannot be read, or is no dump.
+pub fn digest(file: &mut File, recognise: Recognise) -> Result<Digested, Problem> {
+    let mut digested = Digested::default();
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(digested),
+            Ok(length) => {
+                digested.take(buffer.get(..length).unwrap_or_default(), recognise)?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Problem::internal(error)),
+        }
+    }
+}
+
+/// Too many bytes have come or are announced.
+pub fn too_large(limit: u64) -> Problem {
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "too-large",
+        "Too large",
+        format!("at most {limit} bytes may come; `serve --max-upload` sets the limit"),
+    )
+}
+
+/// A problem of the disk, which is likely to be full.
+pub fn of_disk(error: &io::Error) -> Problem {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => full(),
+        _ => Problem::internal(error),
+    }
+}
+
+fn full() -> Problem {
+    Problem::new(
+        StatusCode::INSUFFICIENT_STORAGE,
+        "disk-full",
+        "The disk is full",
+        "delete dumps that nobody needs, or start the server with another --folder",
+    )
+}
+
+/// The last part of a name of a file, without what could be taken for a folder or a control
+/// character; `dump` if nothing is left.
+pub fn file_name(given: &str) -> String {
+    let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
+    let mut name = String::new();
+    for character in last.chars().filter(|it| !it.is_control()) {
+        if name.len() + character.len_utf8() > MAX_NAME {
+            break;
+        }
+        name.push(character);
+    }
+    match name.trim() {
+        "" | "." | ".." => "dump".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+impl AppState {
+    /// Refuses a length that the limit or the disk does not allow. Blocks.
+    ///
+    /// # Errors
+    /// Then.
+    pub fn has_room(&self, length: u64) -> Result<(), Problem> {
+        let limit = self.config().max_upload;
+        if length > limit {
+            return Err(too_large(limit));
+        }
+        let free = self.store().free_bytes().map_err(Problem::internal)?;
+        match length > free {
+            true => Err(full()),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes a complete part a dump, and has it analysed if it is new. Blocks.
+    ///
+    /// # Errors
+    /// If the disk or the catalogue fails.
+    pub fn admit(&self, part: &PartId, name: &str, digested: Digested) -> Result<Dump, Problem> {
+        let bytes = digested.length;
+        let sha256 = digested.end(self.config().recognise)?;
+        let id = DumpId::of_hash(&sha256);
+        if let Some(known) = self.catalogue().dump(&id)? {
+            if known.sha256 != sha256 {
+                return Err(Problem::conflict(format!(
+                    "another dump whose hash begins alike has the id {id}; delete it first"
+                )));
+            }
+        }
+        let published = self.store().publish(part, &id);
+        published.map_err(|error| of_disk(&error))?;
+        self.register(NewDump {
+            id,
+            name: file_name(name),
+            bytes,
+            sha256,
+        })
+    }
+
+    /// Adds a dump whose file is in the store, and has it analysed if it is new. Blocks.
+    ///
+    /// # Errors
+    /// If the catalogue fails.
+    pub fn register(&self, dump: NewDump) -> Result<Dump, Problem> {
+        let id = dump.id.clone();
+        if self.catalogue().add_dump(&dump)? == Added::New {
+            self.enqueue(&id)?;
+        }
+        self.dump(&id)
+    }
+
+    /// A dump as it is now. Blocks.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn dump(&self, id: &DumpId) -> Result<Dump, Problem> {
+        let dump = self.catalogue().dump(id)?;
+        let mut dump = dump.ok_or_else(|| Problem::not_found(format!("there is no dump {id}")))?;
+        if let Some(job) = &mut dump.job {
+            self.jobs().show(job);
+        }
+        Ok(dump)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_a_file_keeps_nothing_that_leads_elsewhere() {
+        for (given, kept) in [
+            ("heap.hprof", "heap.hprof"),
+            ("/etc/passwd", "passwd"),
+            ("..\\..\\a.hprof", "a.hprof"),
+            ("a\u{0}\n\u{1b}[31mb", "a[31mb"),
+            ("..", "dump"),
+            ("", "dump"),
+        ] {
+            assert_eq!(file_name(given), kept);
+        }
+        assert!(file_name(&"ä".repeat(1000)).len() <= MAX_NAME);
+    }
+
+    #[test]
+    fn what_is_no_dump_is_refused_with_its_kind() {
+        let recognise: Recognise = |_| Some(("JSON", "`jq . FILE` shows it"));
+        let mut other = Digested::default();
+        other.take(b"{}", recognise).unwrap();
+        let problem = other.end(recognise).unwrap_err();
+        assert!(problem.detail.contains("JSON"), "{}", problem.detail);
+        let mut dump = Digested::default();
+        dump.take(b"JAVA PROFILE 1.0.2\0", recognise).unwrap();
+        assert!(dump.end(recognise).is_ok());
+        let mut long = Digested::default();
+        let garbage = vec![b'x'; HEAD];
+        assert!(long.take(&garbage, recognise).is_err());
+    }
+}

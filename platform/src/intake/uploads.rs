@@ -1,0 +1,111 @@
+//! Uploads that are under way: what was learned of their bytes, and that each has one writer.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{Digested, digest};
+use crate::problem::Problem;
+use crate::state::AppState;
+use crate::store::PartId;
+
+/// Bodies that may come at once; each occupies a thread.
+const MAX_BODIES: usize = 16;
+/// Uploads of which the hash is kept between their requests; others are read once more at the end.
+const MAX_KEPT: usize = 256;
+
+/// What only this process knows of uploads.
+#[derive(Default)]
+struct Known {
+    busy: std::collections::HashSet<PartId>,
+    digested: HashMap<PartId, Digested>,
+}
+
+/// The uploads under way.
+pub struct Uploads {
+    known: Mutex<Known>,
+    bodies: Arc<Semaphore>,
+}
+
+impl Default for Uploads {
+    fn default() -> Self {
+        Self {
+            known: Mutex::default(),
+            bodies: Arc::new(Semaphore::new(MAX_BODIES)),
+        }
+    }
+}
+
+/// The right to write to a part; given back when dropped.
+pub struct Writer {
+    state: AppState,
+    part: PartId,
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.state.uploads().lock().busy.remove(&self.part);
+    }
+}
+
+impl Uploads {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        // Every change is a single call.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to send a body; waits until others have ended.
+    ///
+    /// # Errors
+    /// If the server stops.
+    pub async fn body(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let bodies = Arc::clone(&self.bodies);
+        bodies.acquire_owned().await.map_err(Problem::internal)
+    }
+
+    /// Keeps what was learned of a part for its next request.
+    pub fn keep(&self, part: &PartId, digested: Digested) {
+        let mut known = self.lock();
+        if known.digested.len() < MAX_KEPT {
+            known.digested.insert(part.clone(), digested);
+        }
+    }
+}
+
+impl AppState {
+    /// The right to write to a part, which one request at a time has.
+    ///
+    /// # Errors
+    /// If another has it.
+    pub fn writer(&self, part: &PartId) -> Result<Writer, Problem> {
+        match self.uploads().lock().busy.insert(part.clone()) {
+            true => Ok(Writer {
+                state: self.clone(),
+                part: part.clone(),
+            }),
+            false => Err(Problem::new(
+                axum::http::StatusCode::LOCKED,
+                "locked",
+                "The upload is in use",
+                "another request sends bytes of this upload; wait until it has ended",
+            )),
+        }
+    }
+
+    /// What was learned of a part of this length, which is read again if nobody remembers. Blocks.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no dump.
+    pub fn digested(&self, part: &PartId, length: u64) -> Result<Digested, Problem> {
+        let kept = self.uploads().lock().digested.remove(part);
+        if let Some(digested) = kept.filter(|it| it.length == length) {
+            return Ok(digested);
+        }
+        let file = self.store().open_part(part);
+        digest(
+            &mut file.map_err(Problem::internal)?,
+            self.config().recognise,
+        )
+    }
+}

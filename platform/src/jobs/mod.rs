@@ -1,0 +1,162 @@
+//! Jobs: a queue in the catalogue, and a worker process for each job that runs.
+//!
+//! A job goes from queued to running to done, failed or cancelled. Each step is a conditional
+//! update with the number of the attempt, so a late worker changes nothing.
+
+mod progress;
+mod queue;
+mod worker;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, watch};
+
+pub use progress::Progress;
+pub use queue::run;
+
+use crate::catalogue::{Job, JobState};
+use crate::events::Event;
+use crate::ids::{DumpId, JobId};
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// What only this process knows of jobs.
+#[derive(Debug)]
+pub struct Jobs {
+    running: Mutex<HashMap<JobId, Running>>,
+    wake: Notify,
+    stop: watch::Sender<bool>,
+}
+
+/// A job that runs.
+#[derive(Debug, Default)]
+struct Running {
+    progress: Option<Progress>,
+    cancel: Arc<Notify>,
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Self {
+            running: Mutex::default(),
+            wake: Notify::new(),
+            stop: watch::Sender::new(false),
+        }
+    }
+}
+
+impl Jobs {
+    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Running>> {
+        // Every change of the map is a single call.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the queue look for something to run.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Ends all workers; their jobs return to the queue.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+        self.wake();
+    }
+
+    /// Whether the server stops, and news of it.
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    /// Adds what only this process knows: how far the job is.
+    pub fn show(&self, job: &mut Job) {
+        if job.state != JobState::Running {
+            return;
+        }
+        if let Some(progress) = self.lock().get(&job.id).and_then(|it| it.progress.as_ref()) {
+            progress.show_in(job);
+        }
+    }
+}
+
+impl AppState {
+    /// A job as it is now. Blocks.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn job(&self, id: JobId) -> Result<Job, Problem> {
+        let job = self.catalogue().job(id)?;
+        let mut job = job.ok_or_else(|| Problem::not_found(format!("there is no job {id}")))?;
+        self.jobs().show(&mut job);
+        Ok(job)
+    }
+
+    /// Tells everybody of a job, and of its dump. Blocks.
+    pub fn announce(&self, id: JobId) {
+        let Ok(job) = self.job(id) else {
+            return;
+        };
+        let dump = job.dump.clone();
+        self.events().send(Event::Job(Box::new(job)));
+        self.announce_dump(&dump);
+    }
+
+    /// Tells everybody of a dump. Blocks.
+    pub fn announce_dump(&self, id: &DumpId) {
+        if let Ok(Some(mut dump)) = self.catalogue().dump(id) {
+            if let Some(job) = &mut dump.job {
+                self.jobs().show(job);
+            }
+            self.events().send(Event::Dump(Box::new(dump)));
+        }
+    }
+
+    /// Puts a job for a dump into the queue. Blocks.
+    ///
+    /// # Errors
+    /// If the catalogue fails.
+    pub fn enqueue(&self, dump: &DumpId) -> Result<JobId, Problem> {
+        let id = self.catalogue().enqueue(dump)?;
+        self.announce(id);
+        self.jobs().wake();
+        Ok(id)
+    }
+
+    /// Cancels a job that waits or runs, and ends its worker. Blocks.
+    ///
+    /// # Errors
+    /// If there is none, or it has ended.
+    pub fn cancel(&self, id: JobId) -> Result<Job, Problem> {
+        let was = self.catalogue().cancel(id)?;
+        let job = self.job(id)?;
+        if was.is_none() {
+            let word = job.state.word();
+            return Err(Problem::conflict(format!(
+                "job {id} has ended: it is {word}"
+            )));
+        }
+        if let Some(running) = self.jobs().lock().get(&id) {
+            running.cancel.notify_one();
+        }
+        self.announce(id);
+        Ok(job)
+    }
+
+    /// Puts a job that failed or was cancelled back into the queue. Blocks.
+    ///
+    /// # Errors
+    /// If there is none, or it is in another state.
+    pub fn retry(&self, id: JobId) -> Result<Job, Problem> {
+        let is_queued = self.catalogue().retry(id)?;
+        let job = self.job(id)?;
+        if !is_queued {
+            let word = job.state.word();
+            return Err(Problem::conflict(format!(
+                "job {id} is {word}; jobs that failed or were cancelled can be retried"
+            )));
+        }
+        self.announce(id);
+        self.jobs().wake();
+        Ok(job)
+    }
+}

@@ -1,0 +1,303 @@
+//! One worker process: its start, its progress, its end.
+
+use std::collections::VecDeque;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::{Notify, watch};
+
+use super::Progress;
+use crate::catalogue::{DumpKind, Ending, Job, JobError, Outcome};
+use crate::events::Event;
+use crate::problem::Problem;
+use crate::state::AppState;
+
+/// The lines of a worker that are kept for the reason of its failure.
+const MAX_LINES: usize = 12;
+/// The exit status of a command that has no memory left.
+const NO_MEMORY: i32 = 3;
+/// The exit status of a command that has panicked.
+const PANICKED: i32 = 101;
+
+/// How a worker ended.
+enum End {
+    /// By itself.
+    Exit(ExitStatus),
+    /// The job was cancelled.
+    Cancelled,
+    /// The server stops.
+    Stopping,
+}
+
+/// What the worker leaves in `outcome.json`.
+#[derive(Deserialize)]
+struct OutcomeFile {
+    kind: DumpKind,
+    headline: Option<String>,
+    summary: Option<serde_json::Value>,
+}
+
+/// Runs an attempt to its end, and notes how it ended.
+pub(super) async fn supervise(state: AppState, job: Job, attempt: u32) {
+    let id = job.id;
+    let ending = attempt_it(&state, &job, attempt).await;
+    let dump = job.dump.clone();
+    let noted = state.blocking(move |state| {
+        if let Some(ending) = &ending {
+            let is_noted = state.catalogue().end(id, attempt, ending)?;
+            if !is_noted {
+                tracing::warn!(job = %id, attempt, "an attempt ended after its job");
+            }
+        }
+        state.jobs().lock().remove(&id);
+        if let Err(error) = state.store().abandon_analysis(&dump, attempt) {
+            tracing::warn!(job = %id, %error, "files of an attempt remain");
+        }
+        // It was deleted meanwhile.
+        if state.catalogue().dump(&dump)?.is_none() {
+            state.store().delete(&dump).map_err(Problem::internal)?;
+        }
+        state.announce(id);
+        Ok(())
+    });
+    // A failure is in the log; the next start of the server finds the job running.
+    let _ = noted.await;
+}
+
+/// Gives how the attempt ended; none if the job is cancelled.
+async fn attempt_it(state: &AppState, job: &Job, attempt: u32) -> Option<Ending> {
+    let dump = job.dump.clone();
+    let id = job.id;
+    let prepared = state.blocking(move |state| {
+        state.announce(id);
+        let found = state.catalogue().dump(&dump)?;
+        let name = found.map_or_else(|| dump.to_string(), |found| found.name);
+        let begun = state.store().begin_analysis(&dump, attempt);
+        Ok((
+            begun.map_err(Problem::internal)?,
+            name,
+            state.store().dump(&dump),
+        ))
+    });
+    let (folder, name, file) = match prepared.await {
+        Ok(prepared) => prepared,
+        Err(problem) => return Some(Ending::Failed(not_started(&problem.detail))),
+    };
+    tracing::info!(job = %id, attempt, dump = %job.dump, "a worker starts");
+    let mut child = match start(state, &file, &folder, &name) {
+        Ok(child) => child,
+        Err(error) => return Some(Ending::Failed(not_started(&error.to_string()))),
+    };
+    let cancel = state
+        .jobs()
+        .lock()
+        .get(&id)
+        .map(|it| Arc::clone(&it.cancel));
+    let mut lines = VecDeque::new();
+    let end = follow(
+        state,
+        job,
+        attempt,
+        &mut child,
+        cancel.unwrap_or_default(),
+        &mut lines,
+    )
+    .await;
+    if !matches!(end, End::Exit(_)) {
+        // An error means that it has ended already.
+        let _ = child.kill().await;
+    }
+    let status = match end {
+        End::Cancelled => return None,
+        End::Stopping => return Some(Ending::Interrupted),
+        End::Exit(status) => status,
+    };
+    tracing::info!(job = %id, attempt, %status, "a worker ended");
+    if status.success() {
+        let dump = job.dump.clone();
+        let published = state.blocking(move |state| {
+            let text = std::fs::read_to_string(folder.join("outcome.json"));
+            let text = text.map_err(Problem::internal)?;
+            let outcome: OutcomeFile = serde_json::from_str(&text).map_err(Problem::internal)?;
+            let published = state.store().publish_analysis(&dump, attempt);
+            published.map_err(Problem::internal)?;
+            Ok(outcome)
+        });
+        return Some(match published.await {
+            Ok(outcome) => Ending::Done(Outcome {
+                kind: outcome.kind,
+                headline: outcome.headline,
+                summary: outcome.summary,
+            }),
+            Err(problem) => Ending::Crashed(not_started(&problem.detail)),
+        });
+    }
+    let shown = lines.make_contiguous().join("\n");
+    // Visitors know the file by its name.
+    let said = shown.replace(&*file.to_string_lossy(), &name);
+    let said = said.replace(&*folder.to_string_lossy(), "the folder of the analysis");
+    Some(failure(status, said.trim_start_matches("hprof-rs: ")))
+}
+
+fn start(state: &AppState, file: &Path, folder: &PathBuf, name: &str) -> std::io::Result<Child> {
+    let config = state.config();
+    let memory = config.memory / config.workers.max(1) as u64;
+    Command::new(&config.executable)
+        .arg("worker")
+        .arg(file)
+        .arg("--analysis")
+        .arg(folder)
+        .arg(format!("--name={name}"))
+        .args(["--memory", &memory.to_string(), "--progress", "json"])
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        // Ctrl+C in a terminal is for the server, which then ends its workers.
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+}
+
+/// Ends when the server stops.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // The sender lives as long as the server.
+    let _ = stopping.wait_for(|stops| *stops).await;
+}
+
+/// Reads what a worker says until it ends, or has to.
+async fn follow(
+    state: &AppState,
+    job: &Job,
+    attempt: u32,
+    child: &mut Child,
+    cancel: Arc<Notify>,
+    kept: &mut VecDeque<String>,
+) -> End {
+    let mut stopping = state.jobs().stopping();
+    let mut lines = child.stderr.take().map(|it| BufReader::new(it).lines());
+    let mut phase = String::new();
+    loop {
+        let line = async {
+            match &mut lines {
+                Some(lines) => lines.next_line().await.ok().flatten(),
+                None => None,
+            }
+        };
+        tokio::select! {
+            line = line => match line {
+                Some(line) => take_line(state, job, attempt, &line, &mut phase, kept).await,
+                None => break,
+            },
+            () = cancel.notified() => return End::Cancelled,
+            () = stopped(&mut stopping) => return End::Stopping,
+        }
+    }
+    tokio::select! {
+        status = child.wait() => match status {
+            Ok(status) => End::Exit(status),
+            Err(_) => End::Stopping,
+        },
+        () = cancel.notified() => End::Cancelled,
+        () = stopped(&mut stopping) => End::Stopping,
+    }
+}
+
+async fn take_line(
+    state: &AppState,
+    job: &Job,
+    attempt: u32,
+    line: &str,
+    phase: &mut String,
+    kept: &mut VecDeque<String>,
+) {
+    let Some(progress) = Progress::of_line(line) else {
+        kept.push_back(line.to_owned());
+        if kept.len() > MAX_LINES {
+            kept.pop_front();
+        }
+        return;
+    };
+    let id = job.id;
+    let is_new = *phase != progress.phase;
+    phase.clone_from(&progress.phase);
+    if let Some(running) = state.jobs().lock().get_mut(&id) {
+        running.progress = Some(progress.clone());
+    }
+    let noted = state.blocking(move |state| {
+        if is_new {
+            state.catalogue().phase(id, attempt, &progress.phase)?;
+        }
+        let job = state.job(id)?;
+        state.events().send(Event::Job(Box::new(job)));
+        Ok(())
+    });
+    // Progress is only shown; a failure is in the log.
+    let _ = noted.await;
+}
+
+fn not_started(detail: &str) -> JobError {
+    JobError {
+        title: "The worker could not work".to_owned(),
+        detail: detail.to_owned(),
+        can_retry: true,
+    }
+}
+
+/// Why a worker failed, by its exit status and its last words.
+fn failure(status: ExitStatus, said: &str) -> Ending {
+    let error = |title: &str, detail: String, can_retry| JobError {
+        title: title.to_owned(),
+        detail,
+        can_retry,
+    };
+    if let Some(signal) = status.signal() {
+        let detail = format!(
+            "signal {signal} ended the worker: the system may have had no memory left, or the file \
+             changed or is damaged in a new way. {said}"
+        );
+        return Ending::Crashed(error("The worker was killed", detail, true));
+    }
+    let said = said.to_owned();
+    Ending::Failed(match status.code() {
+        Some(NO_MEMORY) => error("The memory limit was reached", said, true),
+        Some(PANICKED) => error("The analyser failed", said, false),
+        _ if said.contains("No space left on device") => error("The disk is full", said, true),
+        _ => error("The file could not be analysed", said, false),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_a_reason_to_retry_and_a_wrong_file_is_not() {
+        let exit = |code: i32| ExitStatus::from_raw(code << 8);
+        let full = "cannot unpack: No space left on device (os error 28)";
+        for (status, said, title, can_retry) in [
+            (exit(1), full, "The disk is full", true),
+            (
+                exit(1),
+                "x is plain text",
+                "The file could not be analysed",
+                false,
+            ),
+            (exit(3), "stopped", "The memory limit was reached", true),
+        ] {
+            let Ending::Failed(error) = failure(status, said) else {
+                panic!("{said}");
+            };
+            assert_eq!((error.title.as_str(), error.can_retry), (title, can_retry));
+        }
+        assert!(matches!(
+            failure(ExitStatus::from_raw(9), ""),
+            Ending::Crashed(_)
+        ));
+    }
+}

@@ -1,0 +1,68 @@
+//! Removes what is too old or too much: dumps by age and by space, uploads that nobody continues.
+
+use std::time::Duration;
+
+use crate::problem::Problem;
+use crate::state::AppState;
+use crate::store::PartId;
+use crate::time::Millis;
+
+/// How often it looks.
+const PAUSE: Duration = Duration::from_secs(600);
+/// How long an upload may take.
+const UPLOAD_DAYS: u64 = 7;
+
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+/// Looks again and again.
+pub async fn run(state: AppState) {
+    loop {
+        // A failure is in the log, and the next look may succeed.
+        let _ = state.blocking(|state| sweep(state, Millis::now())).await;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Removes what is due. Blocks.
+///
+/// # Errors
+/// If the disk or the catalogue fails.
+pub fn sweep(state: &AppState, now: Millis) -> Result<(), Problem> {
+    for upload in state.catalogue().uploads()? {
+        let part: Result<PartId, ()> = upload.id.parse();
+        if let Ok(part) = part
+            && now.since(upload.created_at) > UPLOAD_DAYS * DAY
+            && let Ok(_writer) = state.writer(&part)
+        {
+            state
+                .store()
+                .delete_part(&part)
+                .map_err(Problem::internal)?;
+            state.catalogue().delete_upload(&upload.id)?;
+            tracing::info!(
+                upload = upload.id,
+                "an upload that nobody continued is removed"
+            );
+        }
+    }
+    let keep = state.config().keep;
+    let removable = state.catalogue().removable()?;
+    let mut occupied = 0;
+    if keep.bytes.is_some() {
+        let dumps = state.store().dumps().map_err(Problem::internal)?;
+        occupied = dumps.iter().map(|dump| state.store().occupied(dump)).sum();
+    }
+    for (dump, uploaded_at, _) in removable {
+        let is_old = keep
+            .days
+            .is_some_and(|days| now.since(uploaded_at) > u64::from(days) * DAY);
+        let is_too_much = keep.bytes.is_some_and(|limit| occupied > limit);
+        if !is_old && !is_too_much {
+            continue;
+        }
+        occupied = occupied.saturating_sub(state.store().occupied(&dump));
+        state.delete_dump(&dump)?;
+        tracing::info!(%dump, is_old, is_too_much, "a dump is removed");
+    }
+    Ok(())
+}

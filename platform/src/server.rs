@@ -1,0 +1,256 @@
+//! The life of a server: start, listening, graceful end.
+
+use std::fs::{DirBuilder, File};
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::catalogue::{CatalogueError, JobError, NewDump, Role, SqliteCatalogue};
+use crate::config::Config;
+use crate::intake::digest;
+use crate::problem::Problem;
+use crate::state::AppState;
+use crate::store::FolderStore;
+use crate::{api, connections, jobs, retention, tls};
+
+/// Threads for requests: they wait for others nearly all the time.
+const THREADS: usize = 2;
+/// Threads for the disk and for views.
+const MAX_BLOCKING: usize = 64;
+/// How long a thread without work stays.
+const IDLE: Duration = Duration::from_secs(5);
+/// The name of the token in the printed link.
+const LOCAL: &str = "link";
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The catalogue cannot be opened.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// The folder or the address cannot be used.
+    #[error("{0}: {1}")]
+    Io(String, #[source] std::io::Error),
+    /// Another server has the folder.
+    #[error("another server uses {0}; end it, or give another --folder")]
+    InUse(PathBuf),
+    /// The address is open to others, and nothing protects it.
+    #[error("{0}")]
+    Unsafe(String),
+    /// The certificate or the key is wrong.
+    #[error("{0}")]
+    Tls(String),
+}
+
+fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> StartError {
+    let what = what.into();
+    move |error| StartError::Io(what, error)
+}
+
+/// A server that listens and does not answer yet.
+pub struct Server {
+    runtime: Runtime,
+    state: AppState,
+    listener: TcpListener,
+    tls: Option<tls::Acceptor>,
+    /// The address to click.
+    pub link: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Keeps other servers out of the folder.
+    _lock: File,
+}
+
+/// Opens the folder of a server, for commands that change its tokens too.
+///
+/// # Errors
+/// If it cannot be used.
+pub fn open_folder(folder: &Path) -> Result<(SqliteCatalogue, FolderStore), StartError> {
+    let shown = folder.display().to_string();
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(io(shown.clone()))?;
+    let store = FolderStore::open(folder).map_err(io(shown))?;
+    let catalogue = SqliteCatalogue::open(&folder.join("catalogue.db"))?;
+    Ok((catalogue, store))
+}
+
+impl Server {
+    /// Takes the folder and the address.
+    ///
+    /// # Errors
+    /// If one of them cannot be used, or the address is open to others without protection.
+    pub fn start(config: Config) -> Result<Self, StartError> {
+        let (catalogue, store) = open_folder(&config.folder)?;
+        let lock = File::create(config.folder.join("lock")).map_err(io("lock"))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| StartError::InUse(config.folder.clone()))?;
+        let tls = config
+            .tls
+            .as_ref()
+            .map(|(chain, key)| tls::acceptor(chain, key));
+        let tls = tls.transpose().map_err(StartError::Tls)?;
+        let listen = config.listen;
+        let is_local = listen.ip().is_loopback();
+        let state = AppState::new(config, Box::new(catalogue), Box::new(store));
+        if !is_local {
+            check_open(&state)?;
+        }
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .max_blocking_threads(MAX_BLOCKING)
+            .thread_keep_alive(IDLE)
+            .enable_all()
+            .build()
+            .map_err(io("threads"))?;
+        let listener = runtime.block_on(TcpListener::bind(listen));
+        let listener = listener.map_err(io(format!("cannot listen at {listen}")))?;
+        let address = listener.local_addr().map_err(io("address"))?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let link = match is_local {
+            false => format!("{scheme}://{address}/"),
+            true => {
+                // Links of earlier starts end with them.
+                state.catalogue().remove_tokens(LOCAL)?;
+                let token = state.add_token(Role::Admin, LOCAL)?;
+                format!("{scheme}://{address}/?token={}", token.reveal())
+            }
+        };
+        recover(&state)?;
+        Ok(Self {
+            runtime,
+            state,
+            listener,
+            tls,
+            link,
+            address,
+            _lock: lock,
+        })
+    }
+
+    /// Answers until SIGTERM or SIGINT, after adding files; tells of files that cannot be added.
+    ///
+    /// # Errors
+    /// If signals cannot be caught.
+    pub fn run(
+        self,
+        files: Vec<PathBuf>,
+        tell: impl Fn(&Path, &Problem) + Send + Sync + 'static,
+    ) -> std::io::Result<()> {
+        let state = self.state;
+        self.runtime.block_on(async {
+            let mut terminate = signal(SignalKind::terminate())?;
+            let mut interrupt = signal(SignalKind::interrupt())?;
+            let queue = tokio::spawn(jobs::run(state.clone()));
+            let sweeper = tokio::spawn(retention::run(state.clone()));
+            let adder = state.clone();
+            tokio::task::spawn_blocking(move || {
+                adopt_orphans(&adder);
+                for file in &files {
+                    if let Err(problem) = adder.add_path(file) {
+                        tell(file, &problem);
+                    }
+                }
+            });
+            let router = api::router(state.clone());
+            let stop = async {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+                tracing::info!("the server stops");
+                // Ends streams of events, too.
+                state.jobs().stop();
+            };
+            connections::serve(self.listener, self.tls, router, stop).await;
+            sweeper.abort();
+            // Workers are killed, so this is short.
+            let _ = queue.await;
+            Ok::<_, std::io::Error>(())
+        })?;
+        // A long view or a hash is not waited for.
+        self.runtime.shutdown_background();
+        Ok(())
+    }
+}
+
+/// Refuses an address that others reach, unless they need tokens and nobody reads these.
+fn check_open(state: &AppState) -> Result<(), StartError> {
+    let config = state.config();
+    if state.catalogue().token_count()? == 0 {
+        return Err(StartError::Unsafe(format!(
+            "{} is open to others, and there is no token: make one with `hprof-rs serve --new-token \
+             ROLE`",
+            config.listen
+        )));
+    }
+    if config.tls.is_none() && !config.behind_proxy {
+        return Err(StartError::Unsafe(format!(
+            "{} is open to others, who could read tokens and dumps on the way: give --tls-cert and \
+             --tls-key, or --behind-proxy if a proxy in front speaks TLS",
+            config.listen
+        )));
+    }
+    Ok(())
+}
+
+/// Puts jobs that ran when the last server ended back into the queue, and removes what nobody
+/// finishes.
+fn recover(state: &AppState) -> Result<(), StartError> {
+    let error = JobError {
+        title: "The server ended during this job, again and again".to_owned(),
+        detail: "the analysis of this file may take more memory than the machine has; start the \
+             server with a smaller --memory, then retry"
+            .to_owned(),
+        can_retry: true,
+    };
+    let recovered = state.catalogue().recover(&error)?;
+    if recovered > 0 {
+        tracing::info!(
+            jobs = recovered,
+            "jobs of the last server return to the queue"
+        );
+    }
+    state.store().abandon_all().map_err(io("attempts"))?;
+    let uploads = state.catalogue().uploads()?;
+    for part in state.store().parts().map_err(io("parts"))? {
+        if !uploads.iter().any(|upload| upload.id == part.as_str()) {
+            state.store().delete_part(&part).map_err(io("parts"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds dumps that were published just before the last server was killed, and are in no catalogue.
+fn adopt_orphans(state: &AppState) {
+    let Ok(dumps) = state.store().dumps() else {
+        return;
+    };
+    for id in dumps {
+        if !matches!(state.catalogue().dump(&id), Ok(None)) {
+            continue;
+        }
+        let added = File::open(state.store().dump(&id))
+            .map_err(Problem::internal)
+            .and_then(|mut file| {
+                let recognise = state.config().recognise;
+                let digested = digest(&mut file, recognise)?;
+                let bytes = digested.length;
+                let sha256 = digested.end(recognise)?;
+                state.register(NewDump {
+                    id: id.clone(),
+                    name: format!("recovered-{id}"),
+                    bytes,
+                    sha256,
+                })
+            });
+        if let Err(problem) = added {
+            tracing::warn!(dump = %id, detail = problem.detail, "a dump without an entry remains");
+        }
+    }
+}
