@@ -346,7 +346,7 @@ test("suspects lead to the object, the tree, the map and the comparison", option
   await page.getByRole("button", { name: "Copy stack" }).click();
   await page.getByRole("link", { name: "Compare" }).click();
   await page.getByLabel("Compare with").selectOption({ index: 1 });
-  await page.getByRole("columnheader", { name: /Retained change/ }).waitFor();
+  await page.getByRole("columnheader", { name: /^Retained \+/ }).waitFor();
   await page.getByRole("link", { name: "Swap" }).click();
   await page.waitForURL(/with=/);
   await close();

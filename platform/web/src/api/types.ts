@@ -10,10 +10,10 @@ export interface Problem {
 export type JobState = "queued" | "running" | "done" | "failed" | "cancelled";
 
 export interface Job {
-  id: string;
+  id: number;
   dump: string;
   state: JobState;
-  phase: string;
+  phase: string | null;
   done: number;
   total: number | null;
   unit: "bytes" | "objects";

@@ -63,7 +63,7 @@ const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
   bytes: [92, 0],
   count: [96, 0],
   percent: [116, 0],
-  object: [132, 0],
+  object: [118, 0],
   class: [132, 0],
   bool: [72, 0],
   time: [150, 0],
@@ -78,7 +78,7 @@ export function columnWidths(columns: Column[]): { css: string; least: number } 
     let [width, share] = WIDTHS[column.kind] ?? WIDTHS.text;
     // Beside other texts the first has no more room than they need.
     if (index === main) [width, share] = textColumns > 1 && columns.length < 4 ? [150, 1] : [220, 3];
-    width = Math.max(width, share ? 0 : 32 + 7 * columnLabel(column).length);
+    width = Math.max(width, share ? 0 : 38 + 7 * columnLabel(column).length);
     least += width;
     return share ? `minmax(${width}px, ${share}fr)` : `${width}px`;
   });

@@ -37,8 +37,8 @@ export function Grid(props: GridProps) {
   const [room, setRoom] = useState(400);
   const [active, setActive] = useState(0);
   const { columns, total } = model;
-  // On a phone the numbers stand below the name, in one line or two.
-  const tall = narrow.value ? (columns.length > 3 ? 68 : 50) : 30;
+  // On a phone the numbers stand below the name, two or more in a line.
+  const tall = narrow.value ? 32 + 19 * Math.max(1, Math.ceil((columns.length - 1) / 2)) : 30;
   const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
   const widths = useMemo(() => columnWidths(columns), [columns, texts.value]);
 

@@ -97,13 +97,16 @@ export function Bar({ share }: { share: number }) {
   );
 }
 
+/** The server's notes are clauses: they begin small and end without a full stop. */
+export const sentence = (note: string) => note.charAt(0).toUpperCase() + note.slice(1) + (/[.!?]$/.test(note) ? "" : ".");
+
 export function Notes({ notes }: { notes: string[] | undefined }) {
   if (!notes?.length) return null;
   return (
     <>
       {notes.map((note) => (
         <p class="note" key={note}>
-          {shown(note)}
+          {sentence(shown(note))}
         </p>
       ))}
     </>

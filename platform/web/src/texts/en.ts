@@ -183,7 +183,20 @@ export const en = {
     stack: "Stack and locals",
     objects: "Objects of this kind",
   },
-  columns: {} as Record<string, string>,
+  // Short headings for columns that many tables have; others keep the server's.
+  columns: {
+    shallow: "Shallow",
+    retained: "Retained",
+    percent: "Of heap",
+    object: "Id",
+    shallow_a: "Shallow before",
+    shallow_b: "Shallow after",
+    shallow_delta: "Shallow +/\u2212",
+    retained_a: "Retained before",
+    retained_b: "Retained after",
+    retained_delta: "Retained +/\u2212",
+    objects_delta: "Objects +/\u2212",
+  } as Record<string, string>,
   overview: {
     taken: (time: string) => `Taken ${time}`,
     live: "alive",
@@ -216,7 +229,7 @@ export const en = {
     root: "GC root",
   },
   tree: { whole: "Live heap", top: "Back to the whole tree", node: "Children of this object" },
-  treemap: { self: "itself", hint: "Click to look inside; the keys Enter and Backspace go in and out.", up: "Out" },
+  treemap: { rest: "smaller objects", hint: "Click to look inside; the keys Enter and Backspace go in and out.", up: "Out" },
   thread: {
     title: "Stack",
     none: "The dump has no frames for this thread.",
