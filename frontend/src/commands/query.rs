@@ -8,12 +8,12 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use hprof_analysis::snapshot::decimal;
 use rusqlite::{Rows, Statement};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::export::sheet;
 use crate::query::{self, Cell, FUNCTIONS, TABLES};
 use crate::render::out::{self, Out, tell};
-use crate::render::screen::{Align, Style, count, cut, print, printable};
+use crate::render::screen::{Align, Style, count, cut, print, print_json, printable};
 use crate::render::table::{self, Parts};
 use crate::snapshot::{self, OpenArguments};
 
@@ -44,9 +44,14 @@ pub struct Query {
     #[arg(long)]
     csv: bool,
 
-    /// Print JSON.
+    /// Print JSON; without a query, tables, columns and functions.
     #[arg(long, conflicts_with = "csv")]
     json: bool,
+
+    /// Print the rows of the JSON as arrays in the order of the columns, of which several may have
+    /// one name.
+    #[arg(long, requires = "json")]
+    arrays: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -69,7 +74,10 @@ const WIDEST: usize = 100;
 impl Query {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let (Some(file), Some(sql)) = (&self.file, &self.sql) else {
-            return print(&tables(Style::of_stdout()));
+            return match self.json {
+                true => print_json(&schema()),
+                false => print(&tables(Style::of_stdout())),
+            };
         };
         let sql = match sql.as_str() {
             "-" => io::read_to_string(io::stdin()).context("the query on standard input")?,
@@ -93,7 +101,7 @@ impl Query {
         let mut answer = Answer::new(&mut statement, limit, head.len()).map_err(explained)?;
         let mut out = Out::new();
         if self.json {
-            write_json(&mut out, &name, &head, &mut answer)?;
+            write_json(&mut out, &name, &head, self.arrays, &mut answer)?;
         } else if self.csv {
             write_csv(&mut out, &head, &mut answer)?;
         } else {
@@ -167,12 +175,13 @@ fn write_csv(out: &mut Out, head: &[String], answer: &mut Answer<'_>) -> anyhow:
     Ok(())
 }
 
-/// An object with the file, the columns, and the rows as objects; a row a line, so that large
-/// answers need not be held.
+/// An object with the file, the columns, and the rows as objects or arrays; a row a line, so that
+/// large answers need not be held.
 fn write_json(
     out: &mut Out,
     name: &str,
     head: &[String],
+    as_arrays: bool,
     answer: &mut Answer<'_>,
 ) -> anyhow::Result<()> {
     let head_json = serde_json::to_string(head)?;
@@ -182,18 +191,19 @@ fn write_json(
     ))?;
     let mut separator = "\n";
     while let Some(row) = answer.next()? {
-        let cells = head
-            .iter()
-            .cloned()
-            .zip(row.into_iter().map(|cell| match cell {
-                Cell::Null => Value::Null,
-                Cell::Integer(number) => Value::from(number),
-                // JSON has no such numbers.
-                Cell::Real(number) if !number.is_finite() => Value::from(decimal(number)),
-                Cell::Real(number) => Value::from(number),
-                Cell::Text(text) => Value::from(text.into_owned()),
-            }));
-        let row = serde_json::to_string(&cells.collect::<Map<_, _>>())?;
+        let cells = row.into_iter().map(|cell| match cell {
+            Cell::Null => Value::Null,
+            Cell::Integer(number) => Value::from(number),
+            // JSON has no such numbers.
+            Cell::Real(number) if !number.is_finite() => Value::from(decimal(number)),
+            Cell::Real(number) => Value::from(number),
+            Cell::Text(text) => Value::from(text.into_owned()),
+        });
+        let row = match as_arrays {
+            true => Value::Array(cells.collect()),
+            false => Value::Object(head.iter().cloned().zip(cells).collect::<Map<_, _>>()),
+        };
+        let row = serde_json::to_string(&row)?;
         out.json(&format!("{separator}    {row}"))?;
         separator = ",\n";
     }
@@ -239,6 +249,20 @@ fn in_words(cell: &Cell<'_>) -> String {
         Cell::Real(number) => decimal(*number),
         Cell::Text(text) => cut(&printable(text), WIDEST),
     }
+}
+
+/// The tables with their columns, and the functions, for programs.
+fn schema() -> Value {
+    let columns = |columns: &[query::Column]| -> Vec<Value> {
+        let column = |(name, kind, about): &query::Column| json!({"name": name, "type": kind, "about": about});
+        columns.iter().map(column).collect()
+    };
+    let table = |(name, about, of_table): &query::About| json!({"name": name, "about": about, "columns": columns(of_table)});
+    let function = |(call, about): &(&str, &str)| json!({"call": call, "about": about});
+    json!({
+        "tables": TABLES.iter().map(table).collect::<Vec<_>>(),
+        "functions": FUNCTIONS.iter().map(function).collect::<Vec<_>>(),
+    })
 }
 
 /// The tables with their columns.

@@ -403,3 +403,25 @@ fn the_class_of_an_object_is_one_of_its_references() {
     );
     assert!(all.iter().any(|row| row["object"]["id"] == thread));
 }
+
+#[test]
+fn rows_as_arrays_keep_columns_of_one_name_apart() {
+    let sql = "SELECT 1 AS a, 'x' AS a, NULL AS b UNION ALL SELECT 2, 'y', 0.5";
+    let answer = json_of(&["query", "--json", "--arrays", &dump(), sql]);
+    assert_eq!(answer["columns"], json!(["a", "a", "b"]));
+    assert_eq!(answer["rows"], json!([[1, "x", null], [2, "y", 0.5]]));
+}
+
+#[test]
+fn the_tables_are_told_to_programs_too() {
+    let schema = json_of(&["query", "--json"]);
+    for table in schema["tables"].as_array().expect("tables") {
+        let name = table["name"].as_str().expect("a name");
+        let sql = format!("SELECT * FROM {name} LIMIT 0");
+        let answer = json_of(&["query", "--json", "--arrays", &dump(), &sql]);
+        let columns = table["columns"].as_array().expect("columns").iter();
+        let names: Vec<_> = columns.map(|column| column["name"].clone()).collect();
+        assert_eq!(answer["columns"], Value::Array(names));
+    }
+    assert_eq!(schema["functions"][0]["call"], "field(id, 'name')");
+}

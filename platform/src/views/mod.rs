@@ -16,9 +16,11 @@ pub mod overview;
 pub mod page;
 #[cfg(test)]
 mod page_tests;
+pub mod profile;
 pub mod records;
 pub mod report;
 pub mod retained;
+pub mod sql;
 pub mod table;
 pub mod treemap;
 

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use super::ViewError;
 use super::cache::{Cache, CacheLimits};
 use super::later::Turn;
 use super::opened::{Files, Opened};
+use super::profile::ProfileFile;
+use super::sql::{Runner, SqlSchema};
 
 /// How long a request waits for its turn.
 const WAIT: Duration = Duration::from_secs(20);
@@ -17,17 +19,26 @@ const WAIT: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Views {
     heaps: Cache<Opened>,
+    profiles: Cache<ProfileFile>,
     turn: Turn,
     permits: Arc<Semaphore>,
+    queries: Arc<Semaphore>,
+    schema: OnceCell<SqlSchema>,
 }
+
+/// Queries in SQL that run at once, each in a process of its own.
+const QUERIES: usize = 2;
 
 impl Views {
     /// Views with a cache of these limits, of which `at_once` run at the same time.
     pub fn new(limits: CacheLimits, at_once: usize) -> Self {
         Self {
             heaps: Cache::new(limits),
+            profiles: Cache::new(limits),
             turn: Turn::default(),
             permits: Arc::new(Semaphore::new(at_once.max(1))),
+            queries: Arc::new(Semaphore::new(QUERIES)),
+            schema: OnceCell::new(),
         }
     }
 
@@ -36,13 +47,23 @@ impl Views {
     /// # Errors
     /// If too many others wait.
     pub async fn permit(&self) -> Result<OwnedSemaphorePermit, ViewError> {
-        let permit = tokio::time::timeout(WAIT, Arc::clone(&self.permits).acquire_owned()).await;
-        match permit {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(ViewError::Busy(
-                "the server answers as many questions as it can; ask again".to_owned(),
-            )),
-        }
+        of(&self.permits).await
+    }
+
+    /// Waits for the right to run a query in SQL, which lasts until it is dropped.
+    ///
+    /// # Errors
+    /// If too many others wait.
+    pub async fn query_permit(&self) -> Result<OwnedSemaphorePermit, ViewError> {
+        of(&self.queries).await
+    }
+
+    /// The tables that queries may name; the command is asked once.
+    ///
+    /// # Errors
+    /// If the command cannot be run.
+    pub async fn schema(&self, runner: &Runner<'_>) -> Result<&SqlSchema, ViewError> {
+        self.schema.get_or_try_init(|| runner.schema()).await
     }
 
     /// The analysis of a heap dump. Blocks.
@@ -54,14 +75,38 @@ impl Views {
         self.heaps.get(key, || Opened::open(files, turn))
     }
 
+    /// A profile, which `open` reads where it is not open. Blocks.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn profile(
+        &self,
+        key: &str,
+        open: impl FnOnce() -> Result<ProfileFile, ViewError>,
+    ) -> Result<Arc<ProfileFile>, ViewError> {
+        self.profiles.get(key, open)
+    }
+
     /// Forgets a dump whose analysis is made anew or deleted.
     pub fn forget(&self, key: &str) {
         self.heaps.forget(key);
+        self.profiles.forget(key);
     }
 
     /// The number of open analyses, and their memory beside maps of files, in bytes.
     pub fn held(&self) -> (usize, u64) {
-        self.heaps.held()
+        let (heaps, profiles) = (self.heaps.held(), self.profiles.held());
+        (heaps.0 + profiles.0, heaps.1 + profiles.1)
+    }
+}
+
+async fn of(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, ViewError> {
+    let permit = tokio::time::timeout(WAIT, Arc::clone(permits).acquire_owned()).await;
+    match permit {
+        Ok(Ok(permit)) => Ok(permit),
+        _ => Err(ViewError::Busy(
+            "the server answers as many questions as it can; ask again".to_owned(),
+        )),
     }
 }
 

@@ -66,20 +66,25 @@ pub(super) fn dump_id(id: &str) -> Result<DumpId, Problem> {
         .map_err(|error| Problem::bad_request(format!("{id}: {error}")))
 }
 
-/// The opened analysis of a heap dump. Blocks.
-fn opened(state: &AppState, id: &DumpId) -> Result<Arc<Opened>, Problem> {
+/// The files of the analysis of a heap dump. Blocks.
+pub(super) fn files(state: &AppState, id: &DumpId) -> Result<Files, Problem> {
     let analysis = state.analysis(id)?;
     if analysis.kind == DumpKind::Profile {
         return Err(Problem::conflict(format!(
             "{id} is a profile; its views begin with /dumps/{id}/profile"
         )));
     }
-    let files = Files {
+    Ok(Files {
         dump: analysis.file,
         name: analysis.name,
         index: analysis.index,
         report: analysis.report,
-    };
+    })
+}
+
+/// The opened analysis of a heap dump. Blocks.
+fn opened(state: &AppState, id: &DumpId) -> Result<Arc<Opened>, Problem> {
+    let files = files(state, id)?;
     Ok(state.views().heap(id.as_str(), files)?)
 }
 
