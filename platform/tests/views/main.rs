@@ -5,5 +5,6 @@ mod known;
 mod made;
 mod objects;
 mod opening;
+mod profiles;
 mod refusals;
 mod tree;
