@@ -41,14 +41,15 @@ export function FlameView({ dump, facts, dimension, thread }: { dump: Dump; fact
   const { value, failure, again } = useGet<Flame>(flamePath(dump, "flame", { dimension, thread, least: "0.0005", invert: invert ? "true" : null }));
   return (
     <>
-      <div class="tools-line">
-        <button type="button" aria-pressed={invert} title={t.invertHint} onClick={() => setQuery({ invert: invert ? null : "1", zoom: null })}>
-          {t.invert}
-        </button>
-      </div>
       {failure && <Problem failure={failure} again={again} />}
       {!value && !failure && <Skeleton />}
-      {value && <FlameGraph flame={value} state={state} set={set} inverted={invert} leavesAreClasses={facts.kind === "allocation"} />}
+      {value && (
+        <FlameGraph flame={value} state={state} set={set} inverted={invert} leavesAreClasses={facts.kind === "allocation"}>
+          <button type="button" aria-pressed={invert} title={t.invertHint} onClick={() => setQuery({ invert: invert ? null : "1", zoom: null })}>
+            {t.invert}
+          </button>
+        </FlameGraph>
+      )}
     </>
   );
 }
