@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::contents::ReadError;
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, SnapshotError, ThreadInfo};
 use hprof_analysis::usage::CollectionRow;
@@ -143,7 +144,7 @@ impl Opened {
     ///
     /// # Errors
     /// If it is no identifier, or the dump has no such object.
-    pub fn object(&self, id: &str) -> Result<usize, ViewError> {
+    pub fn object(&self, id: &str) -> Result<ObjectNumber, ViewError> {
         let number = parse_id(id)?;
         self.snapshot
             .graph()
@@ -164,7 +165,7 @@ impl Opened {
     }
 
     /// The identifier of an object.
-    pub fn id(&self, object: usize) -> u64 {
+    pub fn id(&self, object: ObjectNumber) -> u64 {
         self.snapshot.graph().id(object)
     }
 
@@ -182,7 +183,7 @@ impl Opened {
             let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
             let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
             let all = graph.all_classes_of().iter().zip(graph.units());
-            for (object, (&class, &units)) in all.enumerate() {
+            for (object, (&class, &units)) in graph.objects().zip(all) {
                 let Some(sum) = sums.get_mut(class as usize) else {
                     continue;
                 };

@@ -5,6 +5,7 @@ import { signedOut } from "./api/client";
 import { DumpPage } from "./dump";
 import { shown } from "./format";
 import { A, Empty } from "./parts/basics";
+import { Boundary } from "./parts/boundary";
 import { MenuHost } from "./parts/menu";
 import { address } from "./route";
 import { SignIn } from "./signin";
@@ -25,7 +26,7 @@ export function App() {
           {t.offline}
         </p>
       )}
-      {signedOut.value ? <SignIn /> : <View />}
+      <Boundary at={address.value.path}>{signedOut.value ? <SignIn /> : <View />}</Boundary>
       <MenuHost />
       <Announcer />
     </>

@@ -386,6 +386,17 @@ test("the flame graph zooms, searches and copies by keys, and keeps it in the ad
   await close();
 });
 
+test("an answer that no server should give leaves the rest of the page in use", options, async () => {
+  const context = await browser.newContext({ viewport: LAPTOP });
+  const page = await context.newPage();
+  await page.route("**/api/v1/**/overview", (route) => route.fulfill({ json: { nothing: "of use" } }));
+  await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}`);
+  await page.getByRole("alert").getByText("This part of the page has a fault").waitFor();
+  await page.getByRole("link", { name: "Histogram" }).click();
+  await page.locator(".grid-body .row").first().waitFor();
+  await context.close();
+});
+
 test("language and theme change and stay", options, async () => {
   const { page, close } = await open("/");
   await page.getByLabel("Language").selectOption("zh");

@@ -223,8 +223,8 @@ export interface ProfileFacts {
   unit: string;
   total: number;
   title: string;
-  dimensions: { key: string; label: string; unit: string }[];
-  threads: string[];
+  dimensions: { key: string; label: string; unit: string; total: number }[];
+  threads: { key: string; name: string; total: number }[];
   notes: string[];
   has_timeline: boolean;
 }
@@ -243,4 +243,5 @@ export interface Flame {
   unit: string;
   total: number;
   root: FlameNode;
+  notes: string[];
 }

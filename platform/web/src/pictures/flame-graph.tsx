@@ -31,6 +31,10 @@ interface Props {
   children?: ComponentChildren;
 }
 
+/** Changes below this share of the whole never have the full colour. */
+const LEAST_CHANGE = 0.05;
+const LEAST_HEIGHT = 140;
+
 export const amountOf = (unit: string) => (value: number) => (unit === "bytes" ? bytes(value) : `${count(value)} ${unit}`);
 
 function flagsOf(flame: Flame, search: string): { flags: Uint8Array | null; bad: boolean } {
@@ -63,7 +67,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
   const { flags, bad } = useMemo(() => flagsOf(flame, state.search), [flame, state.search]);
   const total = useMemo(() => (flags ? matched(zoom.node, flags) : 0), [flags, zoom]);
   const differs = root.node.d !== undefined;
-  const mostChange = useMemo(() => (differs ? Math.max(1, ...kidsOf(root, flame, order).map((kid) => Math.abs(kid.node.d ?? 0))) : null), [root]);
+  const mostChange = useMemo(() => (differs ? Math.max(LEAST_CHANGE * root.node.v, ...kidsOf(root, flame, order).map((kid) => Math.abs(kid.node.d ?? 0))) : null), [root]);
   const look: Look = { dark: isDark(), byPackage: state.colours === "package", mostChange, flags, leavesAreClasses, icicle };
   const amount = amountOf(flame.unit);
   const full = rows.length * ROW;
@@ -175,7 +179,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
         {chosen && stack.length > 0 && <Copy text={stack.join("\n")} label={t.copyStack}>{t.copyStack}</Copy>}
         <span class="dim matched" role="status">{flags ? t.matched(percent((100 * total) / (zoom.node.v || 1)), amount(total)) : ""}</span>
       </div>
-      <div class="flame" ref={scroll} style={{ flexBasis: `${Math.max(full, ROW) + 2}px` }} onScroll={(event) => (setTop(event.currentTarget.scrollTop), setHover(null))}>
+      <div class="flame" ref={scroll} style={{ flexBasis: `${Math.max(full, ROW) + 2}px`, minHeight: `${Math.min(LEAST_HEIGHT, Math.max(full, ROW) + 2)}px` }} onScroll={(event) => (setTop(event.currentTarget.scrollTop), setHover(null))}>
         <div class="flame-room" style={{ height: `${Math.max(full, 1)}px` }}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription={t.views["flame"]} aria-label={t.graph} aria-describedby="flame-details" style={{ height: `${Math.min(size[1], Math.max(full, ROW))}px` }}
             onPointerMove={(event) => {

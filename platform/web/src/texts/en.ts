@@ -25,6 +25,7 @@ export const en = {
   problems: {
     network: "The server does not answer",
     unknown: "The request failed",
+    page: "This part of the page has a fault",
     "not-ready": "The analysis is not finished",
     "not-found": "Not found",
     "bad-request": "The request is wrong",
@@ -187,7 +188,7 @@ export const en = {
   columns: {
     shallow: "Shallow",
     retained: "Retained",
-    percent: "Of heap",
+    percent: "Share",
     object: "Id",
     shallow_a: "Shallow before",
     shallow_b: "Shallow after",

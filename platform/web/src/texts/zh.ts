@@ -27,6 +27,7 @@ export const zh: Texts = {
   problems: {
     network: "服务器没有响应",
     unknown: "请求失败",
+    page: "页面的这一部分出现故障",
     "not-ready": "分析尚未完成",
     "not-found": "未找到",
     "bad-request": "请求有误",
@@ -178,7 +179,7 @@ export const zh: Texts = {
     objects: "对象数",
     shallow: "浅大小",
     retained: "保留大小",
-    percent: "占堆比例",
+    percent: "占比",
     class_name: "类",
     type: "类型",
     value: "值",
