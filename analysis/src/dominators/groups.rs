@@ -67,7 +67,11 @@ pub fn sum_by_groups(
     store: &Store,
     groupings: &[Grouping],
 ) -> io::Result<Vec<(Vec<GroupSum>, bool)>> {
-    let roots: Vec<usize> = graph.roots().iter().map(|root| root.object()).collect();
+    let roots: Vec<usize> = graph
+        .roots()
+        .iter()
+        .map(|root| root.object().index())
+        .collect();
     match (graph.width(), dominators) {
         (Width::Narrow(references), Dominators::Narrow(tree)) => {
             sum(&graph.links(references), tree, &roots, store, groupings)

@@ -91,7 +91,10 @@ impl Worker {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // What came before the damage can be looked at.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
-                Err(error) => return Err(explained(error.into())),
+                Err(error) => {
+                    let damaged = || format!("{}: its compressed data is damaged", self.name);
+                    return Err(error).with_context(damaged);
+                }
             }
         }
         Ok(path)

@@ -136,6 +136,8 @@ impl AppState {
         }
         self.catalogue().delete_dump(id)?;
         self.store().delete(id).map_err(Problem::internal)?;
+        // Its files stay on the disk as long as they are open.
+        self.views().forget(id.as_str());
         self.events().send(Event::DumpDeleted { id: id.clone() });
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The routes of the views of heap dumps, `/dumps/{id}/...`.
 
 mod answer;
+mod profile;
 mod sql;
 
 use std::sync::Arc;
@@ -278,4 +279,5 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(merged_paths))
         .routes(routes!(compare))
         .merge(sql::routes())
+        .merge(profile::routes())
 }

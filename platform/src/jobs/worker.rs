@@ -15,7 +15,7 @@ use super::Progress;
 use crate::catalogue::{DumpKind, Ending, Job, JobError, Outcome};
 use crate::events::Event;
 use crate::problem::Problem;
-use crate::state::AppState;
+use crate::state::{AppState, UNPACKED};
 
 /// The lines of a worker that are kept for the reason of its failure.
 const MAX_LINES: usize = 12;
@@ -126,6 +126,7 @@ async fn attempt_it(state: &AppState, job: &Job, attempt: u32) -> Option<Ending>
             let outcome: OutcomeFile = serde_json::from_str(&text).map_err(Problem::internal)?;
             let published = state.store().publish_analysis(&dump, attempt);
             published.map_err(Problem::internal)?;
+            state.views().forget(dump.as_str());
             Ok(outcome)
         });
         return Some(match published.await {
@@ -140,6 +141,8 @@ async fn attempt_it(state: &AppState, job: &Job, attempt: u32) -> Option<Ending>
     let shown = lines.make_contiguous().join("\n");
     // Visitors know the file by its name.
     let said = shown.replace(&*file.to_string_lossy(), &name);
+    let unpacked = folder.join(UNPACKED);
+    let said = said.replace(&*unpacked.to_string_lossy(), &name);
     let said = said.replace(&*folder.to_string_lossy(), "the folder of the analysis");
     Some(failure(status, said.trim_start_matches("hprof-rs: ")))
 }

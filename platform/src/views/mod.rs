@@ -16,6 +16,7 @@ pub mod overview;
 pub mod page;
 #[cfg(test)]
 mod page_tests;
+pub mod profile;
 pub mod records;
 pub mod report;
 pub mod retained;

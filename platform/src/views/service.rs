@@ -9,6 +9,7 @@ use super::ViewError;
 use super::cache::{Cache, CacheLimits};
 use super::later::Turn;
 use super::opened::{Files, Opened};
+use super::profile::ProfileFile;
 use super::sql::{Runner, SqlSchema};
 
 /// How long a request waits for its turn.
@@ -18,12 +19,15 @@ const WAIT: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Views {
     heaps: Cache<Opened>,
+    profiles: Cache<ProfileFile>,
     turn: Turn,
     permits: Arc<Semaphore>,
     queries: Arc<Semaphore>,
     schema: OnceCell<SqlSchema>,
 }
 
+/// How long an analysis stays open that nobody looks at.
+const UNUSED: Duration = Duration::from_secs(15 * 60);
 /// Queries in SQL that run at once, each in a process of its own.
 const QUERIES: usize = 2;
 
@@ -32,6 +36,7 @@ impl Views {
     pub fn new(limits: CacheLimits, at_once: usize) -> Self {
         Self {
             heaps: Cache::new(limits),
+            profiles: Cache::new(limits),
             turn: Turn::default(),
             permits: Arc::new(Semaphore::new(at_once.max(1))),
             queries: Arc::new(Semaphore::new(QUERIES)),
@@ -69,17 +74,46 @@ impl Views {
     /// If its files cannot be opened.
     pub fn heap(&self, key: &str, files: Files) -> Result<Arc<Opened>, ViewError> {
         let turn = Arc::clone(&self.turn);
-        self.heaps.get(key, || Opened::open(files, turn))
+        let mut is_new = false;
+        let open = || {
+            is_new = true;
+            Opened::open(files, turn)
+        };
+        let opened = self.heaps.get(key, open)?;
+        if is_new {
+            opened.prepare();
+        }
+        Ok(opened)
+    }
+
+    /// A profile, which `open` reads where it is not open. Blocks.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub fn profile(
+        &self,
+        key: &str,
+        open: impl FnOnce() -> Result<ProfileFile, ViewError>,
+    ) -> Result<Arc<ProfileFile>, ViewError> {
+        self.profiles.get(key, open)
+    }
+
+    /// Closes what nobody has looked at for a while, so that a server with nothing to do is small.
+    pub fn expire(&self) {
+        self.heaps.expire(UNUSED);
+        self.profiles.expire(UNUSED);
     }
 
     /// Forgets a dump whose analysis is made anew or deleted.
     pub fn forget(&self, key: &str) {
         self.heaps.forget(key);
+        self.profiles.forget(key);
     }
 
     /// The number of open analyses, and their memory beside maps of files, in bytes.
     pub fn held(&self) -> (usize, u64) {
-        self.heaps.held()
+        let (heaps, profiles) = (self.heaps.held(), self.profiles.held());
+        (heaps.0 + profiles.0, heaps.1 + profiles.1)
     }
 }
 

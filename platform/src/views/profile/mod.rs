@@ -1,0 +1,11 @@
+//! Views of profiles: flame graphs, methods, call trees.
+
+mod contents;
+mod flame;
+mod tables;
+
+pub use contents::{
+    Dimension, FlameQuery, ProfileAbout, ProfileFile, ProfileQuery, ThreadCost, TreeQuery,
+};
+pub use flame::{Flame, FlameNode, compare, flame};
+pub use tables::{methods, tree};
