@@ -14,5 +14,5 @@ export default defineConfig({
     assetsInlineLimit: 0,
     reportCompressedSize: true,
   },
-  server: { proxy: { "/api": process.env["HPROF_RS_SERVER"] ?? "http://127.0.0.1:7180" } },
+  server: { proxy: { "/api": process.env["HPROF_RS_SERVER"] ?? "http://127.0.0.1:7117" } },
 });

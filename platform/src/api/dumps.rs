@@ -135,6 +135,8 @@ impl AppState {
             self.jobs().end_worker(job.id);
             let _ = self.cancel(job.id);
         }
+        // Its files stay on the disk as long as they are open.
+        self.views().forget(id.as_str());
         // Files first: on a full disk their room is what the catalogue needs.
         self.store().delete(id).map_err(Problem::internal)?;
         self.catalogue().delete_dump(id)?;

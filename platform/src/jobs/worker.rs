@@ -149,6 +149,7 @@ async fn attempt_it(state: &AppState, job: &Job, attempt: u32) -> Option<Ending>
             let outcome: OutcomeFile = serde_json::from_str(&text).map_err(Problem::internal)?;
             let published = state.store().publish_analysis(&dump, attempt);
             published.map_err(Problem::internal)?;
+            state.views().forget(dump.as_str());
             Ok(outcome)
         });
         return Some(match published.await {

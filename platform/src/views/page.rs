@@ -38,6 +38,8 @@ pub enum TableForm {
 pub struct TableQuery {
     /// The `next` of the page before, with the same sort and filter.
     pub cursor: Option<String>,
+    /// The row to begin at, counted from 0, for those who have no cursor: a scrollbar jumps.
+    pub offset: Option<usize>,
     /// Rows of the page: 100 without it, at most 1000; in CSV 100000.
     pub limit: Option<usize>,
     /// The key of a column, with `-` before it for descending order.
@@ -109,6 +111,7 @@ impl TableQuery {
             .as_ref()
             .and_then(|cursor| cursor.split('.').next());
         let offset = cursor.and_then(|offset| usize::from_str_radix(offset, 16).ok());
+        let offset = offset.or(self.offset);
         let limit = self.rows().min(MAX_CSV_ROWS);
         offset.unwrap_or(0).saturating_add(limit).saturating_add(1)
     }
@@ -136,7 +139,7 @@ impl TableQuery {
         let mark = mark(filter.unwrap_or_default());
         let filter = filter.map(compile).transpose()?;
         let (offset, sort) = match &self.cursor {
-            None => (0, self.sort.clone()),
+            None => (self.offset.unwrap_or(0), self.sort.clone()),
             Some(cursor) => {
                 let (offset, sort) = read_cursor(cursor, mark)?;
                 if self.sort.as_ref().is_some_and(|wanted| *wanted != sort) {

@@ -163,3 +163,23 @@ fn a_cursor_after_the_end_gives_an_empty_last_page() {
     let table = page(&records(&rows), &query).unwrap();
     assert_eq!((table.rows.len(), table.total, table.next), (0, 1, None));
 }
+
+#[test]
+fn a_page_begins_at_its_offset() {
+    let rows: Vec<Named> = (0..50).map(|n| Named(format!("row {n}"), n)).collect();
+    let query = TableQuery {
+        offset: Some(40),
+        limit: Some(5),
+        sort: Some("-objects".to_owned()),
+        ..TableQuery::default()
+    };
+    let table = page(&records(&rows), &query).unwrap();
+    let first = table.rows[0].cell("objects");
+    assert_eq!(first, Some(&Cell::Count(9)));
+    assert_eq!((table.rows.len(), table.total), (5, 50));
+    let beyond = TableQuery {
+        offset: Some(usize::MAX),
+        ..query
+    };
+    assert!(page(&records(&rows), &beyond).unwrap().rows.is_empty());
+}

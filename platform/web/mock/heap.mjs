@@ -62,7 +62,7 @@ function treemap(query) {
       const part = Math.round(left * 0.42);
       if (part < LIVE * 0.002) break;
       left -= part;
-      children.push({ node: hex(n * 11 + at + 1), object: hex(n * 11 + at + 1), name: describe(n * 11 + at + 1), bytes: part, children: grow(n * 11 + at + 1, part, depth - 1) });
+      children.push({ node: hex(n * 11 + at + 1), name: describe(n * 11 + at + 1), bytes: part, children: grow(n * 11 + at + 1, part, depth - 1) });
     }
     if (left > LIVE * 0.002 && depth > 0) children.push({ node: null, name: "byte[] (many)", bytes: Math.round(left * 0.8), children: [] });
     return children;
@@ -72,11 +72,11 @@ function treemap(query) {
   return { node, name: node ? describe(n) : "Live heap", bytes, children: grow(n, bytes, Number(query.get("depth") ?? 2)) };
 }
 
-const step = (n, field, retained, root = null) => ({ object: hex(n), name: describe(n), field, retained, root });
-const PATH = [step(2, null, 4096, "system class"), step(10, "static INSTANCE", 320e6), step(1, "cache", 314e6), step(14, "map", 314e6), step(15, "table", 313e6), step(17, "[4211]", 52_112)];
+const step = (n, field, retained) => ({ object: hex(n), name: describe(n), field, retained });
+const PATH = [step(2, null, 4096), step(10, "static INSTANCE", 320e6), step(1, "cache", 314e6), step(14, "map", 314e6), step(15, "table", 313e6), step(17, "[4211]", 52_112)];
 const SUSPECTS = [
-  { title: "One com.acme.session.SessionCache keeps 314.6 MB alive, 61.4% of the heap.", sentences: ["It is reached from the static field INSTANCE of com.acme.session.Sessions.", `Memory piles up in java.util.HashMap ${hex(14)} with 210,422 entries.`, "Most of it is com.acme.session.Session, 205,110 objects."], percent: 61.4, bytes: 314_573_144, object: hex(1), class: hex(900008), path: PATH, accumulation: PATH[3], children: [{ class: "java.util.HashMap$Node[]", count: 1, bytes: 313e6 }, { class: NAMES[15], count: 12, bytes: 4211 }] },
-  { title: "com.evil.<b>Bold</b> keeps 40.1 MB alive, 7.8% of the heap.", sentences: ["Thread main keeps it in the local variable of \u202emain\u202c."], percent: 7.8, bytes: 40_100_000, object: hex(33), class: hex(900015), path: PATH.slice(0, 2), accumulation: null, children: [] },
+  { title: "One com.acme.session.SessionCache keeps 314.6 MB alive, 61.4% of the heap.", sentences: ["It is reached from the static field INSTANCE of com.acme.session.Sessions.", `Memory piles up in java.util.HashMap ${hex(14)} with 210,422 entries.`, "Most of it is com.acme.session.Session, 205,110 objects."], percent: 61.4, bytes: 314_573_144, object: hex(1), class: hex(900008), root: "system class", path: PATH, accumulation: PATH[3], children: [{ class: "java.util.HashMap$Node[]", count: 1, bytes: 313e6 }, { class: NAMES[15], count: 12, bytes: 4211 }] },
+  { title: "com.evil.<b>Bold</b> keeps 40.1 MB alive, 7.8% of the heap.", sentences: ["Thread main keeps it in the local variable of \u202emain\u202c."], percent: 7.8, bytes: 40_100_000, object: hex(33), class: null, root: "thread <b>main</b>", path: PATH.slice(0, 2), accumulation: null, children: [] },
 ];
 
 const FIELDS = [col("name"), col("type"), col("value"), col("declared_in", "text", "Declared in")];
@@ -95,7 +95,7 @@ function object(oid, rest, query) {
     case undefined: {
       const row = objectRow(n, LIVE / (n + 1));
       const value = n % 9 === 4 ? { kind: "string", text: `<b>user-${n}</b>\u202etxt\nsecond line`, truncated: true } : n % 9 === 5 || n === 1 ? { kind: "collection", text: `${n % 5000} entries`, truncated: false } : null;
-      return { object: oid, class: { id: row.class, name: NAMES[n % NAMES.length] }, name: row.name, shallow: row.shallow, retained: row.retained, percent: row.percent, is_class: n >= 900000, value, loader: { object: hex(5001), name: "app" }, dominator: n > 1 ? { object: hex(Math.floor(n / 2)), name: describe(Math.floor(n / 2)) } : null, trace: n % 4 === 1 ? ["com.acme.session.Sessions.open(Sessions.java:41)", "com.acme.Main.<script>run(Main.java:7)"] : null, root: n === 2 ? ["system class"] : [] };
+      return { object: oid, class: { id: row.class, name: NAMES[n % NAMES.length] }, name: row.name, shallow: row.shallow, retained: row.retained, percent: row.percent, is_live: n % 7 !== 3, is_class: n >= 900000, length: null, value, loader: "app", loader_object: hex(5001), dominator: n > 1 ? { object: hex(Math.floor(n / 2)), name: describe(Math.floor(n / 2)) } : null, trace: n % 4 === 1 ? ["com.acme.session.Sessions.open(Sessions.java:41)", "com.acme.Main.<script>run(Main.java:7)"] : null, root: n === 2 ? ["system class"] : [] };
     }
     case "fields":
       return table(FIELDS, query.get("statics") ? [{ name: "INSTANCE", type: "com.acme.session.Sessions", value: describe(10), object: hex(10), declared_in: "" }] : fieldRows(n), query);
@@ -104,7 +104,7 @@ function object(oid, rest, query) {
     case "references":
       return table(REFS, Array.from({ length: query.get("direction") === "in" ? 3 : 140 }, (_, at) => ({ ...objectRow(n * 3 + at + 5, 5e6 / (at + 1)), field: query.get("direction") === "in" ? ["map", "static INSTANCE", "[12]"][at] : `[${at}]`, class: NAMES[(n + at) % NAMES.length] })), query);
     case "path":
-      return { items: n % 7 === 3 ? [] : n === 15 ? Array.from({ length: 60 }, (_, at) => step(at + 2, at ? "next" : null, 1e8 - at * 1e6, at ? null : "thread")) : [...PATH.slice(0, 3), step(n, "value", 5212)] };
+      return { root: n % 7 === 3 ? null : "thread <b>main</b>", notes: [], items: n % 7 === 3 ? [] : n === 15 ? Array.from({ length: 60 }, (_, at) => step(at + 2, at ? "next" : null, 1e8 - at * 1e6)) : [...PATH.slice(0, 3), step(n, "value", 5212)] };
     default:
       throw new Problem(404, "not-found", "No such view.");
   }
@@ -114,10 +114,10 @@ function klass(cid, rest, query) {
   const row = CLASSES[numberOf(cid) - 900000] ?? CLASSES[0];
   if (rest[0] === "instances") return table([col("name", "text", "Object"), col("shallow", "bytes"), col("retained", "bytes")], { length: Math.max(1, row.objects), at: (at) => objectRow(at * 22 + 3, 4e6 / (at + 1)) }, query);
   if (rest[0] === "paths") {
-    const grow = (depth, count, bytes) => ({ name: ["<all roots>", "static com.acme.session.Sessions.INSTANCE", "com.acme.session.SessionCache.map", "java.util.HashMap.table", NAMES[15]][depth], count, bytes, children: depth < 4 ? [grow(depth + 1, Math.ceil(count * 0.8), bytes * 0.9), ...(depth === 1 ? [{ name: "thread main", count: 3, bytes: 91e3, children: [] }] : [])] : [] });
-    return grow(0, row.objects, row.retained);
+    const grow = (depth, percent) => ({ name: ["system class", "class com.acme.session.Sessions", "com.acme.session.SessionCache", "java.util.HashMap", NAMES[15]][depth], count: Math.ceil((row.objects * percent) / 100), percent, objects: 1, repeated: depth === 3 ? 12 : 1, children: depth < 4 ? [grow(depth + 1, percent * 0.8), { name: "thread main", count: 3, percent: 0.1, objects: 1, repeated: 1, children: [] }] : [] });
+    return { name: row.name, count: row.objects, children: [grow(0, 97)], notes: [] };
   }
-  return { id: cid, name: row.name, superclass: { id: hex(900006), name: "java.lang.Object" }, loader: { object: hex(5001), name: "app" }, instances: row.objects, shallow: row.shallow, retained: row.retained };
+  return { id: cid, name: row.name, superclass: { id: hex(900006), name: "java.lang.Object" }, loader: "app", loader_object: hex(5001), instances: row.objects, unreached: 12, shallow: row.shallow, retained: row.retained, retained_is_exact: true, instance_bytes: 40, fields: [], statics: [], subclasses: [{ id: hex(900003), name: NAMES[3] }] };
 }
 
 const simple = (columns, rows, notes) => (query) => table(columns, rows, query, notes);
@@ -133,7 +133,7 @@ const TABLES = {
   dominators,
   roots: (query) => query.get("kind")
     ? table(DOMINATED, { length: 4212, at: (at) => objectRow(at * 3 + 2, 1e7 / (at + 1)) }, query)
-    : table([col("name", "text", "Kind"), col("objects", "count"), col("retained", "bytes")], [["system class", 3120, 351e6], ["thread", 64, 41e6], ["Java frame", 812, 22e6], ["JNI global", 211, 1.2e6]].map(([name, objects, retained]) => ({ name, kind: name, objects, retained, node: name })), query),
+    : table([col("name", "text", "Kind"), col("objects", "count"), col("retained", "bytes")], [["system class", 3120, 351e6], ["thread", 64, 41e6], ["Java frame", 812, 22e6], ["JNI global", 211, 1.2e6]].map(([name, objects, retained]) => ({ name, objects, retained, node: name, children: true })), query),
   threads: simple([col("name", "text", "Thread"), col("state"), col("frames", "count"), col("retained", "bytes")], THREADS),
   loaders: simple([col("name", "text", "Loader"), col("classes", "count"), col("objects", "count"), col("retained", "bytes")], LOADERS),
   "duplicate-classes": simple([col("name", "text", "Class"), col("loaders", "count"), col("retained", "bytes")], [{ name: "com.acme.cart.Item", loaders: 3, retained: 81233, class: hex(900009) }]),
@@ -168,7 +168,7 @@ export function heapView(dump, [view, ...rest], query) {
   if (view === "classes") return klass(rest[0], rest.slice(1), query);
   if (view === "threads" && rest[0]) {
     const thread = THREADS.find((row) => row.object === rest[0]) ?? THREADS[0];
-    return { name: thread.name, state: thread.state, properties: { daemon: true, priority: 5 }, frames: Array.from({ length: thread.frames }, (_, at) => ({ method: at === 2 ? "com.evil.<b>run</b>(X.java:1)" : `com.acme.http.Filter${at}.doFilter(Filter${at}.java:${40 + at})`, locals: at % 4 ? [] : [{ object: hex(at + 61), name: describe(at + 61), retained: 82_000 / (at + 1) | 0 }] })) };
+    return { name: thread.name, state: thread.state, properties: { daemon: "true", priority: "5" }, other_locals: [{ object: hex(71), name: describe(71), retained: 900, kind: "JNI local" }], frames: Array.from({ length: thread.frames }, (_, at) => ({ method: at === 2 ? "com.evil.<b>run</b>(X.java:1)" : `com.acme.http.Filter${at}.doFilter(Filter${at}.java:${40 + at})`, locals: at % 4 ? [] : [{ object: hex(at + 61), name: describe(at + 61), retained: 82_000 / (at + 1) | 0, kind: "Java frame" }] })) };
   }
   if (view === "overview") return { file: dump.name, created_at: Date.UTC(2025, 4, 3, 9, 12), model: "Sizes follow HotSpot with compressed references and 8-byte alignment.", notes: dump.name.includes("evil") ? ["One segment was cut: <b>3 objects</b> are missing."] : [], summary: { live_objects: 9_213_411, live_bytes: LIVE, unreached_objects: 120_332, unreached_bytes: 8_233_112, classes: 18_233, loaders: 21, roots: 4207, threads: 64 }, jvm: { Version: "17.0.12+7 (Eclipse Adoptium)", "Garbage collector": "G1", "Maximum heap": "2,147.5 MB", Command: "com.acme.shop.Main --profile=prod" }, biggest: Array.from({ length: 10 }, (_, at) => ({ object: hex(at + 1), name: describe(at + 1), retained: Math.round((LIVE * 0.61) / (at + 1) ** 1.6), percent: 61 / (at + 1) ** 1.6 })) };
   if (view === "suspects") return { items: SUSPECTS };

@@ -28,7 +28,7 @@ export class Jobs {
       done("android-leak.hprof", 26_234_120, 12, { headline: "A destroyed MainActivity is kept alive by a static field.", note: "Rotation, API 34." }),
       done("half.hprof", 119_234_120, 30, { headline: null, job: { state: "failed", phase: "reading", error: { title: "The file ends in the middle of a record", detail: "Offset 119,234,120 of 204,110,002; load what is there with --lenient, or transfer the file again.", can_retry: true } } }),
     ];
-    Object.assign(this.dumps.at(-1).job, { id: "j-half", dump: this.dumps.at(-1).id, done: 119e6, total: 204e6, unit: "bytes", rate: null, seconds_left: null, started_at: 0, ended_at: 0, attempt: 1 });
+    Object.assign(this.dumps.at(-1).job, { id: 999, dump: this.dumps.at(-1).id, done: 119e6, total: 204e6, unit: "bytes", rate: null, seconds_left: null, started_at: 0, ended_at: 0, attempt: 1 });
     this.timer = setInterval(() => this.tick(), 200);
   }
 
@@ -40,7 +40,7 @@ export class Jobs {
   make(name, bytes) {
     const n = this.count++;
     const id = ids(n);
-    const job = { id: "j" + n, dump: id, state: "queued", phase: "queued", done: 0, total: null, unit: "bytes", rate: null, seconds_left: null, started_at: null, ended_at: null, error: null, attempt: 1 };
+    const job = { id: n, dump: id, state: "queued", phase: "queued", done: 0, total: null, unit: "bytes", rate: null, seconds_left: null, started_at: null, ended_at: null, error: null, attempt: 1 };
     return { id, name, kind: /\.txt$|cpu/.test(name) ? "profile" : "heap", bytes, uploaded_at: Date.now(), note: "", labels: {}, pinned: false, sha256: id.repeat(4), job, headline: null, summary: null };
   }
 
@@ -77,7 +77,7 @@ export class Jobs {
   }
 
   act(id, action) {
-    const job = this.dumps.map((dump) => dump.job).find((item) => item?.id === id);
+    const job = this.dumps.map((dump) => dump.job).find((item) => String(item?.id) === id);
     if (!job) throw new Problem(404, "not-found", "There is no job " + id + ".");
     if (action === "cancel") Object.assign(job, { state: "cancelled", ended_at: Date.now() });
     else if (action === "retry") Object.assign(job, { state: "queued", phase: "queued", done: 0, error: null, attempt: job.attempt + 1 });

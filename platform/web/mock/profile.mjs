@@ -18,7 +18,7 @@ function tree(invert, differs) {
     }
     return { f, v, s: left, ...(differs ? { d: Math.round(v * (next() - 0.45)) } : {}), c };
   };
-  return { frames, unit: "samples", total: 48211, root: grow(0, 48211, 0) };
+  return { frames, unit: "samples", total: 48211, root: grow(0, 48211, 0), notes: differs ? ["frames that only the profile before has are not shown"] : [] };
 }
 
 const COLUMNS = [col("name", "text", "Method"), col("self", "count"), col("total", "count"), col("percent", "percent", "Of all")];
@@ -26,7 +26,7 @@ const rows = METHODS.map((name, at) => ({ name, self: Math.round(18000 / (at + 1
 
 export function profileView([room, view], query) {
   if (room !== "profile") throw new Problem(404, "not-found", "No such view.");
-  if (!view) return { kind: "cpu", unit: "samples", total: 48211, title: "CPU samples, 10 ms apart", dimensions: [{ key: "cpu", label: "CPU samples", unit: "samples" }, { key: "wall", label: "Wall clock", unit: "samples" }], threads: ["main", "http-1", "<b>evil</b>"], notes: ["12 samples were lost."], has_timeline: false };
+  if (!view) return { kind: "cpu", unit: "samples", total: 48211, title: "CPU samples, 10 ms apart", dimensions: [{ key: "cpu", label: "CPU samples", unit: "samples", total: 48211 }, { key: "wall", label: "Wall clock", unit: "samples", total: 90120 }], threads: ["main", "http-1", "<b>evil</b>"].map((name, at) => ({ key: name, name, total: 20000 / (at + 1) })), notes: ["12 samples were lost."], has_timeline: false };
   if (view === "flame") return tree(query.get("invert") === "true", false);
   if (view === "compare") return tree(false, true);
   if (view === "methods") return table(COLUMNS, rows, query);

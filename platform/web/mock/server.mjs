@@ -104,6 +104,6 @@ function file(path, response) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { url } = await start({ port: Number(process.env.PORT ?? 7180) });
+  const { url } = await start({ port: Number(process.env.PORT ?? 7117) });
   console.log(url);
 }

@@ -9,7 +9,7 @@ export class Problem extends Error {
 export const col = (key, kind = "text", label = key[0].toUpperCase() + key.slice(1).replaceAll("_", " ")) => ({ key, label, kind });
 
 /** `rows` is a list, or {length, at} for tables that are too long to make. */
-export function table(columns, rows, query, notes = [], canJump = true) {
+export function table(columns, rows, query, notes = []) {
   const text = columns.find((column) => column.kind === "text")?.key;
   const filter = query.get("filter");
   const sort = query.get("sort");
@@ -33,7 +33,7 @@ export function table(columns, rows, query, notes = [], canJump = true) {
   const to = Math.min(found.length, from + limit);
   const page = [];
   for (let at = from; at < to; at++) page.push(Array.isArray(found) ? found[at] : found.at(at));
-  return { columns, rows: page, total: found.length, next: to < found.length ? String(to) : null, notes, ...(canJump ? { offset: from } : {}) };
+  return { columns, rows: page, total: found.length, next: to < found.length ? String(to) : null, notes, pending: false };
 }
 
 const list = (rows) => (Array.isArray(rows) ? rows : Array.from({ length: Math.min(rows.length, 20000) }, (_, at) => rows.at(at)));

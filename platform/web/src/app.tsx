@@ -5,11 +5,12 @@ import { signedOut } from "./api/client";
 import { DumpPage } from "./dump";
 import { shown } from "./format";
 import { A, Empty } from "./parts/basics";
+import { Boundary } from "./parts/boundary";
 import { MenuHost } from "./parts/menu";
 import { address } from "./route";
 import { SignIn } from "./signin";
 import { StartPage } from "./start/page";
-import { choose, language, texts, type Language } from "./texts";
+import { choose, language, phaseName, texts, type Language } from "./texts";
 import { chooseTheme, theme, type Theme } from "./theme";
 
 export function App() {
@@ -25,7 +26,7 @@ export function App() {
           {t.offline}
         </p>
       )}
-      {signedOut.value ? <SignIn /> : <View />}
+      <Boundary at={address.value.path}>{signedOut.value ? <SignIn /> : <View />}</Boundary>
       <MenuHost />
       <Announcer />
     </>
@@ -102,7 +103,7 @@ function Header() {
 function Announcer() {
   const t = texts.value;
   const last = lastChange.value;
-  const what = last ? (last.job.state === "running" ? (t.phases[last.job.phase] ?? last.job.phase) : (t.states[last.job.state] ?? last.job.state)) : "";
+  const what = last ? (last.job.state === "running" ? phaseName(last.job.phase) : (t.states[last.job.state] ?? last.job.state)) : "";
   return (
     <div class="hidden-text" role="status" aria-live="polite">
       {last ? t.start.status(shown(last.dump.name), what) : ""}

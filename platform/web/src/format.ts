@@ -61,9 +61,17 @@ export function duration(seconds: number): string {
 // Control characters, zero-width ones, those that change the direction of text, lone surrogates, tags.
 const HIDDEN = /[\p{Cc}\p{Cs}\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffc]|[\u{e0000}-\u{e0fff}]/gu;
 const MAX_SHOWN = 4000;
+const MAX_HEX = 24;
 
 /** Text from a dump: what would be invisible or change what is around it is written as its code. */
 export function shown(text: string): string {
   const short = text.length > MAX_SHOWN ? text.slice(0, MAX_SHOWN) + "\u2026" : text;
+  const hidden = short.match(HIDDEN)?.length ?? 0;
+  // Contents that are no text at all, such as those of arrays.
+  if (hidden >= 4 && hidden * 4 >= short.length) {
+    const units = [...short];
+    const hex = units.slice(0, MAX_HEX).map((unit) => unit.codePointAt(0)!.toString(16).padStart(2, "0"));
+    return hex.join(" ") + (units.length > MAX_HEX ? " \u2026" : "");
+  }
   return short.replace(HIDDEN, (hidden) => "\\u{" + hidden.codePointAt(0)!.toString(16) + "}");
 }

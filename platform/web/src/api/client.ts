@@ -36,9 +36,22 @@ export async function request(path: string, options: RequestInit = {}): Promise<
   return answer;
 }
 
+// What takes a walk over a large dump is worked out in the background; the server asks for patience.
+const BUSY_WAIT = 1500;
+const MAX_BUSY = 200;
+
 export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const answer = await request(`${API}/${path}`, { headers: { accept: "application/json" }, ...(signal ? { signal } : {}) });
-  return (await answer.json()) as T;
+  for (let tries = 0; ; tries++) {
+    try {
+      const answer = await request(`${API}/${path}`, { headers: { accept: "application/json" }, ...(signal ? { signal } : {}) });
+      return (await answer.json()) as T;
+    } catch (error) {
+      const isBusy = error instanceof Failure && error.problem.status === 503 && error.problem.type === "busy";
+      if (!isBusy || tries >= MAX_BUSY) throw error;
+      await new Promise((resolve) => setTimeout(resolve, BUSY_WAIT));
+      signal?.throwIfAborted();
+    }
+  }
 }
 
 export async function send<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T | null> {
@@ -68,6 +81,8 @@ export async function getKept<T>(path: string, signal?: AbortSignal): Promise<T>
     return found;
   }
   const found = await getJson<T>(path, signal);
+  // Figures that are still worked out are not the answer yet.
+  if ((found as { pending?: unknown }).pending === true) return found;
   kept.set(path, found);
   if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value!);
   return found;

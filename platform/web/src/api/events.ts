@@ -51,6 +51,12 @@ function onJob(job: Job): void {
   }
 }
 
+// Browsers open few connections to one server: a page in the background leaves its own to others.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) source?.close();
+  else if (source?.readyState === EventSource.CLOSED) listen();
+});
+
 let source: EventSource | null = null;
 let wait = 1000;
 
@@ -59,9 +65,9 @@ export function listen(): void {
   source = new EventSource(API + "/events");
   source.addEventListener("open", () => {
     wait = 1000;
-    // What happened while nobody listened is in the list.
-    if (!connected.value) void loadDumps();
     connected.value = true;
+    // What happened while nobody listened is in the list.
+    void loadDumps();
   });
   source.addEventListener("job", (event) => onJob(JSON.parse(event.data as string) as Job));
   source.addEventListener("dump", (event) => upsert(JSON.parse(event.data as string) as Dump));
@@ -72,7 +78,7 @@ export function listen(): void {
   source.addEventListener("error", () => {
     connected.value = false;
     // The browser reconnects by itself unless the answer was no stream at all.
-    if (source?.readyState === EventSource.CLOSED && !signedOut.value) {
+    if (source?.readyState === EventSource.CLOSED && !signedOut.value && !document.hidden) {
       setTimeout(listen, wait);
       wait = Math.min(30_000, wait * 2);
     }

@@ -10,10 +10,10 @@ export interface Problem {
 export type JobState = "queued" | "running" | "done" | "failed" | "cancelled";
 
 export interface Job {
-  id: string;
+  id: number;
   dump: string;
   state: JobState;
-  phase: string;
+  phase: string | null;
   done: number;
   total: number | null;
   unit: "bytes" | "objects";
@@ -88,7 +88,8 @@ export interface TableAnswer {
   total: number | null;
   next: string | null;
   notes?: string[];
-  offset?: number;
+  /** True while figures are still worked out: ask again. */
+  pending?: boolean;
 }
 
 export interface PathItem {
@@ -96,7 +97,13 @@ export interface PathItem {
   name: string;
   field: string | null;
   retained: number | null;
-  root?: string | string[] | null;
+}
+
+/** The way from a root to an object; no items if no root reaches it. */
+export interface PathAnswer {
+  root: string | null;
+  items: PathItem[];
+  notes: string[];
 }
 
 export interface Suspect {
@@ -106,6 +113,7 @@ export interface Suspect {
   bytes: number;
   object: string | null;
   class: string | null;
+  root: string | null;
   path: PathItem[];
   accumulation: PathItem | null;
   children: { class: string; count: number; bytes: number }[];
@@ -123,14 +131,17 @@ export interface Overview {
 
 export interface ObjectFacts {
   object: string;
-  class: { id: string; name: string };
+  class: { id: string | null; name: string };
   name: string;
   shallow: number;
   retained: number | null;
   percent: number | null;
+  is_live: boolean;
   is_class: boolean;
+  length: number | null;
   value: { kind: string; text: string; truncated: boolean } | null;
-  loader: { object: string; name: string } | string | null;
+  loader: string | null;
+  loader_object: string | null;
   dominator: { object: string; name: string } | null;
   trace: string[] | null;
   root: string[] | null;
@@ -139,33 +150,60 @@ export interface ObjectFacts {
 export interface ClassFacts {
   id: string;
   name: string;
-  superclass: { id: string; name: string } | null;
-  loader: { object: string; name: string } | string | null;
+  superclass: { id: string | null; name: string } | null;
+  loader: string | null;
+  loader_object: string | null;
   instances: number;
+  unreached: number;
   shallow: number;
   retained: number | null;
+  retained_is_exact: boolean;
+  instance_bytes: number | null;
+  fields: { name: string; type: string }[];
+  statics: { name: string; type: string; value: string; object: string | null }[];
+  subclasses: { id: string | null; name: string }[];
 }
 
 export interface Area {
   node: string | null;
-  object?: string | null;
   name: string;
   bytes: number;
-  children?: Area[];
+  children: Area[];
 }
 
 export interface MergedNode {
   name: string;
+  /** Objects of the class that are reached through here, and their share of all. */
   count: number;
-  bytes: number;
+  percent: number;
+  /** Objects at this step. */
+  objects: number;
+  /** How often the class follows itself here, as in a list. */
+  repeated: number;
   children: MergedNode[];
+}
+
+export interface MergedAnswer {
+  name: string;
+  count: number;
+  children: MergedNode[];
+  notes: string[];
 }
 
 export interface ThreadFacts {
   name: string;
   state: string | null;
-  properties?: Record<string, unknown>;
-  frames: { method: string; locals: { object: string; name: string; retained: number | null }[] }[];
+  properties: Record<string, unknown>;
+  frames: { method: string; locals: ThreadLocal[] }[];
+  /** Objects of the stack whose frame is not known. */
+  other_locals: ThreadLocal[];
+}
+
+export interface ThreadLocal {
+  object: string;
+  name: string;
+  retained: number | null;
+  kind: string;
 }
 
 export interface Schema {
@@ -185,8 +223,8 @@ export interface ProfileFacts {
   unit: string;
   total: number;
   title: string;
-  dimensions: { key: string; label: string; unit: string }[];
-  threads: string[];
+  dimensions: { key: string; label: string; unit: string; total: number }[];
+  threads: { key: string; name: string; total: number }[];
   notes: string[];
   has_timeline: boolean;
 }
@@ -205,4 +243,5 @@ export interface Flame {
   unit: string;
   total: number;
   root: FlameNode;
+  notes: string[];
 }

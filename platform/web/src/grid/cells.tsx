@@ -63,22 +63,25 @@ const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
   bytes: [92, 0],
   count: [96, 0],
   percent: [116, 0],
-  object: [132, 0],
+  object: [118, 0],
   class: [132, 0],
   bool: [72, 0],
   time: [150, 0],
 };
 
 /** The columns of the grid in CSS, and the least width that they need. The first text has most room. */
-export function columnWidths(columns: Column[]): { css: string; least: number } {
+export function columnWidths(columns: Column[], isSmall: boolean): { css: string; least: number } {
   const main = columns.findIndex((column) => column.kind === "text");
-  const texts = columns.filter((column) => column.kind === "text").length;
+  const textColumns = columns.filter((column) => column.kind === "text").length;
   let least = 40;
   const parts = columns.map((column, index) => {
     let [width, share] = WIDTHS[column.kind] ?? WIDTHS.text;
     // Beside other texts the first has no more room than they need.
-    if (index === main) [width, share] = texts > 1 && columns.length < 4 ? [150, 1] : [220, 3];
-    width = Math.max(width, share ? 0 : 40 + 7.8 * columnLabel(column).length);
+    if (index === main) [width, share] = textColumns > 1 && columns.length < 4 ? [150, 1] : [220, 3];
+    // At the side there is little room, and numbers matter less than the menu of the row.
+    if (isSmall && share) [width, share] = index === main ? [120, 2] : [80, 1];
+    if (isSmall && !share) width = Math.min(width, 84);
+    if (!isSmall) width = Math.max(width, share ? 0 : 44 + 7.3 * columnLabel(column).length);
     least += width;
     return share ? `minmax(${width}px, ${share}fr)` : `${width}px`;
   });

@@ -12,6 +12,7 @@ import { narrow } from "./narrow";
 // Browsers cut elements off at some 17 million pixels, which is less than a million rows on a phone.
 const MAX_HEIGHT = 8_000_000;
 const HEAD = 32;
+const MINOR = new Set(["percent", "object", "declared_in", "index", "class_name"]);
 
 export interface GridProps {
   model: Model;
@@ -36,10 +37,15 @@ export function Grid(props: GridProps) {
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(400);
   const [active, setActive] = useState(0);
-  const tall = narrow.value ? 68 : 30;
-  const { columns, total } = model;
+  const { total } = model;
+  // At the side of a view only what tells rows apart has room; the rest is in the title of the row.
+  const isSmall = props.most !== undefined;
+  const columns = useMemo(() => (isSmall ? model.columns.filter((column) => !MINOR.has(column.key)) : model.columns), [model.columns, isSmall]);
+  const minor = isSmall ? model.columns.filter((column) => MINOR.has(column.key)) : [];
+  // On a phone the numbers stand below the name, two or more in a line.
+  const tall = narrow.value ? 32 + 19 * Math.max(1, Math.ceil((columns.length - 1) / 2)) : 30;
   const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
-  const widths = useMemo(() => columnWidths(columns), [columns, texts.value]);
+  const widths = useMemo(() => columnWidths(columns, isSmall), [columns, texts.value, isSmall]);
 
   // The place of rows: beyond MAX_HEIGHT a pixel of the scrollbar stands for several of the table.
   const full = total * tall;
@@ -145,7 +151,7 @@ export function Grid(props: GridProps) {
           const numeric = isNumeric(column.kind);
           const text = row ? cellText(column, row) : "";
           return (
-            <div key={column.key} role="gridcell" class={"cell " + (numeric ? "numeric" : "texty") + (at === main ? " main" : "") + (text ? "" : " blank")} data-label={columnLabel(column)} title={!numeric && text.length > 12 ? shown(text) : undefined}
+            <div key={column.key} role="gridcell" class={"cell " + (numeric ? "numeric" : "texty") + (at === main ? " main" : "") + (text ? "" : " blank")} data-label={columnLabel(column)} title={numeric ? undefined : titleOf(text, at === main && row ? minor.map((other) => [columnLabel(other), cellText(other, row)] as const) : [])}
               style={at === main && isTree ? { paddingLeft: `${(standing!.level - 1) * 16 + 4}px` } : undefined}>
               {at === main && isTree && (
                 <button type="button" tabIndex={-1} class={"twist" + (standing!.busy ? " busy" : "")} aria-hidden="true" disabled={standing!.open === null}
@@ -211,4 +217,10 @@ export function Grid(props: GridProps) {
       </span>
     </div>
   );
+}
+
+/** What a cell may have no room for, and what its row leaves out. */
+function titleOf(text: string, more: (readonly [string, string])[]): string | undefined {
+  const lines = more.filter(([, value]) => value).map(([label, value]) => `${label}: ${shown(value)}`);
+  return lines.length ? [shown(text), ...lines].join("\n") : text.length > 12 ? shown(text) : undefined;
 }

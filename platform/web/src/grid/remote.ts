@@ -1,16 +1,16 @@
-// A table of the server, page by page. Servers that echo `offset` give any page at once; of others the
-// pages are walked by their cursors.
+// A table of the server, page by page: whichever rows come into sight.
 import { signal } from "@preact/signals";
 import { Failure, failureOf, getKept } from "../api/client";
 import type { Column, Row, TableAnswer } from "../api/types";
 import type { Model } from "./model";
 
 const PAGE = 100;
-const WALK = 1000;
 // Far pages are dropped, so that a scroll through a million rows stays small.
 const MAX_PAGES = 120;
 // While somebody drags the scrollbar, nothing is loaded that is already out of sight.
 const PATIENCE = 40;
+/** How soon to ask again for figures that the server still works out, in milliseconds. */
+const PENDING = 3000;
 
 export class Remote implements Model {
   readonly version = signal(0);
@@ -21,50 +21,14 @@ export class Remote implements Model {
   notes: string[] = [];
   private pages = new Map<number, Row[]>();
   private under = new Map<number, AbortController>();
-  private jumps = false;
-  private walked = 0;
-  private next: string | null = null;
-  private walking = false;
   private wanted: [number, number] = [0, PAGE];
   private timer = 0;
-  private readonly abort = new AbortController();
+  private later = 0;
+  private stopped = false;
 
   /** `path` ends in "?" or "&", to which the place is added. */
   constructor(private readonly path: string) {
-    void this.first();
-  }
-
-  private changed(): void {
-    this.version.value++;
-  }
-
-  private async first(): Promise<void> {
-    try {
-      const answer = await getKept<TableAnswer>(`${this.path}limit=${PAGE}&offset=0`, this.abort.signal);
-      this.columns = answer.columns;
-      this.notes = answer.notes ?? [];
-      this.jumps = answer.offset !== undefined && answer.total !== null;
-      this.put(0, answer.rows);
-      this.walked = answer.rows.length;
-      this.next = answer.next;
-      this.total = answer.total ?? this.walked + (answer.next ? PAGE : 0);
-      this.failure = null;
-      this.ready = true;
-    } catch (error) {
-      if (this.abort.signal.aborted) return;
-      this.failure = failureOf(error);
-    }
-    this.changed();
-  }
-
-  private put(place: number, rows: Row[]): void {
-    for (let at = 0; at < rows.length; at += PAGE) this.pages.set((place + at) / PAGE, rows.slice(at, at + PAGE));
-    if (!this.jumps) return;
-    const middle = (this.wanted[0] + this.wanted[1]) / 2 / PAGE;
-    while (this.pages.size > MAX_PAGES) {
-      const far = [...this.pages.keys()].reduce((a, b) => (Math.abs(b - middle) > Math.abs(a - middle) ? b : a));
-      this.pages.delete(far);
-    }
+    void this.load(0);
   }
 
   at(index: number): Row | undefined {
@@ -76,8 +40,7 @@ export class Remote implements Model {
     if (!this.ready || this.timer) return;
     this.timer = window.setTimeout(() => {
       this.timer = 0;
-      if (this.jumps) this.jump();
-      else void this.walk();
+      this.jump();
     }, PATIENCE);
   }
 
@@ -99,54 +62,46 @@ export class Remote implements Model {
     this.under.set(page, abort);
     try {
       const answer = await getKept<TableAnswer>(`${this.path}limit=${PAGE}&offset=${page * PAGE}`, abort.signal);
-      this.put(page * PAGE, answer.rows);
-      this.failure = null;
+      this.take(page, answer);
     } catch (error) {
       if (abort.signal.aborted) return;
       this.failure = failureOf(error);
     }
     this.under.delete(page);
-    this.changed();
+    this.version.value++;
   }
 
-  private async walk(): Promise<void> {
-    if (this.walking) return;
-    this.walking = true;
-    // Pages have a fixed size, so a walk begins at the start of one.
-    while (this.next && this.walked < this.wanted[1] && !this.abort.signal.aborted) {
-      try {
-        const limit = this.walked % PAGE === 0 ? WALK : PAGE - (this.walked % PAGE);
-        const answer = await getKept<TableAnswer>(`${this.path}limit=${limit}&cursor=${encodeURIComponent(this.next)}`, this.abort.signal);
-        for (let at = 0; at < answer.rows.length; ) {
-          const page = Math.floor(this.walked / PAGE);
-          const room = PAGE - (this.walked % PAGE);
-          const rows = answer.rows.slice(at, at + room);
-          this.pages.set(page, [...(this.pages.get(page) ?? []), ...rows]);
-          at += rows.length;
-          this.walked += rows.length;
-        }
-        this.next = answer.next;
-        this.total = answer.total ?? this.walked + (answer.next ? PAGE : 0);
-      } catch (error) {
-        if (!this.abort.signal.aborted) this.failure = failureOf(error);
-        break;
-      }
-      this.changed();
+  private take(page: number, answer: TableAnswer): void {
+    if (!this.ready) this.columns = answer.columns;
+    this.notes = answer.notes ?? [];
+    this.total = answer.total ?? page * PAGE + answer.rows.length;
+    this.ready = true;
+    this.failure = null;
+    this.pages.set(page, answer.rows);
+    const middle = (this.wanted[0] + this.wanted[1]) / 2 / PAGE;
+    while (this.pages.size > MAX_PAGES) {
+      const far = [...this.pages.keys()].reduce((a, b) => (Math.abs(b - middle) > Math.abs(a - middle) ? b : a));
+      this.pages.delete(far);
     }
-    this.walking = false;
-    this.changed();
+    if (!answer.pending || this.later || this.stopped) return;
+    this.later = window.setTimeout(() => {
+      this.later = 0;
+      // Rows stay on the screen until better ones come.
+      for (const known of [...this.pages.keys()]) void this.load(known);
+    }, PENDING);
   }
 
   again(): void {
     this.failure = null;
-    this.changed();
-    if (!this.ready) void this.first();
+    this.version.value++;
+    if (!this.ready) void this.load(0);
     else this.need(...this.wanted);
   }
 
   stop(): void {
+    this.stopped = true;
     clearTimeout(this.timer);
-    this.abort.abort();
+    clearTimeout(this.later);
     for (const abort of this.under.values()) abort.abort();
   }
 }

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { API } from "../api/client";
 import type { Row } from "../api/types";
 import { count, shown } from "../format";
-import { Notes, Problem, Skeleton } from "../parts/basics";
+import { Empty, Notes, Problem, sentence, Skeleton } from "../parts/basics";
 import type { MenuItem } from "../parts/menu";
 import { texts } from "../texts";
 import { Grid } from "./grid";
@@ -67,8 +67,15 @@ export function Table(props: TableProps) {
   const isEmpty = model.ready && model.total === 0 && !state.filter;
   return (
     <div class={props.most ? "table-part grows" : "table-part"}>
-      <Notes notes={shownModel.notes} />
-      {!(props.plain && (isEmpty || (model.ready && model.total < 12 && !state.filter))) && (
+      {!isEmpty && <Notes notes={shownModel.notes} />}
+      {isEmpty && shownModel.notes.length > 0 && (
+        <Empty>
+          {shownModel.notes.map((note) => (
+            <p key={note}>{sentence(shown(note))}</p>
+          ))}
+        </Empty>
+      )}
+      {!(isEmpty && shownModel.notes.length > 0) && !(props.plain && (isEmpty || (model.ready && model.total < 12 && !state.filter))) && (
         <div class="tools-line">
           {props.tools}
           <Filter value={state.filter} onChange={(filter) => state.set({ filter })} failed={model.failure?.problem.status === 400 && !!state.filter} />

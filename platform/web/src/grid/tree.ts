@@ -5,6 +5,8 @@ import type { Column, Row, TableAnswer } from "../api/types";
 import type { Model, Standing } from "./model";
 
 const PAGE = 100;
+/** How soon to ask again, in milliseconds. */
+const PENDING = 3000;
 
 interface Branch {
   node: string | null;
@@ -33,6 +35,7 @@ export class Tree implements Model {
   private lines: Line[] = [];
   private places = new Map<Twig, number>();
   private root: Branch | null = null;
+  private later = 0;
   private readonly abort = new AbortController();
 
   /** `path` gives the request for the children of a node, up to the place, ending in "?" or "&". */
@@ -57,6 +60,7 @@ export class Tree implements Model {
       this.root = this.grow(answer, this.start, null);
       this.ready = true;
       this.failure = null;
+      this.askLater(answer);
       // A tree with one way in is opened as far as there is no choice.
       if (this.root.kids.length === 1 && this.root.kids[0]!.row.children) void this.expand(this.root.kids[0]!);
     } catch (error) {
@@ -64,6 +68,14 @@ export class Tree implements Model {
       this.failure = failureOf(error);
     }
     this.changed();
+  }
+
+  /** Asks again for figures that are still worked out, unless somebody looks into the tree by then. */
+  private askLater(answer: TableAnswer): void {
+    if (!answer.pending) return;
+    this.later = window.setTimeout(() => {
+      if (!this.root?.kids.some((kid) => kid.open)) void this.first();
+    }, PENDING);
   }
 
   private grow(answer: TableAnswer, node: string | null, above: Twig | null): Branch {
@@ -161,6 +173,7 @@ export class Tree implements Model {
   }
 
   stop(): void {
+    clearTimeout(this.later);
     this.abort.abort();
   }
 }

@@ -37,7 +37,8 @@ export function Compare({ dump }: { dump: Dump }) {
         <span class="dim">{t.compare.text}</span>
       </div>
       <Choice label={t.by["label"]!} options={["class", "package"].map((value) => [value, t.by[value]!])} value={by} onPick={(value) => setQuery({ by: value === "class" ? null : value, sort: null, filter: null })} />
-      {other && <Table key={other + by} path={`dumps/${dump.id}/compare`} params={{ with: other, by }} state={state} label={t.views["compare"]![0]} actions={(row) => rowActions(dump.id, row)} onPick={pickRow} isSelected={isSelectedRow} files order="-retained_delta" />}
+      {/* The server calls the dump in the path "before". */}
+      {other && <Table key={other + by} path={`dumps/${encodeURIComponent(other)}/compare`} params={{ with: dump.id, by }} state={state} label={t.views["compare"]![0]} actions={(row) => rowActions(dump.id, row)} onPick={pickRow} isSelected={isSelectedRow} files order="-shallow_delta" />}
     </>
   );
 }

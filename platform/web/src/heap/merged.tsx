@@ -1,10 +1,10 @@
 // The paths from roots to all instances of a class, as one tree. It comes whole, so it is a plain tree.
 import { useState } from "preact/hooks";
 import { useGet } from "../api/client";
-import type { Dump, MergedNode } from "../api/types";
+import type { Dump, MergedAnswer, MergedNode } from "../api/types";
 import { selectClass } from "../grid/actions";
-import { bytes, count } from "../format";
-import { A, Empty, Name, Problem, Skeleton } from "../parts/basics";
+import { count, percent } from "../format";
+import { A, Bar, Empty, Name, Notes, Problem, Skeleton } from "../parts/basics";
 import { Icon } from "../parts/icon";
 import { address } from "../route";
 import { texts } from "../texts";
@@ -12,7 +12,7 @@ import { texts } from "../texts";
 export function Merged({ dump }: { dump: Dump }) {
   const t = texts.value;
   const id = address.value.query.get("class");
-  const { value, failure, again } = useGet<MergedNode>(id ? `dumps/${dump.id}/classes/${encodeURIComponent(id)}/paths` : null);
+  const { value, failure, again } = useGet<MergedAnswer>(id ? `dumps/${dump.id}/classes/${encodeURIComponent(id)}/paths` : null);
   if (!id) return <Empty>{t.table.empty}</Empty>;
   return (
     <div class="page-body">
@@ -25,9 +25,15 @@ export function Merged({ dump }: { dump: Dump }) {
       {failure && <Problem failure={failure} again={again} />}
       {!value && !failure && <Skeleton />}
       {value && (
-        <ul class="merged">
-          <Branch node={value} open />
-        </ul>
+        <>
+          <Notes notes={value.notes} />
+          <ul class="merged">
+            {value.children.map((child, index) => (
+              <Branch key={index} node={child} open={index === 0} />
+            ))}
+          </ul>
+          {!value.children.length && <Empty>{t.inspector.noPath}</Empty>}
+        </>
       )}
     </div>
   );
@@ -39,6 +45,7 @@ function Branch({ node, open = false }: { node: MergedNode; open?: boolean }) {
   const t = texts.value.suspects;
   const kids = node.children ?? [];
   const [isOpen, setOpen] = useState(open);
+  const [shown, setShown] = useState(MAX_CHILDREN);
   return (
     <li>
       <div class="merged-line">
@@ -50,14 +57,22 @@ function Branch({ node, open = false }: { node: MergedNode; open?: boolean }) {
           <span class="twist" />
         )}
         <Name text={node.name} />
-        <span class="number dim">× {count(node.count)}</span>
-        <span class="dim">{t.keeps(bytes(node.bytes))}</span>
+        <Bar share={node.percent} />
+        <span class="dim number">{t.passes(count(node.count), percent(node.percent))}</span>
+        {node.repeated > 1 && <span class="label">{t.repeated(count(node.repeated))}</span>}
       </div>
       {isOpen && kids.length > 0 && (
         <ul>
-          {kids.slice(0, MAX_CHILDREN).map((kid, index) => (
-            <Branch key={index} node={kid} open={kids.length === 1} />
+          {kids.slice(0, shown).map((kid, index) => (
+            <Branch key={index} node={kid} open={index === 0 && node.percent > 50} />
           ))}
+          {kids.length > shown && (
+            <li>
+              <button type="button" class="link" onClick={() => setShown(shown + MAX_CHILDREN)}>
+                {texts.value.table.moreRows(count(Math.min(MAX_CHILDREN, kids.length - shown)))}
+              </button>
+            </li>
+          )}
         </ul>
       )}
     </li>

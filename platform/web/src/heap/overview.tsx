@@ -75,7 +75,7 @@ export function Overview({ dump }: { dump: Dump }) {
         <section aria-labelledby="jvm-facts">
           <h2 id="jvm-facts">{o.jvm}</h2>
           <dl class="facts">
-            {Object.entries(facts.jvm).map(([key, value]) => (
+            {Object.entries(facts.jvm).filter(([, value]) => String(value) !== "").map(([key, value]) => (
               <div key={key}>
                 <dt>{shown(key)}</dt>
                 <dd>

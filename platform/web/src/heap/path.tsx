@@ -8,7 +8,7 @@ import { useState } from "preact/hooks";
 
 const MAX_STEPS = 24;
 
-export function Path({ items, blame, end }: { items: PathItem[]; blame?: string | null | undefined; end?: string | null | undefined }) {
+export function Path({ items, root, blame, end }: { items: PathItem[]; root?: string | null | undefined; blame?: string | null | undefined; end?: string | null | undefined }) {
   const t = texts.value;
   const [whole, setWhole] = useState(false);
   // Linked lists make paths of thousands of steps: their middle is shown on demand.
@@ -27,10 +27,9 @@ export function Path({ items, blame, end }: { items: PathItem[]; blame?: string 
           );
         }
         if (hide && index > cut && index <= cut + hide) return null;
-        const root = Array.isArray(item.root) ? item.root.join(", ") : item.root;
         return (
           <li key={index} class={item.object === blame ? "blame" : item.object === end ? "end" : undefined}>
-            {root && (
+            {index === 0 && root && (
               <span class="label">
                 {t.suspects.root}: {shown(root)}
               </span>

@@ -48,8 +48,8 @@ export function SchemaList({ schema, failure, sql, onPick, onRun }: Props) {
       <h2>{t.saved}</h2>
       <form class="line" onSubmit={save}>
         <input name="title" aria-label={t.saveName} placeholder={t.saveName} autocomplete="off" maxLength={80} />
-        <button type="submit" class="small" disabled={!sql.trim()}>
-          {t.saveAs}
+        <button type="submit" disabled={!sql.trim()} aria-label={t.saveAs}>
+          {texts.value.save}
         </button>
       </form>
       {!saved.length && <p class="dim">{t.noSaved}</p>}

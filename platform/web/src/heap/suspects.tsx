@@ -52,7 +52,7 @@ function One({ dump, suspect, index }: { dump: Dump; suspect: Suspect; index: nu
       {suspect.path.length > 0 && (
         <details open={index === 0}>
           <summary>{t.path}</summary>
-          <Path items={suspect.path} blame={suspect.accumulation?.object} end={suspect.object} />
+          <Path items={suspect.path} root={suspect.root} blame={suspect.accumulation?.object} end={suspect.object} />
         </details>
       )}
       {suspect.children.length > 0 && (

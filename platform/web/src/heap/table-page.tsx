@@ -16,7 +16,8 @@ export function TablePage({ dump, id, view }: { dump: Dump; id: string; view: Ta
   const state = useAddressState();
   const { query } = address.value;
   const by = view.by ? (query.get("by") ?? view.by[0]!) : null;
-  const node = view.tree ? query.get("node") : null;
+  const isTree = Array.isArray(view.tree) ? view.tree.includes(by ?? "") : (view.tree ?? false);
+  const node = isTree ? query.get("node") : null;
   const kind = query.get("kind");
   const actions = (row: Row): MenuItem[] => {
     const items = rowActions(dump.id, row);
@@ -37,12 +38,12 @@ export function TablePage({ dump, id, view }: { dump: Dump; id: string; view: Ta
           <A href={withQuery({ kind: null, sort: null, filter: null })}>{t.views[id]![0]}</A> › <Name text={kind} mono={false} />
         </p>
       )}
-      <Table key={`${by}${node}${kind}`} path={`dumps/${dump.id}/${view.path}`} params={{ by, kind }} state={state} label={t.views[id]![0]} tree={view.tree ?? false} start={node} actions={actions} onPick={pick} isSelected={isSelectedRow} files {...(view.order ? { order: view.order } : {})} />
+      <Table key={`${by}${node}${kind}`} path={`dumps/${dump.id}/${view.path}`} params={{ by, kind }} state={state} label={t.views[id]![0]} tree={isTree} start={node} actions={actions} onPick={pick} isSelected={isSelectedRow} files {...(view.order ? { order: view.order } : {})} />
     </>
   );
 }
 
-const rootKind = (row: Row) => String(row["kind"] ?? row.node ?? row["name"] ?? "");
+const rootKind = (row: Row) => String(row.node ?? "");
 
 /** A tree that starts at a node: which, and the way back. */
 function Here({ dump, node }: { dump: Dump; node: string }) {

@@ -1,10 +1,10 @@
 // Threads to choose from; the chosen one with its stack and locals.
 import { useState } from "preact/hooks";
 import { useGet } from "../api/client";
-import type { Dump, Row, ThreadFacts } from "../api/types";
+import type { Dump, Row, ThreadFacts, ThreadLocal } from "../api/types";
 import { isSelectedRow, rowActions, selectObject } from "../grid/actions";
 import { Table } from "../grid/table";
-import { bytes, shown } from "../format";
+import { bytes, count, shown } from "../format";
 import { A, Copy, Name, Problem, Skeleton } from "../parts/basics";
 import type { MenuItem } from "../parts/menu";
 import { address, setQuery, withQuery } from "../route";
@@ -58,7 +58,7 @@ function Stack({ dump, thread }: { dump: Dump; thread: string }) {
         </label>
         <Copy text={`"${shown(value.name)}"\n${shown(text)}`} label={texts.value.profile.copyStack} />
       </div>
-      {value.properties && Object.keys(value.properties).length > 0 && (
+      {Object.keys(value.properties).length > 0 && (
         <dl class="facts compact">
           {Object.entries(value.properties).map(([key, item]) => (
             <div key={key}>
@@ -73,21 +73,42 @@ function Stack({ dump, thread }: { dump: Dump; thread: string }) {
         {frames.map((frame, index) => (
           <li key={index}>
             <Name text={frame.method} />
-            {frame.locals.length > 0 && (
-              <ul>
-                {frame.locals.map((local, at) => (
-                  <li key={at}>
-                    <A href={selectObject(local.object)}>
-                      <Name text={local.name} />
-                    </A>
-                    {local.retained !== null && <span class="dim number">{texts.value.suspects.keeps(bytes(local.retained))}</span>}
-                  </li>
-                ))}
-              </ul>
-            )}
+            {frame.locals.length > 0 && <Locals locals={frame.locals} />}
           </li>
         ))}
+        {value.other_locals?.length > 0 && (
+          <li>
+            <span class="dim">{t.other}</span>
+            <Locals locals={value.other_locals} />
+          </li>
+        )}
       </ol>
     </>
+  );
+}
+
+const MAX_LOCALS = 200;
+
+function Locals({ locals }: { locals: ThreadLocal[] }) {
+  const [whole, setWhole] = useState(false);
+  const seen = whole ? locals : locals.slice(0, MAX_LOCALS);
+  return (
+    <ul>
+      {seen.map((local, at) => (
+        <li key={at} title={local.kind}>
+          <A href={selectObject(local.object)}>
+            <Name text={local.name} />
+          </A>
+          {local.retained !== null && <span class="dim number">{texts.value.suspects.keeps(bytes(local.retained))}</span>}
+        </li>
+      ))}
+      {seen.length < locals.length && (
+        <li>
+          <button type="button" class="link" onClick={() => setWhole(true)}>
+            {texts.value.table.moreRows(count(locals.length - seen.length))}
+          </button>
+        </li>
+      )}
+    </ul>
   );
 }

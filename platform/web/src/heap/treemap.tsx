@@ -25,10 +25,12 @@ function colourOf(name: string): number {
 }
 
 function place(area: Area, x: number, y: number, w: number, h: number, depth: number, out: Placed[]): void {
-  for (const box of squarify(area.children ?? [], x, y, w, h, area.bytes)) {
+  // The small objects of an area have one place together, after all others.
+  const children = [...area.children].sort((a, b) => Number(a.node === null) - Number(b.node === null) || b.bytes - a.bytes);
+  for (const box of squarify(children, x, y, w, h, area.bytes)) {
     if (box.w < 3 || box.h < 3) continue;
     out.push({ ...box, depth });
-    if (box.w > 50 && box.h > 44 && box.item.children?.length) place(box.item, box.x + 3, box.y + TITLE, box.w - 6, box.h - TITLE - 3, depth + 1, out);
+    if (box.w > 50 && box.h > 44 && box.item.children.length) place(box.item, box.x + 3, box.y + TITLE, box.w - 6, box.h - TITLE - 3, depth + 1, out);
   }
 }
 
@@ -51,10 +53,10 @@ export function Treemap({ dump }: { dump: Dump }) {
     if (value && size[0] > 0) place(value, 0, 0, size[0], size[1], 0, out);
     return out;
   }, [value, size]);
-  const objectOf = (area: Area) => area.object ?? (area.node && /^0x[0-9a-f]+$/i.test(area.node) ? area.node : null);
+  const objectOf = (area: Area) => (area.node && /^0x[0-9a-f]+$/i.test(area.node) ? area.node : null);
   const enter = (area: Area) => {
     const object = objectOf(area);
-    if (area.node && area.children?.length) setQuery({ node: area.node, select: object });
+    if (area.node && area.children.length) setQuery({ node: area.node, select: object });
     else if (object) setQuery({ select: object });
   };
   return (
@@ -79,11 +81,12 @@ export function Treemap({ dump }: { dump: Dump }) {
         history.back();
       }}>
         {!value && !failure && <Skeleton />}
-        {value && !value.children?.length && <Empty>{t.table.empty}</Empty>}
+        {value && !value.children.length && <Empty>{t.table.empty}</Empty>}
         {areas.map(({ item, x, y, w, h, depth }, index) => {
-          const text = `${shown(item.name)} ${bytes(item.bytes)}, ${percent(value!.bytes ? (100 * item.bytes) / value!.bytes : 0)}`;
+          const name = item.node === null ? t.treemap.rest : shown(item.name);
+          const text = `${name} ${bytes(item.bytes)}, ${percent(value!.bytes ? (100 * item.bytes) / value!.bytes : 0)}`;
           return (
-            <button key={index} type="button" class={`area colour-${colourOf(item.name)} depth-${Math.min(3, depth)}`} title={text} aria-label={text} tabIndex={depth === 0 || (w > 90 && h > 30) ? 0 : -1}
+            <button key={index} type="button" class={`area colour-${item.node === null ? "rest" : colourOf(item.name)} depth-${Math.min(3, depth)}`} title={text} aria-label={text} tabIndex={depth === 0 || (w > 90 && h > 30) ? 0 : -1}
               style={{ left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` }} onClick={() => enter(item)}
               onContextMenu={(event) => {
                 const object = objectOf(item);
@@ -93,7 +96,7 @@ export function Treemap({ dump }: { dump: Dump }) {
               }}>
               {w > 34 && h > 16 && (
                 <span>
-                  {shown(item.name)} <b>{bytes(item.bytes)}</b>
+                  {name} <b>{bytes(item.bytes)}</b>
                 </span>
               )}
             </button>

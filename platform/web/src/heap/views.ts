@@ -3,7 +3,8 @@ export interface TableView {
   /** Below /dumps/{id}/ */
   path: string;
   by?: string[];
-  tree?: boolean;
+  /** Rows are expanded by `node`; or only those of some groupings are. */
+  tree?: boolean | string[];
   /** The order that the server gives by itself. */
   order?: string;
 }
@@ -23,12 +24,12 @@ export const VIEWS: View[] = [
   { id: "suspects", group: "summary" },
   { id: "dominators", group: "memory", table: { path: "dominators", by: ["object", "class", "package", "loader"], tree: true, order: "-retained" } },
   { id: "treemap", group: "memory" },
-  { id: "histogram", group: "memory", table: { path: "histogram", by: KINDS, order: "-retained" } },
+  { id: "histogram", group: "memory", table: { path: "histogram", by: KINDS, tree: ["superclass"], order: "-retained" } },
   { id: "roots", group: "memory", table: { path: "roots" } },
   { id: "unreachable", group: "memory", table: { path: "unreachable" } },
   { id: "threads", group: "program" },
   { id: "loaders", group: "program", table: { path: "loaders" } },
-  { id: "duplicate-classes", group: "program", table: { path: "duplicate-classes" } },
+  { id: "duplicate-classes", group: "program", table: { path: "duplicate-classes", tree: true } },
   { id: "buffers", group: "program", table: { path: "buffers" } },
   { id: "references", group: "program", table: { path: "references" } },
   { id: "sites", group: "program", table: { path: "sites" } },

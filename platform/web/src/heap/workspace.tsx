@@ -5,6 +5,7 @@ import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
 import { Inspector } from "../inspector/inspector";
 import { A } from "../parts/basics";
+import { Boundary } from "../parts/boundary";
 import { Icon } from "../parts/icon";
 import { address } from "../route";
 import { texts } from "../texts";
@@ -45,9 +46,15 @@ export function HeapWorkspace({ dump, rest }: { dump: Dump; rest: string[] }) {
           <h1 id="view-title">{title}</h1>
           <p class="dim about">{t.views[view.id]?.[1]}</p>
         </div>
-        <Body key={view.id} dump={dump} view={view} />
+        <Boundary at={view.id}>
+          <Body key={view.id} dump={dump} view={view} />
+        </Boundary>
       </main>
-      {select && <Inspector dump={dump} select={select} />}
+      {select && (
+        <Boundary at={select}>
+          <Inspector dump={dump} select={select} />
+        </Boundary>
+      )}
     </div>
   );
 }

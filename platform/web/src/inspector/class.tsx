@@ -1,15 +1,16 @@
 // A class: its sums, statics and largest instances.
 import { useGet } from "../api/client";
 import type { ClassFacts, Dump } from "../api/types";
-import { pickRow, rowActions, selectClass, selectObject } from "../grid/actions";
+import { pickRow, rowActions, selectObject } from "../grid/actions";
 import { Table, useLocalState } from "../grid/table";
 import { bytes, count } from "../format";
 import { A, Name, Problem, Skeleton } from "../parts/basics";
 import { to } from "../route";
 import { texts } from "../texts";
-import { LoaderLine } from "./object";
+import { ClassLink, LoaderLine } from "./object";
 
 const TABLE_HEIGHT = 360;
+const MAX_SUBCLASSES = 20;
 
 export function ClassBody({ dump, id }: { dump: Dump; id: string }) {
   const t = texts.value;
@@ -29,29 +30,49 @@ export function ClassBody({ dump, id }: { dump: Dump; id: string }) {
           <dt>{t.inspector.instances}</dt>
           <dd>
             <A href={to(`/dumps/${dump.id}/instances`, { class: id, name: facts.name })}>{count(facts.instances)}</A>
+            {facts.unreached > 0 && <span class="dim">{t.inspector.unreachedToo(count(facts.unreached))}</span>}
           </dd>
         </div>
         <div>
           <dt>{t.inspector.shallow}</dt>
-          <dd>{bytes(facts.shallow)}</dd>
+          <dd>
+            {bytes(facts.shallow)}
+            {facts.instance_bytes !== null && facts.instance_bytes !== undefined && (
+              <span class="dim">
+                {t.inspector.oneOf} {bytes(facts.instance_bytes)}
+              </span>
+            )}
+          </dd>
         </div>
         {facts.retained !== null && facts.retained !== undefined && (
           <div>
             <dt>{t.inspector.retained}</dt>
-            <dd>{bytes(facts.retained)}</dd>
+            <dd>
+              {facts.retained_is_exact === false && "≥ "}
+              {bytes(facts.retained)}
+            </dd>
           </div>
         )}
         {facts.superclass && (
           <div>
             <dt>{t.inspector.superclass}</dt>
             <dd>
-              <A href={selectClass(facts.superclass.id)}>
-                <Name text={facts.superclass.name} />
-              </A>
+              <ClassLink of={facts.superclass} />
             </dd>
           </div>
         )}
-        {facts.loader && <LoaderLine loader={facts.loader} />}
+        <LoaderLine loader={facts.loader} object={facts.loader_object} />
+        {facts.subclasses?.length > 0 && (
+          <div>
+            <dt>{t.inspector.subclasses}</dt>
+            <dd>
+              {facts.subclasses.slice(0, MAX_SUBCLASSES).map((one) => (
+                <ClassLink key={one.id ?? one.name} of={one} />
+              ))}
+              {facts.subclasses.length > MAX_SUBCLASSES && "…"}
+            </dd>
+          </div>
+        )}
       </dl>
       <p class="suspect-links">
         <A href={to(`/dumps/${dump.id}/merged`, { class: id, name: facts.name })}>{t.actions.merged}</A>

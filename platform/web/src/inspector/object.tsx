@@ -1,9 +1,9 @@
 // An object: what it is, and its fields, entries, references and path in tabs.
 import { useGet } from "../api/client";
-import type { Dump, ObjectFacts, PathItem } from "../api/types";
+import type { Dump, ObjectFacts, PathAnswer } from "../api/types";
 import { rowActions, pickRow, selectClass, selectObject, type Shown } from "../grid/actions";
 import { Table, useLocalState } from "../grid/table";
-import { bytes, percent, shown } from "../format";
+import { bytes, count, percent, shown } from "../format";
 import { Path } from "../heap/path";
 import { A, Bar, Empty, Name, Problem, Skeleton } from "../parts/basics";
 import { address, setQuery } from "../route";
@@ -29,16 +29,14 @@ export function ObjectBody({ dump, id }: { dump: Dump; id: string }) {
         <div>
           <dt>{texts.value.by["class"]}</dt>
           <dd>
-            <A href={selectClass(facts.class.id)}>
-              <Name text={facts.class.name} />
-            </A>
+            <ClassLink of={facts.class} />
           </dd>
         </div>
         <div>
           <dt>{t.retained}</dt>
           <dd>
-            {facts.retained === null ? "–" : bytes(facts.retained)}
-            {facts.percent !== null && facts.percent !== undefined && (
+            {facts.is_live === false ? <span class="label warn">{t.unreached}</span> : facts.retained === null ? "–" : bytes(facts.retained)}
+            {facts.is_live !== false && facts.percent !== null && facts.percent !== undefined && (
               <>
                 {" "}
                 <span class="dim">{percent(facts.percent)}</span> <Bar share={facts.percent} />
@@ -60,7 +58,13 @@ export function ObjectBody({ dump, id }: { dump: Dump; id: string }) {
             </dd>
           </div>
         )}
-        {facts.loader && <LoaderLine loader={facts.loader} />}
+        {facts.length !== null && facts.length !== undefined && (
+          <div>
+            <dt>{t.length}</dt>
+            <dd>{count(facts.length)}</dd>
+          </div>
+        )}
+        <LoaderLine loader={facts.loader} object={facts.loader_object} />
         {facts.root && facts.root.length > 0 && (
           <div>
             <dt>{t.root}</dt>
@@ -94,18 +98,28 @@ export function ObjectBody({ dump, id }: { dump: Dump; id: string }) {
   );
 }
 
-export function LoaderLine({ loader }: { loader: { object: string; name: string } | string }) {
+export function ClassLink({ of }: { of: { id: string | null; name: string } }) {
+  if (!of.id) return <Name text={of.name} />;
+  return (
+    <A href={selectClass(of.id)}>
+      <Name text={of.name} />
+    </A>
+  );
+}
+
+export function LoaderLine({ loader, object }: { loader: string | null; object: string | null }) {
   const t = texts.value.inspector;
+  if (!loader) return null;
   return (
     <div>
       <dt>{t.loader}</dt>
       <dd>
-        {typeof loader === "string" ? (
-          <Name text={loader} />
-        ) : (
-          <A href={selectObject(loader.object)}>
-            <Name text={loader.name} />
+        {object ? (
+          <A href={selectObject(object)}>
+            <Name text={loader} />
           </A>
+        ) : (
+          <Name text={loader} />
         )}
       </dd>
     </div>
@@ -157,9 +171,9 @@ function entry(row: Record<string, unknown>): Record<string, unknown> {
 
 function PathPanel({ dump, id }: { dump: Dump; id: string }) {
   const t = texts.value.inspector;
-  const { value, failure, again } = useGet<{ items: PathItem[] }>(`dumps/${dump.id}/objects/${encodeURIComponent(id)}/path`);
+  const { value, failure, again } = useGet<PathAnswer>(`dumps/${dump.id}/objects/${encodeURIComponent(id)}/path`);
   if (failure) return <Problem failure={failure} again={again} />;
   if (!value) return <Skeleton lines={4} />;
-  return value.items.length ? <Path items={value.items} end={id} /> : <Empty>{t.noPath}</Empty>;
+  return value.items.length ? <Path items={value.items} root={value.root} end={id} /> : <Empty>{t.noPath}</Empty>;
 }
 

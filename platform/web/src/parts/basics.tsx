@@ -23,8 +23,8 @@ export function Name({ text, mono = true }: { text: string | null | undefined; m
 /** What went wrong, with the server's title and detail. */
 export function Problem({ failure, again }: { failure: Failure; again?: (() => void) | undefined }) {
   const t = texts.value;
-  const { title, detail, status } = failure.problem;
-  const known = t.problems[title];
+  const { title, type, detail, status } = failure.problem;
+  const known = t.problems[type ?? title];
   return (
     <div class="problem" role="alert">
       <strong>{known ?? shown(title || t.problems["unknown"]!)}</strong>
@@ -97,13 +97,16 @@ export function Bar({ share }: { share: number }) {
   );
 }
 
+/** The server's notes are clauses: they begin small and end without a full stop. */
+export const sentence = (note: string) => note.charAt(0).toUpperCase() + note.slice(1) + (/[.!?]$/.test(note) ? "" : ".");
+
 export function Notes({ notes }: { notes: string[] | undefined }) {
   if (!notes?.length) return null;
   return (
     <>
       {notes.map((note) => (
         <p class="note" key={note}>
-          {shown(note)}
+          {sentence(shown(note))}
         </p>
       ))}
     </>

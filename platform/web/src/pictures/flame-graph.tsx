@@ -1,4 +1,5 @@
 // The flame graph: a canvas that is laid out as far as frames are wide enough, with keys, search and zoom.
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame } from "../api/types";
 import { bytes, change, count, percent } from "../format";
@@ -26,7 +27,13 @@ interface Props {
   /** Callers: the frame above is called by this one. */
   inverted: boolean;
   leavesAreClasses: boolean;
+  /** More tools, at the end of the line. */
+  children?: ComponentChildren;
 }
+
+/** Changes below this share of the whole never have the full colour. */
+const LEAST_CHANGE = 0.05;
+const LEAST_HEIGHT = 140;
 
 export const amountOf = (unit: string) => (value: number) => (unit === "bytes" ? bytes(value) : `${count(value)} ${unit}`);
 
@@ -45,7 +52,7 @@ function flagsOf(flame: Flame, search: string): { flags: Uint8Array | null; bad:
   return { flags: Uint8Array.from(flame.frames, (name) => (pattern.test(name) ? 1 : 0)), bad };
 }
 
-export function FlameGraph({ flame, state, set, inverted, leavesAreClasses }: Props) {
+export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, children }: Props) {
   const t = texts.value.profile;
   const scroll = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -60,7 +67,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses }: Pr
   const { flags, bad } = useMemo(() => flagsOf(flame, state.search), [flame, state.search]);
   const total = useMemo(() => (flags ? matched(zoom.node, flags) : 0), [flags, zoom]);
   const differs = root.node.d !== undefined;
-  const mostChange = useMemo(() => (differs ? Math.max(1, ...kidsOf(root, flame, order).map((kid) => Math.abs(kid.node.d ?? 0))) : null), [root]);
+  const mostChange = useMemo(() => (differs ? Math.max(LEAST_CHANGE * root.node.v, ...kidsOf(root, flame, order).map((kid) => Math.abs(kid.node.d ?? 0))) : null), [root]);
   const look: Look = { dark: isDark(), byPackage: state.colours === "package", mostChange, flags, leavesAreClasses, icicle };
   const amount = amountOf(flame.unit);
   const full = rows.length * ROW;
@@ -152,6 +159,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses }: Pr
         <button type="button" class="bare" aria-label={t.next} title={t.next} disabled={!flags} onClick={() => step(1)}>↓</button>
         <button type="button" disabled={!zoom.above} onClick={() => zoomTo(root)}>{t.reset}</button>
         <button type="button" aria-pressed={icicle} title={t.icicleHint} onClick={() => set({ icicle: !icicle })}>{t.icicle}</button>
+        {children}
         <label>
           {t.order}{" "}
           <select value={order} onChange={(event) => set({ order: event.currentTarget.value as Order })}>
@@ -171,7 +179,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses }: Pr
         {chosen && stack.length > 0 && <Copy text={stack.join("\n")} label={t.copyStack}>{t.copyStack}</Copy>}
         <span class="dim matched" role="status">{flags ? t.matched(percent((100 * total) / (zoom.node.v || 1)), amount(total)) : ""}</span>
       </div>
-      <div class="flame" ref={scroll} onScroll={(event) => (setTop(event.currentTarget.scrollTop), setHover(null))}>
+      <div class="flame" ref={scroll} style={{ flexBasis: `${Math.max(full, ROW) + 2}px`, minHeight: `${Math.min(LEAST_HEIGHT, Math.max(full, ROW) + 2)}px` }} onScroll={(event) => (setTop(event.currentTarget.scrollTop), setHover(null))}>
         <div class="flame-room" style={{ height: `${Math.max(full, 1)}px` }}>
           <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription={t.views["flame"]} aria-label={t.graph} aria-describedby="flame-details" style={{ height: `${Math.min(size[1], Math.max(full, ROW))}px` }}
             onPointerMove={(event) => {

@@ -7,9 +7,10 @@ export interface Box<T> {
   h: number;
 }
 
-/** Lays items out in a rectangle that stands for `total`; what no item covers is left free. */
+/** Lays items out in their order, best the largest first, in a rectangle that stands for `total`. What
+ * no item covers is left free. */
 export function squarify<T extends { bytes: number }>(items: T[], x: number, y: number, w: number, h: number, total: number): Box<T>[] {
-  let rest = items.filter((item) => item.bytes > 0).sort((a, b) => b.bytes - a.bytes);
+  let rest = items.filter((item) => item.bytes > 0);
   const boxes: Box<T>[] = [];
   while (rest.length && total > 0 && w >= 1 && h >= 1) {
     const short = Math.min(w, h);

@@ -2,7 +2,7 @@
 import { useGet } from "../api/client";
 import type { Dump, Flame, Page, ProfileFacts } from "../api/types";
 import { shown, time } from "../format";
-import { Empty, Problem, Skeleton } from "../parts/basics";
+import { Empty, Notes, Problem, Skeleton } from "../parts/basics";
 import { FlameGraph } from "../pictures/flame-graph";
 import { address, setQuery } from "../route";
 import { texts } from "../texts";
@@ -14,7 +14,8 @@ export function CompareProfiles({ dump, facts, dimension, thread }: { dump: Dump
   const other = address.value.query.get("with");
   const list = useGet<Page<Dump>>("dumps?limit=200");
   const others = (list.value?.items ?? []).filter((item) => item.id !== dump.id && item.kind === "profile" && (!item.job || item.job.state === "done"));
-  const { value, failure, again } = useGet<Flame>(other ? flamePath(dump, "compare", { with: other, dimension, thread }) : null);
+  // The server calls the profile in the path "before".
+  const { value, failure, again } = useGet<Flame>(other ? flamePath(other, "compare", { with: dump.id, dimension, thread }) : null);
   if (list.value && !others.length && !other) return <Empty>{t.profile.none}</Empty>;
   return (
     <>
@@ -33,6 +34,7 @@ export function CompareProfiles({ dump, facts, dimension, thread }: { dump: Dump
       </div>
       {failure && <Problem failure={failure} again={again} />}
       {other && !value && !failure && <Skeleton />}
+      {value && <Notes notes={value.notes} />}
       {value && <FlameGraph flame={value} state={state} set={set} inverted={false} leavesAreClasses={facts.kind === "allocation"} />}
     </>
   );

@@ -1,9 +1,10 @@
 // The flame graph of one profile; what is searched, zoomed and chosen is in the address.
 import { useGet } from "../api/client";
 import type { Dump, Flame, ProfileFacts } from "../api/types";
-import { Problem, Skeleton } from "../parts/basics";
+import { Notes, Problem, Skeleton } from "../parts/basics";
 import { FlameGraph, type FlameState } from "../pictures/flame-graph";
 import { address, setQuery } from "../route";
+import { Methods } from "./tables";
 import { texts } from "../texts";
 
 export function useFlameState(): [FlameState, (part: Partial<FlameState>) => void] {
@@ -28,27 +29,30 @@ export function useFlameState(): [FlameState, (part: Partial<FlameState>) => voi
   return [state, set];
 }
 
-export function flamePath(dump: Dump, view: "flame" | "compare", params: Record<string, string | null>): string {
+export function flamePath(dump: string, view: "flame" | "compare", params: Record<string, string | null>): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(params)) if (value) query.set(key, value);
-  return `dumps/${dump.id}/profile/${view}?${query}`;
+  return `dumps/${encodeURIComponent(dump)}/profile/${view}?${query}`;
 }
 
 export function FlameView({ dump, facts, dimension, thread }: { dump: Dump; facts: ProfileFacts; dimension: string | null; thread: string | null }) {
   const t = texts.value.profile;
   const [state, set] = useFlameState();
   const invert = address.value.query.get("invert") === "1";
-  const { value, failure, again } = useGet<Flame>(flamePath(dump, "flame", { dimension, thread, least: "0.0005", invert: invert ? "true" : null }));
+  const { value, failure, again } = useGet<Flame>(flamePath(dump.id, "flame", { dimension, thread, least: "0.0005", invert: invert ? "true" : null }));
   return (
     <>
-      <div class="tools-line">
-        <button type="button" aria-pressed={invert} title={t.invertHint} onClick={() => setQuery({ invert: invert ? null : "1", zoom: null })}>
-          {t.invert}
-        </button>
-      </div>
       {failure && <Problem failure={failure} again={again} />}
       {!value && !failure && <Skeleton />}
-      {value && <FlameGraph flame={value} state={state} set={set} inverted={invert} leavesAreClasses={facts.kind === "allocation"} />}
+      {value && <Notes notes={value.notes} />}
+      {value && (
+        <FlameGraph flame={value} state={state} set={set} inverted={invert} leavesAreClasses={facts.kind === "allocation"}>
+          <button type="button" aria-pressed={invert} title={t.invertHint} onClick={() => setQuery({ invert: invert ? null : "1", zoom: null })}>
+            {t.invert}
+          </button>
+        </FlameGraph>
+      )}
+      {value && <Methods dump={dump} dimension={dimension} thread={thread} />}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
 import { A, Notes, Problem, Skeleton } from "../parts/basics";
 import { address, setQuery, to } from "../route";
-import { shown } from "../format";
+import { percent, shown } from "../format";
 import { texts } from "../texts";
 import { amountOf } from "../pictures/flame-graph";
 import { CompareProfiles } from "./compare";
@@ -24,6 +24,7 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
   const { query } = address.value;
   const dimension = query.get("dimension") ?? facts?.dimensions[0]?.key ?? null;
   const thread = query.get("thread");
+  const counted = facts?.dimensions.find((item) => item.key === dimension) ?? facts;
   // What is counted and for which thread goes along from view to view.
   const keep = { dimension: query.get("dimension"), thread };
   return (
@@ -39,7 +40,7 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
       <main id="main" tabIndex={-1} class={"view profile-" + view} aria-labelledby="view-title">
         <div class="view-head">
           <h1 id="view-title">{title}</h1>
-          <p class="dim about">{facts ? `${shown(facts.title)}; ${t.total} ${amountOf(facts.unit)(facts.total)}` : ""}</p>
+          <p class="dim about">{facts && counted ? `${shown("label" in counted ? counted.label : facts.title)}; ${t.total} ${amountOf(counted.unit)(counted.total)}` : ""}</p>
         </div>
         {failure && <Problem failure={failure} again={again} />}
         {!facts && !failure && <Skeleton />}
@@ -65,9 +66,9 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
                     {t.thread}{" "}
                     <select value={thread ?? ""} onChange={(event) => setQuery({ thread: event.currentTarget.value, zoom: null })}>
                       <option value="">{t.allThreads}</option>
-                      {facts.threads.map((name) => (
-                        <option key={name} value={name}>
-                          {shown(name)}
+                      {facts.threads.map((item) => (
+                        <option key={item.key} value={item.key}>
+                          {shown(item.name)} ({percent((100 * item.total) / Math.max(1, facts.total))})
                         </option>
                       ))}
                     </select>

@@ -5,7 +5,7 @@ import { dumps } from "../api/events";
 import type { Dump, Job } from "../api/types";
 import { bytes, count, duration, percent } from "../format";
 import { A, Name, Problem } from "../parts/basics";
-import { texts } from "../texts";
+import { phaseName, texts } from "../texts";
 import { remove, resume, uploads, type Entry } from "./uploads";
 
 export function Running() {
@@ -84,7 +84,7 @@ export function JobLine({ dump, job, linked = false }: { dump: Dump; job: Job; l
   const [failure, setFailure] = useState<Failure | null>(null);
   const cancel = () => send("POST", `jobs/${encodeURIComponent(job.id)}/cancel`).then(() => setFailure(null), (error: unknown) => setFailure(failureOf(error)));
   const amount = (n: number) => (job.unit === "bytes" ? bytes(n) : count(n));
-  const at = PHASES.indexOf(job.phase);
+  const at = PHASES.indexOf(job.phase ?? "");
   return (
     <>
       <div class="running-head">
@@ -95,7 +95,7 @@ export function JobLine({ dump, job, linked = false }: { dump: Dump; job: Job; l
             </A>
           </strong>
         )}
-        <span class="dim">{job.state === "queued" ? s.queued : (t.phases[job.phase] ?? job.phase)}</span>
+        <span class="dim">{job.state === "queued" ? s.queued : phaseName(job.phase)}</span>
         {job.attempt > 1 && <span class="dim">{s.attempt(count(job.attempt))}</span>}
         <span class="spring" />
         <button type="button" class="small" onClick={() => void cancel()}>

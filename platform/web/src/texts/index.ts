@@ -33,6 +33,12 @@ export function keepSetting(key: string, value: string | null): void {
 export const language = signal<Language>(first());
 export const texts = computed<Texts>(() => CATALOGUES[language.value]);
 
+/** The phase of a job in words. */
+export function phaseName(phase: string | null): string {
+  const { phases } = texts.value;
+  return phases[phase ?? "queued"] ?? phase ?? "";
+}
+
 export function choose(next: Language): void {
   language.value = next;
   keepSetting("language", next);

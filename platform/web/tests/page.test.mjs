@@ -1,0 +1,436 @@
+// The page in Chromium against the mock: every view, every control, keys, links, hostile names, axe.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { start } from "../mock/server.mjs";
+import { browserPath, launch } from "./browser.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const required = process.env.CI !== undefined || process.env.HPROF_RS_BROWSER !== undefined;
+const options = { skip: browserPath || required ? false : "there is no Chromium" };
+const LAPTOP = { width: 1440, height: 900 };
+const PHONE = { width: 360, height: 740 };
+let server;
+let browser;
+let dumps;
+
+before(async () => {
+  if (options.skip) return;
+  server = await start({ speed: 2 });
+  browser = await launch();
+  dumps = (await (await fetch(server.url + "/api/v1/dumps")).json()).items;
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+const idOf = (part) => dumps.find((dump) => dump.name.includes(part)).id;
+
+/** A page that fails its test on an error of the script, the policy or the console. */
+async function open(path, { viewport = LAPTOP, ...more } = {}) {
+  const context = await browser.newContext({ viewport, ...more });
+  context.setDefaultTimeout(10_000);
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => {
+    // Refused requests are what some tests are about; the page shows them.
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) errors.push(message.text());
+  });
+  await page.goto(server.url + path);
+  return { page, context, close: async () => (assert.deepEqual(errors, []), assert.equal(await page.evaluate(() => window.hacked), undefined), context.close()) };
+}
+
+async function audit(page, where) {
+  // The server's policy forbids script elements; evaluation by the test is not subject to it.
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = violations.filter((found) => ["serious", "critical"].includes(found.impact));
+  assert.deepEqual(serious.map((found) => `${where}: ${found.id}: ${found.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`), []);
+}
+
+const HEAP = ["overview", "suspects", "dominators", "dominators?by=class", "treemap", "histogram", "histogram?by=package", "roots", "roots?kind=thread", "unreachable", "threads", "threads?thread=0x7f0000001c20", "loaders", "duplicate-classes", "buffers", "references", "sites", "android", "duplicates", "collections", "properties", "environment", "sql", "sql?sql=SELECT+1", "sql?sql=SELECT+1&as=chart", "compare", "instances?class=0x7f00014997a8", "merged?class=0x7f00014997a8", "histogram?select=class:0x7f00014997a8"];
+const TABS = ["entries", "fields", "out", "in", "path"];
+const PROFILE = ["flame", "flame?q=Pattern", "flame?invert=1", "methods", "tree", "compare"];
+
+test("every view draws, tells no lies of roles and has contrast, in light and dark, on a laptop and a phone", { ...options, timeout: 300_000 }, async () => {
+  const shop = idOf("shop-prod-eu1.hprof");
+  const cpu = idOf("checkout-cpu.txt");
+  const addresses = ["/", "/nowhere", ...HEAP.map((view) => `/dumps/${shop}/${view}`), ...TABS.map((tab) => `/dumps/${shop}/dominators?select=0x7f0000000018&show=${tab}`), ...PROFILE.map((view) => `/dumps/${cpu}/${view}`), `/dumps/${idOf("half")}`, `/dumps/${idOf("script")}`];
+  for (const [viewport, colorScheme] of [[LAPTOP, "light"], [LAPTOP, "dark"], [PHONE, "light"]]) {
+    const { page, close } = await open("/", { viewport, colorScheme });
+    for (const address of addresses) {
+      await page.goto(server.url + address);
+      await page.waitForFunction(() => document.querySelector("main h1, .empty") && !document.querySelector(".skeleton"));
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      assert.equal(wide, false, `${address} is wider than ${viewport.width}`);
+      await audit(page, `${address} ${colorScheme} ${viewport.width}`);
+    }
+    await close();
+  }
+});
+
+test("an upload shows progress, survives a lost connection, and its analysis ends on the list", { ...options, timeout: 60_000 }, async () => {
+  const { page, close } = await open("/");
+  server.jobs.breakAt = 20_000_000;
+  const size = 40_000_000;
+  await page.locator("#files").evaluate((input, size) => {
+    const files = new DataTransfer();
+    files.items.add(new File([new Uint8Array(size)], "upload.hprof"));
+    input.files = files.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }, size);
+  await page.getByText("upload.hprof").first().waitFor();
+  const bar = page.getByRole("progressbar", { name: "upload.hprof" });
+  await bar.waitFor();
+  await page.getByText("Reading the dump", { exact: true }).waitFor();
+  assert.equal(server.jobs.broke, true, "the connection was to break");
+  assert.equal(server.jobs.dumps[0].bytes, size);
+  const values = new Set();
+  for (let at = 0; at < 12; at++) {
+    values.add(await bar.getAttribute("aria-valuenow").catch(() => null));
+    await page.waitForTimeout(150);
+  }
+  assert.ok(values.size > 2, "the progress moves: " + [...values]);
+  await page.getByText("31.0 % of the heap").waitFor();
+  await close();
+});
+
+test("an upload continues after a reload when the file is chosen again", { ...options, timeout: 60_000 }, async () => {
+  const { page, close } = await open("/");
+  const choose = () => page.locator("#files").evaluate((input) => {
+    const files = new DataTransfer();
+    files.items.add(new File([new Uint8Array(33_000_000)], "again.hprof", { lastModified: 1_700_000_000_000 }));
+    input.files = files.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  let held;
+  await page.route("**/api/v1/uploads/*", (route) => {
+    // The first piece passes, the next never arrives.
+    if (route.request().method() === "PATCH" && Number(route.request().headers()["upload-offset"]) > 0 && !held) held = route;
+    else void route.continue();
+  });
+  await choose();
+  while (!held) await page.waitForTimeout(30);
+  page.on("dialog", (dialog) => void dialog.accept());
+  await page.reload();
+  const heads = [];
+  page.on("request", (request) => {
+    if (request.url().includes("/uploads")) heads.push(request.method());
+  });
+  await choose();
+  await page.getByText("again.hprof").first().waitFor();
+  await page.waitForFunction(() => fetch("/api/v1/dumps").then((answer) => answer.json()).then((page) => page.items[0].name === "again.hprof"));
+  assert.equal(heads[0], "HEAD");
+  assert.ok(!heads.includes("POST"), "no second upload: " + heads);
+  await close();
+});
+
+test("jobs are cancelled and retried, dumps are found, pinned, described and deleted", options, async () => {
+  const { page, close } = await open("/");
+  const added = server.jobs.add("to-cancel.hprof", 1e7);
+  const line = page.locator("li", { hasText: "to-cancel.hprof" });
+  await line.getByRole("button", { name: "Cancel" }).click();
+  await line.getByText("cancelled").waitFor();
+  await line.getByRole("button", { name: "Retry" }).click();
+  await line.getByRole("progressbar").waitFor();
+  await line.getByRole("button", { name: "Cancel" }).click();
+  await line.getByText("cancelled").waitFor();
+  await line.getByRole("button", { name: /^Pin/ }).click();
+  await page.waitForFunction(() => document.querySelector("li.dump [aria-pressed=true]"));
+  assert.equal(added.pinned, true);
+
+  await line.getByRole("button", { name: /^Actions/ }).click();
+  await page.getByRole("menuitem", { name: "Edit name, note and labels" }).click();
+  await page.getByLabel("Note", { exact: true }).fill("<b>note</b>");
+  await page.getByLabel(/^Labels/).fill("team=core\nbuild=7");
+  await page.getByRole("button", { name: "Save" }).click();
+  await line.getByText("<b>note</b>").waitFor();
+  assert.deepEqual(added.labels, { team: "core", build: "7" });
+
+  await page.getByRole("searchbox").fill("team");
+  await page.waitForFunction(() => document.querySelectorAll("section[aria-labelledby=recent-title] li.dump").length === 1);
+  await page.getByRole("searchbox").fill("nothing like it");
+  await page.getByText("No analysis matches.").waitFor();
+  await page.getByRole("searchbox").fill("");
+  await line.waitFor();
+
+  await line.getByRole("button", { name: /^Actions/ }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("This cannot be undone").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  assert.ok(server.jobs.dumps.includes(added), "nothing is deleted without a yes");
+  await line.getByRole("button", { name: /^Actions/ }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await line.waitFor({ state: "detached" });
+  assert.ok(!server.jobs.dumps.includes(added));
+  await close();
+});
+
+test("a path outside of the allowed folders is refused with the server's words", options, async () => {
+  const { page, close } = await open("/");
+  await page.getByText("Open a file on the server").click();
+  await page.getByLabel("Path on the server").fill("/etc/passwd");
+  await page.getByRole("button", { name: "Open", exact: true }).click();
+  await page.getByRole("alert").getByText("/etc/passwd is not below an allowed folder.").waitFor();
+  await page.getByLabel("Path on the server").fill("/var/dumps/a.hprof");
+  await page.getByRole("button", { name: "Open", exact: true }).click();
+  await page.getByText("a.hprof").first().waitFor();
+  await close();
+});
+
+test("the dominator tree and its inspector are used with keys only, and the address restores them", options, async () => {
+  const { page, context, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}/dominators`);
+  const tree = page.getByRole("treegrid");
+  await tree.waitFor();
+  await page.locator(".grid-body .row").first().waitFor();
+  await tree.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".row[aria-level='2']").first().waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/select=0x/);
+  const inspector = page.getByRole("complementary", { name: "Inspector" });
+  await inspector.getByRole("tab", { name: "Fields" }).waitFor();
+  await inspector.getByRole("tab", { selected: true }).focus();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForURL(/show=/);
+  await inspector.getByRole("tab", { name: "Path" }).click();
+  await inspector.locator(".path li").first().waitFor();
+
+  const copy = await context.newPage();
+  await copy.goto(page.url());
+  const again = copy.getByRole("complementary", { name: "Inspector" });
+  await again.locator(".path li").first().waitFor();
+  assert.equal(await again.getByRole("tab", { selected: true }).textContent(), "Path");
+  assert.equal(await again.locator(".id").textContent(), await inspector.locator(".id").textContent());
+  await copy.close();
+
+  await tree.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.locator(".row[aria-level='2']").first().waitFor({ state: "detached" });
+  await page.keyboard.press("Shift+F10");
+  const menu = page.getByRole("menu");
+  await menu.waitFor();
+  assert.deepEqual((await menu.getByRole("menuitem").allTextContents()).slice(0, 5), ["Inspect", "References out", "References in", "Path to GC roots", "Dominator tree here"]);
+  await page.keyboard.press("Escape");
+  await menu.waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("role")), "treegrid");
+  await page.keyboard.press("End");
+  await page.getByRole("button", { name: /^Show .* more/ }).click();
+  await page.waitForFunction(() => Number(document.querySelector(".grid").getAttribute("aria-rowcount")) > 150);
+  await page.goBack();
+  await page.goBack();
+  await close();
+});
+
+test("a table sorts, filters and scrolls through a million rows", options, async () => {
+  const { page, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}/instances?class=0x7f00014997a8`);
+  const grid = page.getByRole("grid").first();
+  await grid.locator(".row .foreign").first().waitFor();
+  const rows = Number(await grid.getAttribute("aria-rowcount")) - 1;
+  assert.ok(rows > 100_000, rows);
+  await grid.focus();
+  await page.keyboard.press("End");
+  await page.waitForFunction((last) => document.querySelector(`.row[aria-rowindex='${last}'] .foreign`), rows + 1);
+  assert.ok((await page.locator(".grid-body .row").count()) < 100, "only rows in sight are drawn");
+  await grid.evaluate((element) => (element.scrollTop = element.scrollHeight / 2));
+  await page.waitForFunction(() => !document.querySelector(".ghost") && document.querySelector(".grid-body .row"));
+  const middle = Number(await page.locator(".grid-body .row").first().getAttribute("aria-rowindex"));
+  assert.ok(Math.abs(middle - rows / 2) < rows / 10, `${middle} of ${rows}`);
+  await page.keyboard.press("Home");
+  await page.locator(".row[aria-rowindex='2']").waitFor();
+
+  await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}/histogram`);
+  await page.getByRole("button", { name: /^Objects/ }).click();
+  await page.waitForURL(/sort=-objects/);
+  await page.getByRole("button", { name: /^Objects/ }).click();
+  await page.waitForURL(/sort=objects/);
+  assert.equal(await page.getByRole("columnheader", { name: /^Objects/ }).getAttribute("aria-sort"), "ascending");
+  await page.getByRole("searchbox").fill("^java\\.util");
+  await page.waitForURL(/filter=/);
+  await page.getByText("5 rows").waitFor();
+  await page.getByRole("searchbox").fill("(");
+  await page.getByRole("alert").getByText("is not a regular expression").waitFor();
+  await page.getByRole("searchbox").fill("");
+  await page.getByText("1,800 rows").waitFor();
+  await page.getByRole("radio", { name: "Package" }).click();
+  await page.waitForURL(/by=package/);
+  const download = page.waitForEvent("download");
+  await page.getByRole("link", { name: "CSV" }).click();
+  assert.equal((await download).suggestedFilename(), "histogram.csv");
+  await close();
+});
+
+test("figures that are still worked out are asked for again", options, async () => {
+  const { page, close } = await open("/");
+  let asked = 0;
+  await page.route("**/api/v1/**/loaders?*", async (route) => {
+    const answer = await route.fetch();
+    const table = await answer.json();
+    asked++;
+    if (asked === 1) return route.fulfill({ status: 503, contentType: "application/problem+json", json: { type: "busy", title: "Too much at once", status: 503, detail: "still being worked out" } });
+    if (asked === 2) return route.fulfill({ response: answer, json: { ...table, pending: true, rows: table.rows.map((row) => ({ ...row, retained: null })), notes: ["still being worked out"] } });
+    return route.fulfill({ response: answer, json: table });
+  });
+  await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}/loaders`);
+  await page.getByText("still being worked out").waitFor();
+  await page.getByText("still being worked out").waitFor({ state: "detached" });
+  await page.getByRole("gridcell", { name: /MB$/ }).first().waitFor();
+  await close();
+});
+
+test("SQL runs, completes, is saved, charted and downloaded", options, async () => {
+  const { page, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}/sql`);
+  const box = page.getByRole("textbox", { name: "Query", exact: true });
+  await page.getByText("objects", { exact: true }).first().waitFor();
+  await box.pressSequentially("SELECT na");
+  await page.getByRole("option", { name: "name" }).waitFor();
+  await page.keyboard.press("Tab");
+  await box.pressSequentially(" FROM classes");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("60 rows in 12 ms").waitFor();
+  assert.match(decodeURIComponent(page.url()), /sql=SELECT\+name\+FROM\+classes/);
+  await page.getByRole("radio", { name: "Chart" }).click();
+  await page.locator(".chart li").first().waitFor();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download CSV" }).click();
+  assert.equal((await download).suggestedFilename(), "query.csv");
+  await page.getByLabel("Name of the query").fill("mine");
+  await page.getByRole("button", { name: "Save query" }).click();
+  await page.getByRole("button", { name: "mine", exact: true }).waitFor();
+  await box.fill("DROP everything");
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("alert").getByText("syntax error").waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "mine", exact: true }).click();
+  await page.getByText("60 rows in 12 ms").waitFor();
+  await page.getByRole("button", { name: "Remove mine" }).click();
+  await page.getByRole("button", { name: "mine", exact: true }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "The largest objects" }).click();
+  await page.getByRole("radio", { name: "Table" }).click();
+  await page.locator(".grid-body .row").first().click();
+  await page.waitForURL(/select=0x/);
+  await close();
+});
+
+test("suspects lead to the object, the tree, the map and the comparison", options, async () => {
+  const { page, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}`);
+  await page.getByRole("link", { name: "All suspects" }).click();
+  await page.locator("article").first().getByRole("link", { name: "Inspect" }).click();
+  await page.getByRole("complementary").getByText("Gone if this were").or(page.getByRole("complementary").getByText("Retained")).first().waitFor();
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("complementary").waitFor({ state: "detached" });
+  await page.locator("article").first().getByRole("link", { name: "Dominator tree here" }).click();
+  await page.waitForURL(/dominators\?node=/);
+  await page.getByRole("link", { name: "Live heap" }).click();
+  await page.waitForURL((url) => !url.searchParams.has("node"));
+  await page.getByRole("link", { name: "Treemap" }).click();
+  await page.locator(".area.depth-0").first().click({ position: { x: 8, y: 6 } });
+  await page.waitForURL(/treemap\?node=/);
+  await page.goBack();
+  await page.waitForURL((url) => !url.searchParams.has("node"));
+  await page.getByRole("link", { name: "GC roots" }).click();
+  await page.locator(".grid-body .row").first().click();
+  await page.waitForURL(/kind=/);
+  await page.getByRole("link", { name: "Threads" }).click();
+  await page.locator(".grid-body .row", { hasText: "exec-4" }).first().click();
+  await page.locator(".frames li").first().waitFor();
+  await page.getByLabel("Only frames with locals").check();
+  await page.getByRole("button", { name: "Copy stack" }).click();
+  await page.getByRole("link", { name: "Compare" }).click();
+  await page.getByLabel("Compare with").selectOption({ index: 1 });
+  await page.getByRole("columnheader", { name: /^Retained \+/ }).waitFor();
+  await page.getByRole("link", { name: "Swap" }).click();
+  await page.waitForURL(/with=/);
+  await close();
+});
+
+test("the flame graph zooms, searches and copies by keys, and keeps it in the address", options, async () => {
+  const { page, close } = await open(`/dumps/${idOf("checkout-cpu.txt")}`);
+  const graph = page.locator("canvas");
+  await graph.focus();
+  await page.keyboard.press("ArrowUp");
+  await page.locator(".flame-details b").waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/zoom=/);
+  await page.getByRole("button", { name: "Copy stack" }).click();
+  await page.getByRole("button", { name: "Reset zoom" }).click();
+  await page.waitForURL((url) => !url.searchParams.has("zoom"));
+  await page.getByLabel(/^Search frames/).fill("Pattern");
+  await page.getByText(/^Matched/).waitFor();
+  await page.getByRole("button", { name: "Next match" }).click();
+  await page.getByRole("button", { name: "Icicle" }).click();
+  await page.getByRole("button", { name: "Callers" }).click();
+  await page.waitForURL(/invert=1/);
+  await page.getByLabel("Order").selectOption("name");
+  await page.getByLabel("Colours").selectOption("package");
+  await page.getByLabel("Thread").selectOption("main");
+  await page.waitForURL(/thread=main/);
+  await page.getByRole("link", { name: "Methods" }).click();
+  await page.waitForURL(/methods\?thread=main/);
+  await page.locator(".grid-body .row").first().waitFor();
+  await page.getByRole("link", { name: "Call tree" }).click();
+  await page.locator(".grid-body .row").first().waitFor();
+  await page.getByRole("radio", { name: "Callers" }).click();
+  await page.waitForURL(/invert=1/);
+  await page.getByRole("link", { name: "Compare" }).click();
+  await page.getByLabel("Compare with").selectOption({ index: 1 });
+  await page.getByText("more than before").waitFor();
+  await close();
+});
+
+test("an answer that no server should give leaves the rest of the page in use", options, async () => {
+  const context = await browser.newContext({ viewport: LAPTOP });
+  const page = await context.newPage();
+  await page.route("**/api/v1/**/overview", (route) => route.fulfill({ json: { nothing: "of use" } }));
+  await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}`);
+  await page.getByRole("alert").getByText("This part of the page has a fault").waitFor();
+  await page.getByRole("link", { name: "Histogram" }).click();
+  await page.locator(".grid-body .row").first().waitFor();
+  await context.close();
+});
+
+test("language and theme change and stay", options, async () => {
+  const { page, close } = await open("/");
+  await page.getByLabel("Language").selectOption("zh");
+  await page.getByText("最近的分析").waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.lang), "zh-Hans");
+  await page.getByLabel("主题").selectOption("dark");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.reload();
+  await page.getByText("最近的分析").waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}/histogram`);
+  await page.getByRole("columnheader", { name: "保留大小" }).waitFor();
+  await close();
+});
+
+test("without a session the page asks for the token", options, async () => {
+  const closed = await start({ token: "s3cret" });
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(closed.url + "/");
+  await page.getByLabel("Token").fill(closed.url + "/?token=s3cret");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Recent analyses").waitFor();
+  await context.close();
+  await closed.close();
+});
+
+test("when the server goes away the page says so", options, async () => {
+  const other = await start();
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(other.url + "/");
+  await page.getByText("Recent analyses").waitFor();
+  await other.close();
+  await page.getByText("The connection to the server is lost").waitFor();
+  await context.close();
+});

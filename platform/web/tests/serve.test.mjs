@@ -1,0 +1,228 @@
+// The page in Chromium against the real `hprof-rs serve`, which HPROF_RS_COMMAND names. Dumps of which
+// HPROF_RS_DUMPS names more (with ":" between) are uploaded too, and every view of each is opened.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { browserPath, launch } from "./browser.mjs";
+
+const command = process.env.HPROF_RS_COMMAND;
+const options = { skip: !command ? "HPROF_RS_COMMAND is not set" : browserPath ? false : "there is no Chromium", timeout: 300_000 };
+const data = fileURLToPath(new URL("../../../format/tests/data/", import.meta.url));
+const HEAP = join(data, "hprof-32.bin");
+const SITES = join(data, "heap-sites-b.hprof");
+const CPU = join(data, "cpu-samples-b.hprof");
+const MORE = (process.env.HPROF_RS_DUMPS ?? "").split(":").filter((path) => path);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TIMEOUT = 60_000;
+
+let child;
+let link;
+let folder;
+let browser;
+
+before(async () => {
+  if (options.skip) return;
+  folder = mkdtempSync(join(tmpdir(), "hprof-rs-page-"));
+  child = spawn(command, ["serve", "--listen", "127.0.0.1:0", "--folder", folder, "--allow-root", data], { stdio: ["ignore", "pipe", "ignore"] });
+  link = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (part) => {
+      text += part;
+      const found = /http:\S+/.exec(text);
+      if (found) resolve(found[0]);
+    });
+    child.on("exit", (code) => reject(new Error("the server ended with " + code)));
+  });
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  child?.kill();
+  if (folder) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A page with a session, which fails its test on any error of script or policy. */
+async function open(viewport = { width: 1440, height: 900 }) {
+  const context = await browser.newContext({ viewport });
+  context.setDefaultTimeout(TIMEOUT);
+  const page = await context.newPage();
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) errors.push(message.text());
+  });
+  page.on("response", (answer) => {
+    // Optional: a server that lists no JVMs.
+    if (answer.status() >= 400 && !answer.url().endsWith("/jvms")) errors.push(`${answer.status()} ${answer.url()}`);
+  });
+  await page.goto(link);
+  return { page, context, close: async () => (assert.deepEqual(errors, []), context.close()) };
+}
+
+const dumpsOf = (page) => page.evaluate(() => fetch("/api/v1/dumps?limit=200").then((answer) => answer.json()).then((list) => list.items));
+const dumpOf = async (page, path) => (await dumpsOf(page)).find((dump) => dump.name === basename(path));
+
+/** The view has drawn, and shows no error. */
+async function drawn(page, where) {
+  await page.waitForFunction(() => document.querySelector("main h1") && !document.querySelector("main .skeleton, aside .skeleton"));
+  assert.deepEqual(await page.locator(".problem").allTextContents(), [], where);
+}
+
+async function audit(page, where) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = violations.filter((found) => ["serious", "critical"].includes(found.impact));
+  assert.deepEqual(serious.map((found) => `${where}: ${found.id}: ${found.nodes[0]?.html.slice(0, 200)}`), []);
+}
+
+test("files are uploaded, analysed while the page tells how far, and listed with their sentence", options, async () => {
+  const { page, close } = await open();
+  assert.ok(!page.url().includes("token"), "the token leaves the address");
+  await page.locator("#files").setInputFiles([HEAP, SITES, CPU, ...MORE]);
+  for (const path of [HEAP, SITES, CPU, ...MORE]) {
+    await page.waitForFunction(async (name) => (await fetch("/api/v1/dumps?limit=200").then((answer) => answer.json())).items.some((dump) => dump.name === name && dump.job?.state === "done"), basename(path));
+    await page.locator("li.dump", { hasText: basename(path) }).locator(".headline").waitFor();
+  }
+  await audit(page, "start");
+  await close();
+});
+
+test("a file on the server is opened by its path, and found to be there already", options, async () => {
+  const { page, close } = await open();
+  await page.getByText("Open a file on the server").click();
+  await page.getByLabel("Path on the server").fill(HEAP);
+  await page.getByRole("button", { name: "Open", exact: true }).click();
+  await page.waitForFunction(() => document.querySelector("input[name=path]").value === "");
+  assert.equal((await dumpsOf(page)).filter((dump) => dump.name === basename(HEAP)).length, 1);
+  await close();
+});
+
+const VIEWS = ["overview", "suspects", "dominators", "dominators?by=class", "dominators?by=package", "dominators?by=loader", "treemap", "histogram", "histogram?by=superclass", "histogram?by=package", "histogram?by=loader", "roots", "unreachable", "threads", "loaders", "duplicate-classes", "buffers", "references", "sites", "android", "duplicates", "collections", "properties", "environment", "sql", "compare"];
+
+test("every view of every heap dump opens", options, async () => {
+  const { page, close } = await open();
+  for (const path of [HEAP, ...MORE]) {
+    const { id } = await dumpOf(page, path);
+    for (const view of VIEWS) {
+      await page.goto(new URL(`/dumps/${id}/${view}`, link).href);
+      await drawn(page, `${basename(path)} ${view}`);
+      if (path === HEAP) await audit(page, view);
+    }
+  }
+  await close();
+});
+
+test("from the first suspect down the tree to an object, its tabs, its path, and by link to a new tab", options, async () => {
+  const { page, context, close } = await open();
+  const { id } = await dumpOf(page, HEAP);
+  await page.goto(new URL(`/dumps/${id}/suspects`, link).href);
+  await page.locator("article").first().getByRole("link", { name: "Dominator tree here" }).click();
+  await page.waitForURL(/node=0x/);
+  await page.getByRole("link", { name: "Live heap" }).click();
+  const tree = page.getByRole("treegrid");
+  await tree.locator(".grid-body .row").first().waitFor();
+  await tree.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".row[aria-level='2']").first().waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/select=0x/);
+  const inspector = page.getByRole("complementary", { name: "Inspector" });
+  await inspector.getByRole("tab").first().waitFor();
+  for (const tab of await inspector.getByRole("tab").allTextContents()) {
+    await inspector.getByRole("tab", { name: tab, exact: true }).click();
+    await drawn(page, tab);
+    await audit(page, "inspector " + tab);
+  }
+  await inspector.locator(".path li").first().waitFor();
+  const copy = await context.newPage();
+  await copy.goto(page.url());
+  const again = copy.getByRole("complementary", { name: "Inspector" });
+  await again.locator(".path li").first().waitFor();
+  assert.equal(await again.locator(".id").textContent(), await inspector.locator(".id").textContent());
+  await close();
+});
+
+test("a class leads to its instances and merged paths; tables sort, filter and jump", options, async () => {
+  const { page, close } = await open();
+  const { id } = await dumpOf(page, HEAP);
+  await page.goto(new URL(`/dumps/${id}/histogram`, link).href);
+  await page.getByRole("searchbox").fill("^java\\.lang\\.String$");
+  await page.getByText("1 row", { exact: true }).waitFor();
+  await page.locator(".grid-body .row").first().click();
+  const inspector = page.getByRole("complementary", { name: "Inspector" });
+  await inspector.getByText("java.lang.String").first().waitFor();
+  await drawn(page, "class");
+  await inspector.getByRole("link", { name: "Merged paths to GC roots" }).click();
+  await page.locator(".merged-line").first().waitFor();
+  await page.goBack();
+  await inspector.locator("dd").getByRole("link").first().click();
+  const grid = page.getByRole("grid").first();
+  await grid.locator(".row .foreign").first().waitFor();
+  const rows = Number(await grid.getAttribute("aria-rowcount")) - 1;
+  assert.ok(rows > 500, rows);
+  await grid.focus();
+  await page.keyboard.press("End");
+  await page.waitForFunction((last) => document.querySelector(`.row[aria-rowindex='${last}'] .foreign`), rows + 1);
+  await close();
+});
+
+test("SQL answers and refuses", options, async () => {
+  const { page, context, close } = await open();
+  const { id } = await dumpOf(page, HEAP);
+  await page.goto(new URL(`/dumps/${id}/sql`, link).href);
+  const box = page.getByRole("textbox", { name: "Query", exact: true });
+  await box.fill("SELECT name, objects, retained FROM classes ORDER BY retained DESC LIMIT 7");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText(/^7 rows in/).waitFor();
+  await page.getByRole("radio", { name: "Chart" }).click();
+  assert.equal(await page.locator(".chart li").count(), 7);
+  await audit(page, "sql");
+  await close();
+  assert.ok(context);
+});
+
+test("two dumps are compared", { ...options, skip: options.skip || (MORE.length ? false : "HPROF_RS_DUMPS names no second dump") }, async () => {
+  const { page, close } = await open();
+  const { id } = await dumpOf(page, MORE[0]);
+  await page.goto(new URL(`/dumps/${id}/compare`, link).href);
+  await page.getByLabel("Compare with").selectOption({ label: (await page.locator("option", { hasText: basename(HEAP) }).textContent()) });
+  await page.locator(".grid-body .row").first().waitFor();
+  await drawn(page, "compare");
+  await page.getByRole("radio", { name: "Package" }).click();
+  await page.locator(".grid-body .row").first().waitFor();
+  await close();
+});
+
+test("a profile has its flame graph, methods and call trees", options, async () => {
+  const { page, close } = await open();
+  const { id } = await dumpOf(page, CPU);
+  for (const view of ["flame", "flame?invert=1", "methods", "tree", "tree?invert=1", "compare"]) {
+    await page.goto(new URL(`/dumps/${id}/${view}`, link).href);
+    await drawn(page, view);
+    await audit(page, view);
+  }
+  await page.goto(new URL(`/dumps/${id}/flame`, link).href);
+  await page.locator("canvas").focus();
+  await page.keyboard.press("ArrowUp");
+  await page.locator(".flame-details b").waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/zoom=/);
+  await close();
+});
+
+test("a dump is deleted after a yes", options, async () => {
+  const { page, close } = await open();
+  const line = page.locator("li.dump", { hasText: basename(SITES) });
+  await line.getByRole("button", { name: /^Actions/ }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await line.waitFor({ state: "detached" });
+  assert.equal(await dumpOf(page, SITES), undefined);
+  await close();
+});
