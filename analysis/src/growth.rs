@@ -10,6 +10,7 @@ use std::io;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::names;
+use crate::numbers::ObjectNumber;
 use crate::paths::ShortestPaths;
 use crate::snapshot::Snapshot;
 
@@ -28,7 +29,7 @@ pub struct Place {
     /// Their shallow size, in bytes.
     pub bytes: u64,
     /// One of them, by number.
-    pub example: usize,
+    pub example: ObjectNumber,
     depth: u32,
 }
 
@@ -51,7 +52,7 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
     for position in 0..paths.len() {
         let object = paths.reached_at(position);
         let before = paths.before(object).filter(|&before| before != object);
-        let before = before.map_or(0, |before| place_of[before]);
+        let before = before.map_or(0, |before| place_of[before.index()]);
         let class_object = graph.class_of_object(object);
         let class = class_object.unwrap_or_else(|| graph.class_of(object)) as usize;
         let name = &class_names[class];
@@ -77,7 +78,7 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
                 number = before;
             }
         }
-        place_of[object] = number;
+        place_of[object.index()] = number;
         let place = places.entry(number).or_insert_with(|| Place {
             before,
             name: match class_object {

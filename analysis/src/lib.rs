@@ -20,6 +20,7 @@ pub mod input;
 pub mod leaks;
 pub mod mapping;
 pub mod names;
+pub mod numbers;
 mod parallel;
 pub mod paths;
 pub mod retained;

@@ -9,6 +9,7 @@ use crate::dominators::sum_by_groups;
 pub use crate::dominators::{GroupSum, Grouping};
 use crate::leaks::ClassShare;
 use crate::names;
+use crate::numbers::ObjectNumber;
 use crate::paths::ShortestPaths;
 use crate::snapshot::Snapshot;
 
@@ -147,7 +148,7 @@ fn threads(snapshot: &Snapshot) -> Vec<RetainedRow> {
         objects: snapshot
             .dominators()
             .place(thread.object)
-            .map_or(0, |place| (snapshot.dominators().end(place) - place) as u64),
+            .map_or(0, |place| snapshot.dominators().span(place)),
         shallow_bytes: snapshot.graph().size(thread.object),
         retained_bytes: thread.retained_bytes,
         is_exact: true,
@@ -175,7 +176,10 @@ pub struct Freed {
 ///
 /// # Errors
 /// If there is no room for the walk.
-pub fn freed_without(snapshot: &Snapshot, is_member: impl Fn(usize) -> bool) -> io::Result<Freed> {
+pub fn freed_without(
+    snapshot: &Snapshot,
+    is_member: impl Fn(ObjectNumber) -> bool,
+) -> io::Result<Freed> {
     let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
     let left = ShortestPaths::without(graph, snapshot.store(), &is_member)?;
     let mut freed = Freed {
@@ -185,7 +189,7 @@ pub fn freed_without(snapshot: &Snapshot, is_member: impl Fn(usize) -> bool) -> 
         contents: Vec::new(),
     };
     let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
-    for place in 0..dominators.len() {
+    for place in dominators.places() {
         let object = dominators.object(place);
         freed.members += u64::from(is_member(object));
         if left.before(object).is_some() {

@@ -41,7 +41,7 @@ pub fn collections(snapshot: &Snapshot) -> Vec<CollectionRow> {
     let mut rows: FxHashMap<u32, CollectionRow> = FxHashMap::default();
     // Collections may share an array, as clones of a CopyOnWriteArrayList do.
     let mut seen = FxHashSet::default();
-    for object in 0..graph.len() {
+    for object in graph.objects() {
         let class = graph.class_of(object);
         if !is_collection[class as usize] || snapshot.dominators().place(object).is_none() {
             continue;
@@ -116,7 +116,7 @@ pub fn finalizers(snapshot: &Snapshot) -> Vec<FinalizerRow> {
         })
         .collect();
     let mut rows: FxHashMap<u32, FinalizerRow> = FxHashMap::default();
-    for object in 0..graph.len() {
+    for object in graph.objects() {
         if !is_finalizer[graph.class_of(object) as usize] {
             continue;
         }
@@ -178,7 +178,7 @@ pub fn loaders(snapshot: &Snapshot) -> (Vec<LoaderRow>, Vec<DuplicateClass>) {
     let graph = snapshot.graph();
     let classes = graph.classes();
     let mut objects = vec![0u64; classes.list().len()];
-    for place in 0..snapshot.dominators().len() {
+    for place in snapshot.dominators().places() {
         objects[graph.class_of(snapshot.dominators().object(place)) as usize] += 1;
     }
     let mut rows: FxHashMap<u64, (u64, u64)> = FxHashMap::default();

@@ -7,9 +7,10 @@ use common::made::Put::{Int, Ref};
 use hprof_analysis::android::android_facts;
 use hprof_analysis::heap::{Group, histogram};
 use hprof_analysis::leaks::{LeakOptions, leaks};
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::Snapshot;
 
-fn number(snapshot: &Snapshot, id: u64) -> usize {
+fn number(snapshot: &Snapshot, id: u64) -> ObjectNumber {
     snapshot.graph().number(id).expect("an object")
 }
 
@@ -95,7 +96,7 @@ fn an_object_that_is_class_and_instance_is_counted_once_with_its_size() {
         graph.classes().by_id(app)
     );
     assert_eq!(graph.size(number(&snapshot, app)), 24);
-    let sizes: u64 = (0..graph.len()).map(|object| graph.size(object)).sum();
+    let sizes: u64 = graph.objects().map(|object| graph.size(object)).sum();
     assert_eq!(totals(bytes), (2, sizes));
     assert_eq!(sizes, 24 + 16);
 }

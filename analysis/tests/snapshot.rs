@@ -9,6 +9,7 @@ use common::{contents, data, shared};
 use hprof_analysis::graph::{Follow, ReferenceKind};
 use hprof_analysis::heap::{Group, histogram};
 use hprof_analysis::leaks::{LeakOptions, leaks};
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::paths::{ShortestPaths, merged};
 use hprof_analysis::retained::{RetainedBy, freed_without, retained_by};
 use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot};
@@ -64,15 +65,15 @@ fn the_graph_has_all_objects_of_the_histogram_with_their_sizes() {
         let contents = contents(&path);
         let histogram = histogram(&contents, contents.dumps.last().unwrap(), Group::Class);
         let graph = snapshot.graph();
-        let is_class = |object: &usize| graph.class_of_object(*object).is_some();
-        let objects = (0..graph.len()).filter(|object| !is_class(object)).count();
+        let is_class = |object: &ObjectNumber| graph.class_of_object(*object).is_some();
+        let objects = graph.objects().filter(|object| !is_class(object)).count();
         assert_eq!(
             objects as u64,
             histogram.total.objects,
             "{}",
             path.display()
         );
-        let bytes: u64 = (0..graph.len()).map(|object| graph.size(object)).sum();
+        let bytes: u64 = graph.objects().map(|object| graph.size(object)).sum();
         assert_eq!(bytes, histogram.total.shallow_bytes, "{}", path.display());
     }
 }
@@ -89,7 +90,7 @@ fn what_the_topmost_objects_retain_is_all_that_lives() {
         assert_eq!(tops, dominators.live_bytes());
         let paths = ShortestPaths::new(snapshot.graph(), snapshot.store()).unwrap();
         assert_eq!(paths.len(), dominators.len());
-        let live: u64 = (0..snapshot.graph().len())
+        let live: u64 = (snapshot.graph().objects())
             .filter(|&object| paths.before(object).is_some())
             .map(|object| snapshot.graph().size(object))
             .sum();
@@ -99,7 +100,7 @@ fn what_the_topmost_objects_retain_is_all_that_lives() {
             let object = dominators.object(place);
             let freed = freed_without(&snapshot, |other| other == object).unwrap();
             assert_eq!(freed.bytes, dominators.retained(place));
-            assert_eq!(freed.objects, (dominators.end(place) - place) as u64);
+            assert_eq!(freed.objects, dominators.span(place));
         }
     }
 }
@@ -111,7 +112,7 @@ fn what_a_class_retains_is_what_would_be_free_without_it() {
         let graph = snapshot.graph();
         let rows = retained_by(&snapshot, RetainedBy::Class).unwrap();
         assert!(rows.iter().all(|row| row.is_exact));
-        let name = |object: usize| &graph.classes().get(graph.class_of(object)).name;
+        let name = |object: ObjectNumber| &graph.classes().get(graph.class_of(object)).name;
         for row in rows.iter().take(20).chain(rows.iter().step_by(17)) {
             let freed = freed_without(&snapshot, |object| *name(object) == row.name).unwrap();
             let (file, class) = (path.display(), &row.name);
@@ -120,7 +121,7 @@ fn what_a_class_retains_is_what_would_be_free_without_it() {
         }
         let rows = retained_by(&snapshot, RetainedBy::Package).unwrap();
         let row = rows.iter().find(|row| row.name == "java.util").unwrap();
-        let package = |object: usize| hprof_analysis::names::package(name(object));
+        let package = |object: ObjectNumber| hprof_analysis::names::package(name(object));
         let freed = freed_without(&snapshot, |object| package(object) == row.name).unwrap();
         assert_eq!(row.retained_bytes, freed.bytes, "{}", path.display());
         // Of a loader: what its only row has is what all of its classes' objects keep alive.
@@ -295,7 +296,7 @@ fn use_all(snapshot: &Snapshot) {
     snapshot.threads();
     let graph = snapshot.graph();
     let paths = ShortestPaths::new(graph, snapshot.store()).unwrap();
-    for object in (0..graph.len()).step_by(graph.len() / 50 + 1) {
+    for object in graph.objects().step_by(graph.len() / 50 + 1) {
         snapshot.describe(object);
         snapshot.fields(object);
         snapshot.references(object);

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use anyhow::{Context, bail};
 use hprof_analysis::graph::{Gaps, ReferenceKind};
 use hprof_analysis::mapping::Mapping;
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError};
 
 use hprof_options::glob;
@@ -249,7 +250,7 @@ pub fn total_bytes(snapshot: &Snapshot) -> u64 {
 ///
 /// # Errors
 /// If it is no number, or no object has it.
-pub fn object(snapshot: &Snapshot, text: &str) -> anyhow::Result<usize> {
+pub fn object(snapshot: &Snapshot, text: &str) -> anyhow::Result<ObjectNumber> {
     let digits = text.trim_start_matches("0x");
     let Ok(id) = u64::from_str_radix(digits, 16) else {
         bail!(
@@ -263,7 +264,7 @@ pub fn object(snapshot: &Snapshot, text: &str) -> anyhow::Result<usize> {
 /// The target that a user names: an object or a class.
 pub enum Target {
     /// An object, by number.
-    Object(usize),
+    Object(ObjectNumber),
     /// Classes, by number.
     Classes(Vec<u32>),
 }

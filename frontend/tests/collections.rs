@@ -4,6 +4,7 @@ mod support;
 
 use std::path::Path;
 
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot, Value};
 use java_test_harness::{Outcome, Run, each_jdk};
 use support::{Scene, run, stderr, stdout};
@@ -23,9 +24,9 @@ fn open(path: &Path) -> Snapshot {
 }
 
 /// The collections that the program says something of: what, how many elements, the object.
-fn known(snapshot: &Snapshot) -> Vec<(String, i64, usize)> {
-    let is_known = |&object: &usize| snapshot.class_name(object) == "KnownCollections$Known";
-    (0..snapshot.graph().len())
+fn known(snapshot: &Snapshot) -> Vec<(String, i64, ObjectNumber)> {
+    let is_known = |&object: &ObjectNumber| snapshot.class_name(object) == "KnownCollections$Known";
+    (snapshot.graph().objects())
         .filter(is_known)
         .map(|object| {
             let what = snapshot.field_object(object, "what").expect("a name");

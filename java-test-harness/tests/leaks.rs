@@ -42,7 +42,7 @@ fn objects_and_bytes_of_a_class_are_those_of_the_vm() {
                 continue;
             };
             let name = hprof_analysis::names::source_form(class);
-            let all = (0..graph.len()).filter(|&object| {
+            let all = graph.objects().filter(|&object| {
                 graph.class_of_object(object).is_none() && snapshot.class_name(object) == name
             });
             let (mut count, mut sum) = (0, 0);

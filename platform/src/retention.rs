@@ -28,6 +28,7 @@ pub async fn run(state: AppState) {
 /// # Errors
 /// If the disk or the catalogue fails.
 pub fn sweep(state: &AppState, now: Millis) -> Result<(), Problem> {
+    state.views().expire();
     for upload in state.catalogue().uploads()? {
         let part: Result<PartId, ()> = upload.id.parse();
         if let Ok(part) = part

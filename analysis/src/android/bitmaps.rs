@@ -6,6 +6,7 @@ use hprof_format::binary::SubRecord;
 use rustc_hash::{FxHashMap, FxHasher};
 use serde::Serialize;
 
+use crate::numbers::ObjectNumber;
 use crate::snapshot::Snapshot;
 
 /// Bitmaps of one size and content.
@@ -21,7 +22,7 @@ pub struct BitmapRow {
     /// Android 8 and later, equal ones are not known.
     pub count: u64,
     /// One of them, by number.
-    pub object: usize,
+    pub object: ObjectNumber,
 }
 
 /// All live bitmaps (`android.graphics.Bitmap`), the largest first.
@@ -34,7 +35,7 @@ pub fn bitmaps(snapshot: &Snapshot) -> Vec<BitmapRow> {
     };
     let mut rows: Vec<BitmapRow> = Vec::new();
     let mut equal: FxHashMap<u64, usize> = FxHashMap::default();
-    for object in 0..graph.len() {
+    for object in graph.objects() {
         if graph.class_of(object) != bitmap as u32 || snapshot.dominators().place(object).is_none()
         {
             continue;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::graph::Static;
+use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
 
 /// Device and program of an Android dump; `None` where unknown.
@@ -130,11 +131,11 @@ fn static_of(snapshot: &Snapshot, class: &str, field: &str) -> Option<Value> {
     Some(snapshot.static_value(found))
 }
 
-fn instances<'a>(snapshot: &'a Snapshot, class: &str) -> impl Iterator<Item = usize> + 'a {
+fn instances<'a>(snapshot: &'a Snapshot, class: &str) -> impl Iterator<Item = ObjectNumber> + 'a {
     let classes = snapshot.graph().classes().list().iter();
     let wanted: Vec<bool> = classes.map(|it| it.name == class).collect();
-    let class_of = snapshot.graph().all_classes_of().iter().enumerate();
-    class_of.filter_map(move |(object, &class)| wanted[class as usize].then_some(object))
+    let graph = snapshot.graph();
+    (graph.objects()).filter(move |&object| wanted[graph.class_of(object) as usize])
 }
 
 /// The package that was loaded, if there is only one.

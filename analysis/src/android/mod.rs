@@ -13,6 +13,7 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 use serde::Serialize;
 
+use crate::numbers::ObjectNumber;
 use crate::paths::{Path, ShortestPaths};
 use crate::snapshot::{EdgeKind, Snapshot};
 
@@ -114,7 +115,8 @@ pub fn traces(snapshot: &Snapshot, paths: &ShortestPaths) -> Vec<Trace> {
         };
         // What another leaking object keeps alive is part of that one's leak.
         let before = &objects[..objects.len() - 1];
-        let is_leaking = |&o: &usize| state.mark(o).is_some_and(|m| m.status == Status::Leaking);
+        let is_leaking =
+            |&o: &ObjectNumber| state.mark(o).is_some_and(|m| m.status == Status::Leaking);
         if before.iter().any(is_leaking) {
             continue;
         }
@@ -146,7 +148,7 @@ pub fn traces(snapshot: &Snapshot, paths: &ShortestPaths) -> Vec<Trace> {
 
 /// The mark of each step: the steps before an expected object are expected too,
 /// and the steps after a leaking one are leaking.
-fn marks(state: &State<'_>, objects: &[usize]) -> (Vec<Mark>, Vec<usize>) {
+fn marks(state: &State<'_>, objects: &[ObjectNumber]) -> (Vec<Mark>, Vec<usize>) {
     let own: Vec<Option<Mark>> = objects.iter().map(|&object| state.mark(object)).collect();
     let is = |index: &usize, status| own[*index].as_ref().is_some_and(|m| m.status == status);
     let last_alive = (0..objects.len())
@@ -185,7 +187,7 @@ fn marks(state: &State<'_>, objects: &[usize]) -> (Vec<Mark>, Vec<usize>) {
 fn signature(
     snapshot: &Snapshot,
     path: &Path,
-    objects: &[usize],
+    objects: &[ObjectNumber],
     suspects: &[usize],
 ) -> (String, Option<&'static str>) {
     let mut hasher = FxHasher::default();

@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::Mark;
+use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
 
 /// Whether an object should be gone.
@@ -23,9 +24,9 @@ pub struct State<'a> {
     snapshot: &'a Snapshot,
     rules: Vec<Option<Rule>>,
     /// The objects of running services.
-    services: FxHashSet<usize>,
+    services: FxHashSet<ObjectNumber>,
     /// Objects that LeakCanary itself waits for.
-    watched: FxHashSet<usize>,
+    watched: FxHashSet<ObjectNumber>,
 }
 
 /// The rule for the life cycle of a class's objects.
@@ -85,9 +86,9 @@ impl<'a> State<'a> {
     }
 
     /// All objects whose life is over.
-    pub fn leaking(&self) -> Vec<usize> {
+    pub fn leaking(&self) -> Vec<ObjectNumber> {
         let graph = self.snapshot.graph();
-        let has_rule = |&object: &usize| {
+        let has_rule = |&object: &ObjectNumber| {
             let rule = self.rules[graph.class_of(object) as usize];
             let is_judged = !matches!(
                 rule,
@@ -95,20 +96,20 @@ impl<'a> State<'a> {
             );
             is_judged || self.watched.contains(&object)
         };
-        let is_leaking = |&object: &usize| {
+        let is_leaking = |&object: &ObjectNumber| {
             self.snapshot.dominators().place(object).is_some()
                 && self
                     .mark(object)
                     .is_some_and(|mark| mark.status == Status::Leaking)
         };
-        (0..graph.len())
+        (graph.objects())
             .filter(has_rule)
             .filter(is_leaking)
             .collect()
     }
 
     /// The mark of an object, if it is known.
-    pub fn mark(&self, object: usize) -> Option<Mark> {
+    pub fn mark(&self, object: ObjectNumber) -> Option<Mark> {
         let graph = self.snapshot.graph();
         if graph.class_of_object(object).is_some() {
             return not_leaking("a class is never leaking");
@@ -123,7 +124,7 @@ impl<'a> State<'a> {
     }
 
     /// The mark by the object's own fields.
-    fn by_rule(&self, object: usize) -> Option<Mark> {
+    fn by_rule(&self, object: ObjectNumber) -> Option<Mark> {
         let graph = self.snapshot.graph();
         let field = |name: &str| self.snapshot.field(object, name);
         match self.rules[graph.class_of(object) as usize]? {
@@ -161,7 +162,7 @@ impl<'a> State<'a> {
         }
     }
 
-    fn view(&self, view: usize) -> Option<Mark> {
+    fn view(&self, view: ObjectNumber) -> Option<Mark> {
         let field = |name: &str| self.snapshot.field(view, name);
         if self
             .activity_of(view)
@@ -184,7 +185,7 @@ impl<'a> State<'a> {
     }
 
     /// The activity of a view's context.
-    fn activity_of(&self, view: usize) -> Option<usize> {
+    fn activity_of(&self, view: ObjectNumber) -> Option<ObjectNumber> {
         let mut context = self.snapshot.field_object(view, "mContext")?;
         // Contexts wrap one another, and in damaged files perhaps themselves.
         for _ in 0..16 {
@@ -197,12 +198,12 @@ impl<'a> State<'a> {
         None
     }
 
-    fn is_destroyed(&self, activity: usize) -> bool {
+    fn is_destroyed(&self, activity: ObjectNumber) -> bool {
         self.snapshot.field(activity, "mDestroyed") == Some(Value::Boolean(true))
     }
 
     /// The services in the `mServices` of the activity thread.
-    fn running_services(&self) -> FxHashSet<usize> {
+    fn running_services(&self) -> FxHashSet<ObjectNumber> {
         let classes = self.snapshot.graph().classes().list();
         let thread = classes
             .iter()
@@ -219,19 +220,19 @@ impl<'a> State<'a> {
     }
 
     /// The objects that LeakCanary watches: the referents of its references that it has held for too long.
-    fn watched_objects(&self) -> FxHashSet<usize> {
+    fn watched_objects(&self) -> FxHashSet<ObjectNumber> {
         let graph = self.snapshot.graph();
-        let is_reference = |&object: &usize| {
+        let is_reference = |&object: &ObjectNumber| {
             self.rules[graph.class_of(object) as usize] == Some(Rule::WatchReference)
         };
         if !self.rules.contains(&Some(Rule::WatchReference)) {
             return FxHashSet::default();
         }
-        let retained = |object: &usize| {
+        let retained = |object: &ObjectNumber| {
             let since = self.snapshot.field(*object, "retainedUptimeMillis");
             !matches!(since, Some(Value::Integer(-1)))
         };
-        (0..graph.len())
+        (graph.objects())
             .filter(is_reference)
             .filter(retained)
             .filter_map(|object| self.snapshot.field_object(object, "referent"))

@@ -67,7 +67,11 @@ pub fn sum_by_groups(
     store: &Store,
     groupings: &[Grouping],
 ) -> io::Result<Vec<(Vec<GroupSum>, bool)>> {
-    let roots: Vec<usize> = graph.roots().iter().map(|root| root.object()).collect();
+    let roots: Vec<usize> = graph
+        .roots()
+        .iter()
+        .map(|root| root.object().index())
+        .collect();
     match (graph.width(), dominators) {
         (Width::Narrow(references), Dominators::Narrow(tree)) => {
             sum(&graph.links(references), tree, &roots, store, groupings)
@@ -432,7 +436,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(5000))]
+        #![proptest_config(ProptestConfig::with_cases(1500))]
 
         #[test]
         fn groups_keep_alive_what_no_walk_without_them_reaches(

@@ -17,6 +17,7 @@ mod tree;
 use std::io;
 
 use crate::graph::{Graph, Links, Number, Store, Width};
+use crate::numbers::{ObjectNumber, Place};
 
 pub use groups::{GroupSum, Grouping, sum_by_groups};
 pub(crate) use tree::Sums;
@@ -46,7 +47,11 @@ impl Dominators {
     /// # Errors
     /// If the store cannot hold its arrays.
     pub fn new(graph: &Graph, store: &Store, threads: usize) -> io::Result<Self> {
-        let roots: Vec<usize> = graph.roots().iter().map(|root| root.object()).collect();
+        let roots: Vec<usize> = graph
+            .roots()
+            .iter()
+            .map(|root| root.object().index())
+            .collect();
         Ok(match graph.width() {
             Width::Narrow(references) => {
                 let links = graph.links(references);
@@ -71,51 +76,61 @@ impl Dominators {
 
     /// The place of an object in the tree; `None` if it is not reached.
     #[inline]
-    pub fn place(&self, object: usize) -> Option<usize> {
-        each_width!(self, tree => tree.place(object))
+    pub fn place(&self, object: ObjectNumber) -> Option<Place> {
+        each_width!(self, tree => tree.place(object.index())).map(Place::new)
     }
 
     /// The object at a place.
     #[inline]
-    pub fn object(&self, place: usize) -> usize {
-        each_width!(self, tree => tree.object(place))
+    pub fn object(&self, place: Place) -> ObjectNumber {
+        ObjectNumber::new(each_width!(self, tree => tree.object(place.index())))
     }
 
     /// The place after the last object that the one at `place` dominates.
     #[inline]
-    pub fn end(&self, place: usize) -> usize {
-        each_width!(self, tree => tree.end(place))
+    pub fn end(&self, place: Place) -> Place {
+        Place::new(each_width!(self, tree => tree.end(place.index())))
     }
 
     /// The place of the immediate dominator; `None` if there is none but the roots together.
     #[inline]
-    pub fn above(&self, place: usize) -> Option<usize> {
-        each_width!(self, tree => tree.above(place))
+    pub fn above(&self, place: Place) -> Option<Place> {
+        each_width!(self, tree => tree.above(place.index())).map(Place::new)
     }
 
     /// The retained size of the object at a place, itself included, in bytes.
     #[inline]
-    pub fn retained(&self, place: usize) -> u64 {
+    pub fn retained(&self, place: Place) -> u64 {
         self.bytes(place, self.end(place))
     }
 
     /// The bytes of the objects at a range of places.
     #[inline]
-    pub fn bytes(&self, start: usize, end: usize) -> u64 {
-        each_width!(self, tree => tree.bytes(start, end))
+    pub fn bytes(&self, start: Place, end: Place) -> u64 {
+        each_width!(self, tree => tree.bytes(start.index(), end.index()))
+    }
+
+    /// The places of all objects that are reached.
+    pub fn places(&self) -> impl DoubleEndedIterator<Item = Place> + Clone + use<> {
+        Place::new(0).up_to(Place::new(self.len()))
+    }
+
+    /// The number of objects that the one at a place dominates, itself included.
+    pub fn span(&self, place: Place) -> u64 {
+        (self.end(place).index() - place.index()) as u64
     }
 
     /// The bytes of all objects that are reached.
     pub fn live_bytes(&self) -> u64 {
-        self.bytes(0, self.len())
+        self.bytes(Place::new(0), Place::new(self.len()))
     }
 
     /// The places of the objects that the one at `place` dominates immediately; of those that
     /// nothing but the roots together dominates for `None`.
-    pub fn children(&self, place: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+    pub fn children(&self, place: Option<Place>) -> impl Iterator<Item = Place> + '_ {
         let (mut next, end) = match place {
-            Some(place) => (place + 1, self.end(place)),
-            None => (0, self.len()),
+            Some(place) => (place.next(), self.end(place)),
+            None => (Place::new(0), Place::new(self.len())),
         };
         std::iter::from_fn(move || {
             if next >= end {
@@ -128,7 +143,7 @@ impl Dominators {
     }
 
     /// The children that retain most, at most `most` of them, in descending order.
-    pub fn largest_children(&self, place: Option<usize>, most: usize) -> Vec<usize> {
+    pub fn largest_children(&self, place: Option<Place>, most: usize) -> Vec<Place> {
         let mut heap = std::collections::BinaryHeap::new();
         for child in self.children(place) {
             let key = std::cmp::Reverse((self.retained(child), std::cmp::Reverse(child)));

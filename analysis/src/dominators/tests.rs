@@ -1,5 +1,6 @@
 use super::*;
 use crate::graph::{Links, References};
+use crate::numbers::{ObjectNumber, Place};
 use proptest::prelude::*;
 
 /// A graph with an object's class implied, as that of instances.
@@ -71,20 +72,20 @@ impl Sample {
             .map(|place| dominators.retained(place));
         prop_assert_eq!(tops.sum::<u64>(), self.bytes(&live));
         for object in 0..self.lists.len() {
-            let Some(place) = dominators.place(object) else {
+            let place_of = |object| dominators.place(ObjectNumber::new(object));
+            let Some(place) = place_of(object) else {
                 prop_assert!(!live[object]);
                 continue;
             };
             prop_assert!(live[object]);
-            prop_assert_eq!(dominators.object(place), object);
+            prop_assert_eq!(dominators.object(place).index(), object);
             let without = self.reached(Some(object));
             prop_assert_eq!(
                 dominators.retained(place),
                 self.bytes(&live) - self.bytes(&without)
             );
             for (other, &is_live) in live.iter().enumerate() {
-                let is_under = dominators
-                    .place(other)
+                let is_under = place_of(other)
                     .is_some_and(|other| (place..dominators.end(place)).contains(&other));
                 prop_assert_eq!(is_under, is_live && !without[other]);
             }
@@ -93,9 +94,10 @@ impl Sample {
             let expected = (0..self.lists.len())
                 .filter(|&other| other != object && live[other])
                 .filter(|&other| !self.reached(Some(other))[object])
-                .min_by_key(|&other| dominators.place(other).map(|p| dominators.end(p) - p));
-            prop_assert_eq!(above.map(|place| dominators.object(place)), expected);
-            let children: Vec<usize> = dominators.children(Some(place)).collect();
+                .min_by_key(|&other| place_of(other).map(|place| dominators.span(place)));
+            let found = above.map(|place| dominators.object(place).index());
+            prop_assert_eq!(found, expected);
+            let children: Vec<Place> = dominators.children(Some(place)).collect();
             prop_assert!(children.iter().all(|&c| dominators.above(c) == Some(place)));
         }
         Ok(())
@@ -141,9 +143,9 @@ fn a_long_list_needs_no_deep_recursion() {
     let tree = build(&links, &[0], &units, &Store::memory(), 2).unwrap();
     let dominators = Dominators::Narrow(tree);
     for object in [0, 1, count / 2, count - 1] {
-        let place = dominators.place(object).unwrap();
+        let place = dominators.place(ObjectNumber::new(object)).unwrap();
         assert_eq!(dominators.retained(place), 16 * (count - object) as u64);
     }
     let top = dominators.largest_children(None, 3);
-    assert_eq!(top, [0]);
+    assert_eq!(top, [Place::new(0)]);
 }

@@ -8,6 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::Duplicates;
 use crate::graph::{Array, Graph, Store};
+use crate::numbers::ObjectNumber;
 
 /// An array, by its contents.
 #[derive(
@@ -116,7 +117,7 @@ impl<'a> Parts<'a> {
         entries.sort_unstable();
         for equal in entries.chunk_by(|a, b| a.digest == b.digest) {
             let (count, Entry { digest, object }) = (equal.len() as u64, equal[0]);
-            let bytes = graph.size(object as usize);
+            let bytes = graph.size(ObjectNumber::new(object as usize));
             sum.arrays += count;
             sum.bytes += count * bytes;
             if count > 1 {

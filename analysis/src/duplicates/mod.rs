@@ -14,6 +14,7 @@ use hprof_format::binary::{BasicType, SubRecord};
 use serde::Serialize;
 
 use crate::heap::{StringUses, Text};
+use crate::numbers::ObjectNumber;
 use crate::parallel;
 use crate::snapshot::{Snapshot, Value, decimal};
 use groups::{Group, PARTS, Parts, keep_largest};
@@ -29,7 +30,7 @@ pub struct Duplicate {
     /// The bytes that all but one take.
     pub wasted_bytes: u64,
     /// One of them, by number.
-    pub object: usize,
+    pub object: ObjectNumber,
     /// The type of the elements.
     pub element: &'static str,
     /// True if strings consist of them.
@@ -105,7 +106,7 @@ fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Du
     let after: u64 = groups.iter().map(|group| group.wasted_bytes).sum();
     found.wasted_bytes -= before - after;
     let row = |group: Group| {
-        let object = group.first as usize;
+        let object = ObjectNumber::new(group.first as usize);
         let (element, preview) = preview(snapshot, object);
         Duplicate {
             count: group.count,
@@ -121,7 +122,7 @@ fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Du
     Ok(found)
 }
 
-fn preview(snapshot: &Snapshot, array: usize) -> (&'static str, String) {
+fn preview(snapshot: &Snapshot, array: ObjectNumber) -> (&'static str, String) {
     let located = snapshot.graph().locate(snapshot.file(), array);
     let Some((
         _,

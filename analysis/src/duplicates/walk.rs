@@ -9,6 +9,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::groups::{Entry, Group, Parts, Pending};
 use crate::heap::{SeenTexts, SeenUses, StringCount, StringUses, is_uniform};
+use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
 
 /// Equal for arrays of one type with equal elements, big-endian.
@@ -41,12 +42,14 @@ impl Marks {
         )
     }
 
-    fn set(&self, object: usize) {
+    fn set(&self, object: ObjectNumber) {
+        let object = object.index();
         self.0[object / 64].fetch_or(1 << (object % 64), Ordering::Relaxed);
     }
 
     /// True if the object is marked.
-    pub fn contains(&self, object: usize) -> bool {
+    pub fn contains(&self, object: ObjectNumber) -> bool {
+        let object = object.index();
         self.0[object / 64].load(Ordering::Relaxed) >> (object % 64) & 1 != 0
     }
 }
@@ -134,7 +137,7 @@ impl<D: Digest> Walk<'_, '_, D> {
                 }
                 self.pending.push(Entry {
                     digest: (self.digest)(element, values),
-                    object: object as u64,
+                    object: object.index() as u64,
                 });
             }
             SubRecord::Instance {
@@ -170,7 +173,9 @@ pub(super) fn confirm(
     strings: Option<&StringCount<'_>>,
 ) -> Vec<SeenTexts> {
     let graph = snapshot.graph();
-    let first = |group: &Group| match graph.locate(snapshot.file(), group.first as usize) {
+    let first = |group: &Group| match graph
+        .locate(snapshot.file(), ObjectNumber::new(group.first as usize))
+    {
         Some((
             _,
             SubRecord::PrimitiveArray {
@@ -212,7 +217,7 @@ pub(super) fn confirm(
     let (counts, texts): (Vec<_>, _) = results.into_iter().unzip();
     for (index, group) in groups.iter_mut().enumerate() {
         group.count = counts.iter().map(|equal| equal[index]).sum();
-        let bytes = graph.size(group.first as usize);
+        let bytes = graph.size(ObjectNumber::new(group.first as usize));
         group.wasted_bytes = group.count.saturating_sub(1) * bytes;
     }
     groups.retain(|group| group.count > 1);
@@ -221,7 +226,7 @@ pub(super) fn confirm(
 
 /// The object with an identifier, if it is alive.
 #[inline]
-fn live(snapshot: &Snapshot, id: u64) -> Option<usize> {
+fn live(snapshot: &Snapshot, id: u64) -> Option<ObjectNumber> {
     let object = snapshot.graph().number(id)?;
     snapshot.dominators().place(object).map(|_| object)
 }

@@ -7,6 +7,7 @@ use super::array::{Array, Store};
 use super::number::Number;
 use super::references::References;
 use super::{TooMany, Width};
+use crate::numbers::ObjectNumber;
 
 /// For each object, those that refer to it; without references to classes that no field holds.
 #[derive(Debug)]
@@ -37,13 +38,15 @@ impl Inbound {
     }
 
     /// The objects that refer to one, in ascending order, once for each reference.
-    pub fn of(&self, object: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn of(&self, object: ObjectNumber) -> impl Iterator<Item = ObjectNumber> + '_ {
+        let object = object.index();
         let (narrow, wide): (&[u32], &[u64]) = match self {
             Self::Narrow(lists) => (lists.of(object), &[]),
             Self::Wide(lists) => (&[], lists.of(object)),
         };
         let narrow = narrow.iter().map(|from| from.get());
-        narrow.chain(wide.iter().map(|from| from.get()))
+        let all = narrow.chain(wide.iter().map(|from| from.get()));
+        all.map(ObjectNumber::new)
     }
 }
 

@@ -6,6 +6,7 @@ use hprof_format::binary::{SubRecord, SubRecords};
 
 use super::Graph;
 use super::array::Array;
+use crate::numbers::ObjectNumber;
 use crate::walk::Block;
 
 /// The runs of sub-records by the identifiers in them.
@@ -104,7 +105,7 @@ impl Blocks {
 impl Graph {
     /// The record of an object in the file that the graph was made from, with its place in bytes
     /// from the start of the file.
-    pub fn locate<'f>(&self, file: &'f [u8], object: usize) -> Option<(u64, SubRecord<'f>)> {
+    pub fn locate<'f>(&self, file: &'f [u8], object: ObjectNumber) -> Option<(u64, SubRecord<'f>)> {
         let id = self.id(object);
         self.blocks.candidates(id).find_map(|(run, block)| {
             let mut sub_records = self.sub_records(file, block);
@@ -144,7 +145,7 @@ impl Graph {
     }
 
     /// The Android heap of an object, by number.
-    pub fn heap_of(&self, file: &[u8], object: usize) -> Option<u32> {
+    pub fn heap_of(&self, file: &[u8], object: ObjectNumber) -> Option<u32> {
         let id = self.id(object);
         let holds = |(_, block): &(usize, &Block)| {
             let mut sub_records = self.sub_records(file, block).flatten();

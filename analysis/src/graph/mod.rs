@@ -27,6 +27,7 @@ use thiserror::Error;
 
 use crate::contents::{Contents, DamageLog, Format};
 use crate::heap::{Layout, LayoutSource};
+use crate::numbers::ObjectNumber;
 use crate::walk::{Pass, each_segment};
 
 pub use crate::walk::Block;
@@ -107,7 +108,7 @@ pub struct Graph {
     pub(crate) class_of: Array<u32>,
     pub(crate) units: Array<u32>,
     pub(crate) roots: Vec<GraphRoot>,
-    pub(crate) locals: Vec<(usize, GraphRoot)>,
+    pub(crate) locals: Vec<(ObjectNumber, GraphRoot)>,
     pub(crate) passed_over: Vec<(u64, u64)>,
     pub(crate) blocks: locate::Blocks,
     pub(crate) heaps: Vec<(u32, String)>,
@@ -244,6 +245,11 @@ impl Graph {
         })
     }
 
+    /// All objects.
+    pub fn objects(&self) -> impl DoubleEndedIterator<Item = ObjectNumber> + Clone + use<> {
+        ObjectNumber::new(0).up_to(ObjectNumber::new(self.len()))
+    }
+
     /// The number of objects, class objects included.
     pub fn len(&self) -> usize {
         self.class_of.len()
@@ -265,14 +271,14 @@ impl Graph {
     }
 
     /// The identifier of an object.
-    pub fn id(&self, object: usize) -> u64 {
-        self.ids.id(object)
+    pub fn id(&self, object: ObjectNumber) -> u64 {
+        self.ids.id(object.index())
     }
 
     /// The number of the object with an identifier.
     #[inline]
-    pub fn number(&self, id: u64) -> Option<usize> {
-        self.ids.number(id)
+    pub fn number(&self, id: u64) -> Option<ObjectNumber> {
+        self.ids.number(id).map(ObjectNumber::new)
     }
 
     /// All classes.
@@ -282,8 +288,8 @@ impl Graph {
 
     /// The class of an object, by number.
     #[inline]
-    pub fn class_of(&self, object: usize) -> u32 {
-        self.class_of[object]
+    pub fn class_of(&self, object: ObjectNumber) -> u32 {
+        self.class_of[object.index()]
     }
 
     /// The classes of all objects.
@@ -292,7 +298,7 @@ impl Graph {
     }
 
     /// The class that a class object stands for.
-    pub fn class_of_object(&self, object: usize) -> Option<u32> {
+    pub fn class_of_object(&self, object: ObjectNumber) -> Option<u32> {
         let class = self.classes.by_id(self.id(object))?;
         self.classes.get(class).is_described.then_some(class)
     }
@@ -300,8 +306,8 @@ impl Graph {
     /// The room that an object takes in the VM's heap, in bytes. Class objects count nothing where
     /// the VM dumps classes without the room they take, as most do.
     #[inline]
-    pub fn size(&self, object: usize) -> u64 {
-        8 * u64::from(self.units[object])
+    pub fn size(&self, object: ObjectNumber) -> u64 {
+        8 * u64::from(self.units[object.index()])
     }
 
     /// The sizes of all objects in units of eight bytes.
@@ -315,7 +321,7 @@ impl Graph {
     }
 
     /// The roots of stacks, with the object of the thread that keeps them alive, ordered by thread.
-    pub fn locals(&self) -> &[(usize, GraphRoot)] {
+    pub fn locals(&self) -> &[(ObjectNumber, GraphRoot)] {
         &self.locals
     }
 
@@ -355,16 +361,21 @@ impl Graph {
     }
 
     /// The references of an object, without its class.
-    pub fn references(&self, object: usize) -> Vec<usize> {
+    pub fn references(&self, object: ObjectNumber) -> Vec<ObjectNumber> {
+        fn of<N: Number>(references: &References<N>, object: ObjectNumber) -> Vec<ObjectNumber> {
+            let targets = references.view().of(object.index());
+            targets.map(ObjectNumber::new).collect()
+        }
         match &self.width {
-            Width::Narrow(references) => references.view().of(object).collect(),
-            Width::Wide(references) => references.view().of(object).collect(),
+            Width::Narrow(references) => of(references, object),
+            Width::Wide(references) => of(references, object),
         }
     }
 
     /// References and classes, for walks over the graph. Classes that are roots are left out.
     pub fn links<'a, N: Number>(&'a self, references: &'a References<N>) -> Links<'a, N> {
         let is_root = |object: usize| {
+            let object = ObjectNumber::new(object);
             let found = self.roots.binary_search_by_key(&object, GraphRoot::object);
             found.is_ok()
         };
@@ -377,7 +388,7 @@ impl Graph {
     }
 
     /// The roots of an object.
-    pub fn roots_of(&self, object: usize) -> &[GraphRoot] {
+    pub fn roots_of(&self, object: ObjectNumber) -> &[GraphRoot] {
         let start = self.roots.partition_point(|root| root.object() < object);
         let end = self.roots.partition_point(|root| root.object() <= object);
         &self.roots[start..end]
@@ -413,7 +424,10 @@ fn add_boot_classes(roots: &mut Vec<GraphRoot>, classes: &Classes, ids: &IdMap) 
     use hprof_format::model::RootKind;
     let described = || classes.list().iter().filter(|class| class.is_described);
     let objects: FxHashSet<usize> = described().filter_map(|c| ids.number(c.id)).collect();
-    if roots.iter().any(|root| objects.contains(&root.object())) {
+    if roots
+        .iter()
+        .any(|root| objects.contains(&root.object().index()))
+    {
         return;
     }
     for class in described().filter(|class| class.loader == 0) {
@@ -425,13 +439,14 @@ fn add_boot_classes(roots: &mut Vec<GraphRoot>, classes: &Classes, ids: &IdMap) 
 
 /// References that no field holds: of a thread to what is on its stack, of a loader to its classes.
 fn extra(
-    locals: &[(usize, GraphRoot)],
+    locals: &[(ObjectNumber, GraphRoot)],
     classes: &Classes,
     ids: &IdMap,
 ) -> FxHashMap<usize, Vec<usize>> {
     let mut extra: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     for (thread, root) in locals {
-        extra.entry(*thread).or_default().push(root.object());
+        let targets = extra.entry(thread.index()).or_default();
+        targets.push(root.object().index());
     }
     for class in classes.list().iter().filter(|class| class.loader != 0) {
         if let (Some(loader), Some(class)) = (ids.number(class.loader), ids.number(class.id)) {

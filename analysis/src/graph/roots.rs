@@ -5,6 +5,8 @@ use hprof_format::model::RootKind;
 use rustc_hash::FxHashMap;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::numbers::ObjectNumber;
+
 /// Stands for no thread or no frame.
 pub const NOTHING: u32 = u32::MAX;
 
@@ -63,8 +65,8 @@ impl GraphRoot {
     }
 
     /// The object's number.
-    pub fn object(&self) -> usize {
-        self.object as usize
+    pub fn object(&self) -> ObjectNumber {
+        ObjectNumber::new(self.object as usize)
     }
 
     /// True for the object of a thread.
@@ -118,14 +120,14 @@ pub(super) struct Sorted {
     pub roots: Vec<GraphRoot>,
     /// Those of a stack whose thread has an object: the thread keeps them alive. With the
     /// thread's object.
-    pub locals: Vec<(usize, GraphRoot)>,
+    pub locals: Vec<(ObjectNumber, GraphRoot)>,
 }
 
 /// Puts what is on the stack of a thread under the thread's object.
 pub(super) fn sort(mut all: Vec<GraphRoot>) -> Sorted {
     all.sort_unstable();
     all.dedup();
-    let threads: FxHashMap<u32, usize> = (all.iter().filter(|root| root.is_thread()))
+    let threads: FxHashMap<u32, ObjectNumber> = (all.iter().filter(|root| root.is_thread()))
         .map(|root| (root.thread, root.object()))
         .collect();
     let mut sorted = Sorted::default();

@@ -3,6 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::numbers::Place;
 use crate::snapshot::Snapshot;
 
 /// Objects of one class that follow one another are a list from this number on.
@@ -13,7 +14,7 @@ pub(super) const SAMPLE: usize = 200;
 /// Something that keeps much alive.
 pub(super) struct Candidate {
     /// Places in the dominator tree, the largest first.
-    pub members: Vec<usize>,
+    pub members: Vec<Place>,
     /// How many there are in all.
     pub count: u64,
     /// The bytes that they keep alive.
@@ -66,7 +67,7 @@ pub(super) fn candidates(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> 
 /// Leaves those candidates out that lie within another one: that of a list starts at its first
 /// node, above what the other nodes hold.
 fn disjoint(snapshot: &Snapshot, found: Vec<Candidate>) -> Vec<Candidate> {
-    let whole: Vec<std::ops::Range<usize>> = (found.iter())
+    let whole: Vec<std::ops::Range<Place>> = (found.iter())
         .filter(|candidate| candidate.group.is_none() && !candidate.is_rest)
         .map(|candidate| candidate.members[0])
         .map(|place| place..snapshot.dominators().end(place))
@@ -90,10 +91,10 @@ fn disjoint(snapshot: &Snapshot, found: Vec<Candidate>) -> Vec<Candidate> {
 
 /// The first node of the list that a place is a node of, or the place itself. Each node of a list
 /// dominates the next one, so the last one that keeps enough alive lies anywhere.
-fn list_start(snapshot: &Snapshot, place: usize) -> usize {
+fn list_start(snapshot: &Snapshot, place: Place) -> Place {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let class = graph.class_of(dominators.object(place));
-    let above = |&place: &usize| {
+    let above = |&place: &Place| {
         let above = dominators.above(place)?;
         // In a tree of nodes others keep alive as much.
         let is_main = dominators.retained(place) >= dominators.retained(above) / 10 * 9;
@@ -127,7 +128,7 @@ fn groups(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
     }
     sums.retain(|_, sum| sum.1 >= threshold);
     let group = |(class, (count, bytes)): (u32, (u64, u64))| {
-        let mut members: Vec<usize> = small()
+        let mut members: Vec<Place> = small()
             .filter(|&child| graph.class_of(dominators.object(child)) == class)
             .collect();
         members.sort_by_key(|&place| (std::cmp::Reverse(dominators.retained(place)), place));

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::numbers::{ObjectNumber, Place};
 use crate::snapshot::Snapshot;
 
 /// The objects of a class within some set.
@@ -20,7 +21,7 @@ pub struct ClassShare {
 #[derive(Debug, Clone, Serialize)]
 pub struct ObjectShare {
     /// The object, by number.
-    pub object: usize,
+    pub object: ObjectNumber,
     /// Its identifier.
     pub id: String,
     /// The object in a few words.
@@ -33,7 +34,7 @@ pub struct ObjectShare {
 
 impl ObjectShare {
     /// An object of a snapshot.
-    pub fn new(snapshot: &Snapshot, object: usize) -> Self {
+    pub fn new(snapshot: &Snapshot, object: ObjectNumber) -> Self {
         Self {
             object,
             id: format!("{:#x}", snapshot.graph().id(object)),
@@ -46,10 +47,10 @@ impl ObjectShare {
 
 /// All objects at a range of places in the dominator tree, by class, with the bytes that they take
 /// themselves; the largest classes first.
-pub fn classes_in(snapshot: &Snapshot, start: usize, end: usize) -> Vec<ClassShare> {
+pub fn classes_in(snapshot: &Snapshot, start: Place, end: Place) -> Vec<ClassShare> {
     let graph = snapshot.graph();
     let mut sums = vec![(0u64, 0u64); graph.classes().list().len()];
-    for place in start..end {
+    for place in start.up_to(end) {
         let object = snapshot.dominators().object(place);
         let sum = &mut sums[graph.class_of(object) as usize];
         sum.0 += 1;
@@ -63,8 +64,8 @@ pub fn classes_in(snapshot: &Snapshot, start: usize, end: usize) -> Vec<ClassSha
 /// keep alive; those that keep most first. Only places for which `is_shown` holds count.
 pub fn children_by_class(
     snapshot: &Snapshot,
-    place: Option<usize>,
-    is_shown: impl Fn(&usize) -> bool,
+    place: Option<Place>,
+    is_shown: impl Fn(&Place) -> bool,
 ) -> Vec<ClassShare> {
     let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
     for child in snapshot.dominators().children(place).filter(is_shown) {
@@ -78,7 +79,7 @@ pub fn children_by_class(
 
 /// The nodes of a list that starts at a place, with the bytes that they take themselves, and what
 /// they keep alive directly, by class; `None` if there are not so many nodes in a row.
-pub fn list_by_class(snapshot: &Snapshot, start: usize, least: usize) -> Option<Vec<ClassShare>> {
+pub fn list_by_class(snapshot: &Snapshot, start: Place, least: usize) -> Option<Vec<ClassShare>> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let class_of = |place| graph.class_of(dominators.object(place));
     let class = class_of(start);
@@ -106,9 +107,9 @@ pub fn list_by_class(snapshot: &Snapshot, start: usize, least: usize) -> Option<
 /// The objects directly under a place that keep most alive, of those for which `is_shown` holds.
 pub fn largest_in(
     snapshot: &Snapshot,
-    place: Option<usize>,
+    place: Option<Place>,
     most: usize,
-    is_shown: impl Fn(&usize) -> bool,
+    is_shown: impl Fn(&Place) -> bool,
 ) -> Vec<ObjectShare> {
     let (dominators, is_shown) = (snapshot.dominators(), &is_shown);
     let hidden = dominators

@@ -10,6 +10,7 @@ use super::finding::{Facts, Finding};
 use super::sites::sites_of;
 use super::start;
 use super::{Leaks, Suspect};
+use crate::numbers::{ObjectNumber, Place};
 use crate::paths::{Path, ShortestPaths};
 use crate::snapshot::{EdgeKind, Snapshot};
 
@@ -140,7 +141,7 @@ fn is_noise(
 }
 
 /// Goes down from a place to where memory piles up.
-fn accumulation_point(snapshot: &Snapshot, start: usize) -> usize {
+fn accumulation_point(snapshot: &Snapshot, start: Place) -> Place {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let class = |place| graph.class_of(dominators.object(place));
     let enough = dominators.retained(start) as f64 * MAIN_SHARE;
@@ -174,7 +175,7 @@ fn suspect(
     let dominators = snapshot.dominators();
     let live_bytes = dominators.live_bytes();
     // What other candidates keep alive is left out of the rest.
-    let is_shown = |&place: &usize| !candidate.is_rest || dominators.retained(place) < threshold;
+    let is_shown = |&place: &Place| !candidate.is_rest || dominators.retained(place) < threshold;
     let first = candidate.members[0];
     // A group of instances is held together by what most of their paths lead through.
     let common = candidate.group.is_some().then(|| {
@@ -242,7 +243,7 @@ fn suspect(
         }
     };
     let mut contents = Vec::new();
-    let parts: Option<Vec<usize>> = match (&candidate.group, candidate.is_rest) {
+    let parts: Option<Vec<Place>> = match (&candidate.group, candidate.is_rest) {
         (Some(_), _) => Some(candidate.members.clone()),
         (None, true) => Some(dominators.children(Some(place)).filter(is_shown).collect()),
         (None, false) => None,
@@ -314,7 +315,7 @@ fn suspect(
 
 /// The object that most shortest paths to the children of a place lead through, if that lies
 /// deeper: objects that two collections share are dominated by neither of them.
-fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: usize) -> Option<usize> {
+fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: Place) -> Option<ObjectNumber> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let own = dominators.object(place);
     let class = children_by_class(snapshot, Some(place), |_| true);
@@ -323,7 +324,7 @@ fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: usize) -> Op
         .children(Some(place))
         .map(|child| dominators.object(child));
     let mut members = members.filter(|&o| graph.classes().get(graph.class_of(o)).name == *class);
-    let sample: Vec<usize> = members.by_ref().step_by(7).take(SAMPLE).collect();
+    let sample: Vec<ObjectNumber> = members.by_ref().step_by(7).take(SAMPLE).collect();
     if sample.len() < 2 {
         return None;
     }
@@ -332,8 +333,11 @@ fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: usize) -> Op
 }
 
 /// The object farthest from the roots that most shortest paths to some objects lead through.
-fn deepest_common(paths: &ShortestPaths, objects: impl Iterator<Item = usize>) -> Option<usize> {
-    let mut counts: FxHashMap<usize, (u64, usize)> = FxHashMap::default();
+fn deepest_common(
+    paths: &ShortestPaths,
+    objects: impl Iterator<Item = ObjectNumber>,
+) -> Option<ObjectNumber> {
+    let mut counts: FxHashMap<ObjectNumber, (u64, usize)> = FxHashMap::default();
     let mut all = 0;
     for object in objects {
         let path = paths.to(object)?;
@@ -353,7 +357,12 @@ fn deepest_common(paths: &ShortestPaths, objects: impl Iterator<Item = usize>) -
 }
 
 /// Equal for suspects that are held in the same way: the classes and fields of the path.
-fn signature(snapshot: &Snapshot, path: &Path, objects: &[usize], candidate: &Candidate) -> String {
+fn signature(
+    snapshot: &Snapshot,
+    path: &Path,
+    objects: &[ObjectNumber],
+    candidate: &Candidate,
+) -> String {
     let mut signature = String::new();
     for (step, &object) in path.steps.iter().zip(objects) {
         if let Some(edge) = &step.edge {

@@ -2,6 +2,7 @@
 //! words.
 
 use super::ClassShare;
+use crate::numbers::ObjectNumber;
 use crate::paths::{Path, Step};
 use crate::snapshot::{EdgeKind, Snapshot};
 
@@ -102,7 +103,7 @@ pub(super) struct Facts<'a> {
     /// The class of a group.
     pub group: Option<&'a str>,
     pub path: &'a Path,
-    pub objects: &'a [usize],
+    pub objects: &'a [ObjectNumber],
     pub bytes: u64,
     /// True if other suspects keep alive what is not in `bytes`.
     pub is_rest: bool,
@@ -250,7 +251,7 @@ fn is_loader(snapshot: &Snapshot, name: &str) -> bool {
 fn copies(snapshot: &Snapshot, name: &str) -> Option<Copies> {
     let graph = snapshot.graph();
     let all = graph.classes().list().iter();
-    let loaders: Vec<usize> = all
+    let loaders: Vec<ObjectNumber> = all
         .filter(|class| class.name == name && class.loader != 0)
         .filter_map(|class| graph.number(class.loader))
         .collect();

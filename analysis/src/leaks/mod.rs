@@ -13,6 +13,7 @@ mod start;
 
 use serde::Serialize;
 
+use crate::numbers::ObjectNumber;
 use crate::paths::Path;
 
 pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_in};
@@ -48,7 +49,7 @@ pub struct Suspect {
     /// How many objects are suspected together; 1 for a single one.
     pub count: u64,
     /// The object at which memory piles up, by number; of a group the largest.
-    pub accumulation_point: usize,
+    pub accumulation_point: ObjectNumber,
     /// Its identifier.
     pub accumulation_id: String,
     /// The shortest path from a root to the accumulation point.

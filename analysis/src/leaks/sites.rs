@@ -5,6 +5,7 @@ use hprof_format::ids::TraceSerial;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::numbers::ObjectNumber;
 use crate::snapshot::Snapshot;
 
 /// A place in the program that allocated objects.
@@ -22,7 +23,7 @@ pub struct AllocationSite {
 /// objects all name a trace without frames.
 pub fn sites_of(
     snapshot: &Snapshot,
-    objects: impl Iterator<Item = usize>,
+    objects: impl Iterator<Item = ObjectNumber>,
     most: usize,
 ) -> Vec<AllocationSite> {
     let stacks = &snapshot.contents().stacks;

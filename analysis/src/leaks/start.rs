@@ -2,6 +2,7 @@
 
 use hprof_java_names::Primitive;
 
+use crate::numbers::ObjectNumber;
 use crate::snapshot::Snapshot;
 
 /// How a path starts that leaves out what the VM put before a class of the program.
@@ -17,7 +18,7 @@ pub(super) fn is_of_the_jdk(class: &str) -> bool {
 }
 
 /// True of objects of such classes, and of these classes themselves.
-pub(super) fn is_jdk_object(snapshot: &Snapshot, object: usize) -> bool {
+pub(super) fn is_jdk_object(snapshot: &Snapshot, object: ObjectNumber) -> bool {
     let graph = snapshot.graph();
     is_of_the_jdk(match graph.class_of_object(object) {
         Some(class) => graph.classes().get(class).name.as_str(),
@@ -28,9 +29,12 @@ pub(super) fn is_jdk_object(snapshot: &Snapshot, object: usize) -> bool {
 /// Drops the start of a path up to the first class of the program, if only objects of the JDK stand
 /// there: `LauncherHelper.appClass` refers to the main class, which its loader keeps as well. Returns
 /// how the rest starts, if anything was dropped.
-pub(super) fn skip_holders(snapshot: &Snapshot, objects: &mut Vec<usize>) -> Option<&'static str> {
+pub(super) fn skip_holders(
+    snapshot: &Snapshot,
+    objects: &mut Vec<ObjectNumber>,
+) -> Option<&'static str> {
     let graph = snapshot.graph();
-    let is_own_class = |&object: &usize| {
+    let is_own_class = |&object: &ObjectNumber| {
         let class = graph.class_of_object(object)?;
         let class = graph.classes().get(class);
         Some(class.loader != 0 && !is_of_the_jdk(&class.name))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::ShortestPaths;
+use crate::numbers::ObjectNumber;
 use crate::snapshot::Snapshot;
 
 /// Paths that lead through the same classes.
@@ -29,25 +30,25 @@ const MAX_DEPTH: usize = 40;
 pub fn merged(
     snapshot: &Snapshot,
     paths: &ShortestPaths,
-    is_target: impl Fn(usize) -> bool,
+    is_target: impl Fn(ObjectNumber) -> bool,
 ) -> Vec<MergedNode> {
     // The number of targets beyond each object, counted from the farthest back to the roots.
     let mut behind = vec![0u32; snapshot.graph().len()];
     for position in (0..paths.len()).rev() {
         let object = paths.reached_at(position);
         if is_target(object) {
-            behind[object] = behind[object].saturating_add(1);
+            behind[object.index()] = behind[object.index()].saturating_add(1);
         }
         if let Some(before) = paths.before(object).filter(|&before| before != object) {
-            behind[before] = behind[before].saturating_add(behind[object]);
+            behind[before.index()] = behind[before.index()].saturating_add(behind[object.index()]);
         }
     }
     // The objects on the way, with those before them, in the order in which they are reached.
     let mut roots = Vec::new();
-    let mut next: rustc_hash::FxHashMap<usize, Vec<usize>> = Default::default();
+    let mut next: rustc_hash::FxHashMap<ObjectNumber, Vec<ObjectNumber>> = Default::default();
     for position in 0..paths.len() {
         let object = paths.reached_at(position);
-        if behind[object] == 0 {
+        if behind[object.index()] == 0 {
             continue;
         }
         match paths.before(object) {
@@ -66,11 +67,11 @@ pub fn merged(
 struct Merge<'a> {
     snapshot: &'a Snapshot,
     behind: Vec<u32>,
-    next: rustc_hash::FxHashMap<usize, Vec<usize>>,
+    next: rustc_hash::FxHashMap<ObjectNumber, Vec<ObjectNumber>>,
 }
 
 impl Merge<'_> {
-    fn name(&self, object: usize) -> String {
+    fn name(&self, object: ObjectNumber) -> String {
         match self.snapshot.graph().class_of_object(object) {
             Some(class) => {
                 let name = &self.snapshot.graph().classes().get(class).name;
@@ -80,16 +81,16 @@ impl Merge<'_> {
         }
     }
 
-    fn after(&self, objects: &[usize]) -> Vec<usize> {
+    fn after(&self, objects: &[ObjectNumber]) -> Vec<ObjectNumber> {
         let next = objects.iter().filter_map(|object| self.next.get(object));
         next.flatten().copied().collect()
     }
 
-    fn nodes(&self, objects: Vec<usize>, depth: usize) -> Vec<MergedNode> {
+    fn nodes(&self, objects: Vec<ObjectNumber>, depth: usize) -> Vec<MergedNode> {
         if depth == 0 {
             return Vec::new();
         }
-        let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut groups: BTreeMap<String, Vec<ObjectNumber>> = BTreeMap::new();
         for object in objects {
             groups.entry(self.name(object)).or_default().push(object);
         }
@@ -101,10 +102,10 @@ impl Merge<'_> {
         nodes
     }
 
-    fn node(&self, name: String, group: Vec<usize>, depth: usize) -> MergedNode {
+    fn node(&self, name: String, group: Vec<ObjectNumber>, depth: usize) -> MergedNode {
         let targets = group
             .iter()
-            .map(|&object| u64::from(self.behind[object]))
+            .map(|&object| u64::from(self.behind[object.index()]))
             .sum();
         let mut objects = group.len() as u64;
         let mut repeated = 0;

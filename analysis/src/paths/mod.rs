@@ -6,6 +6,7 @@ mod shortest;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
+use crate::numbers::ObjectNumber;
 use crate::snapshot::{Edge, Snapshot};
 
 pub use merged::{MergedNode, merged};
@@ -26,7 +27,7 @@ pub struct Step {
     /// How the object before keeps this one alive; none for the first one.
     pub edge: Option<Edge>,
     /// The object, by number.
-    pub object: usize,
+    pub object: ObjectNumber,
     /// Its identifier.
     pub id: String,
     /// The object in a few words.
@@ -37,7 +38,7 @@ pub struct Step {
 
 impl Path {
     /// A path in words.
-    pub fn new(snapshot: &Snapshot, objects: &[usize]) -> Self {
+    pub fn new(snapshot: &Snapshot, objects: &[ObjectNumber]) -> Self {
         let root = objects
             .first()
             .map_or(String::new(), |&first| root(snapshot, first));
@@ -61,7 +62,7 @@ impl Path {
 }
 
 /// Why a root is alive, in words.
-pub fn root(snapshot: &Snapshot, object: usize) -> String {
+pub fn root(snapshot: &Snapshot, object: ObjectNumber) -> String {
     let roots = snapshot.graph().roots_of(object);
     // A thread says more than that something of the VM refers to it.
     let root = roots.iter().find(|root| root.is_thread()).or(roots.first());
@@ -76,10 +77,10 @@ const INSTANCES: usize = 1000;
 pub fn alternatives(
     snapshot: &Snapshot,
     paths: &ShortestPaths,
-    object: usize,
+    object: ObjectNumber,
     most: usize,
-) -> Vec<Vec<usize>> {
-    let mut found: Vec<Vec<usize>> = Vec::new();
+) -> Vec<Vec<ObjectNumber>> {
+    let mut found: Vec<Vec<ObjectNumber>> = Vec::new();
     if paths.before(object).is_none() {
         return found;
     }
@@ -89,7 +90,7 @@ pub fn alternatives(
     // Of the instances of a class some will do.
     let instances = snapshot.instances(object).take(INSTANCES);
     let holders = snapshot.referring(object).into_iter();
-    let referrers: FxHashSet<usize> = holders.chain(instances).collect();
+    let referrers: FxHashSet<ObjectNumber> = holders.chain(instances).collect();
     // Those that are reached through the object itself are no other way to it.
     let mut is_behind = vec![false; snapshot.graph().len()];
     // The nearest come first, so one walk finds as many as are wanted, however deep they lie.
@@ -99,8 +100,8 @@ pub fn alternatives(
         }
         let at = paths.reached_at(position);
         let before = paths.before(at).filter(|&before| before != at);
-        if at == object || before.is_some_and(|before| is_behind[before]) {
-            is_behind[at] = true;
+        if at == object || before.is_some_and(|before| is_behind[before.index()]) {
+            is_behind[at.index()] = true;
         } else if referrers.contains(&at)
             && let Some(mut path) = paths.to(at)
         {

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::graph::{Array, Graph, Links, Number, Store, Width};
+use crate::numbers::ObjectNumber;
 
 /// The tree of a breadth-first search from all roots.
 #[derive(Debug)]
@@ -29,7 +30,11 @@ impl ShortestPaths {
     /// # Errors
     /// If the store cannot hold its arrays.
     pub fn new(graph: &Graph, store: &Store) -> io::Result<Self> {
-        let roots: Vec<usize> = graph.roots().iter().map(|root| root.object()).collect();
+        let roots: Vec<usize> = graph
+            .roots()
+            .iter()
+            .map(|root| root.object().index())
+            .collect();
         Ok(match graph.width() {
             Width::Narrow(references) => {
                 Self::Narrow(search(&graph.links(references), &roots, None, store)?)
@@ -47,9 +52,13 @@ impl ShortestPaths {
     pub fn without(
         graph: &Graph,
         store: &Store,
-        left_out: &dyn Fn(usize) -> bool,
+        left_out: &dyn Fn(ObjectNumber) -> bool,
     ) -> io::Result<Self> {
-        let roots: Vec<usize> = graph.roots().iter().map(|root| root.object()).collect();
+        let roots: Vec<usize> = graph
+            .roots()
+            .iter()
+            .map(|root| root.object().index())
+            .collect();
         let left_out = Some(left_out);
         Ok(match graph.width() {
             Width::Narrow(references) => {
@@ -62,7 +71,7 @@ impl ShortestPaths {
     }
 
     /// The objects on the shortest path to one, from the root to itself.
-    pub fn to(&self, object: usize) -> Option<Vec<usize>> {
+    pub fn to(&self, object: ObjectNumber) -> Option<Vec<ObjectNumber>> {
         let mut path = vec![object];
         let mut at = object;
         loop {
@@ -79,10 +88,10 @@ impl ShortestPaths {
 
     /// The object before one; itself if it is a root, `None` if it is not reached.
     #[inline]
-    pub fn before(&self, object: usize) -> Option<usize> {
-        fn before<N: Number>(paths: &Breadth<N>, object: usize) -> Option<usize> {
-            let before = *paths.before.get(object)?;
-            (before != N::NONE).then(|| before.get())
+    pub fn before(&self, object: ObjectNumber) -> Option<ObjectNumber> {
+        fn before<N: Number>(paths: &Breadth<N>, object: ObjectNumber) -> Option<ObjectNumber> {
+            let before = *paths.before.get(object.index())?;
+            (before != N::NONE).then(|| ObjectNumber::new(before.get()))
         }
         match self {
             Self::Narrow(paths) => before(paths, object),
@@ -105,10 +114,10 @@ impl ShortestPaths {
 
     /// The object that is reached at a position, the nearest first.
     #[inline]
-    pub fn reached_at(&self, position: usize) -> usize {
+    pub fn reached_at(&self, position: usize) -> ObjectNumber {
         match self {
-            Self::Narrow(paths) => paths.order[position].get(),
-            Self::Wide(paths) => paths.order[position].get(),
+            Self::Narrow(paths) => ObjectNumber::new(paths.order[position].get()),
+            Self::Wide(paths) => ObjectNumber::new(paths.order[position].get()),
         }
     }
 }
@@ -116,7 +125,7 @@ impl ShortestPaths {
 fn search<N: Number>(
     links: &Links<'_, N>,
     roots: &[usize],
-    left_out: Option<&dyn Fn(usize) -> bool>,
+    left_out: Option<&dyn Fn(ObjectNumber) -> bool>,
     store: &Store,
 ) -> io::Result<Breadth<N>> {
     let mut before = store.filled(links.count(), N::NONE)?;
@@ -126,7 +135,8 @@ fn search<N: Number>(
     let mut reached = 0;
     {
         let (before, order) = (&mut *before, &mut *order);
-        let is_out = |object: usize| left_out.is_some_and(|is_out| is_out(object));
+        let is_out =
+            |object: usize| left_out.is_some_and(|is_out| is_out(ObjectNumber::new(object)));
         for &root in roots {
             if before[root] == N::NONE && !is_out(root) {
                 before[root] = N::of(root);
@@ -186,9 +196,10 @@ mod tests {
                 }
             }
             for (object, &distance) in distance.iter().enumerate() {
-                let path = paths.to(object);
+                let path = paths.to(ObjectNumber::new(object));
                 prop_assert_eq!(path.as_ref().map_or(usize::MAX, Vec::len), distance);
                 let Some(path) = path else { continue };
+                let path: Vec<usize> = path.into_iter().map(ObjectNumber::index).collect();
                 prop_assert!(roots.contains(&path[0]));
                 prop_assert!(path.windows(2).all(|step| lists[step[0]].contains(&step[1])));
             }

@@ -6,6 +6,7 @@ use hprof_stacks::pictures::numbers::count;
 use super::Snapshot;
 use super::values::{Value, decimal};
 use crate::graph::{ClassKind, GraphRoot, NOTHING};
+use crate::numbers::ObjectNumber;
 
 /// How one object keeps another one alive.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -67,7 +68,7 @@ const PREVIEW: usize = 60;
 
 impl Snapshot {
     /// An object in a few words: its class, and what tells it from others of the class.
-    pub fn describe(&self, object: usize) -> String {
+    pub fn describe(&self, object: ObjectNumber) -> String {
         if let Some(class) = self.graph.class_of_object(object) {
             return format!("class {}", self.graph.classes().get(class).name);
         }
@@ -79,7 +80,7 @@ impl Snapshot {
     }
 
     /// A few words that tell an object from others of its class, if there are such.
-    pub fn detail(&self, object: usize) -> Option<String> {
+    pub fn detail(&self, object: ObjectNumber) -> Option<String> {
         let class = self.graph.class_of(object);
         let classes = self.graph.classes();
         let name = classes.get(class).name.as_str();
@@ -121,7 +122,7 @@ impl Snapshot {
     }
 
     /// The value in a box such as `java.lang.Integer` or `java.util.concurrent.atomic.AtomicLong`.
-    pub fn unboxed(&self, object: usize) -> Option<Value> {
+    pub fn unboxed(&self, object: ObjectNumber) -> Option<Value> {
         let is_box = matches!(
             self.class_name(object),
             "java.lang.Boolean"
@@ -145,7 +146,7 @@ impl Snapshot {
         .then_some(value)
     }
 
-    fn boxed(&self, object: usize) -> Option<String> {
+    fn boxed(&self, object: ObjectNumber) -> Option<String> {
         match self.unboxed(object)? {
             Value::Boolean(value) => Some(value.to_string()),
             Value::Char(value) => Some(format!("'{}'", value.escape_debug())),
@@ -156,7 +157,7 @@ impl Snapshot {
     }
 
     /// The name of a thread object.
-    pub fn thread_name(&self, thread: usize) -> Option<String> {
+    pub fn thread_name(&self, thread: ObjectNumber) -> Option<String> {
         let name = self.field_object(thread, "name")?;
         if let Some(text) = self.string(name, 200) {
             return Some(text);
@@ -174,14 +175,14 @@ impl Snapshot {
     }
 
     /// How `from` keeps `to` alive; the first way if there are several.
-    pub fn edge(&self, from: usize, to: usize) -> Edge {
+    pub fn edge(&self, from: ObjectNumber, to: ObjectNumber) -> Edge {
         self.edge_in_record(from, to).unwrap_or_else(|| Edge {
             kind: EdgeKind::Unknown,
             name: "refers to".to_owned(),
         })
     }
 
-    fn edge_in_record(&self, from: usize, to: usize) -> Option<Edge> {
+    fn edge_in_record(&self, from: ObjectNumber, to: ObjectNumber) -> Option<Edge> {
         let id = self.graph.id(to);
         let edge = |kind, name: &str| {
             let name = name.to_owned();

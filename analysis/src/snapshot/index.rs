@@ -32,6 +32,7 @@ use crate::graph::{
     References, Width,
 };
 use crate::heap::{Layout, LayoutSource};
+use crate::numbers::ObjectNumber;
 use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
@@ -151,7 +152,7 @@ pub(crate) fn write(
 ) -> io::Result<u64> {
     let (head_of_ids, ids) = graph.ids.parts();
     let locals: (Vec<u64>, Vec<GraphRoot>) = (graph.locals.iter())
-        .map(|&(thread, root)| (thread as u64, root))
+        .map(|&(thread, root)| (thread.index() as u64, root))
         .unzip();
     let passed_over: Vec<u64> = (graph.passed_over.iter())
         .flat_map(|&(from, to)| [from, to])
@@ -361,7 +362,7 @@ fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N
         IdSize::Eight
     };
     let locals = (threads.iter().zip(local_roots.iter()))
-        .map(|(&thread, &root)| (thread as usize, root))
+        .map(|(&thread, &root)| (ObjectNumber::new(thread as usize), root))
         .collect();
     let passed_over = passed_over.chunks_exact(2).map(|p| (p[0], p[1])).collect();
     let references = References { start, chunks };

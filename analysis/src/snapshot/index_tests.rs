@@ -29,7 +29,7 @@ fn use_all(snapshot: &Snapshot) {
         ..LeakOptions::default()
     };
     leaks_with(snapshot, &paths, options);
-    merged(snapshot, &paths, |object| object % 97 == 0);
+    merged(snapshot, &paths, |object| object.index() % 97 == 0);
     for by in [
         RetainedBy::Class,
         RetainedBy::Package,
@@ -47,7 +47,7 @@ fn use_all(snapshot: &Snapshot) {
     for place in dominators.largest_children(None, 10) {
         dominators.largest_children(Some(place), 10);
     }
-    for object in (0..graph.len()).step_by(graph.len() / 20 + 1) {
+    for object in graph.objects().step_by(graph.len() / 20 + 1) {
         snapshot.describe(object);
         snapshot.fields(object);
         snapshot.elements(object);

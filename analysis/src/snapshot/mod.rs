@@ -25,6 +25,7 @@ use memmap2::Mmap;
 use crate::contents::Contents;
 use crate::dominators::Dominators;
 use crate::graph::{Graph, Store};
+use crate::numbers::ObjectNumber;
 
 pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
@@ -109,13 +110,13 @@ impl Snapshot {
     }
 
     /// The bytes that an object keeps alive, itself included; 0 for objects that no root reaches.
-    pub fn retained(&self, object: usize) -> u64 {
+    pub fn retained(&self, object: ObjectNumber) -> u64 {
         let place = self.dominators.place(object);
         place.map_or(0, |place| self.dominators.retained(place))
     }
 
     /// The name of an object's class.
-    pub fn class_name(&self, object: usize) -> &str {
+    pub fn class_name(&self, object: ObjectNumber) -> &str {
         let class = self.graph.class_of(object);
         &self.graph.classes().get(class).name
     }

@@ -7,18 +7,19 @@ use hprof_format::binary::{BasicType, IdSize, Ids, SubRecord};
 use super::Snapshot;
 use super::describe::{Edge, EdgeKind};
 use crate::graph::Static;
+use crate::numbers::ObjectNumber;
 
 /// The references of an object, in the order of its fields or elements; nulls, and objects that
 /// the file lacks, are left out. Those that do not keep alive what they refer to are there too.
 #[derive(Debug, Default)]
 pub struct ReferenceList {
-    listed: Vec<(Edge, usize)>,
+    listed: Vec<(Edge, ObjectNumber)>,
     /// Where in the file the elements of an array lie, which may be many.
     elements: Range<usize>,
 }
 
 impl ReferenceList {
-    fn add_class(&mut self, snapshot: &Snapshot, object: usize) {
+    fn add_class(&mut self, snapshot: &Snapshot, object: ObjectNumber) {
         let class = snapshot.class_object(object);
         let class = class.map(|class| (Edge::to_class(), class));
         self.listed.extend(class);
@@ -27,7 +28,7 @@ impl ReferenceList {
 
 impl Snapshot {
     /// The references of an object.
-    pub fn reference_list(&self, object: usize) -> ReferenceList {
+    pub fn reference_list(&self, object: ObjectNumber) -> ReferenceList {
         let mut list = ReferenceList::default();
         let mut add = |kind, name: &str, id: u64| {
             if let Some(target) = self.graph.number(id).filter(|_| id != 0) {
@@ -102,7 +103,11 @@ impl Snapshot {
     /// The reference at a position of a list, with how it is held; `None` after its end.
     ///
     /// The inner value is `None` for elements that are null or that the file lacks.
-    pub fn reference_at(&self, list: &ReferenceList, at: usize) -> Option<Option<(Edge, usize)>> {
+    pub fn reference_at(
+        &self,
+        list: &ReferenceList,
+        at: usize,
+    ) -> Option<Option<(Edge, ObjectNumber)>> {
         if let Some((edge, target)) = list.listed.get(at) {
             return Some(Some((edge.clone(), *target)));
         }
@@ -122,8 +127,8 @@ impl Snapshot {
     }
 
     /// True if the reference from one object to another is one that does not keep it alive.
-    pub fn is_passed_over(&self, from: usize, to: usize) -> bool {
-        let reference = (from as u64, to as u64);
+    pub fn is_passed_over(&self, from: ObjectNumber, to: ObjectNumber) -> bool {
+        let reference = (from.index() as u64, to.index() as u64);
         self.graph.passed_over().binary_search(&reference).is_ok()
     }
 }

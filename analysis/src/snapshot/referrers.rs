@@ -5,14 +5,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Snapshot;
 use super::describe::Edge;
 use crate::graph::{Number, References, Width};
+use crate::numbers::ObjectNumber;
 
 impl Snapshot {
     /// The objects that refer to one, each once, with how they do; of class objects that includes
     /// all instances.
-    pub fn referrers(&self, object: usize) -> Vec<(usize, Edge)> {
+    pub fn referrers(&self, object: ObjectNumber) -> Vec<(ObjectNumber, Edge)> {
         let mut found = self.holders(object);
         if self.graph.class_of_object(object).is_some() {
-            let known: FxHashSet<usize> = found.iter().map(|(from, _)| *from).collect();
+            let known: FxHashSet<ObjectNumber> = found.iter().map(|(from, _)| *from).collect();
             let instances = self.instances(object).filter(|from| !known.contains(from));
             found.extend(instances.map(|from| (from, Edge::to_class())));
         }
@@ -20,14 +21,14 @@ impl Snapshot {
     }
 
     /// The objects that refer to one in ways other than being its instances.
-    pub fn holders(&self, object: usize) -> Vec<(usize, Edge)> {
+    pub fn holders(&self, object: ObjectNumber) -> Vec<(ObjectNumber, Edge)> {
         (self.referring(object).into_iter())
             .map(|from| (from, self.edge(from, object)))
             .collect()
     }
 
     /// The objects that refer to one, each once.
-    pub fn referring(&self, object: usize) -> Vec<usize> {
+    pub fn referring(&self, object: ObjectNumber) -> Vec<ObjectNumber> {
         match self.graph.width() {
             Width::Narrow(references) => referrers(references, object),
             Width::Wide(references) => referrers(references, object),
@@ -35,23 +36,23 @@ impl Snapshot {
     }
 
     /// The instances of the class that a class object stands for.
-    pub fn instances(&self, class_object: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn instances(&self, class_object: ObjectNumber) -> impl Iterator<Item = ObjectNumber> + '_ {
         let class = self.graph.class_of_object(class_object);
-        let class_of = self.graph.all_classes_of().iter().enumerate();
-        class_of.filter_map(move |(object, &of)| (Some(of) == class).then_some(object))
+        let graph = &self.graph;
+        (graph.objects()).filter(move |&object| Some(graph.class_of(object)) == class)
     }
 
     /// The object of an object's class, if the file has it.
-    pub fn class_object(&self, object: usize) -> Option<usize> {
+    pub fn class_object(&self, object: ObjectNumber) -> Option<ObjectNumber> {
         let class = self.graph.classes().get(self.graph.class_of(object));
         self.graph.number(class.id).filter(|_| class.id != 0)
     }
 
     /// The objects that one refers to, each once, with how; its class last.
-    pub fn references(&self, object: usize) -> Vec<(usize, Edge)> {
+    pub fn references(&self, object: ObjectNumber) -> Vec<(ObjectNumber, Edge)> {
         // All at once: to look for the edge of each would take the square of their number.
         let list = self.reference_list(object);
-        let mut edges: FxHashMap<usize, Edge> = FxHashMap::default();
+        let mut edges: FxHashMap<ObjectNumber, Edge> = FxHashMap::default();
         for at in 0.. {
             match self.reference_at(&list, at) {
                 Some(Some((edge, target))) => {
@@ -64,7 +65,7 @@ impl Snapshot {
         let mut seen = FxHashSet::default();
         let mut targets = self.graph.references(object);
         targets.retain(|&target| seen.insert(target));
-        let mut found: Vec<(usize, Edge)> = (targets.into_iter())
+        let mut found: Vec<(ObjectNumber, Edge)> = (targets.into_iter())
             .map(|to| {
                 let edge = edges.remove(&to);
                 (to, edge.unwrap_or_else(|| self.edge(object, to)))
@@ -76,17 +77,19 @@ impl Snapshot {
     }
 
     /// The objects that refer to one in a way that does not keep it alive.
-    pub fn weak_referrers(&self, object: usize) -> Vec<usize> {
+    pub fn weak_referrers(&self, object: ObjectNumber) -> Vec<ObjectNumber> {
         let passed_over = self.graph.passed_over().iter();
-        (passed_over.filter(|reference| reference.1 == object as u64))
-            .map(|reference| reference.0 as usize)
+        (passed_over.filter(|reference| reference.1 == object.index() as u64))
+            .map(|reference| ObjectNumber::new(reference.0 as usize))
             .collect()
     }
 }
 
-fn referrers<N: Number>(references: &References<N>, object: usize) -> Vec<usize> {
+fn referrers<N: Number>(references: &References<N>, object: ObjectNumber) -> Vec<ObjectNumber> {
     let view = references.view();
+    let object = object.index();
     let all = 0..references.len();
     all.filter(|&from| view.of(from).any(|to| to == object))
+        .map(ObjectNumber::new)
         .collect()
 }

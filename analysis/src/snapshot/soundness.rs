@@ -81,7 +81,7 @@ fn objects(graph: &Graph) -> bool {
         && graph
             .locals
             .iter()
-            .all(|(thread, root)| *thread < count && is_object(root))
+            .all(|(thread, root)| thread.index() < count && is_object(root))
         && graph.locals.is_sorted_by_key(|local| local.0)
         && graph.passed_over.is_sorted()
         && (graph.passed_over.iter()).all(|&(from, to)| from < count as u64 && to < count as u64)
@@ -145,7 +145,7 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
         }
     }
     // What is alive keeps what it refers to alive.
-    (graph.roots.iter()).all(|root| tree.place(root.object()).is_some())
+    (graph.roots.iter()).all(|root| tree.place(root.object().index()).is_some())
 }
 
 /// The objects in one task.

@@ -18,8 +18,8 @@ impl Snapshot {
             let is_string: Vec<bool> = (self.graph.classes().list().iter())
                 .map(|class| class.name == "java.lang.String")
                 .collect();
-            let class_of = self.graph.all_classes_of();
-            let all = || (0..class_of.len()).filter(|&it| is_string[class_of[it] as usize]);
+            let all =
+                || (self.graph.objects()).filter(|&it| is_string[self.graph.class_of(it) as usize]);
             // The first strings are the VM's own, so some of all are looked at.
             let step = all().count() / LOOKED_AT + 1;
             for string in all().step_by(step) {

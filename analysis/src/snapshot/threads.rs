@@ -5,12 +5,13 @@ use hprof_format::ids::{ThreadSerial, TraceSerial};
 use super::Snapshot;
 use crate::graph::{GraphRoot, NOTHING};
 use crate::heap::thread_state;
+use crate::numbers::ObjectNumber;
 
 /// A thread of a dump.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ThreadInfo {
     /// The thread object, by number.
-    pub object: usize,
+    pub object: ObjectNumber,
     /// Its serial.
     pub serial: u32,
     /// Its name.
@@ -31,7 +32,7 @@ pub struct Local {
     /// The kind in words.
     pub kind: &'static str,
     /// The object, by number.
-    pub object: usize,
+    pub object: ObjectNumber,
 }
 
 impl Snapshot {
@@ -39,7 +40,7 @@ impl Snapshot {
     /// timed waiting; `None` for virtual threads, and where the dump does not tell.
     ///
     /// Since JDK 19 the field is in an object of its own, `holder` (JEP 425).
-    pub fn thread_state(&self, thread: usize) -> Option<&'static str> {
+    pub fn thread_state(&self, thread: ObjectNumber) -> Option<&'static str> {
         let holder = self.field_object(thread, "holder");
         let objects = [Some(thread), holder].into_iter().flatten();
         let mut status = objects.filter_map(|it| self.field(it, "threadStatus")?.integer());
@@ -78,7 +79,7 @@ impl Snapshot {
             let object = root.object();
             let start = locals.partition_point(|local| local.0 < object);
             let own = locals[start..].iter().take_while(|local| local.0 == object);
-            let local = |(_, local): &(usize, GraphRoot)| Local {
+            let local = |(_, local): &(ObjectNumber, GraphRoot)| Local {
                 frame: (local.frame != NOTHING).then_some(local.frame),
                 kind: local.label(),
                 object: local.object(),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Snapshot;
 use crate::graph::Static;
 use crate::heap::Text;
+use crate::numbers::ObjectNumber;
 
 /// A value of a field or element.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,7 +15,7 @@ pub enum Value {
     /// No object.
     Null,
     /// An object, by number.
-    Object(usize),
+    Object(ObjectNumber),
     /// An object that the file lacks, by identifier.
     Missing(u64),
     /// A boolean.
@@ -40,7 +41,7 @@ pub struct FieldValue {
 
 impl Value {
     /// The object, if it is one that the file has.
-    pub fn object(&self) -> Option<usize> {
+    pub fn object(&self) -> Option<ObjectNumber> {
         match self {
             Self::Object(object) => Some(*object),
             _ => None,
@@ -132,7 +133,7 @@ impl Snapshot {
 
     /// The fields of an instance that is no array, those of its class first, then those of its
     /// super class, and so on.
-    pub fn fields(&self, object: usize) -> Vec<FieldValue> {
+    pub fn fields(&self, object: ObjectNumber) -> Vec<FieldValue> {
         let Some((_, SubRecord::Instance { values, .. })) = self.graph.locate(&self.file, object)
         else {
             return Vec::new();
@@ -152,7 +153,7 @@ impl Snapshot {
     }
 
     /// The value of the first field with a name.
-    pub fn field(&self, object: usize, name: &str) -> Option<Value> {
+    pub fn field(&self, object: ObjectNumber, name: &str) -> Option<Value> {
         let Some((_, SubRecord::Instance { values, .. })) = self.graph.locate(&self.file, object)
         else {
             return None;
@@ -167,17 +168,17 @@ impl Snapshot {
     }
 
     /// The object that a field refers to.
-    pub fn field_object(&self, object: usize, name: &str) -> Option<usize> {
+    pub fn field_object(&self, object: ObjectNumber, name: &str) -> Option<ObjectNumber> {
         self.field(object, name)?.object()
     }
 
     /// The elements of an array of references.
-    pub fn elements(&self, array: usize) -> Vec<Value> {
+    pub fn elements(&self, array: ObjectNumber) -> Vec<Value> {
         self.each_element(array).collect()
     }
 
     /// The elements of an array of references, each looked up when its turn comes.
-    pub(crate) fn each_element(&self, array: usize) -> impl Iterator<Item = Value> + '_ {
+    pub(crate) fn each_element(&self, array: ObjectNumber) -> impl Iterator<Item = Value> + '_ {
         let elements = match self.graph.locate(&self.file, array) {
             Some((_, SubRecord::ObjectArray { elements, .. })) => Some(elements),
             _ => None,
@@ -187,7 +188,7 @@ impl Snapshot {
     }
 
     /// The number of elements of an array.
-    pub fn array_length(&self, array: usize) -> Option<u64> {
+    pub fn array_length(&self, array: ObjectNumber) -> Option<u64> {
         match self.graph.locate(&self.file, array)?.1 {
             SubRecord::ObjectArray { elements, .. } => Some(elements.len() as u64),
             SubRecord::PrimitiveArray {
@@ -199,7 +200,7 @@ impl Snapshot {
     }
 
     /// The first `most` elements of a primitive array.
-    pub fn primitives(&self, array: usize, most: usize) -> Vec<Value> {
+    pub fn primitives(&self, array: ObjectNumber, most: usize) -> Vec<Value> {
         let Some((
             _,
             SubRecord::PrimitiveArray {
@@ -220,7 +221,7 @@ impl Snapshot {
     /// `value` is a `char[]` up to JDK 8, of which older ones use the part from `offset` on, and
     /// since JDK 9 a `byte[]` in Latin-1 or UTF-16 (JEP 254). Android has either, and up to
     /// version 8 no `coder`.
-    pub fn string(&self, object: usize, most: usize) -> Option<String> {
+    pub fn string(&self, object: ObjectNumber, most: usize) -> Option<String> {
         let class = self.graph.class_of(object);
         if self.graph.classes().get(class).name != "java.lang.String" {
             return None;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::leaks::{ObjectShare, children_by_class, largest_in};
+use hprof_analysis::numbers::Place;
 use hprof_analysis::snapshot::Snapshot;
 use serde_json::{Value, json};
 
@@ -154,7 +155,7 @@ impl DominatorsCommand {
 
 fn table(
     snapshot: &Snapshot,
-    place: Option<usize>,
+    place: Option<Place>,
     top: usize,
     depth: usize,
     level: usize,
@@ -179,7 +180,7 @@ fn table(
     }
 }
 
-fn tree(snapshot: &Snapshot, place: Option<usize>, top: usize, depth: usize) -> Vec<Value> {
+fn tree(snapshot: &Snapshot, place: Option<Place>, top: usize, depth: usize) -> Vec<Value> {
     if depth == 0 {
         return Vec::new();
     }

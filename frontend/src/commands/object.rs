@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hprof_analysis::graph::ClassKind;
 use hprof_analysis::leaks::ObjectShare;
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{Snapshot, Value, decimal};
 use serde_json::json;
 
@@ -170,7 +171,7 @@ impl Object {
 }
 
 /// Name, declaring class and value of the fields of an instance, or of the statics of a class.
-fn fields(snapshot: &Snapshot, object: usize) -> Vec<(String, String, Value)> {
+fn fields(snapshot: &Snapshot, object: ObjectNumber) -> Vec<(String, String, Value)> {
     let classes = snapshot.graph().classes();
     if let Some(class) = snapshot.graph().class_of_object(object) {
         let class = classes.get(class);
@@ -193,7 +194,7 @@ fn fields(snapshot: &Snapshot, object: usize) -> Vec<(String, String, Value)> {
 }
 
 /// The elements of an array or collection, with a prefix for each line.
-fn elements(snapshot: &Snapshot, object: usize, most: usize) -> Vec<(String, Value)> {
+fn elements(snapshot: &Snapshot, object: ObjectNumber, most: usize) -> Vec<(String, Value)> {
     if snapshot.collection(object).is_some() {
         let entries = snapshot.collection_elements(object, most);
         return entries

@@ -101,7 +101,7 @@ impl Retained {
                 (
                     snapshot.describe(object),
                     snapshot.dominators().retained(place),
-                    (end - place) as u64,
+                    snapshot.dominators().span(place),
                     classes_in(&snapshot, place, end),
                 )
             }

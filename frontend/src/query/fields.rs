@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{FieldValue, Value};
 
 use super::Heap;
@@ -11,7 +12,7 @@ use super::table::{Cell, Column, Key, Rows};
 pub struct Fields {
     objects: Range<usize>,
     classes: Option<Vec<u32>>,
-    object: usize,
+    object: ObjectNumber,
     left: std::vec::IntoIter<FieldValue>,
     field: Option<FieldValue>,
 }
@@ -51,14 +52,17 @@ impl Rows for Fields {
             None => (all, None),
             Some((OBJECT, id)) => {
                 let object = heap.object(id);
-                (object.map_or(0..0, |object| object..object + 1), None)
+                (
+                    object.map_or(0..0, |object| object.index()..object.next().index()),
+                    None,
+                )
             }
             Some((_, name)) => (all, Some(heap.classes_named(name))),
         };
         Ok(Self {
             objects,
             classes,
-            object: 0,
+            object: ObjectNumber::new(0),
             left: Vec::new().into_iter(),
             field: None,
         })
@@ -71,11 +75,11 @@ impl Rows for Fields {
             if self.field.is_some() {
                 return true;
             }
-            let class_of = graph.all_classes_of();
             let classes = self.classes.as_ref();
-            let is_wanted =
-                |&object: &usize| classes.is_none_or(|classes| classes.contains(&class_of[object]));
-            let Some(object) = self.objects.find(is_wanted) else {
+            let is_wanted = |&object: &ObjectNumber| {
+                classes.is_none_or(|classes| classes.contains(&graph.class_of(object)))
+            };
+            let Some(object) = self.objects.by_ref().map(ObjectNumber::new).find(is_wanted) else {
                 return false;
             };
             self.object = object;
@@ -106,7 +110,7 @@ const TEXT: usize = 1 << 20;
 
 impl Heap {
     /// The fields of an instance, or the static ones of a class.
-    pub(super) fn fields(&self, object: usize) -> Vec<FieldValue> {
+    pub(super) fn fields(&self, object: ObjectNumber) -> Vec<FieldValue> {
         let graph = self.snapshot.graph();
         let Some(class) = graph.class_of_object(object) else {
             return self.snapshot.fields(object);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::Value;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::Value as Sql;
@@ -63,7 +64,7 @@ pub fn register(connection: &Connection, heap: &Arc<Heap>) -> Result<()> {
 }
 
 /// The object that the first argument names; `None` for null and for objects the file lacks.
-fn object(heap: &Heap, context: &Context<'_>) -> Result<Option<usize>> {
+fn object(heap: &Heap, context: &Context<'_>) -> Result<Option<ObjectNumber>> {
     let id: Option<String> = context.get(0).map_err(|_| {
         let message = "the first argument is the id of an object, such as '0x7ffd00770'";
         Error::UserFunctionError(message.into())
@@ -82,7 +83,7 @@ fn sql(cell: Cell<'_>) -> Sql {
 
 impl Heap {
     /// The value of a field, or of a field of what a field refers to, and so on.
-    fn follow(&self, object: usize, names: &str) -> Option<Value> {
+    fn follow(&self, object: ObjectNumber, names: &str) -> Option<Value> {
         let mut value = Value::Object(object);
         for name in names.split('.') {
             let fields = self.fields(value.object()?);
@@ -92,7 +93,7 @@ impl Heap {
     }
 
     /// The shortest path to an object, in words.
-    fn path(&self, object: usize) -> Option<String> {
+    fn path(&self, object: ObjectNumber) -> Option<String> {
         let objects = self.paths()?.to(object)?;
         let path = hprof_analysis::paths::Path::new(&self.snapshot, &objects);
         let mut text = path.root.clone();

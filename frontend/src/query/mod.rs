@@ -19,6 +19,7 @@ mod threads;
 use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::graph::Inbound;
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{GroupSum, Grouping, freed_without, group_sums, loader_name};
 use hprof_analysis::snapshot::{Snapshot, ThreadInfo};
@@ -94,19 +95,19 @@ pub fn connect(snapshot: Snapshot) -> rusqlite::Result<Connection> {
 
 impl Heap {
     /// The identifier of an object.
-    fn id(&self, object: usize) -> Cell<'static> {
+    fn id(&self, object: ObjectNumber) -> Cell<'static> {
         Cell::from(format!("{:#x}", self.snapshot.graph().id(object)))
     }
 
     /// The object with an identifier as [`Heap::id`] writes it.
-    fn object(&self, id: &str) -> Option<usize> {
+    fn object(&self, id: &str) -> Option<ObjectNumber> {
         let digits = id.strip_prefix("0x")?;
         let id = u64::from_str_radix(digits, 16).ok()?;
         self.snapshot.graph().number(id)
     }
 
     /// The name of an object's class.
-    fn class(&self, object: usize) -> Cell<'_> {
+    fn class(&self, object: ObjectNumber) -> Cell<'_> {
         Cell::from(self.snapshot.class_name(object))
     }
 
@@ -137,12 +138,12 @@ impl Heap {
         self.sums.get_or_init(|| {
             let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
             let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
-            for (object, &class) in graph.all_classes_of().iter().enumerate() {
-                let sum = &mut sums[class as usize];
+            for object in graph.objects() {
+                let sum = &mut sums[graph.class_of(object) as usize];
                 sum.objects += 1;
                 sum.bytes += graph.size(object);
             }
-            for place in 0..dominators.len() {
+            for place in dominators.places() {
                 let class = graph.class_of(dominators.object(place)) as usize;
                 sums[class].live += 1;
             }

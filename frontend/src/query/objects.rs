@@ -4,18 +4,19 @@ use std::ops::Range;
 
 use super::Heap;
 use super::table::{Cell, Column, Key, Rows};
+use hprof_analysis::numbers::{ObjectNumber, Place};
 
 /// All objects, or some.
 pub struct Objects {
     left: Left,
-    object: usize,
+    object: ObjectNumber,
 }
 
 enum Left {
     /// Those of a range of numbers that are of the classes, if any are named.
     Range(Range<usize>, Option<Vec<u32>>),
     /// Those at places in the dominator tree, from one sibling to the next.
-    Siblings { next: usize, end: usize },
+    Siblings { next: Place, end: Place },
 }
 
 const ID: usize = 0;
@@ -77,27 +78,31 @@ impl Rows for Objects {
                 let place = heap.object(id).and_then(|object| dominators.place(object));
                 match place {
                     Some(place) => Left::Siblings {
-                        next: place + 1,
+                        next: place.next(),
                         end: dominators.end(place),
                     },
                     None => Left::Range(0..0, None),
                 }
             }
             Some((_, id)) => match heap.object(id) {
-                Some(object) => Left::Range(object..object + 1, None),
+                Some(object) => Left::Range(object.index()..object.next().index(), None),
                 None => Left::Range(0..0, None),
             },
         };
-        Ok(Self { left, object: 0 })
+        Ok(Self {
+            left,
+            object: ObjectNumber::new(0),
+        })
     }
 
     fn advance(&mut self, heap: &Heap) -> bool {
         let dominators = heap.snapshot.dominators();
         let next = match &mut self.left {
-            Left::Range(range, None) => range.next(),
+            Left::Range(range, None) => range.next().map(ObjectNumber::new),
             Left::Range(range, Some(classes)) => {
-                let class_of = heap.snapshot.graph().all_classes_of();
-                range.find(|&object| classes.contains(&class_of[object]))
+                let graph = heap.snapshot.graph();
+                let mut objects = range.map(ObjectNumber::new);
+                objects.find(|&object| classes.contains(&graph.class_of(object)))
             }
             Left::Siblings { next, end } if *next < *end => {
                 let place = *next;
@@ -106,7 +111,7 @@ impl Rows for Objects {
             }
             Left::Siblings { .. } => None,
         };
-        self.object = next.unwrap_or(0);
+        self.object = next.unwrap_or(ObjectNumber::new(0));
         next.is_some()
     }
 

@@ -1,5 +1,6 @@
 //! The table `references`.
 
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{Edge, EdgeKind, ReferenceList};
 
 use super::Heap;
@@ -9,16 +10,16 @@ use super::table::{Cell, Column, Key, Rows};
 pub struct References {
     sources: Sources,
     /// Only references to this object.
-    target: Option<usize>,
-    source: usize,
+    target: Option<ObjectNumber>,
+    source: ObjectNumber,
     list: ReferenceList,
     at: usize,
-    row: Option<(Edge, usize)>,
+    row: Option<(Edge, ObjectNumber)>,
 }
 
 enum Sources {
     Range(std::ops::Range<usize>),
-    List(std::vec::IntoIter<usize>),
+    List(std::vec::IntoIter<ObjectNumber>),
 }
 
 const SOURCE: usize = 0;
@@ -58,7 +59,8 @@ impl Rows for References {
         let (sources, target) = match key {
             None => (Sources::Range(0..heap.snapshot.graph().len()), None),
             Some((SOURCE, id)) => {
-                let source = object(id).map_or(0..0, |object| object..object + 1);
+                let source =
+                    object(id).map_or(0..0, |object| object.index()..object.next().index());
                 (Sources::Range(source), None)
             }
             Some((_, id)) => {
@@ -73,7 +75,7 @@ impl Rows for References {
         Ok(Self {
             sources,
             target,
-            source: 0,
+            source: ObjectNumber::new(0),
             list: ReferenceList::default(),
             at: 0,
             row: None,
@@ -91,7 +93,7 @@ impl Rows for References {
                 }
             }
             let next = match &mut self.sources {
-                Sources::Range(range) => range.next(),
+                Sources::Range(range) => range.next().map(ObjectNumber::new),
                 Sources::List(list) => list.next(),
             };
             let Some(source) = next else {
@@ -130,9 +132,9 @@ impl Rows for References {
 
 impl Heap {
     /// The objects that refer to one, in ascending order, each once.
-    fn referrers(&self, target: usize) -> Vec<usize> {
+    fn referrers(&self, target: ObjectNumber) -> Vec<ObjectNumber> {
         let strong = self.inbound().map(|inbound| inbound.of(target));
-        let mut sources: Vec<usize> = strong.into_iter().flatten().collect();
+        let mut sources: Vec<ObjectNumber> = strong.into_iter().flatten().collect();
         sources.extend(self.snapshot.weak_referrers(target));
         if self.snapshot.graph().class_of_object(target).is_some() {
             sources.extend(self.snapshot.instances(target));

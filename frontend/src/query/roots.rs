@@ -1,14 +1,15 @@
 //! The table `roots`.
 
 use hprof_analysis::graph::{GraphRoot, NOTHING};
+use hprof_analysis::numbers::ObjectNumber;
 
 use super::Heap;
 use super::table::{Cell, Column, Key, Rows};
 
 /// All roots, what stacks hold included, or those of one object.
 pub struct Roots {
-    left: std::vec::IntoIter<(Option<usize>, GraphRoot)>,
-    row: Option<(Option<usize>, GraphRoot)>,
+    left: std::vec::IntoIter<(Option<ObjectNumber>, GraphRoot)>,
+    row: Option<(Option<ObjectNumber>, GraphRoot)>,
 }
 
 impl Rows for Roots {
@@ -41,7 +42,7 @@ impl Rows for Roots {
             .iter()
             .map(|(thread, root)| (Some(*thread), *root));
         let object = key.map(|(_, id)| heap.object(id));
-        let is_wanted = |row: &(Option<usize>, GraphRoot)| {
+        let is_wanted = |row: &(Option<ObjectNumber>, GraphRoot)| {
             object.is_none_or(|object| object == Some(row.1.object()))
         };
         let rows: Vec<_> = roots.chain(locals).filter(is_wanted).collect();

@@ -2,12 +2,13 @@
 
 use super::Heap;
 use super::table::{Cell, Column, Key, Rows};
+use hprof_analysis::numbers::ObjectNumber;
 
 /// All strings, or one.
 pub struct Strings {
     objects: std::ops::Range<usize>,
     classes: Vec<u32>,
-    object: usize,
+    object: ObjectNumber,
 }
 
 /// Characters of a text that are read.
@@ -45,20 +46,24 @@ impl Rows for Strings {
     fn start(heap: &Heap, key: Option<(usize, &str)>) -> std::io::Result<Self> {
         let objects = match key {
             None => 0..heap.snapshot.graph().len(),
-            Some((_, id)) => heap.object(id).map_or(0..0, |object| object..object + 1),
+            Some((_, id)) => {
+                let object = heap.object(id);
+                object.map_or(0..0, |object| object.index()..object.next().index())
+            }
         };
         Ok(Self {
             objects,
             classes: heap.classes_named("java.lang.String"),
-            object: 0,
+            object: ObjectNumber::new(0),
         })
     }
 
     fn advance(&mut self, heap: &Heap) -> bool {
-        let class_of = heap.snapshot.graph().all_classes_of();
+        let graph = heap.snapshot.graph();
         let classes = &self.classes;
-        let next = (self.objects).find(|&object| classes.contains(&class_of[object]));
-        self.object = next.unwrap_or(0);
+        let mut objects = self.objects.by_ref().map(ObjectNumber::new);
+        let next = objects.find(|&object| classes.contains(&graph.class_of(object)));
+        self.object = next.unwrap_or(ObjectNumber::new(0));
         next.is_some()
     }
 

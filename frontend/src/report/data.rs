@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks_with};
+use hprof_analysis::numbers::Place;
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_several};
 use hprof_analysis::snapshot::Snapshot;
@@ -223,7 +224,7 @@ const STRIPPED: &str = "strings and arrays are blank, as `hprof-rs strip` leaves
      are not told";
 
 /// The largest children that retain at least `least` bytes, to a number of levels.
-fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> Vec<TreeNode> {
+fn tree(snapshot: &Snapshot, place: Option<Place>, least: u64, depth: usize) -> Vec<TreeNode> {
     if depth == 0 {
         return Vec::new();
     }
@@ -261,7 +262,7 @@ fn tree(snapshot: &Snapshot, place: Option<usize>, least: u64, depth: usize) -> 
 /// The children that have no area of their own, by class; what is small even so is one area.
 fn small_children(
     snapshot: &Snapshot,
-    place: Option<usize>,
+    place: Option<Place>,
     shown: &[TreeNode],
     least: u64,
 ) -> Vec<TreeNode> {

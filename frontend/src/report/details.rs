@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use hprof_analysis::android::Trace;
 use hprof_analysis::graph::ClassKind;
 use hprof_analysis::leaks::{Leaks, ObjectShare};
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{Snapshot, Value};
 use serde::Serialize;
 
@@ -42,7 +43,7 @@ pub struct Detail {
 /// Collects objects, each once.
 pub struct Details<'a> {
     snapshot: &'a Snapshot,
-    seen: HashSet<usize>,
+    seen: HashSet<ObjectNumber>,
     found: Vec<Detail>,
 }
 
@@ -95,7 +96,7 @@ impl<'a> Details<'a> {
         }
     }
 
-    fn add(&mut self, object: usize) {
+    fn add(&mut self, object: ObjectNumber) {
         if self.found.len() >= OBJECTS || !self.seen.insert(object) {
             return;
         }
@@ -131,7 +132,7 @@ impl<'a> Details<'a> {
 }
 
 /// Fields, statics or the first elements, and how many there are.
-fn fields(snapshot: &Snapshot, object: usize) -> (Vec<(String, Value)>, u64) {
+fn fields(snapshot: &Snapshot, object: ObjectNumber) -> (Vec<(String, Value)>, u64) {
     let graph = snapshot.graph();
     let classes = graph.classes();
     if let Some(class) = graph.class_of_object(object) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -53,6 +53,7 @@ struct Entries<T> {
 struct Entry<T> {
     slot: Arc<Slot<T>>,
     used: u64,
+    used_at: Instant,
 }
 
 /// Holds an analysis once somebody has opened it; the lock is held meanwhile.
@@ -112,8 +113,10 @@ impl<T: Held> Cache<T> {
             .or_insert_with(|| Entry {
                 slot: Arc::default(),
                 used: now,
+                used_at: Instant::now(),
             });
         entry.used = now;
+        entry.used_at = Instant::now();
         Arc::clone(&entry.slot)
     }
 
@@ -156,6 +159,12 @@ impl<T: Held> Cache<T> {
     /// Forgets what a key stands for, as its files have changed or are gone.
     pub fn forget(&self, key: &str) {
         self.entries.lock().by_key.remove(key);
+    }
+
+    /// Lets those go that nobody has used for a time.
+    pub fn expire(&self, unused: Duration) {
+        let is_used = |entry: &Entry<T>| entry.used_at.elapsed() < unused;
+        self.entries.lock().by_key.retain(|_, entry| is_used(entry));
     }
 
     /// The number of analyses that are open, and their bytes.
@@ -222,6 +231,11 @@ mod tests {
         get("d", 1);
         assert_eq!(cache.held(), (1, 1));
         cache.forget("d");
+        assert_eq!(cache.held(), (0, 0));
+        get("e", 1);
+        cache.expire(Duration::from_secs(100));
+        assert_eq!(cache.held(), (1, 1));
+        cache.expire(Duration::ZERO);
         assert_eq!(cache.held(), (0, 0));
     }
 

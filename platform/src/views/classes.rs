@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::retained::{RetainedBy, loader_name};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -148,7 +149,8 @@ pub fn class(opened: &Arc<Opened>, id: &str) -> Result<ClassHead, ViewError> {
 /// If the dump has no such class, or the query names no column.
 pub fn instances(opened: &Arc<Opened>, id: &str, query: &TableQuery) -> Result<Table, ViewError> {
     let class = opened.class(id)?;
-    let all = opened.snapshot.graph().all_classes_of().iter().enumerate();
-    let objects: Vec<usize> = all.filter(|(_, of)| **of == class).map(|it| it.0).collect();
+    let graph = opened.snapshot.graph();
+    let is_instance = |&object: &ObjectNumber| graph.class_of(object) == class;
+    let objects: Vec<ObjectNumber> = graph.objects().filter(is_instance).collect();
     Objects::new(opened, objects).page(query)
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hprof_analysis::names;
+use hprof_analysis::numbers::{ObjectNumber, Place};
 use hprof_analysis::retained::loader_name;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -72,7 +73,7 @@ pub fn dominators(
         }
     };
     let children = dominators.children(place);
-    let objects: Vec<usize> = children.map(|child| dominators.object(child)).collect();
+    let objects: Vec<ObjectNumber> = children.map(|child| dominators.object(child)).collect();
     Objects::new(opened, objects).expandable().page(query)
 }
 
@@ -135,8 +136,8 @@ fn grouped(
     let (dominators, graph) = (opened.snapshot.dominators(), opened.snapshot.graph());
     let (group_of, names) = groups(opened, by);
     let way = way(node, names.len())?;
-    let group = |place: usize| group_of[graph.class_of(dominators.object(place)) as usize];
-    let mut level: Option<Vec<usize>> = None;
+    let group = |place: Place| group_of[graph.class_of(dominators.object(place)) as usize];
+    let mut level: Option<Vec<Place>> = None;
     for &wanted in &way {
         let places = below(opened, level.as_deref());
         level = Some(places.filter(|&place| group(place) == wanted).collect());
@@ -169,9 +170,9 @@ fn grouped(
             }
         });
         row.objects += 1;
-        row.shallow += dominators.bytes(place, place + 1);
+        row.shallow += graph.size(dominators.object(place));
         row.retained += dominators.retained(place);
-        row.has_children |= way.len() + 1 < MAX_LEVELS && dominators.end(place) > place + 1;
+        row.has_children |= way.len() + 1 < MAX_LEVELS && dominators.span(place) > 1;
     }
     let mut rows: Vec<Group> = sums.into_values().collect();
     rows.sort_by(|a, b| a.name.cmp(&b.name));
@@ -191,8 +192,8 @@ fn grouped(
 /// The places below some places, or at the top.
 fn below<'a>(
     opened: &'a Opened,
-    level: Option<&'a [usize]>,
-) -> Box<dyn Iterator<Item = usize> + 'a> {
+    level: Option<&'a [Place]>,
+) -> Box<dyn Iterator<Item = Place> + 'a> {
     let dominators = opened.snapshot.dominators();
     match level {
         None => Box::new(dominators.children(None)),

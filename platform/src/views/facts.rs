@@ -10,6 +10,7 @@ use super::opened::Opened;
 use super::page::TableQuery;
 use super::records::{Of, Records};
 use super::table::{Cell, ColumnKind, Links, Table, bytes, column, count, text};
+use hprof_analysis::numbers::ObjectNumber;
 
 const PAIRS: [Of<(String, String)>; 2] = [
     (text("name", "Name"), |row| Cell::from(row.0.as_str())),
@@ -76,9 +77,10 @@ pub fn buffers(opened: &Arc<Opened>, query: &TableQuery) -> Result<Table, ViewEr
     let is_buffer: Vec<bool> = (0..classes.list().len() as u32)
         .map(|class| classes.is_a(class, "java.nio.DirectByteBuffer"))
         .collect();
-    let objects = graph.all_classes_of().iter().enumerate();
-    let found = objects.filter(|(_, class)| is_buffer.get(**class as usize) == Some(&true));
-    let row = |(object, _): (usize, &u32)| {
+    let is_of_buffer =
+        |&object: &ObjectNumber| is_buffer.get(graph.class_of(object) as usize) == Some(&true);
+    let found = graph.objects().filter(is_of_buffer);
+    let row = |object: ObjectNumber| {
         let number = |name: &str| snapshot.field(object, name)?.integer();
         Buffer {
             id: opened.id(object),

@@ -1,6 +1,7 @@
 //! One object: its head for the inspector.
 
 use hprof_analysis::leaks::sites_of;
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::retained::loader_name;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -103,7 +104,7 @@ pub fn object(opened: &Opened, id: &str) -> Result<ObjectHead, ViewError> {
 }
 
 /// An object by name.
-pub(super) fn object_name(opened: &Opened, object: usize) -> ObjectName {
+pub(super) fn object_name(opened: &Opened, object: ObjectNumber) -> ObjectName {
     ObjectName {
         object: hex(opened.id(object)),
         name: opened.snapshot.describe(object),

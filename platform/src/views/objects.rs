@@ -7,6 +7,7 @@ use super::ViewError;
 use super::opened::Opened;
 use super::page::{Source, TableQuery, page};
 use super::table::{Cell, Column, ColumnKind, Links, Table, bytes, column, text};
+use hprof_analysis::numbers::ObjectNumber;
 
 /// Longer lists are filtered by class, as it would take long to describe each object.
 const DESCRIBED: usize = 20_000;
@@ -23,7 +24,7 @@ pub enum Below {
 /// A list of objects, by number.
 pub struct Objects<'a> {
     opened: &'a Arc<Opened>,
-    objects: Cow<'a, [usize]>,
+    objects: Cow<'a, [ObjectNumber]>,
     below: Below,
     default_sort: Option<&'static str>,
 }
@@ -38,7 +39,7 @@ const COLUMNS: [Column; 5] = [
 
 impl<'a> Objects<'a> {
     /// A list, those that retain most first.
-    pub fn new(opened: &'a Arc<Opened>, objects: impl Into<Cow<'a, [usize]>>) -> Self {
+    pub fn new(opened: &'a Arc<Opened>, objects: impl Into<Cow<'a, [ObjectNumber]>>) -> Self {
         Self {
             opened,
             objects: objects.into(),
@@ -77,7 +78,7 @@ pub(super) fn filter_note(query: &TableQuery, rows: usize) -> Option<String> {
 }
 
 /// The text of an object that a filter looks at, in a list of a length.
-pub(super) fn filter_text(opened: &Opened, object: usize, rows: usize) -> Cow<'_, str> {
+pub(super) fn filter_text(opened: &Opened, object: ObjectNumber, rows: usize) -> Cow<'_, str> {
     if rows <= DESCRIBED {
         return Cow::Owned(opened.snapshot.describe(object));
     }
@@ -89,12 +90,12 @@ pub(super) fn filter_text(opened: &Opened, object: usize, rows: usize) -> Cow<'_
 }
 
 /// A number that orders objects as a column of objects does: by name those of one class together.
-pub(super) fn rank(opened: &Opened, object: usize, key: &str) -> Option<u64> {
+pub(super) fn rank(opened: &Opened, object: ObjectNumber, key: &str) -> Option<u64> {
     Some(match key {
         "shallow" => opened.snapshot.graph().size(object),
         "retained" | "percent" => opened.snapshot.retained(object),
         // Objects are numbered in the order of their identifiers.
-        "object" => object as u64,
+        "object" => object.index() as u64,
         "name" | "class_name" => {
             let class = opened.snapshot.graph().class_of(object);
             u64::from(*opened.name_ranks().get(class as usize)?)
@@ -104,7 +105,7 @@ pub(super) fn rank(opened: &Opened, object: usize, key: &str) -> Option<u64> {
 }
 
 /// A cell of an object by the key of its column.
-pub(super) fn cell(opened: &Opened, object: usize, key: &str) -> Cell {
+pub(super) fn cell(opened: &Opened, object: ObjectNumber, key: &str) -> Cell {
     match key {
         "name" => opened.snapshot.describe(object).into(),
         "class_name" => opened.snapshot.class_name(object).into(),
@@ -117,7 +118,7 @@ pub(super) fn cell(opened: &Opened, object: usize, key: &str) -> Cell {
 }
 
 /// The links of a row about an object.
-pub(super) fn links(opened: &Opened, object: usize) -> Links {
+pub(super) fn links(opened: &Opened, object: ObjectNumber) -> Links {
     let class = opened.snapshot.class_object(object);
     Links {
         class: class.map(|class| opened.id(class)),
@@ -145,7 +146,7 @@ impl Source for Objects<'_> {
             let dominators = self.opened.snapshot.dominators();
             let place = dominators.place(object);
             links.node = links.object.map(super::table::hex);
-            links.children = place.is_some_and(|place| dominators.end(place) > place + 1);
+            links.children = place.is_some_and(|place| dominators.span(place) > 1);
         }
         links
     }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use hprof_analysis::contents::ReadError;
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::paths::ShortestPaths;
-use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, ThreadInfo};
+use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, SnapshotError, ThreadInfo};
 use hprof_analysis::usage::CollectionRow;
 
 use super::ViewError;
@@ -94,7 +96,8 @@ impl Opened {
             index: IndexPlace::Folder(files.index.clone()),
             ..OpenOptions::default()
         };
-        let mut snapshot = Snapshot::open(&files.dump, &options).map_err(ViewError::failed)?;
+        let snapshot = Snapshot::open(&files.dump, &options);
+        let mut snapshot = snapshot.map_err(|error| refusal(&files, &error))?;
         snapshot.name.clone_from(&files.name);
         let report = Report::read(&files.report).map_err(ViewError::failed)?;
         let mut opened = Self {
@@ -141,7 +144,7 @@ impl Opened {
     ///
     /// # Errors
     /// If it is no identifier, or the dump has no such object.
-    pub fn object(&self, id: &str) -> Result<usize, ViewError> {
+    pub fn object(&self, id: &str) -> Result<ObjectNumber, ViewError> {
         let number = parse_id(id)?;
         self.snapshot
             .graph()
@@ -162,7 +165,7 @@ impl Opened {
     }
 
     /// The identifier of an object.
-    pub fn id(&self, object: usize) -> u64 {
+    pub fn id(&self, object: ObjectNumber) -> u64 {
         self.snapshot.graph().id(object)
     }
 
@@ -180,7 +183,7 @@ impl Opened {
             let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
             let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
             let all = graph.all_classes_of().iter().zip(graph.units());
-            for (object, (&class, &units)) in all.enumerate() {
+            for (object, (&class, &units)) in graph.objects().zip(all) {
                 let Some(sum) = sums.get_mut(class as usize) else {
                     continue;
                 };
@@ -210,6 +213,13 @@ impl Opened {
             }
             ranks
         })
+    }
+
+    /// Begins, in the background, what the inspector needs for each object: who opens a dump looks at
+    /// an object next.
+    pub fn prepare(self: &Arc<Self>) {
+        // A failure is told to who asks for a path.
+        let _ = self.paths(std::time::Duration::ZERO);
     }
 
     /// The shortest paths to all objects, if they are there in time.
@@ -251,6 +261,18 @@ pub fn parse_id(id: &str) -> Result<u64, ViewError> {
     number.ok_or_else(|| {
         ViewError::invalid("an identifier is a hexadecimal number such as 0x7f001230")
     })
+}
+
+/// Says why there is no snapshot: what the file holds is for the visitor, what the system does is
+/// for the log.
+fn refusal(files: &Files, error: &SnapshotError) -> ViewError {
+    match error {
+        SnapshotError::Io(_) | SnapshotError::Read(ReadError::Io(_)) => ViewError::failed(error),
+        error => {
+            let place = files.dump.to_string_lossy();
+            ViewError::NotReady(error.to_string().replace(&*place, &files.name))
+        }
+    }
 }
 
 fn has_index(folder: &Path) -> bool {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{Edge, EdgeKind};
 use hprof_format::binary::{Ids, SubRecord};
 use serde::Deserialize;
@@ -45,22 +46,22 @@ const COLUMNS: [Column; 5] = [
 /// One reference.
 enum Reference {
     /// One that is named.
-    Named(Edge, usize),
+    Named(Edge, ObjectNumber),
     /// An element that is not null, by index.
     Element(usize),
     /// One of another object, whose name is looked for when it is shown.
-    From(usize),
+    From(ObjectNumber),
 }
 
 struct References<'a> {
     opened: &'a Opened,
-    target: usize,
+    target: ObjectNumber,
     elements: Option<Ids<'a>>,
     rows: Vec<Reference>,
 }
 
 impl References<'_> {
-    fn object(&self, at: usize) -> Option<usize> {
+    fn object(&self, at: usize) -> Option<ObjectNumber> {
         match &self.rows[at] {
             Reference::Named(_, object) | Reference::From(object) => Some(*object),
             Reference::Element(index) => {
@@ -174,7 +175,7 @@ pub fn references(
     Ok(table)
 }
 
-fn outgoing(opened: &Opened, object: usize, elements: Option<&Ids<'_>>) -> Vec<Reference> {
+fn outgoing(opened: &Opened, object: ObjectNumber, elements: Option<&Ids<'_>>) -> Vec<Reference> {
     let snapshot = &opened.snapshot;
     let mut rows: Vec<Reference> = Vec::new();
     if let Some(ids) = elements {

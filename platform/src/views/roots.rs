@@ -12,6 +12,7 @@ use super::opened::Opened;
 use super::page::TableQuery;
 use super::records::{Of, Records};
 use super::table::{Links, Table, bytes, count, text};
+use hprof_analysis::numbers::ObjectNumber;
 
 /// What roots are asked for with.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
@@ -37,9 +38,9 @@ const COLUMNS: [Of<KindRow>; 4] = [
 ];
 
 /// By kind in words: the objects, once for each root.
-fn by_kind(opened: &Opened) -> BTreeMap<&'static str, Vec<usize>> {
+fn by_kind(opened: &Opened) -> BTreeMap<&'static str, Vec<ObjectNumber>> {
     let (snapshot, graph) = (&opened.snapshot, opened.snapshot.graph());
-    let mut kinds: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
+    let mut kinds: BTreeMap<&'static str, Vec<ObjectNumber>> = BTreeMap::new();
     let locals = graph.locals().iter().map(|(_, root)| root);
     for root in graph.roots().iter().chain(locals) {
         kinds
@@ -50,7 +51,7 @@ fn by_kind(opened: &Opened) -> BTreeMap<&'static str, Vec<usize>> {
     kinds
 }
 
-fn once(objects: &[usize]) -> Vec<usize> {
+fn once(objects: &[ObjectNumber]) -> Vec<ObjectNumber> {
     let mut objects = objects.to_vec();
     objects.sort_unstable();
     objects.dedup();
@@ -78,7 +79,7 @@ pub fn roots(
         return Objects::new(opened, once(objects)).page(query);
     }
     let graph = opened.snapshot.graph();
-    let row = |(&kind, all): (&&'static str, &Vec<usize>)| {
+    let row = |(&kind, all): (&&'static str, &Vec<ObjectNumber>)| {
         let objects = once(all);
         KindRow {
             kind,

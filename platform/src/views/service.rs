@@ -26,6 +26,8 @@ pub struct Views {
     schema: OnceCell<SqlSchema>,
 }
 
+/// How long an analysis stays open that nobody looks at.
+const UNUSED: Duration = Duration::from_secs(15 * 60);
 /// Queries in SQL that run at once, each in a process of its own.
 const QUERIES: usize = 2;
 
@@ -72,7 +74,16 @@ impl Views {
     /// If its files cannot be opened.
     pub fn heap(&self, key: &str, files: Files) -> Result<Arc<Opened>, ViewError> {
         let turn = Arc::clone(&self.turn);
-        self.heaps.get(key, || Opened::open(files, turn))
+        let mut is_new = false;
+        let open = || {
+            is_new = true;
+            Opened::open(files, turn)
+        };
+        let opened = self.heaps.get(key, open)?;
+        if is_new {
+            opened.prepare();
+        }
+        Ok(opened)
     }
 
     /// A profile, which `open` reads where it is not open. Blocks.
@@ -85,6 +96,12 @@ impl Views {
         open: impl FnOnce() -> Result<ProfileFile, ViewError>,
     ) -> Result<Arc<ProfileFile>, ViewError> {
         self.profiles.get(key, open)
+    }
+
+    /// Closes what nobody has looked at for a while, so that a server with nothing to do is small.
+    pub fn expire(&self) {
+        self.heaps.expire(UNUSED);
+        self.profiles.expire(UNUSED);
     }
 
     /// Forgets a dump whose analysis is made anew or deleted.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{ThreadInfo, Value};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -57,13 +58,13 @@ fn name(info: &ThreadInfo) -> String {
 }
 
 /// The value of a field of a thread, which since JDK 19 may lie in its `holder` (JEP 425).
-fn field(opened: &Opened, thread: usize, name: &str) -> Option<Value> {
+fn field(opened: &Opened, thread: ObjectNumber, name: &str) -> Option<Value> {
     let snapshot = &opened.snapshot;
     let own = snapshot.field(thread, name);
     own.or_else(|| snapshot.field(snapshot.field_object(thread, "holder")?, name))
 }
 
-fn is_daemon(opened: &Opened, thread: usize) -> Option<bool> {
+fn is_daemon(opened: &Opened, thread: ObjectNumber) -> Option<bool> {
     match field(opened, thread, "daemon")? {
         Value::Boolean(value) => Some(value),
         _ => None,
@@ -180,7 +181,7 @@ pub fn thread(opened: &Opened, id: &str) -> Result<ThreadDetail, ViewError> {
     })
 }
 
-fn properties(opened: &Opened, thread: usize) -> BTreeMap<&'static str, String> {
+fn properties(opened: &Opened, thread: ObjectNumber) -> BTreeMap<&'static str, String> {
     let snapshot = &opened.snapshot;
     let number = |name: &str| Some(field(opened, thread, name)?.integer()?.to_string());
     let object = |name: &str| field(opened, thread, name)?.object();

@@ -6,6 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ViewError;
 use super::opened::Opened;
 use super::table::hex;
+use hprof_analysis::numbers::Place;
 
 /// Levels of the deepest map.
 const MAX_DEPTH: usize = 8;
@@ -117,14 +118,14 @@ struct Map<'a> {
 }
 
 impl Map<'_> {
-    fn level(&mut self, place: Option<usize>, depth: usize) -> Vec<Area> {
+    fn level(&mut self, place: Option<Place>, depth: usize) -> Vec<Area> {
         let (snapshot, dominators) = (&self.opened.snapshot, self.opened.snapshot.dominators());
         let largest = dominators.largest_children(place, MAX_CHILDREN);
         let (least, most) = (self.least, self.left);
         let shown = largest
             .into_iter()
             .filter(|&child| dominators.retained(child) >= least);
-        let shown: Vec<usize> = shown.take(most).collect();
+        let shown: Vec<Place> = shown.take(most).collect();
         self.left -= shown.len();
         let mut covered = 0;
         let mut areas = Vec::with_capacity(shown.len() + 1);
@@ -141,7 +142,7 @@ impl Map<'_> {
         let (all, own) = match place {
             Some(place) => (
                 dominators.retained(place),
-                dominators.bytes(place, place + 1),
+                snapshot.graph().size(dominators.object(place)),
             ),
             None => (dominators.live_bytes(), 0),
         };

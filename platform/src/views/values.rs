@@ -1,6 +1,7 @@
 //! Values in words, and what an object means: a text, a number, a date, some bytes.
 
 use hprof_analysis::graph::ClassKind;
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::snapshot::{Value, decimal};
 use hprof_format::binary::{BasicType, SubRecord};
 use serde::Serialize;
@@ -55,7 +56,7 @@ pub fn type_name(basic_type: BasicType) -> &'static str {
 }
 
 /// What an object means, if it is of a class that has a meaning.
-pub fn preview(opened: &Opened, object: usize) -> Option<Preview> {
+pub fn preview(opened: &Opened, object: ObjectNumber) -> Option<Preview> {
     let (snapshot, graph) = (&opened.snapshot, opened.snapshot.graph());
     if graph.class_of_object(object).is_some() {
         return None;
@@ -135,7 +136,7 @@ fn uuid(most: i64, least: i64) -> String {
 }
 
 /// The text of characters, the start of bytes in hexadecimal digits, or the first numbers.
-fn array(opened: &Opened, object: usize) -> Option<Preview> {
+fn array(opened: &Opened, object: ObjectNumber) -> Option<Preview> {
     let snapshot = &opened.snapshot;
     let record = snapshot.graph().locate(snapshot.file(), object)?.1;
     let SubRecord::PrimitiveArray {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hprof_analysis::numbers::ObjectNumber;
 use hprof_analysis::usage::{CollectionRow, collections as work_out};
 
 use super::ViewError;
@@ -34,7 +35,10 @@ pub fn duplicates(opened: &Opened, query: &TableQuery) -> Result<Table, ViewErro
     let objects = opened.snapshot.graph().len();
     let row = |group: &Duplicate| {
         let object = Some(group.object).filter(|&object| object < objects);
-        (group.clone(), object.map(|object| opened.id(object)))
+        (
+            group.clone(),
+            object.map(|object| opened.id(ObjectNumber::new(object))),
+        )
     };
     let rows: Vec<_> = found.groups.iter().map(row).collect();
     let note = match (found.arrays, rows.len()) {

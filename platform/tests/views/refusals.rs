@@ -154,3 +154,18 @@ fn an_analysis_without_its_files_is_refused() {
         Err(ViewError::Failed(_))
     ));
 }
+
+#[test]
+fn a_file_without_a_binary_heap_dump_is_refused_by_its_own_name() {
+    let opening = open(&Made::new().bytes(), "{}");
+    let mut files = opening.opened.files.clone();
+    files.dump = super::opening::data("cpu-samples.txt");
+    files.name = "app.txt".to_owned();
+    let refused = Opened::open(files, Default::default()).unwrap_err();
+    let text = refused.to_string();
+    assert!(matches!(refused, ViewError::NotReady(_)), "{refused:?}");
+    assert!(
+        text.contains("text format") && !text.contains("tests/data"),
+        "{text}"
+    );
+}

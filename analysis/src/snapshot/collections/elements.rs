@@ -2,6 +2,7 @@
 
 use super::table::Shape;
 use super::{CollectionKind, MAX_WRAPPERS};
+use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
 
 /// Elements; of maps keys, each with its value.
@@ -12,14 +13,24 @@ const COPIES: usize = 1000;
 
 impl Snapshot {
     /// The first `most` elements of a collection; for maps keys, each with its value.
-    pub fn collection_elements(&self, object: usize, most: usize) -> Vec<(Value, Option<Value>)> {
+    pub fn collection_elements(
+        &self,
+        object: ObjectNumber,
+        most: usize,
+    ) -> Vec<(Value, Option<Value>)> {
         let mut found = Vec::new();
         self.collect_elements(object, most, MAX_WRAPPERS, &mut found);
         found.truncate(most);
         found
     }
 
-    fn collect_elements(&self, object: usize, most: usize, depth: usize, found: &mut Entries) {
+    fn collect_elements(
+        &self,
+        object: ObjectNumber,
+        most: usize,
+        depth: usize,
+        found: &mut Entries,
+    ) {
         let Some((_, kind, shape)) = self.known(self.graph.class_of(object)) else {
             return;
         };
@@ -106,7 +117,8 @@ impl Snapshot {
                 }
             }
             Shape::Tree(root, _) => {
-                let mut todo: Vec<usize> = self.field_object(object, root).into_iter().collect();
+                let mut todo: Vec<ObjectNumber> =
+                    self.field_object(object, root).into_iter().collect();
                 let mut seen = 0;
                 while let Some(node) = todo.pop().filter(|_| found.len() < most) {
                     seen += 1;
@@ -122,7 +134,7 @@ impl Snapshot {
             }
             Shape::Nodes(head, _) | Shape::Chain(head) => {
                 let head = self.field_object(object, head);
-                let is_loop = |node: usize| head == Some(node);
+                let is_loop = |node: ObjectNumber| head == Some(node);
                 let mut next = match shape {
                     Shape::Chain(_) => head.and_then(|head| self.first_node(head)),
                     _ => head,
@@ -151,7 +163,7 @@ impl Snapshot {
     }
 
     /// The elements of an array of any type.
-    fn all_elements(&self, array: usize) -> Vec<Value> {
+    fn all_elements(&self, array: ObjectNumber) -> Vec<Value> {
         match self.elements(array) {
             none if none.is_empty() => self.primitives(array, usize::MAX),
             elements => elements,
@@ -159,7 +171,7 @@ impl Snapshot {
     }
 
     /// Entries of a hash table.
-    fn chains(&self, object: usize, table: &str, most: usize, found: &mut Entries) {
+    fn chains(&self, object: ObjectNumber, table: &str, most: usize, found: &mut Entries) {
         let table = self.field_object(object, table);
         // Large tables are not looked up beyond the entries that are asked for.
         let heads = table.into_iter().flat_map(|table| self.each_element(table));
@@ -184,7 +196,7 @@ impl Snapshot {
     }
 
     /// The elements of a part of a list.
-    fn part(&self, object: usize, most: usize, depth: usize, found: &mut Entries) {
+    fn part(&self, object: ObjectNumber, most: usize, depth: usize, found: &mut Entries) {
         let number = |name| self.field(object, name)?.integer();
         let whole = ["root", "l", "this$0"];
         let whole = whole
@@ -203,7 +215,7 @@ impl Snapshot {
     }
 
     /// The constants of an enumeration whose bits are set.
-    fn constants(&self, object: usize, bits: &str, most: usize, found: &mut Entries) {
+    fn constants(&self, object: ObjectNumber, bits: &str, most: usize, found: &mut Entries) {
         let words: Vec<i64> = match self.field(object, bits) {
             Some(Value::Integer(bits)) => vec![bits],
             Some(Value::Object(array)) => {

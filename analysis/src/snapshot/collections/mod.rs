@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock};
 use rustc_hash::FxHashMap;
 
 use super::Snapshot;
+use crate::numbers::ObjectNumber;
 use table::{KNOWN, Known};
 
 /// The kind of a collection.
@@ -33,7 +34,7 @@ pub struct Collection {
     /// how the class keeps them.
     pub size: Option<u64>,
     /// The array that holds them, if there is one.
-    pub array: Option<usize>,
+    pub array: Option<ObjectNumber>,
     /// True if the array is a table of hash chains.
     pub is_hashed: bool,
 }
@@ -47,7 +48,7 @@ pub(crate) struct CollectionNotes {
     /// By class: the row of the table.
     classes: OnceLock<Vec<Option<&'static Known>>>,
     /// By first node: how many elements hang on it.
-    chains: Mutex<FxHashMap<usize, Option<u64>>>,
+    chains: Mutex<FxHashMap<ObjectNumber, Option<u64>>>,
     /// Steps from node to node so far. In crafted files many collections share a long chain.
     steps: AtomicU64,
 }
@@ -82,7 +83,7 @@ impl Snapshot {
     }
 
     /// The collection that an object is; `None` if it is none.
-    pub fn collection(&self, object: usize) -> Option<Collection> {
+    pub fn collection(&self, object: ObjectNumber) -> Option<Collection> {
         let (_, kind, shape) = self.known(self.graph.class_of(object))?;
         let held = self.held(object, shape, MAX_WRAPPERS).unwrap_or_default();
         Some(Collection {

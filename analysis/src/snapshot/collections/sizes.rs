@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::table::Shape;
 use crate::graph::Static;
+use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
 
 /// The object that holds the elements of a collection.
@@ -13,7 +14,7 @@ pub(super) struct Held {
     /// How many there are, if that is known.
     pub size: Option<u64>,
     /// The array that holds them, if there is one.
-    pub array: Option<usize>,
+    pub array: Option<ObjectNumber>,
     /// True if the array is a table of hash chains.
     pub is_hashed: bool,
 }
@@ -29,7 +30,7 @@ impl Held {
 
 impl Snapshot {
     /// The object that holds the elements of a collection; `None` if unknown.
-    pub(super) fn held(&self, object: usize, shape: &Shape, depth: usize) -> Option<Held> {
+    pub(super) fn held(&self, object: ObjectNumber, shape: &Shape, depth: usize) -> Option<Held> {
         let in_array = |array: &str, size| Held {
             size,
             array: self.field_object(object, array),
@@ -101,14 +102,14 @@ impl Snapshot {
         })
     }
 
-    fn held_within(&self, object: usize, inner: &str, depth: usize) -> Option<Held> {
+    fn held_within(&self, object: ObjectNumber, inner: &str, depth: usize) -> Option<Held> {
         let inner = self.field_object(object, inner)?;
         let (.., shape) = self.known(self.graph.class_of(inner))?;
         self.held(inner, shape, depth.checked_sub(1)?)
     }
 
     /// A count in a field, which may be an `AtomicInteger`.
-    fn count_in(&self, object: usize, name: &str) -> Option<u64> {
+    fn count_in(&self, object: ObjectNumber, name: &str) -> Option<u64> {
         let value = match self.field(object, name)? {
             Value::Object(counter) => self.field(counter, "value")?.integer()?,
             other => other.integer()?,
@@ -117,7 +118,7 @@ impl Snapshot {
     }
 
     /// A count that threads have spread over a field and cells when they contended for it.
-    fn spread(&self, object: usize, base: &str, cells: &str) -> Option<u64> {
+    fn spread(&self, object: ObjectNumber, base: &str, cells: &str) -> Option<u64> {
         let mut sum = self.field(object, base)?.integer()?;
         match self.field(object, cells)? {
             Value::Null => {}
@@ -133,19 +134,19 @@ impl Snapshot {
         Some(u64::try_from(sum).unwrap_or(0))
     }
 
-    fn in_segments(&self, object: usize, segments: &str) -> Option<u64> {
+    fn in_segments(&self, object: ObjectNumber, segments: &str) -> Option<u64> {
         let segments = self.field_object(object, segments)?;
         self.step(self.array_length(segments)?)?;
         let segments = self.elements(segments);
-        let count = |segment: usize| self.count_in(segment, "count");
+        let count = |segment: ObjectNumber| self.count_in(segment, "count");
         segments.iter().filter_map(Value::object).map(count).sum()
     }
 
     /// The elements among the first of an array that are no marks of what was taken out.
     fn without_marks(
         &self,
-        object: usize,
-        values: Option<usize>,
+        object: ObjectNumber,
+        values: Option<ObjectNumber>,
         size: Option<u64>,
     ) -> Option<u64> {
         let (size, values) = (size?, values?);
@@ -167,7 +168,7 @@ impl Snapshot {
     }
 
     /// Where a ring starts, and how many elements it has.
-    pub(super) fn ring(&self, object: usize, array: usize) -> Option<(u64, u64)> {
+    pub(super) fn ring(&self, object: ObjectNumber, array: ObjectNumber) -> Option<(u64, u64)> {
         let length = i64::try_from(self.array_length(array)?).ok()?.max(1);
         let head = self.field(object, "head")?.integer()?;
         let tail = self.field(object, "tail")?.integer()?;
@@ -196,7 +197,7 @@ impl Snapshot {
     }
 
     /// A count of nodes, which is made once for each first node.
-    fn counted(&self, first: usize, count: impl Fn() -> Option<u64>) -> Option<u64> {
+    fn counted(&self, first: ObjectNumber, count: impl Fn() -> Option<u64>) -> Option<u64> {
         let notes = || {
             let notes = self.collections.chains.lock();
             notes.unwrap_or_else(PoisonError::into_inner)
@@ -209,7 +210,7 @@ impl Snapshot {
         found
     }
 
-    fn in_chain(&self, object: usize, head: &str) -> Option<u64> {
+    fn in_chain(&self, object: ObjectNumber, head: &str) -> Option<u64> {
         let head = self.field_object(object, head)?;
         self.counted(head, || {
             let (mut count, mut next) = (0, self.first_node(head));
@@ -222,7 +223,7 @@ impl Snapshot {
         })
     }
 
-    fn in_skip_list(&self, object: usize, head: &str) -> Option<u64> {
+    fn in_skip_list(&self, object: ObjectNumber, head: &str) -> Option<u64> {
         let head = self.field_object(object, head)?;
         let first = self.field_object(head, "node")?;
         self.counted(first, || {
@@ -237,7 +238,7 @@ impl Snapshot {
     }
 
     /// The first node of a chain whose head lags behind.
-    pub(super) fn first_node(&self, head: usize) -> Option<usize> {
+    pub(super) fn first_node(&self, head: ObjectNumber) -> Option<ObjectNumber> {
         let mut first = head;
         while let Some(before) = self.field_object(first, "prev").filter(|&it| it != first) {
             self.step(1)?;
@@ -247,12 +248,12 @@ impl Snapshot {
     }
 
     /// The node after one; nodes that were taken out refer to themselves.
-    pub(super) fn next_node(&self, node: usize) -> Option<usize> {
+    pub(super) fn next_node(&self, node: ObjectNumber) -> Option<ObjectNumber> {
         self.field_object(node, "next").filter(|&next| next != node)
     }
 
     /// The element in a node of a chain; `None` for nodes that were taken out, or are no data.
-    pub(super) fn item(&self, node: usize) -> Option<Value> {
+    pub(super) fn item(&self, node: ObjectNumber) -> Option<Value> {
         let names = ["item", "element", "data"];
         let item = names.iter().find_map(|name| self.field(node, name))?;
         let is_request = self.field(node, "isData") == Some(Value::Boolean(false));
@@ -261,7 +262,7 @@ impl Snapshot {
 
     /// The key and the value in a node of a skip list; `None` for heads, marks, and what was taken
     /// out.
-    pub(super) fn skip_entry(&self, node: usize) -> Option<(Value, Value)> {
+    pub(super) fn skip_entry(&self, node: ObjectNumber) -> Option<(Value, Value)> {
         let key = self.field(node, "key")?;
         let value = self.field(node, "val");
         let value = value.or_else(|| self.field(node, "value"))?;
