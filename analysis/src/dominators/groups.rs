@@ -436,7 +436,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(5000))]
+        #![proptest_config(ProptestConfig::with_cases(1500))]
 
         #[test]
         fn groups_keep_alive_what_no_walk_without_them_reaches(
