@@ -147,7 +147,7 @@ test("jobs are cancelled and retried, dumps are found, pinned, described and del
   await page.getByLabel("Note", { exact: true }).fill("<b>note</b>");
   await page.getByLabel(/^Labels/).fill("team=core\nbuild=7");
   await page.getByRole("button", { name: "Save" }).click();
-  await line.getByText("<b>note</b>").waitFor();
+  await line.locator(".dump-note", { hasText: "<b>note</b>" }).waitFor();
   assert.deepEqual(added.labels, { team: "core", build: "7" });
 
   await page.getByRole("searchbox").fill("team");
