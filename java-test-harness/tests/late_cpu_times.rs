@@ -193,13 +193,16 @@ fn time_goes_where_it_is_spent() {
 /// The other ways to know the time: their hooks differ, with virtual threads above all.
 #[test]
 fn clocks_work_late_too() {
-    for (feature, options) in [
-        (17, "cpu=times,clock=exact,cutoff=0,file=times.txt"),
-        (21, "cpu=times,clock=exact,cutoff=0,file=times.txt"),
-        (17, "cpu=old,file=times.txt"),
-        (21, "cpu=old,file=times.txt"),
-    ] {
-        let running = start(Jdk::feature_release(feature));
+    let all = [
+        "cpu=times,clock=exact,cutoff=0,file=times.txt",
+        "cpu=old,file=times.txt",
+    ];
+    // Without and with virtual threads.
+    let jdks = Jdk::tested().into_iter();
+    let jdks = jdks.filter(|jdk| [17, 21].contains(&jdk.feature()));
+    for (jdk, options) in jdks.flat_map(|jdk| all.map(|options| (jdk, options))) {
+        let feature = jdk.feature();
+        let running = start(jdk);
         attach(&running, options);
         round(&running, 1);
         ask_well(&running, "detach");
@@ -222,7 +225,7 @@ fn clocks_work_late_too() {
             }
         } else {
             let profile = outcome.text_profile("times.txt");
-            expect_rounds(Jdk::feature_release(feature), &profile, 0, 1);
+            expect_rounds(jdk, &profile, 0, 1);
             assert_eq!(profile.counter("internal_errors"), 0);
         }
     }

@@ -16,7 +16,7 @@ pub mod intake;
 pub mod jobs;
 mod problem;
 mod rates;
-mod retention;
+pub mod retention;
 mod server;
 pub mod state;
 pub mod store;

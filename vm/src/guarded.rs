@@ -18,8 +18,9 @@
 //! A load takes 100 ns or so, a copy microseconds: on hot paths, addresses are compared with known
 //! bounds instead.
 
-use std::io::Read;
+use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
+use std::sync::{Mutex, PoisonError};
 
 /// A number of bytes that no page is smaller than.
 const MIN_PAGE: usize = 4096;
@@ -53,17 +54,45 @@ pub unsafe fn load<T: Plain>(address: usize) -> Option<T> {
     readable.then(|| unsafe { (address as *const T).read_unaligned() })
 }
 
-/// Copies a value, by a pipe; `None` when its memory cannot be read, or without a pipe. Other threads
+/// The one pipe that values are copied by, empty between two copies. A pipe for each copy would fail
+/// in programs at their limit of open files.
+static PIPE: Mutex<Option<(PipeReader, PipeWriter)>> = Mutex::new(None);
+
+/// Makes the pipe that data of other threads is copied by, unless there is one.
+///
+/// # Errors
+/// The program has too many open files. Without the pipe the VM's data about other threads cannot be read.
+pub fn open_pipe() -> io::Result<()> {
+    let mut pipe = PIPE.lock().unwrap_or_else(PoisonError::into_inner);
+    if pipe.is_none() {
+        *pipe = Some(io::pipe()?);
+    }
+    Ok(())
+}
+
+/// Closes the pipe, once no more threads are looked at.
+pub fn close_pipe() {
+    *PIPE.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+/// Copies a value, by the pipe; `None` when its memory cannot be read, or without a pipe. Other threads
 /// may unmap the memory meanwhile.
 pub(crate) fn copy<T: Plain>(address: usize) -> Option<T> {
-    let (mut out, into) = std::io::pipe().ok()?;
+    open_pipe().ok()?;
+    let mut pipe = PIPE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (out, into) = pipe.as_mut()?;
     let len = size_of::<T>();
     // SAFETY: the kernel checks the address, and takes at most as many bytes as fit into a page, for which
     // an empty pipe has room.
     let written = unsafe { libc::write(into.as_raw_fd(), address as *const _, len) };
     let mut bytes = [0; 16];
-    let bytes = bytes.get_mut(..len)?;
-    if written != len as isize || out.read_exact(bytes).is_err() {
+    let taken = bytes.get_mut(..usize::try_from(written).ok()?)?;
+    if out.read_exact(taken).is_err() {
+        // What is left in it would be taken for the next value.
+        *pipe = None;
+        return None;
+    }
+    if taken.len() != len {
         return None;
     }
     // SAFETY: all bytes of `T` were read, and any bytes are a value.
@@ -143,6 +172,35 @@ mod tests {
             assert_eq!(copy::<[u8; 16]>(second - 16), Some([7; 16]));
             assert_eq!(copy::<usize>(second - 4), None);
             assert_eq!(copy::<usize>(second), None);
+        }
+    }
+
+    /// Lowers the limit of open files, in a process of its own.
+    #[test]
+    fn copies_need_no_new_descriptors() {
+        const CHILD: &str = "HPROF_RS_TEST_WITHOUT_DESCRIPTORS";
+        if std::env::var_os(CHILD).is_none() {
+            let test = "guarded::tests::copies_need_no_new_descriptors";
+            let child = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", test, "--test-threads", "1"])
+                .env(CHILD, "1")
+                .output()
+                .unwrap();
+            assert!(child.status.success(), "{child:?}");
+            return;
+        }
+        open_pipe().unwrap();
+        let none = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: the call reads the limit, which outlives it.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &none) }, 0);
+        assert!(io::pipe().is_err(), "the limit holds");
+        let value = 0x1234_5678;
+        for _ in 0..3 {
+            assert_eq!(copy::<i32>(&raw const value as usize), Some(value));
+            assert_eq!(copy::<i32>(8), None);
         }
     }
 

@@ -127,8 +127,14 @@ impl<'a> Dispatcher<'a> {
         if !modes.is_empty() {
             self.recorders.of(modes).try_for_each(|it| it.can_stop())?;
         }
-        let mut wanted = self.recorders.of(modes);
-        wanted.try_for_each(|it| it.stop(&mut self.cx))
+        let mut wanted: Vec<_> = self.recorders.of(modes).collect();
+        let cx = std::cell::RefCell::new(&mut self.cx);
+        all_or_none(
+            &mut wanted,
+            |it| it.is_recording(),
+            |it| it.stop(&mut cx.borrow_mut()),
+            |it| it.resume(&mut cx.borrow_mut()),
+        )
     }
 
     /// Writes a dump of these modes, or of all.
@@ -191,5 +197,67 @@ impl<'a> Dispatcher<'a> {
         );
         reply.push("internal_errors", vm::panics());
         reply
+    }
+}
+
+/// Stops all; when one refuses, those that it stopped record again, and the error says what does not.
+fn all_or_none<R>(
+    all: &mut [R],
+    is_recording: impl Fn(&R) -> bool,
+    mut stop: impl FnMut(&mut R) -> Outcome,
+    mut resume: impl FnMut(&mut R) -> Outcome,
+) -> Outcome {
+    let before: Vec<bool> = all.iter().map(&is_recording).collect();
+    let Err(mut reason) = all.iter_mut().try_for_each(&mut stop) else {
+        return Ok(());
+    };
+    for (it, was_recording) in all.iter_mut().zip(before) {
+        if was_recording
+            && !is_recording(it)
+            && let Err(error) = resume(it)
+        {
+            reason.push_str(&format!("; what was stopped stays so: {error}"));
+        }
+    }
+    Err(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stops, if it is not `stuck`; whether it records.
+    struct Fake {
+        is_recording: bool,
+        is_stuck: bool,
+    }
+
+    fn stop(all: &mut [Fake]) -> Outcome {
+        let stop = |it: &mut Fake| match it.is_stuck {
+            true => Err("the VM refuses".to_owned()),
+            false => {
+                it.is_recording = false;
+                Ok(())
+            }
+        };
+        let resume = |it: &mut Fake| {
+            it.is_recording = true;
+            Ok(())
+        };
+        all_or_none(all, |it| it.is_recording, stop, resume)
+    }
+
+    #[test]
+    fn a_mode_that_cannot_stop_leaves_the_others_recording() {
+        let fake = |is_recording, is_stuck| Fake {
+            is_recording,
+            is_stuck,
+        };
+        let mut all = [fake(true, false), fake(false, false), fake(true, true)];
+        assert_eq!(stop(&mut all), Err("the VM refuses".to_owned()));
+        assert_eq!(all.map(|it| it.is_recording), [true, false, true]);
+        let mut all = [fake(true, false), fake(false, false)];
+        assert_eq!(stop(&mut all), Ok(()));
+        assert_eq!(all.map(|it| it.is_recording), [false, false]);
     }
 }

@@ -31,6 +31,12 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: Ref<'_>) {
         }
     };
     run.set_phase(Phase::Live);
+    if let Err(error) = vm::guarded::open_pipe() {
+        report::note(&format!(
+            "cannot look at other threads without a pipe ({error}): those that run already may not be \
+             sampled; raise the limit of open files (ulimit -n)"
+        ));
+    }
     let structs = VmLibrary::of(&run.jvmti).and_then(VmStructs::of);
     if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, &run.jvmti, jni)) {
         let _ = run.java_threads.set(threads);

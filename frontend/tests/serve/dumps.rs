@@ -228,6 +228,9 @@ fn the_description_names_every_route_and_the_page_is_at_every_other_address() {
     for name in ["Dump", "Job", "Problem"] {
         assert!(schemas.contains_key(name), "{name}");
     }
+    let packed = [("accept-encoding", "gzip")];
+    let packed = server.request("GET", "/api/v1/openapi.json", &packed, b"");
+    assert_eq!(packed.header("content-encoding"), "gzip");
     let page = server.get("/");
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     assert_eq!(

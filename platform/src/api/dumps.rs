@@ -131,13 +131,15 @@ impl AppState {
         let dump = self.dump(id)?;
         let is_under_way = |state: JobState| matches!(state, JobState::Queued | JobState::Running);
         if let Some(job) = dump.job.filter(|job| is_under_way(job.state)) {
-            // It may have ended meanwhile.
+            // It may have ended meanwhile, and on a full disk the catalogue cannot note it yet.
+            self.jobs().end_worker(job.id);
             let _ = self.cancel(job.id);
         }
-        self.catalogue().delete_dump(id)?;
-        self.store().delete(id).map_err(Problem::internal)?;
         // Its files stay on the disk as long as they are open.
         self.views().forget(id.as_str());
+        // Files first: on a full disk their room is what the catalogue needs.
+        self.store().delete(id).map_err(Problem::internal)?;
+        self.catalogue().delete_dump(id)?;
         self.events().send(Event::DumpDeleted { id: id.clone() });
         Ok(())
     }

@@ -92,10 +92,10 @@ async fn check(
         )));
     }
     let path = request.uri().path();
-    if path == "/" {
-        if let Some(token) = token_in_query(request.uri().query().unwrap_or_default()) {
-            return Err(Box::new(session(state, token.to_owned()).await));
-        }
+    if path == "/"
+        && let Some(token) = token_in_query(request.uri().query().unwrap_or_default())
+    {
+        return Err(Box::new(session(state, token.to_owned()).await));
     }
     let Some(role) = needed(request.method(), path) else {
         return Ok(request);

@@ -13,8 +13,10 @@ mod views;
 
 pub use guard::Peer;
 
+use axum::http::{Extensions, HeaderMap, StatusCode, Version, header};
 use axum::routing::get;
 use axum::{Json, Router, middleware};
+use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -59,15 +61,32 @@ pub fn router(state: AppState) -> Router {
     .route("/metrics", get(server::metrics))
     .fallback(page::serve)
     .method_not_allowed_fallback(wrong_method)
+    .layer(CompressionLayer::new().compress_when(is_text))
     // The guard has a limit for bodies, and uploads have another.
     .layer(axum::extract::DefaultBodyLimit::disable())
     .layer(middleware::from_fn_with_state(state.clone(), guard::guard))
     .with_state(state)
 }
 
+/// Whether an answer is worth compressing: tables, pages and scripts are, dumps are large and events
+/// must not wait for each other.
+fn is_text(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let texts = [
+        "application/json",
+        "image/svg",
+        "text/css",
+        "text/csv",
+        "text/html",
+        "text/javascript",
+    ];
+    texts.iter().any(|text| kind.starts_with(text))
+}
+
 async fn wrong_method() -> Problem {
     Problem::new(
-        axum::http::StatusCode::METHOD_NOT_ALLOWED,
+        StatusCode::METHOD_NOT_ALLOWED,
         "method-not-allowed",
         "The method is not allowed",
         "/api/v1/openapi.json lists the methods of each path",

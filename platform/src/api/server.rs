@@ -84,7 +84,8 @@ pub(super) async fn metrics(State(state): State<AppState>) -> Result<Response, P
     let text = state.blocking(|state| {
         let (running, queued) = state.catalogue().job_counts()?;
         let (dumps, bytes) = state.catalogue().totals()?;
-        let uploads = state.catalogue().uploads()?.len() as u64;
+        let uploads = state.catalogue().uploads()?;
+        let uploads = uploads.iter().filter(|it| it.dump.is_none()).count() as u64;
         let free = state.store().free_bytes().map_err(Problem::internal)?;
         let mut text = String::new();
         for (name, about, value) in [

@@ -107,7 +107,8 @@ pub(super) async fn create(
     let begun = part.clone();
     let created = state.blocking(move |state| {
         state.has_room(length)?;
-        if state.catalogue().uploads()?.len() >= MAX_UPLOADS {
+        let uploads = state.catalogue().uploads()?;
+        if uploads.iter().filter(|it| it.dump.is_none()).count() >= MAX_UPLOADS {
             let detail = format!("{MAX_UPLOADS} uploads are under way; end or delete some");
             return Err(Problem::conflict(detail));
         }
@@ -118,6 +119,7 @@ pub(super) async fn create(
             name,
             length,
             created_at: Millis::now(),
+            dump: None,
         })?;
         Ok(())
     });
@@ -132,9 +134,23 @@ fn find(state: &AppState, id: &str) -> Result<(PartId, Upload, u64), Problem> {
     let gone = || Problem::not_found("there is no such upload; begin again");
     let part: PartId = id.parse().map_err(|()| gone())?;
     let upload = state.catalogue().upload(id)?.ok_or_else(gone)?;
+    if upload.dump.is_some() {
+        let length = upload.length;
+        return Ok((part, upload, length));
+    }
     let file = state.store().open_part(&part).map_err(|_| gone())?;
     let about = file.metadata().map_err(Problem::internal)?;
     Ok((part, upload, about.len()))
+}
+
+/// The header that names the dump which a complete upload has become.
+fn became(upload: &Upload) -> Result<Option<(HeaderName, HeaderValue)>, Problem> {
+    let id = upload
+        .dump
+        .as_ref()
+        .map(|id| HeaderValue::try_from(id.as_str()));
+    let id = id.transpose().map_err(Problem::internal)?;
+    Ok(id.map(|id| (DUMP, id)))
 }
 
 /// Tells how far an upload is.
@@ -145,14 +161,13 @@ pub(super) async fn tell(
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
     let (_, upload, offset) = state.blocking(move |state| find(state, &id)).await?;
-    Ok(answer(
-        StatusCode::OK,
-        [
-            (OFFSET, offset.into()),
-            (LENGTH, upload.length.into()),
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        ],
-    ))
+    let mut told = vec![
+        (OFFSET, offset.into()),
+        (LENGTH, upload.length.into()),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    told.extend(became(&upload)?);
+    Ok(answer(StatusCode::OK, told))
 }
 
 /// Adds bytes to an upload. With the last of them it becomes a dump, whose id is in the header
@@ -192,12 +207,23 @@ pub(super) async fn append(
                     "the upload has {offset} bytes, and the request continues at {stated}"
                 )));
             }
+            if upload.dump.is_some() {
+                // The answer to the last piece was lost.
+                return Ok((part, upload, writer, None));
+            }
             let digested = state.digested(&part, offset)?;
             let file = state.store().open_part(&part).map_err(Problem::internal)?;
             let incoming = Incoming::new(state, file, digested, upload.length);
-            Ok((part, upload, writer, incoming))
+            Ok((part, upload, writer, Some(incoming)))
         })
         .await?;
+    let Some(incoming) = incoming else {
+        let told = [(OFFSET, upload.length.into())];
+        return Ok(answer(
+            StatusCode::NO_CONTENT,
+            told.into_iter().chain(became(&upload)?),
+        ));
+    };
     let (incoming, received) = receive(&state, body, incoming).await?;
     state
         .blocking(move |state| {
@@ -218,11 +244,19 @@ pub(super) async fn append(
                 return Ok(answer(StatusCode::NO_CONTENT, [(OFFSET, offset.into())]));
             }
             let admitted = state.admit(&part, &upload.name, digested);
-            if !matches!(&admitted, Err(problem) if problem.status == StatusCode::INSUFFICIENT_STORAGE)
-            {
-                end(state, &part)?;
-            }
-            let id = HeaderValue::try_from(admitted?.id.as_str()).map_err(Problem::internal)?;
+            let id = match admitted {
+                Ok(dump) => dump.id,
+                // It can be tried again when there is room.
+                Err(problem) if problem.status == StatusCode::INSUFFICIENT_STORAGE => {
+                    return Err(problem);
+                }
+                Err(problem) => {
+                    end(state, &part)?;
+                    return Err(problem);
+                }
+            };
+            state.catalogue().complete_upload(part.as_str(), &id)?;
+            let id = HeaderValue::try_from(id.as_str()).map_err(Problem::internal)?;
             let headers = [(OFFSET, offset.into()), (DUMP, id)];
             Ok(answer(StatusCode::NO_CONTENT, headers))
         })

@@ -182,11 +182,16 @@ pub trait Catalogue: Send + Sync {
     /// # Errors
     /// If the database fails.
     fn upload(&self, id: &str) -> Result<Option<Upload>>;
-    /// All uploads.
+    /// All uploads, complete ones too.
     ///
     /// # Errors
     /// If the database fails.
     fn uploads(&self) -> Result<Vec<Upload>>;
+    /// Notes the dump that a complete upload has become.
+    ///
+    /// # Errors
+    /// If the database fails.
+    fn complete_upload(&self, id: &str, dump: &DumpId) -> Result<()>;
     /// Removes an upload; false if there was none.
     ///
     /// # Errors

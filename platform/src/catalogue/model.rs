@@ -178,6 +178,8 @@ pub struct Upload {
     pub length: u64,
     /// When it began.
     pub created_at: Millis,
+    /// The dump that it has become. Kept for visitors who missed the last answer.
+    pub dump: Option<DumpId>,
 }
 
 /// What a token allows; each role includes those before it.

@@ -79,6 +79,9 @@ pub(super) fn upload(row: &Row<'_>) -> Result<Upload, Error> {
         name: row.get(1)?,
         length: row.get(2)?,
         created_at: Millis(row.get(3)?),
+        dump: row
+            .get::<_, Option<String>>(4)?
+            .and_then(|text| text.parse().ok()),
     })
 }
 

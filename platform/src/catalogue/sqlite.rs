@@ -15,7 +15,11 @@ use crate::ids::{DumpId, JobId};
 use crate::time::Millis;
 
 /// The steps from one version of the schema to the next; never changed once released.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("schema.sql"),
+    // What a complete upload has become.
+    "ALTER TABLE uploads ADD COLUMN dump TEXT",
+];
 /// How long a statement waits for another process, such as a backup.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Attempts after which a job that ran when the server died is taken for the reason.
@@ -340,17 +344,23 @@ impl Catalogue for SqliteCatalogue {
 
     fn upload(&self, id: &str) -> Result<Option<Upload>> {
         let connection = self.lock();
-        let sql = "SELECT id, name, length, created_at FROM uploads WHERE id = ?";
+        let sql = "SELECT id, name, length, created_at, dump FROM uploads WHERE id = ?";
         let mut statement = connection.prepare(sql)?;
         Ok(statement.query_row([id], rows::upload).optional()?)
     }
 
     fn uploads(&self) -> Result<Vec<Upload>> {
         let connection = self.lock();
-        let sql = "SELECT id, name, length, created_at FROM uploads ORDER BY created_at";
+        let sql = "SELECT id, name, length, created_at, dump FROM uploads ORDER BY created_at";
         let mut statement = connection.prepare(sql)?;
         let found = statement.query_map([], rows::upload)?;
         Ok(found.collect::<std::result::Result<_, _>>()?)
+    }
+
+    fn complete_upload(&self, id: &str, dump: &DumpId) -> Result<()> {
+        let sql = "UPDATE uploads SET dump = ? WHERE id = ?";
+        self.change(sql, params![dump.as_str(), id])?;
+        Ok(())
     }
 
     fn delete_upload(&self, id: &str) -> Result<bool> {

@@ -224,12 +224,12 @@ impl AppState {
         let bytes = digested.length;
         let sha256 = digested.end(self.config().recognise)?;
         let id = DumpId::of_hash(&sha256);
-        if let Some(known) = self.catalogue().dump(&id)? {
-            if known.sha256 != sha256 {
-                return Err(Problem::conflict(format!(
-                    "another dump whose hash begins alike has the id {id}; delete it first"
-                )));
-            }
+        if let Some(known) = self.catalogue().dump(&id)?
+            && known.sha256 != sha256
+        {
+            return Err(Problem::conflict(format!(
+                "another dump whose hash begins alike has the id {id}; delete it first"
+            )));
         }
         let published = self.store().publish(part, &id);
         published.map_err(|error| of_disk(&error))?;

@@ -68,6 +68,13 @@ impl Jobs {
         self.stop.subscribe()
     }
 
+    /// Has the worker of a job killed, if one runs.
+    pub fn end_worker(&self, id: JobId) {
+        if let Some(running) = self.lock().get(&id) {
+            running.cancel.notify_one();
+        }
+    }
+
     /// Adds what only this process knows: how far the job is.
     pub fn show(&self, job: &mut Job) {
         if job.state != JobState::Running {
@@ -135,9 +142,7 @@ impl AppState {
                 "job {id} has ended: it is {word}"
             )));
         }
-        if let Some(running) = self.jobs().lock().get(&id) {
-            running.cancel.notify_one();
-        }
+        self.jobs().end_worker(id);
         self.announce(id);
         Ok(job)
     }

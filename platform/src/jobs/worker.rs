@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -14,9 +15,12 @@ use tokio::sync::{Notify, watch};
 use super::Progress;
 use crate::catalogue::{DumpKind, Ending, Job, JobError, Outcome};
 use crate::events::Event;
+use crate::ids::{DumpId, JobId};
 use crate::problem::Problem;
 use crate::state::{AppState, UNPACKED};
 
+/// The pause before the catalogue is asked again that has failed.
+const PAUSE: Duration = Duration::from_secs(2);
 /// The lines of a worker that are kept for the reason of its failure.
 const MAX_LINES: usize = 12;
 /// The exit status of a command that has no memory left.
@@ -44,29 +48,48 @@ struct OutcomeFile {
 
 /// Runs an attempt to its end, and notes how it ended.
 pub(super) async fn supervise(state: AppState, job: Job, attempt: u32) {
-    let id = job.id;
-    let ending = attempt_it(&state, &job, attempt).await;
+    let ending = Arc::new(attempt_it(&state, &job, attempt).await);
     let dump = job.dump.clone();
-    let noted = state.blocking(move |state| {
-        if let Some(ending) = &ending {
-            let is_noted = state.catalogue().end(id, attempt, ending)?;
-            if !is_noted {
-                tracing::warn!(job = %id, attempt, "an attempt ended after its job");
-            }
-        }
-        state.jobs().lock().remove(&id);
-        if let Err(error) = state.store().abandon_analysis(&dump, attempt) {
-            tracing::warn!(job = %id, %error, "files of an attempt remain");
-        }
-        // It was deleted meanwhile.
-        if state.catalogue().dump(&dump)?.is_none() {
-            state.store().delete(&dump).map_err(Problem::internal)?;
-        }
-        state.announce(id);
-        Ok(())
+    // Before the catalogue needs room: the files of the attempt may be what fills the disk.
+    let removed = state.blocking(move |state| {
+        let removed = state.store().abandon_analysis(&dump, attempt);
+        removed.map_err(Problem::internal)
     });
-    // A failure is in the log; the next start of the server finds the job running.
-    let _ = noted.await;
+    // What remains goes at the next start.
+    let _ = removed.await;
+    loop {
+        let (ending, dump, id) = (Arc::clone(&ending), job.dump.clone(), job.id);
+        let noted =
+            state.blocking(move |state| note(state, id, &dump, attempt, ending.as_ref().as_ref()));
+        // Until the disk has room again, or the next start finds the job running.
+        if noted.await.is_ok() || *state.jobs().stopping().borrow() {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    state.jobs().lock().remove(&job.id);
+}
+
+/// Notes the end of an attempt in the catalogue, and tells everybody. Blocks.
+fn note(
+    state: &AppState,
+    id: JobId,
+    dump: &DumpId,
+    attempt: u32,
+    ending: Option<&Ending>,
+) -> Result<(), Problem> {
+    if let Some(ending) = ending
+        && !state.catalogue().end(id, attempt, ending)?
+    {
+        tracing::warn!(job = %id, attempt, "an attempt ended after its job");
+    }
+    // It was deleted meanwhile.
+    if state.catalogue().dump(dump)?.is_none() {
+        state.store().delete(dump).map_err(Problem::internal)?;
+    }
+    state.jobs().lock().remove(&id);
+    state.announce(id);
+    Ok(())
 }
 
 /// Gives how the attempt ended; none if the job is cancelled.
