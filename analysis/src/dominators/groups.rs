@@ -124,8 +124,8 @@ fn classes_by_place<N: Number>(
     parallel::run(0, tree.len().div_ceil(TASK), |tasks| {
         for task in tasks {
             let first = TASK * task;
-            for place in first..(first + TASK).min(tree.len()) {
-                cells[place].store(links.class_of(tree.object(place)), Ordering::Relaxed);
+            for (place, cell) in cells.iter().enumerate().skip(first).take(TASK) {
+                cell.store(links.class_of(tree.object(place)), Ordering::Relaxed);
             }
         }
     });
@@ -453,7 +453,7 @@ mod tests {
             let tree = super::super::build(&links, &roots, &units, &store, 2).unwrap();
             let grouping = Grouping { group_of: vec![0, 1, 2, 3, 3, 4], groups: 5 };
             let group = |object: usize| grouping.group_of[groups[object] as usize];
-            let found = sum(&links, &tree, &roots, &store, &[grouping.clone()]).unwrap();
+            let found = sum(&links, &tree, &roots, &store, std::slice::from_ref(&grouping)).unwrap();
             let (sums, is_exact) = &found[0];
             prop_assert!(is_exact);
             let bytes_reached = |without: Option<u32>| {

@@ -79,6 +79,8 @@ pub struct StaticField {
 
 /// Classes below a class that its head names.
 const MAX_SUBCLASSES: usize = 1000;
+/// Instances that are sorted by what they retain without being asked to.
+const SORTED: usize = 100_000;
 
 fn kind(code: u8) -> &'static str {
     BasicType::from_code(code).map_or("", type_name)
@@ -150,7 +152,15 @@ pub fn class(opened: &Arc<Opened>, id: &str) -> Result<ClassHead, ViewError> {
 pub fn instances(opened: &Arc<Opened>, id: &str, query: &TableQuery) -> Result<Table, ViewError> {
     let class = opened.class(id)?;
     let graph = opened.snapshot.graph();
+    let sum = opened.sums().get(class as usize).copied();
+    let total = sum.map_or(0, |sum| sum.live + sum.unreached) as usize;
     let is_instance = |&object: &ObjectNumber| graph.class_of(object) == class;
-    let objects: Vec<ObjectNumber> = graph.objects().filter(is_instance).collect();
-    Objects::new(opened, objects).page(query)
+    let instances = graph.objects().filter(is_instance);
+    if total <= SORTED || query.is_rearranged() {
+        return Objects::new(opened, instances.collect::<Vec<_>>()).page(query);
+    }
+    let first: Vec<ObjectNumber> = instances.take(query.last_row()).collect();
+    let table = Objects::new(opened, first).first_of(total).page(query)?;
+    let note = "so many instances are in the order of their identifiers; sort=-retained sorts them";
+    Ok(table.with_note(Some(note.to_owned())))
 }

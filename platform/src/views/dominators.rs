@@ -72,16 +72,46 @@ pub fn dominators(
             }
         }
     };
+    let is_by_size = query.wanted_sort().is_none_or(|sort| sort == "-retained");
+    if is_by_size && !query.is_filtered() && query.last_row() <= KEPT_CHILDREN {
+        let kept = opened.largest.of(place, || Largest::new(opened, place));
+        let list = Objects::new(opened, kept.objects.as_slice()).largest_of(kept.total);
+        return list.expandable().page(query);
+    }
     let children = dominators.children(place);
     let objects: Vec<ObjectNumber> = children.map(|child| dominators.object(child)).collect();
     Objects::new(opened, objects).expandable().page(query)
+}
+
+/// Children of a node that are kept in their order.
+const KEPT_CHILDREN: usize = 2001;
+
+/// The children of a node that retain most.
+#[derive(Debug)]
+pub(super) struct Largest {
+    objects: Vec<ObjectNumber>,
+    /// The number of all children.
+    total: usize,
+}
+
+impl Largest {
+    fn new(opened: &Opened, place: Option<Place>) -> Self {
+        let dominators = opened.snapshot.dominators();
+        let largest = dominators
+            .largest_children(place, KEPT_CHILDREN)
+            .into_iter();
+        Self {
+            objects: largest.map(|child| dominators.object(child)).collect(),
+            total: dominators.children(place).count(),
+        }
+    }
 }
 
 const UNREACHED: &str = "no root reaches this object, so it keeps nothing alive";
 
 /// Objects of one group at one level.
 #[derive(Debug, Clone)]
-struct Group {
+pub(super) struct Group {
     name: String,
     objects: u64,
     shallow: u64,
@@ -133,6 +163,20 @@ fn grouped(
     node: &str,
     query: &TableQuery,
 ) -> Result<Table, ViewError> {
+    let make = || level_of(opened, by, node);
+    let rows = opened.groups.try_of((by, node.to_owned()), make)?;
+    let records = Records::new(rows.as_slice(), &COLUMNS).largest_first("retained");
+    let records = records.about(|row| Links {
+        class: row.class,
+        node: Some(row.node.clone()),
+        children: row.has_children,
+        ..Links::default()
+    });
+    records.page(query)
+}
+
+/// The groups of a level.
+fn level_of(opened: &Opened, by: DominatorsBy, node: &str) -> Result<Vec<Group>, ViewError> {
     let (dominators, graph) = (opened.snapshot.dominators(), opened.snapshot.graph());
     let (group_of, names) = groups(opened, by);
     let way = way(node, names.len())?;
@@ -147,10 +191,10 @@ fn grouped(
             "the dominator tree has no node {node}"
         )));
     }
-    let mut sums: HashMap<u32, Group> = HashMap::new();
+    let mut sums: Vec<Option<Group>> = vec![None; names.len()];
     for place in below(opened, level.as_deref()) {
         let number = group(place);
-        let row = sums.entry(number).or_insert_with(|| {
+        let row = sums[number as usize].get_or_insert_with(|| {
             let class = &graph
                 .classes()
                 .get(graph.class_of(dominators.object(place)));
@@ -174,19 +218,12 @@ fn grouped(
         row.retained += dominators.retained(place);
         row.has_children |= way.len() + 1 < MAX_LEVELS && dominators.span(place) > 1;
     }
-    let mut rows: Vec<Group> = sums.into_values().collect();
+    let mut rows: Vec<Group> = sums.into_iter().flatten().collect();
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     for row in &mut rows {
         row.percent = opened.percent(row.retained);
     }
-    let records = Records::new(rows, &COLUMNS).largest_first("retained");
-    let records = records.about(|row| Links {
-        class: row.class,
-        node: Some(row.node.clone()),
-        children: row.has_children,
-        ..Links::default()
-    });
-    records.page(query)
+    Ok(rows)
 }
 
 /// The places below some places, or at the top.

@@ -9,6 +9,7 @@ pub mod csv;
 pub mod dominators;
 mod error;
 pub mod histogram;
+pub mod kept;
 pub mod later;
 pub mod objects;
 pub mod opened;

@@ -25,7 +25,11 @@ pub enum Below {
 pub struct Objects<'a> {
     opened: &'a Arc<Opened>,
     objects: Cow<'a, [ObjectNumber]>,
+    /// The number of all, of which `objects` may be the first.
+    total: usize,
     below: Below,
+    /// True if the objects are sorted by what they retain.
+    is_sorted: bool,
     default_sort: Option<&'static str>,
 }
 
@@ -40,12 +44,31 @@ const COLUMNS: [Column; 5] = [
 impl<'a> Objects<'a> {
     /// A list, those that retain most first.
     pub fn new(opened: &'a Arc<Opened>, objects: impl Into<Cow<'a, [ObjectNumber]>>) -> Self {
+        let objects = objects.into();
         Self {
             opened,
-            objects: objects.into(),
+            total: objects.len(),
+            objects,
             below: Below::Nothing,
+            is_sorted: false,
             default_sort: Some("retained"),
         }
+    }
+
+    /// The first of `total` objects, in an order of their own; no page may reach beyond them.
+    #[must_use]
+    pub fn first_of(mut self, total: usize) -> Self {
+        self.total = total;
+        self.default_sort = None;
+        self
+    }
+
+    /// The first of `total` objects, those that retain most first; no page may reach beyond them.
+    #[must_use]
+    pub fn largest_of(mut self, total: usize) -> Self {
+        self.total = total;
+        self.is_sorted = true;
+        self
     }
 
     /// Lets rows offer what they dominate.
@@ -60,7 +83,7 @@ impl<'a> Objects<'a> {
     /// # Errors
     /// As [`page`] has them.
     pub fn page(&self, query: &TableQuery) -> Result<Table, ViewError> {
-        let note = filter_note(query, self.objects.len());
+        let note = filter_note(query, self.total);
         Ok(page(self, query)?.with_note(note))
     }
 }
@@ -132,7 +155,11 @@ impl Source for Objects<'_> {
     }
 
     fn row_count(&self) -> usize {
-        self.objects.len()
+        self.total
+    }
+
+    fn is_sorted_by(&self, column: usize, descending: bool) -> bool {
+        self.is_sorted && descending && matches!(COLUMNS[column].key, "retained" | "percent")
     }
 
     fn cell(&self, at: usize, column: usize) -> Cell {
@@ -152,7 +179,7 @@ impl Source for Objects<'_> {
     }
 
     fn text(&self, at: usize) -> Cow<'_, str> {
-        filter_text(self.opened, self.objects[at], self.objects.len())
+        filter_text(self.opened, self.objects[at], self.total)
     }
 
     fn rank(&self, at: usize, column: usize) -> Option<u64> {

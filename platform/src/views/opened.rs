@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::contents::ReadError;
-use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::numbers::{ObjectNumber, Place};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, SnapshotError, ThreadInfo};
 use hprof_analysis::usage::CollectionRow;
 
 use super::ViewError;
 use super::cache::Held;
+use super::dominators::{DominatorsBy, Group, Largest};
+use super::kept::Kept;
 use super::later::{Later, Turn};
 use super::paths::MergedPaths;
 use super::reference_kinds::ReferenceRow;
@@ -59,6 +61,8 @@ pub struct Opened {
     pub(super) turn: Turn,
     paths: Arc<Later<ShortestPaths>>,
     pub(super) merged: MergedPaths,
+    pub(super) largest: Kept<Option<Place>, Largest>,
+    pub(super) groups: Kept<(DominatorsBy, String), Vec<Group>>,
     pub(super) retained: Arc<Later<RetainedTables>>,
     pub(super) collections: Arc<Later<Vec<CollectionRow>>>,
     pub(super) references: Arc<Later<Vec<ReferenceRow>>>,
@@ -107,6 +111,8 @@ impl Opened {
             turn,
             paths: Arc::default(),
             merged: MergedPaths::default(),
+            largest: Kept::default(),
+            groups: Kept::default(),
             retained: Arc::default(),
             collections: Arc::default(),
             references: Arc::default(),

@@ -80,6 +80,11 @@ pub trait Source {
         None
     }
 
+    /// True if the rows are in the order of a column already, so that they are not sorted.
+    fn is_sorted_by(&self, _column: usize, _descending: bool) -> bool {
+        false
+    }
+
     /// The column to sort by without another wish, descending; the rows' own order without it.
     fn default_sort(&self) -> Option<&'static str> {
         None
@@ -99,9 +104,19 @@ struct Plan {
 impl TableQuery {
     /// True if rows are sorted or left out, so that all have to be looked at.
     pub(super) fn is_rearranged(&self) -> bool {
-        let is_given = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-        let sort = self.cursor.as_ref().and_then(|it| it.splitn(3, '.').nth(2));
-        is_given(&self.sort) || is_given(&self.filter) || sort.is_some_and(|it| !it.is_empty())
+        self.wanted_sort().is_some() || self.is_filtered()
+    }
+
+    /// The sort that the query names, or its cursor.
+    pub(super) fn wanted_sort(&self) -> Option<&str> {
+        let of_cursor = || self.cursor.as_deref()?.splitn(3, '.').nth(2);
+        let sort = self.sort.as_deref().or_else(of_cursor);
+        sort.filter(|sort| !sort.is_empty())
+    }
+
+    /// True if rows are left out.
+    pub(super) fn is_filtered(&self) -> bool {
+        self.filter.as_ref().is_some_and(|text| !text.is_empty())
     }
 
     /// The row after the last of the page, where rows are neither sorted nor left out.
@@ -230,7 +245,10 @@ fn read_cursor(cursor: &str, mark: u32) -> Result<(usize, String), ViewError> {
 /// # Errors
 /// If the query names no column, has no regular expression as its filter, or a bad cursor.
 pub fn page(source: &dyn Source, query: &TableQuery) -> Result<Table, ViewError> {
-    let plan = query.plan(source)?;
+    let mut plan = query.plan(source)?;
+    plan.sort = plan
+        .sort
+        .filter(|sort| !source.is_sorted_by(sort.0, sort.1));
     let kept: Option<Vec<usize>> = plan.filter.as_ref().map(|filter| {
         let all = 0..source.row_count();
         all.filter(|&at| filter.is_match(&source.text(at)))

@@ -43,44 +43,58 @@ const COLUMNS: [Column; 5] = [
     bytes("retained", "Retained size"),
 ];
 
-/// One reference.
-enum Reference {
-    /// One that is named.
-    Named(Edge, ObjectNumber),
-    /// An element that is not null, by index.
-    Element(usize),
-    /// One of another object, whose name is looked for when it is shown.
-    From(ObjectNumber),
-}
-
+/// The references of an object, or those to it.
 struct References<'a> {
     opened: &'a Opened,
     target: ObjectNumber,
-    elements: Option<Ids<'a>>,
-    rows: Vec<Reference>,
+    /// The elements of an array, and the indexes of those that are not null.
+    elements: Option<(Ids<'a>, Vec<u32>)>,
+    /// Those that have a name, after the elements.
+    named: Vec<(Edge, ObjectNumber)>,
+    /// Objects that refer to the target; how is looked for when they are shown.
+    holders: Vec<ObjectNumber>,
+}
+
+/// One reference.
+enum Reference<'a> {
+    Named(&'a Edge, ObjectNumber),
+    Element(u32, u64),
+    From(ObjectNumber),
 }
 
 impl References<'_> {
-    fn object(&self, at: usize) -> Option<ObjectNumber> {
-        match &self.rows[at] {
-            Reference::Named(_, object) | Reference::From(object) => Some(*object),
-            Reference::Element(index) => {
-                let id = self.elements.as_ref()?.get(*index)?;
-                self.opened.snapshot.graph().number(id)
+    fn at(&self, at: usize) -> Option<Reference<'_>> {
+        let mut at = at;
+        if let Some((ids, used)) = &self.elements {
+            if let Some(&index) = used.get(at) {
+                return Some(Reference::Element(index, ids.get(index as usize)?));
             }
+            at -= used.len();
+        }
+        if let Some((edge, object)) = self.named.get(at) {
+            return Some(Reference::Named(edge, *object));
+        }
+        let holder = self.holders.get(at - self.named.len())?;
+        Some(Reference::From(*holder))
+    }
+
+    fn object(&self, at: usize) -> Option<ObjectNumber> {
+        match self.at(at)? {
+            Reference::Named(_, object) | Reference::From(object) => Some(object),
+            Reference::Element(_, id) => self.opened.snapshot.graph().number(id),
         }
     }
 
     fn edge(&self, at: usize) -> String {
-        let edge = match &self.rows[at] {
-            Reference::Named(edge, _) => edge.clone(),
-            Reference::Element(index) => Edge {
-                kind: EdgeKind::Element,
-                name: index.to_string(),
-            },
-            Reference::From(from) => self.opened.snapshot.edge(*from, self.target),
-        };
-        edge.to_string().trim_start().to_owned()
+        match self.at(at) {
+            Some(Reference::Named(edge, _)) => edge.to_string().trim_start().to_owned(),
+            Some(Reference::Element(index, _)) => format!("[{index}]"),
+            Some(Reference::From(from)) => {
+                let edge = self.opened.snapshot.edge(from, self.target);
+                edge.to_string().trim_start().to_owned()
+            }
+            None => String::new(),
+        }
     }
 }
 
@@ -90,7 +104,8 @@ impl Source for References<'_> {
     }
 
     fn row_count(&self) -> usize {
-        self.rows.len()
+        let elements = self.elements.as_ref().map_or(0, |found| found.1.len());
+        elements + self.named.len() + self.holders.len()
     }
 
     fn cell(&self, at: usize, column: usize) -> Cell {
@@ -109,7 +124,7 @@ impl Source for References<'_> {
 
     fn text(&self, at: usize) -> Cow<'_, str> {
         match self.object(at) {
-            Some(object) => filter_text(self.opened, object, self.rows.len()),
+            Some(object) => filter_text(self.opened, object, self.row_count()),
             None => Cow::Borrowed(""),
         }
     }
@@ -139,17 +154,17 @@ pub fn references(
     let object = opened.object(id)?;
     let snapshot = &opened.snapshot;
     let mut notes = Vec::new();
-    let mut elements = None;
-    let rows = match which.direction {
-        Direction::Out => {
-            let record = snapshot.graph().locate(snapshot.file(), object);
-            if let Some((_, SubRecord::ObjectArray { elements: ids, .. })) = record {
-                elements = Some(ids);
-            }
-            outgoing(opened, object, elements.as_ref())
-        }
+    let mut source = References {
+        opened,
+        target: object,
+        elements: None,
+        named: Vec::new(),
+        holders: Vec::new(),
+    };
+    match which.direction {
+        Direction::Out => outgoing(&mut source),
         Direction::In => {
-            let found = snapshot.referring(object);
+            source.holders = snapshot.referring(object);
             if snapshot.graph().class_of_object(object).is_some() {
                 notes.push("the instances of the class are not listed here".to_owned());
             }
@@ -160,41 +175,37 @@ pub fn references(
                      listed: {weak}"
                 )),
             }
-            found.into_iter().map(Reference::From).collect()
         }
-    };
-    notes.extend(filter_note(query, rows.len()));
-    let source = References {
-        opened,
-        target: object,
-        elements,
-        rows,
-    };
+    }
+    notes.extend(filter_note(query, source.row_count()));
     let mut table = page(&source, query)?;
     table.notes.extend(notes);
     Ok(table)
 }
 
-fn outgoing(opened: &Opened, object: ObjectNumber, elements: Option<&Ids<'_>>) -> Vec<Reference> {
-    let snapshot = &opened.snapshot;
-    let mut rows: Vec<Reference> = Vec::new();
-    if let Some(ids) = elements {
-        let used = ids.iter().enumerate().filter(|(_, id)| *id != 0);
-        rows.extend(used.map(|(at, _)| Reference::Element(at)));
-        let class = snapshot.class_object(object);
-        rows.extend(class.map(|class| {
-            let (kind, name) = (EdgeKind::Class, "class".to_owned());
-            Reference::Named(Edge { kind, name }, class)
-        }));
-        return rows;
+/// Looks the references of the object up; elements of arrays, of which there may be millions, stay
+/// where they are.
+fn outgoing(source: &mut References<'_>) {
+    let snapshot = &source.opened.snapshot;
+    let object = source.target;
+    let record = snapshot.graph().locate(snapshot.file(), object);
+    if let Some((_, SubRecord::ObjectArray { elements, .. })) = record {
+        let used = elements.iter().zip(0u32..).filter(|(id, _)| *id != 0);
+        source.elements = Some((elements, used.map(|(_, index)| index).collect()));
+        source
+            .named
+            .extend(snapshot.class_object(object).map(|class| {
+                let (kind, name) = (EdgeKind::Class, "class".to_owned());
+                (Edge { kind, name }, class)
+            }));
+        return;
     }
     let list = snapshot.reference_list(object);
     for at in 0.. {
         match snapshot.reference_at(&list, at) {
-            Some(Some((edge, target))) => rows.push(Reference::Named(edge, target)),
+            Some(Some(found)) => source.named.push(found),
             Some(None) => {}
             None => break,
         }
     }
-    rows
 }

@@ -9,6 +9,7 @@ use hprof_platform::views::table::hex;
 use hprof_platform::views::{loaders, threads, treemap, waste};
 
 use super::known::{HOSTILE, all, known, number, row, settled, size};
+use super::made::Made;
 use super::opening::{data, open};
 
 #[test]
@@ -208,4 +209,52 @@ fn pages_of_a_real_dump_cover_all_of_it() {
     assert_eq!(sum, described as u64);
     let collections = settled(|| waste::collections(opened, &all()).unwrap());
     assert!(number(row(&collections, "java.util.HashMap"), "objects") > 0);
+}
+
+/// Levels with so many objects are not sorted as a whole; pages fit together all the same.
+#[test]
+fn pages_of_a_level_with_many_objects_are_those_of_the_whole_level() {
+    let mut made = Made::new();
+    let string = made.object();
+    for at in 0..2500u32 {
+        let length = at * 7919 % 500;
+        let array = made.primitives(8, length, &vec![1; length as usize]);
+        made.root(0xff, array);
+    }
+    let extra = made.instance(string, &[]);
+    made.root(0xff, extra);
+    let opening = open(&made.bytes(), "{}");
+    let ask = |sort: Option<&str>, cursor: Option<String>, limit| {
+        let query = TableQuery {
+            sort: sort.map(str::to_owned),
+            cursor,
+            limit: Some(limit),
+            ..TableQuery::default()
+        };
+        dominators(&opening.opened, &DominatorsQuery::default(), &query).unwrap()
+    };
+    let ids = |sort: Option<&str>, keeps_sort: bool| {
+        let (mut found, mut cursor) = (Vec::new(), None);
+        loop {
+            let is_first = cursor.is_none();
+            let asked = sort.filter(|_| is_first || keeps_sort);
+            let table = ask(asked, cursor, 900);
+            found.extend(table.rows.iter().filter_map(|row| row.links.object));
+            cursor = table.next;
+            if cursor.is_none() {
+                assert_eq!(table.total as usize, found.len());
+                return found;
+            }
+        }
+    };
+    let largest = ids(None, false);
+    assert!(largest.len() > 2500);
+    assert_eq!(ids(Some("-retained"), true), largest);
+    assert_eq!(ids(Some("-percent"), true), largest);
+    // The cursor alone carries the sort on.
+    let names = ids(Some("object"), false);
+    assert!(names.is_sorted() && names.len() == largest.len());
+    let mut sorted = largest;
+    sorted.sort_unstable();
+    assert_eq!(sorted, names);
 }

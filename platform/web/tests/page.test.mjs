@@ -397,6 +397,20 @@ test("an answer that no server should give leaves the rest of the page in use", 
   await context.close();
 });
 
+test("readers are offered nothing that the server would refuse", options, async () => {
+  const { page, context, close } = await open("/nowhere");
+  await context.route("**/api/v1/server", (route) => route.fulfill({ json: { version: "0", role: "reader", allowed_roots: ["/var/dumps"] } }));
+  await page.goto(server.url + "/");
+  const line = page.locator("li.dump").first();
+  await line.waitFor();
+  await page.getByRole("button", { name: "Choose files" }).waitFor({ state: "detached" });
+  assert.equal(await line.getByRole("button", { name: /^Pin/ }).isDisabled(), true);
+  await line.getByRole("button", { name: /^Actions/ }).click();
+  const offered = await page.getByRole("menuitem").allTextContents();
+  assert.ok(offered.includes("Download the file") && !offered.includes("Delete"), offered.join());
+  await close();
+});
+
 test("language and theme change and stay", options, async () => {
   const { page, close } = await open("/");
   await page.getByLabel("Language").selectOption("zh");

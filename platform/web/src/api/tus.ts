@@ -3,7 +3,10 @@
 // if the same file is chosen again, a reload of the page.
 import { API, Failure } from "./client";
 
-const CHUNK = 16 * 1000 * 1000;
+// The server syncs its disk after each piece: pieces grow until one takes some seconds.
+const LEAST_PIECE = 16e6;
+const MOST_PIECE = 128e6;
+const PIECE_SECONDS = 4;
 const MAX_WAIT = 30_000;
 const VERSION = { "tus-resumable": "1.0.0" };
 
@@ -142,9 +145,11 @@ export class Sender {
     const { file } = this.state;
     const { signal } = this.abort;
     let { address, offset } = await this.begin();
+    let piece = LEAST_PIECE;
     for (;;) {
       const from = offset;
-      const part = file.slice(from, Math.min(file.size, from + CHUNK));
+      const began = performance.now();
+      const part = file.slice(from, Math.min(file.size, from + piece));
       const headers = { "upload-offset": String(from), "content-type": "application/offset+octet-stream" };
       const answer = await ask("PATCH", address, headers, part, (bytes) => this.moved(from + bytes), signal);
       if (answer.status === 404 || answer.status === 410) {
@@ -154,6 +159,7 @@ export class Sender {
       if (answer.status < 200 || answer.status > 299) throw refusal(answer);
       offset = Number(answer.header("upload-offset") ?? from + part.size);
       this.moved(offset);
+      if (performance.now() - began < 1000 * PIECE_SECONDS) piece = Math.min(MOST_PIECE, 2 * piece);
       if (offset >= file.size) {
         remember(file, null);
         this.set({ state: "done", sent: file.size, rate: 0, dump: answer.header("hprof-dump") });

@@ -79,7 +79,7 @@ export function columnWidths(columns: Column[], isSmall: boolean): { css: string
     // Beside other texts the first has no more room than they need.
     if (index === main) [width, share] = textColumns > 1 && columns.length < 4 ? [150, 1] : [220, 3];
     // At the side there is little room, and numbers matter less than the menu of the row.
-    if (isSmall && share) [width, share] = index === main ? [120, 2] : [80, 1];
+    if (isSmall && share) [width, share] = [100, 1];
     if (isSmall && !share) width = Math.min(width, 84);
     if (!isSmall) width = Math.max(width, share ? 0 : 44 + 7.3 * columnLabel(column).length);
     least += width;

@@ -12,7 +12,7 @@ import { narrow } from "./narrow";
 // Browsers cut elements off at some 17 million pixels, which is less than a million rows on a phone.
 const MAX_HEIGHT = 8_000_000;
 const HEAD = 32;
-const MINOR = new Set(["percent", "object", "declared_in", "index", "class_name"]);
+const MINOR = new Set(["percent", "type", "object", "declared_in", "index", "class_name"]);
 
 export interface GridProps {
   model: Model;

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { API, failureOf, send, type Failure } from "../api/client";
 import { upsert } from "../api/events";
+import { useMay } from "../api/role";
 import type { Dump } from "../api/types";
 import { shown } from "../format";
 import { Problem } from "../parts/basics";
@@ -14,11 +15,14 @@ export function DumpActions({ dump, onDeleted }: { dump: Dump; onDeleted: () => 
   const t = texts.value.dump;
   const [asked, setAsked] = useState<"edit" | "delete" | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
-  const items: MenuItem[] = [{ label: t.edit, run: () => setAsked("edit") }];
+  const mayChange = useMay("uploader");
+  const mayDelete = useMay("admin");
+  const items: MenuItem[] = mayChange ? [{ label: t.edit, run: () => setAsked("edit") }] : [];
   if (dump.kind === "heap" && dump.job?.state === "done") {
     items.push({ label: t.report, href: `${API}/dumps/${dump.id}/report.html`, outside: true }, { label: t.reportJson, href: `${API}/dumps/${dump.id}/report`, outside: true });
   }
-  items.push({ label: t.download, href: `${API}/dumps/${dump.id}/file`, outside: true }, "line", { label: t.delete, run: () => setAsked("delete"), danger: true });
+  items.push({ label: t.download, href: `${API}/dumps/${dump.id}/file`, outside: true });
+  if (mayDelete) items.push("line", { label: t.delete, run: () => setAsked("delete"), danger: true });
   const remove = () =>
     send("DELETE", "dumps/" + dump.id).then(
       () => {

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { failureOf, send, useGet, type Failure } from "../api/client";
 import { upsert } from "../api/events";
+import { useMay } from "../api/role";
 import type { Dump, ServerFacts } from "../api/types";
 import { Problem } from "../parts/basics";
 import { Icon } from "../parts/icon";
@@ -71,8 +72,9 @@ function ServerPath() {
   const facts = useGet<ServerFacts>("server");
   const [failure, setFailure] = useState<Failure | null>(null);
   const [busy, setBusy] = useState(false);
+  const mayOpen = useMay("admin");
   const roots = facts.value?.allowed_roots ?? [];
-  if (!roots.length) return null;
+  if (!roots.length || !mayOpen) return null;
   const open = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;

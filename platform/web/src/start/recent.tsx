@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { failureOf, send, type Failure } from "../api/client";
 import { dumps, listState, loadDumps, nextDumps, upsert } from "../api/events";
+import { useMay } from "../api/role";
 import type { Dump } from "../api/types";
 import { ago, bytes, shown, time } from "../format";
 import { A, Empty, Name, Problem, Skeleton } from "../parts/basics";
@@ -66,6 +67,7 @@ export function Recent() {
 function DumpLine({ dump }: { dump: Dump }) {
   const t = texts.value;
   const [failure, setFailure] = useState<Failure | null>(null);
+  const mayChange = useMay("uploader");
   const { job } = dump;
   const tell = (error: unknown) => setFailure(failureOf(error));
   const pin = () => send<Dump>("PATCH", "dumps/" + dump.id, { pinned: !dump.pinned }).then((found) => upsert(found ?? { ...dump, pinned: !dump.pinned }), tell);
@@ -100,12 +102,12 @@ function DumpLine({ dump }: { dump: Dump }) {
         {failure && <Problem failure={failure} />}
       </div>
       <div class="dump-tools">
-        {job && (job.state === "cancelled" || (job.state === "failed" && job.error?.can_retry !== false)) && (
+        {mayChange && job && (job.state === "cancelled" || (job.state === "failed" && job.error?.can_retry !== false)) && (
           <button type="button" class="small" onClick={() => void retry()}>
             {t.start.retry}
           </button>
         )}
-        <button type="button" class="bare" aria-pressed={dump.pinned} aria-label={`${t.dump.pin}: ${shown(dump.name)}`} title={dump.pinned ? t.dump.pinned : t.dump.pin} onClick={() => void pin()}>
+        <button type="button" class="bare" disabled={!mayChange} aria-pressed={dump.pinned} aria-label={`${t.dump.pin}: ${shown(dump.name)}`} title={dump.pinned ? t.dump.pinned : t.dump.pin} onClick={() => void pin()}>
           <Icon name="pin" />
         </button>
         <DumpActions dump={dump} onDeleted={() => (dumps.value = dumps.value.filter((item) => item.id !== dump.id))} />

@@ -75,7 +75,7 @@ export function Progress({ done, total, label }: { done: number; total: number |
   );
 }
 
-const PHASES = ["reading", "graph", "dominators", "report"];
+const PHASES = ["reading", "graph", "dominators", "index", "report"];
 
 /** A job with its phase, progress, rate and time left, and the button that cancels it. */
 export function JobLine({ dump, job, linked = false }: { dump: Dump; job: Job; linked?: boolean }) {
@@ -112,7 +112,7 @@ export function JobLine({ dump, job, linked = false }: { dump: Dump; job: Job; l
           </span>
         )}
         {job.state === "running" && job.total !== null && job.total > 0 && <span>{percent((100 * job.done) / job.total)}</span>}
-        {job.state === "running" && <span>{job.total ? s.of(amount(job.done), amount(job.total)) : amount(job.done)}</span>}
+        {job.state === "running" && job.done > 0 && <span>{job.total ? s.of(amount(job.done), amount(job.total)) : amount(job.done)}</span>}
         {job.rate !== null && job.rate > 0 && <span>{s.rate(amount(job.rate))}</span>}
         {job.seconds_left !== null && <span>{s.left(duration(job.seconds_left))}</span>}
       </p>

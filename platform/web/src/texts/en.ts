@@ -88,6 +88,7 @@ export const en = {
     reading: "Reading the dump",
     graph: "Building the object graph",
     dominators: "Computing dominators",
+    index: "Writing the index",
     report: "Writing the report",
     done: "Done",
   } as Record<string, string>,

@@ -85,6 +85,7 @@ export const zh: Texts = {
     reading: "读取转储",
     graph: "构建对象图",
     dominators: "计算支配树",
+    index: "写入索引",
     report: "生成报告",
     done: "完成",
   },
