@@ -74,6 +74,10 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
     Ok(snapshot)
 }
 
+/// The names that `--mapping` gives back to shortened classes.
+///
+/// # Errors
+/// The file cannot be read, or maps nothing.
 fn mapping(path: &Path) -> anyhow::Result<Mapping> {
     let text = std::fs::read(path).with_context(|| format!("--mapping {}", path.display()))?;
     let mapping = Mapping::parse(&String::from_utf8_lossy(&text));
@@ -87,7 +91,8 @@ fn mapping(path: &Path) -> anyhow::Result<Mapping> {
     Ok(mapping)
 }
 
-/// Beside the dump there is likely to be room for files as large; elsewhere if that is read only.
+/// The folder for scratch files: the one of the dump, which likely has room for files as large, or the
+/// system's if that one is read-only.
 fn scratch(folder: &Path) -> PathBuf {
     match tempfile::tempfile_in(folder) {
         Ok(_) => folder.to_owned(),
@@ -95,7 +100,7 @@ fn scratch(folder: &Path) -> PathBuf {
     }
 }
 
-/// Says what is missing; the answers are those of the rest.
+/// Prints what the dump lacks. Answers cover the rest.
 fn warn(snapshot: &Snapshot, look: &OpenArguments) {
     let name = &snapshot.name;
     let dumps = snapshot.contents().dumps.len();

@@ -47,8 +47,8 @@ impl Picture {
     }
 }
 
-/// Ends of names of one format each, of other tools or of compressed files. Names
-/// end in anything, so only those are here that somebody would open with the wrong expectation.
+/// Endings of other tools' formats and of compressed files. A file with such a name would be opened
+/// with the wrong tool; any other ending is allowed.
 const FOREIGN: [&str; 34] = [
     "json", "jfr", "csv", "tsv", "xml", "yaml", "yml", "md", "pdf", "png", "jpg", "jpeg", "gif",
     "webp", "svgz", "gz", "zip", "zst", "xz", "bz2", "lz4", "7z", "tar", "tgz", "jar", "pb", "phd",

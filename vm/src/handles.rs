@@ -58,7 +58,7 @@ impl FastCompare {
         if !self.hotspot {
             return 0;
         }
-        // SAFETY: HotSpot, and the reference is live and not null.
+        // SAFETY: `hotspot` was checked above, and a `Ref` is live and not null.
         unsafe { handle_word(object.as_raw()) }
     }
 }

@@ -22,7 +22,6 @@ use std::io;
 use std::ops::{ControlFlow, Range};
 
 use hprof_format::binary::{IdSize, SubRecords};
-use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use crate::contents::{Contents, DamageLog, Format};
@@ -177,9 +176,9 @@ impl Graph {
                 None => gaps.dangling_roots += u64::from(!root.object.is_null()),
             }
         }
-        add_boot_classes(&mut roots, &classes, &ids);
+        roots::add_boot_classes(&mut roots, &classes, &ids);
         let roots::Sorted { roots, locals } = roots::sort(roots);
-        let extra = extra(&locals, &classes, &ids);
+        let extra = roots::extra(&locals, &classes, &ids);
         let archives = gaps::archives(&scan.roots);
         let plan = build::Plan {
             file,
@@ -416,42 +415,4 @@ fn segments<'f>(
         }
     });
     segments
-}
-
-/// Without any root that is a class, as other VMs write dumps, all classes of the boot loader are
-/// roots, as Eclipse MAT has it.
-fn add_boot_classes(roots: &mut Vec<GraphRoot>, classes: &Classes, ids: &IdMap) {
-    use hprof_format::model::RootKind;
-    let described = || classes.list().iter().filter(|class| class.is_described);
-    let objects: FxHashSet<usize> = described().filter_map(|c| ids.number(c.id)).collect();
-    if roots
-        .iter()
-        .any(|root| objects.contains(&root.object().index()))
-    {
-        return;
-    }
-    for class in described().filter(|class| class.loader == 0) {
-        if let Some(object) = ids.number(class.id) {
-            roots.push(GraphRoot::new(object, RootKind::StickyClass));
-        }
-    }
-}
-
-/// References that no field holds: of a thread to what is on its stack, of a loader to its classes.
-fn extra(
-    locals: &[(ObjectNumber, GraphRoot)],
-    classes: &Classes,
-    ids: &IdMap,
-) -> FxHashMap<usize, Vec<usize>> {
-    let mut extra: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
-    for (thread, root) in locals {
-        let targets = extra.entry(thread.index()).or_default();
-        targets.push(root.object().index());
-    }
-    for class in classes.list().iter().filter(|class| class.loader != 0) {
-        if let (Some(loader), Some(class)) = (ids.number(class.loader), ids.number(class.id)) {
-            extra.entry(loader).or_default().push(class);
-        }
-    }
-    extra
 }

@@ -133,7 +133,10 @@ impl<'a, N: Number> ReferenceSink<'a, N> {
         list
     }
 
-    /// Reserves a chunk for at least `length` references.
+    /// Reserves a chunk for at least `length` references; returns its number and the chunk.
+    ///
+    /// # Errors
+    /// The store has no room, or positions no longer fit into `N` ([`TooMany`]).
     fn reserve(&self, length: usize) -> io::Result<(usize, Array<N>)> {
         let chunk = self.store.zeros(length.max(CHUNK))?;
         let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -147,13 +150,13 @@ impl<'a, N: Number> ReferenceSink<'a, N> {
     }
 }
 
-/// Four bytes are not enough for the positions of all references.
+/// Numbers of this width are not enough for the positions of all references.
 #[derive(Debug)]
 pub(crate) struct TooMany;
 
 impl std::fmt::Display for TooMany {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("more than 2^32 references")
+        f.write_str("too many references for numbers of this width")
     }
 }
 

@@ -2,9 +2,10 @@
 
 use hprof_format::binary::tags::heap as tag;
 use hprof_format::model::RootKind;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use super::{Classes, IdMap};
 use crate::numbers::ObjectNumber;
 
 /// Stands for no thread or no frame.
@@ -143,4 +144,41 @@ pub(super) fn sort(mut all: Vec<GraphRoot>) -> Sorted {
     }
     sorted.locals.sort_unstable();
     sorted
+}
+
+/// Without any root that is a class, as other VMs write dumps, all classes of the boot loader are
+/// roots, as Eclipse MAT has it.
+pub(super) fn add_boot_classes(roots: &mut Vec<GraphRoot>, classes: &Classes, ids: &IdMap) {
+    let described = || classes.list().iter().filter(|class| class.is_described);
+    let objects: FxHashSet<usize> = described().filter_map(|c| ids.number(c.id)).collect();
+    if roots
+        .iter()
+        .any(|root| objects.contains(&root.object().index()))
+    {
+        return;
+    }
+    for class in described().filter(|class| class.loader == 0) {
+        if let Some(object) = ids.number(class.id) {
+            roots.push(GraphRoot::new(object, RootKind::StickyClass));
+        }
+    }
+}
+
+/// References that no field holds: of a thread to what is on its stack, of a loader to its classes.
+pub(super) fn extra(
+    locals: &[(ObjectNumber, GraphRoot)],
+    classes: &Classes,
+    ids: &IdMap,
+) -> FxHashMap<usize, Vec<usize>> {
+    let mut extra: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for (thread, root) in locals {
+        let targets = extra.entry(thread.index()).or_default();
+        targets.push(root.object().index());
+    }
+    for class in classes.list().iter().filter(|class| class.loader != 0) {
+        if let (Some(loader), Some(class)) = (ids.number(class.loader), ids.number(class.id)) {
+            extra.entry(loader).or_default().push(class);
+        }
+    }
+    extra
 }

@@ -78,7 +78,7 @@ pub fn children_by_class(
 }
 
 /// The nodes of a list that starts at a place, with the bytes that they take themselves, and what
-/// they keep alive directly, by class; `None` if there are not so many nodes in a row.
+/// they keep alive directly, by class; `None` if fewer than `least` nodes follow one another.
 pub fn list_by_class(snapshot: &Snapshot, start: Place, least: usize) -> Option<Vec<ClassShare>> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let class_of = |place| graph.class_of(dominators.object(place));

@@ -89,6 +89,7 @@ pub fn said(answer: &Answer) -> String {
     }
 }
 
+/// Sends one request to the JVM's attach listener, within the limits for connecting and for the answer.
 fn exchange(target: &Target, request: &Request<'_>, limits: Limits) -> Result<Answer, Refusal> {
     let bytes = request.encode().map_err(|what| Refusal::TooLong { what })?;
     let stream = channel::connect(target, limits.connect)?;

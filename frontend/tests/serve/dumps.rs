@@ -180,6 +180,9 @@ fn dumps_are_changed_listed_in_pages_and_deleted() {
     let mut all = ids.to_vec();
     all.sort();
     assert_eq!(seen, all);
+    let renamed = json!({"name": "../a\u{0}\u{1b}b"}).to_string();
+    let renamed = server.request("PATCH", &path, &kind, renamed.as_bytes());
+    assert_eq!(renamed.json()["name"], "ab", "{}", renamed.text());
     let unknown = server.request("PATCH", &path, &kind, br#"{"bytes": 0}"#);
     unknown.assert_problem(400, "bad-request");
     assert_eq!(server.request("DELETE", &path, &[], b"").status, 204);

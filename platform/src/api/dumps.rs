@@ -15,7 +15,7 @@ use super::files;
 use crate::catalogue::{Dump, DumpPatch, DumpQuery, JobState, Page};
 use crate::events::Event;
 use crate::ids::DumpId;
-use crate::intake::{Digested, Incoming, receive};
+use crate::intake::{Digested, Incoming, file_name, receive};
 use crate::problem::Problem;
 use crate::state::{AppState, REPORT_PAGE};
 use crate::store::PartId;
@@ -78,9 +78,11 @@ pub(super) async fn show(
 pub(super) async fn change(
     State(state): State<AppState>,
     InPath(id): InPath<DumpId>,
-    InBody(patch): InBody<DumpPatch>,
+    InBody(mut patch): InBody<DumpPatch>,
 ) -> Result<Json<Dump>, Problem> {
     check(&patch)?;
+    // It becomes an argument of the worker, and the name of a download.
+    patch.name = patch.name.map(|name| file_name(&name));
     let dump = state.blocking(move |state| {
         state.catalogue().change_dump(&id, &patch)?;
         let dump = state.dump(&id)?;

@@ -45,8 +45,8 @@ pub fn sites(opened: &Arc<Opened>, query: &TableQuery) -> Result<Table, ViewErro
         .settings
         .is_some_and(|settings| settings.allocation_traces);
     if !traces && contents.sites.is_empty() {
-        let note = "the dump does not tell where objects were allocated; the agent's \
-                    heap=dump,sites=y does";
+        let note = "the dump does not tell where objects were allocated; the agent writes dumps \
+                    that do, with heap=all";
         return Ok(Table::empty(&columns, note));
     }
     let later = Arc::clone(&opened.sites);
