@@ -5,6 +5,7 @@
 //! away: its *retained* set.
 
 mod depth_first;
+mod group_sets;
 mod groups;
 mod joins;
 mod pairs;
