@@ -11,6 +11,9 @@
 //! - `chop_frame` and `append_frame` change locals below the long, which only a `full_frame` can
 //!   say.
 
+mod types;
+mod writer;
+
 use hprof_java_names::Primitive;
 
 use crate::bytes::{Put, Reader};
@@ -18,40 +21,11 @@ use crate::constant_pool::{ConstantPool, PoolFull};
 use crate::error::{Malformed, MethodSkip};
 use crate::layout::Layout;
 use crate::method::Method;
-
-const TOP: u8 = 0;
-const INTEGER: u8 = 1;
-const FLOAT: u8 = 2;
-const DOUBLE: u8 = 3;
-const LONG: u8 = 4;
-const UNINITIALIZED_THIS: u8 = 6;
-const OBJECT: u8 = 7;
-const UNINITIALIZED: u8 = 8;
-/// No tag of the format: a parameter whose class has not been looked up in the constant pool.
-const PARAMETER: u8 = 0xff;
-
-/// A `verification_type_info`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Type {
-    tag: u8,
-    /// Class index of an object, old address of the `new` of an uninitialized one, or index into
-    /// the list of parameters.
-    data: u16,
-}
-
-impl Type {
-    const fn plain(tag: u8) -> Self {
-        Self { tag, data: 0 }
-    }
-
-    fn slots(self) -> u32 {
-        if matches!(self.tag, LONG | DOUBLE) {
-            2
-        } else {
-            1
-        }
-    }
-}
+use types::{
+    DOUBLE, FLOAT, INTEGER, LONG, OBJECT, PARAMETER, TOP, Type, UNINITIALIZED, UNINITIALIZED_THIS,
+    read_type,
+};
+use writer::FrameWriter;
 
 /// How the original frame said what it said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,49 +72,6 @@ pub(crate) struct FrameContext<'a> {
 /// repeat all locals can grow without measure, in code made to do that and nowhere else.
 fn size_limit(len: usize) -> usize {
     (1 << 20) + len.saturating_mul(64)
-}
-
-/// Writes frames one after another, each with the distance to the one before.
-struct FrameWriter<'o> {
-    out: &'o mut Vec<u8>,
-    last_pc: Option<u32>,
-    count: u32,
-}
-
-impl FrameWriter<'_> {
-    /// The `offset_delta` of a frame at `new_pc`.
-    fn delta(&mut self, new_pc: u32) -> Result<u16, MethodSkip> {
-        let delta = match self.last_pc {
-            None => Some(new_pc),
-            Some(last) => new_pc.checked_sub(last + 1),
-        };
-        self.last_pc = Some(new_pc);
-        self.count += 1;
-        let delta = delta.and_then(|delta| u16::try_from(delta).ok());
-        delta.ok_or(Malformed("order of stack map frames").into())
-    }
-
-    /// Starts a frame whose kind precedes its distance.
-    fn start(&mut self, kind: u8, new_pc: u32) -> Result<(), MethodSkip> {
-        let delta = self.delta(new_pc)?;
-        self.out.put_u8(kind);
-        self.out.put_u16(delta);
-        Ok(())
-    }
-
-    /// `same_frame` or `same_locals_1_stack_item_frame`, short if possible, without the item.
-    fn same(&mut self, new_pc: u32, items: usize) -> Result<(), MethodSkip> {
-        let delta = self.delta(new_pc)?;
-        let (short, extended) = if items == 0 { (0, 251) } else { (64, 247) };
-        match u8::try_from(delta) {
-            Ok(delta @ 0..=63) => self.out.put_u8(short + delta),
-            _ => {
-                self.out.put_u8(extended);
-                self.out.put_u16(delta);
-            }
-        }
-        Ok(())
-    }
 }
 
 impl FrameRewriter {
@@ -452,18 +383,6 @@ impl FrameRewriter {
             }
         }
         Ok(())
-    }
-}
-
-fn read_type(reader: &mut Reader<'_>) -> Result<Type, Malformed> {
-    let tag = reader.u8()?;
-    match tag {
-        TOP..=UNINITIALIZED_THIS => Ok(Type::plain(tag)),
-        OBJECT | UNINITIALIZED => Ok(Type {
-            tag,
-            data: reader.u16()?,
-        }),
-        _ => Err(Malformed("verification type")),
     }
 }
 

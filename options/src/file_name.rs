@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::resolve::Format;
+use super::settings::Format;
 
 /// When the process started, in local time. Shown as `YYYYMMDD-HHMMSS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

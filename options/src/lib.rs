@@ -29,6 +29,7 @@ mod patterns;
 pub mod picture;
 pub mod raw;
 pub mod resolve;
+pub mod settings;
 mod signals;
 pub mod table;
 
@@ -40,9 +41,8 @@ pub use parse::{Request, parse};
 pub use patterns::{Patterns, glob};
 pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
-pub use resolve::{
-    Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings, resolve,
-};
+pub use resolve::resolve;
+pub use settings::{Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings};
 
 /// The task that the options give the agent.
 #[derive(Debug, Clone, PartialEq)]

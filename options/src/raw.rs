@@ -5,7 +5,7 @@ use std::fmt;
 use hprof_format::rank::Cutoff;
 
 use super::error::ErrorPolicy;
-use super::resolve::{Clock, Engine, Format, Live, Locks};
+use super::settings::{Clock, Engine, Format, Live, Locks};
 
 /// How `cpu=times` shows its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

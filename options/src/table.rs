@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::raw::{Raw, Timing};
-use super::resolve::{Clock, Engine, Format, Live, Locks};
+use super::settings::{Clock, Engine, Format, Live, Locks};
 
 /// Where an option is listed, and with it where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -670,7 +670,7 @@ pub static TABLE: &[OptionSpec] = &[
 #[cfg(test)]
 mod tests {
     use super::super::parse::{Request, parse};
-    use super::super::resolve::MAX_DEPTH;
+    use super::super::settings::MAX_DEPTH;
     use super::*;
 
     #[test]

@@ -336,7 +336,7 @@ proptest! {
         let Ok(Request::Options(raw)) = parse(&text, None) else { return Ok(()) };
         let Ok(settings) = resolve(&raw, &PROCESS) else { return Ok(()) };
         let modes = settings.modes;
-        prop_assert!(settings.depth <= resolve::MAX_DEPTH);
+        prop_assert!(settings.depth <= settings::MAX_DEPTH);
         prop_assert!(settings.interval >= Duration::from_millis(1));
         prop_assert!(modes.tracks_objects() || modes.counts_calls() || modes.cpu_samples || modes.monitor);
         prop_assert!(!(modes.cpu_samples && modes.counts_calls()));

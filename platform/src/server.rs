@@ -35,7 +35,7 @@ pub enum StartError {
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     /// The folder or the address cannot be used.
-    #[error("{0}: {1}")]
+    #[error("{0}")]
     Io(String, #[source] std::io::Error),
     /// Another server has the folder.
     #[error("another server uses {0}; end it, or give another --folder")]
@@ -87,7 +87,8 @@ impl Server {
     /// If one of them cannot be used, or the address is open to others without protection.
     pub fn start(config: Config) -> Result<Self, StartError> {
         let (catalogue, store) = open_folder(&config.folder)?;
-        let lock = File::create(config.folder.join("lock")).map_err(io("lock"))?;
+        let lock = File::create(config.folder.join("lock"))
+            .map_err(io("cannot open the lock of the folder"))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| StartError::InUse(config.folder.clone()))?;
         let tls = config
@@ -107,10 +108,14 @@ impl Server {
             .thread_keep_alive(IDLE)
             .enable_all()
             .build()
-            .map_err(io("threads"))?;
+            .map_err(io("cannot start threads"))?;
         let listener = runtime.block_on(TcpListener::bind(listen));
-        let listener = listener.map_err(io(format!("cannot listen at {listen}")))?;
-        let address = listener.local_addr().map_err(io("address"))?;
+        let listener = listener.map_err(io(format!(
+            "cannot listen at {listen} (--listen 127.0.0.1:0 takes any free port)"
+        )))?;
+        let address = listener
+            .local_addr()
+            .map_err(io("cannot learn the address"))?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let link = match is_local {
             false => format!("{scheme}://{address}/"),
@@ -216,11 +221,21 @@ fn recover(state: &AppState) -> Result<(), StartError> {
             "jobs of the last server return to the queue"
         );
     }
-    state.store().abandon_all().map_err(io("attempts"))?;
+    state
+        .store()
+        .abandon_all()
+        .map_err(io("cannot remove what earlier attempts left"))?;
     let uploads = state.catalogue().uploads()?;
-    for part in state.store().parts().map_err(io("parts"))? {
+    for part in state
+        .store()
+        .parts()
+        .map_err(io("cannot look through uploads"))?
+    {
         if !uploads.iter().any(|upload| upload.id == part.as_str()) {
-            state.store().delete_part(&part).map_err(io("parts"))?;
+            state
+                .store()
+                .delete_part(&part)
+                .map_err(io("cannot look through uploads"))?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use hprof_wire::control::Mode;
 
 use super::dispatch::{Dispatcher, Outcome};
 use crate::heap_sites::SiteRequest;
-use crate::options::resolve::MAX_DEPTH;
+use crate::options::settings::MAX_DEPTH;
 use crate::os::clock::LocalTime;
 use crate::recording::{Context, Recorder};
 use crate::report;

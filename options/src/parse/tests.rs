@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::raw::Timing;
-use super::super::resolve::Format;
+use super::super::settings::Format;
 use super::*;
 
 fn raw(text: &str) -> Raw {

@@ -1,0 +1,268 @@
+//! The checked options of a run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hprof_format::rank::Cutoff;
+
+use super::error::ErrorPolicy;
+use super::file_name::StartTime;
+use super::patterns::Patterns;
+use super::picture::Picture;
+
+/// The largest accepted `depth`. JVMTI fills a buffer of this many frames per
+/// stack trace, and longer ones are unreadable.
+pub const MAX_DEPTH: u32 = 2048;
+
+/// `format=`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `a`.
+    Text,
+    /// `b`.
+    Binary,
+}
+
+impl Format {
+    /// The output file when neither `file` nor `net` is given.
+    #[must_use]
+    pub fn default_file_name(self) -> &'static str {
+        match self {
+            Format::Text => "java.hprof.txt",
+            Format::Binary => "java.hprof",
+        }
+    }
+}
+
+/// `engine=`: how `cpu=samples` takes its samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// The signal engine where it works, otherwise safepoints.
+    Auto,
+    /// Timer signals.
+    Signal,
+    /// Stack traces at safepoints.
+    Safepoint,
+}
+
+/// `live=`: how `heap=sites` knows which objects are still alive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Live {
+    /// By following every recorded object.
+    Exact,
+    /// By following the first objects of each site, and some of the others.
+    Estimate,
+}
+
+/// `monitor=`: which locks are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Locks {
+    /// The monitors of objects.
+    pub java: bool,
+    /// Locks and synchronizers of `java.util.concurrent`.
+    pub juc: bool,
+}
+
+impl Locks {
+    /// No locks.
+    pub const NONE: Self = Self {
+        java: false,
+        juc: false,
+    };
+    /// All that are known.
+    pub const ALL: Self = Self {
+        java: true,
+        juc: true,
+    };
+
+    /// Whether there are any.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.java || self.juc
+    }
+}
+
+/// `clock=`: how `cpu=times` knows the time of methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// By looking at what each thread does, about every millisecond of CPU time.
+    Sampled,
+    /// By a clock at the begin and end of every call.
+    Exact,
+}
+
+/// Where the profile goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// A file, with `%p` and `%t` replaced. If `force` is off, the file may
+    /// still have to get another name, see
+    /// [`unique_name`](super::unique_name).
+    File(PathBuf),
+    /// A front-end that listens there.
+    Net {
+        /// Name or address, without brackets.
+        host: String,
+        /// The TCP port, not 0.
+        port: u16,
+    },
+    /// A front-end that listens at this Unix socket.
+    Unix(PathBuf),
+}
+
+/// Which profiles are taken. At least one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Modes {
+    /// All objects and their references (`heap=dump|all`).
+    pub heap_dump: bool,
+    /// Allocation sites (`heap=sites|all`).
+    pub heap_sites: bool,
+    /// CPU use by sampling (`cpu=samples`).
+    pub cpu_samples: bool,
+    /// CPU use by counting calls (`cpu=times`). Not together with `cpu_old`.
+    pub cpu_times: bool,
+    /// Call counts and times in the format of JDK 1.1's `prof` (`cpu=old`).
+    pub cpu_old: bool,
+    /// Locks (`monitor=y`).
+    pub monitor: bool,
+    /// Nothing was asked for, and `heap=all` is the default.
+    pub by_default: bool,
+}
+
+impl Modes {
+    /// Whether objects have to be known individually.
+    #[must_use]
+    pub fn tracks_objects(&self) -> bool {
+        self.heap_dump || self.heap_sites
+    }
+
+    /// Whether every method call is counted.
+    #[must_use]
+    pub fn counts_calls(&self) -> bool {
+        self.cpu_times || self.cpu_old
+    }
+}
+
+/// The process under profile, as far as file names need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// When it started.
+    pub start: StartTime,
+}
+
+/// The checked options.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// All options as written, those of the environment included.
+    pub text: String,
+    /// Which profiles are taken.
+    pub modes: Modes,
+    /// Text or binary output. Binary only without `cpu_times`, `cpu_old` and
+    /// `monitor`.
+    pub format: Format,
+    /// Where it goes.
+    pub destination: Destination,
+    /// The picture to write instead of a profile, if `format` was not given.
+    pub picture: Option<Picture>,
+    /// Frames kept per trace: 0 to [`MAX_DEPTH`].
+    pub depth: u32,
+    /// Whether `depth` was written, or is the default.
+    pub has_depth: bool,
+    /// Time between two samples; at least a millisecond.
+    pub interval: Duration,
+    /// Mean distance in bytes between two recorded allocations of a thread; 0
+    /// records all.
+    pub heap_interval: u32,
+    /// How live objects are known.
+    pub live: Live,
+    /// Which locks are looked at.
+    pub locks: Locks,
+    /// Contention that is shorter is left out.
+    pub lock_threshold: Duration,
+    /// How `cpu=times` measures times. `cpu=old` always reads the clock.
+    pub clock: Clock,
+    /// The only classes whose calls are counted, unless there are none.
+    pub include: Patterns,
+    /// Classes whose calls are not counted.
+    pub exclude: Patterns,
+    /// Which rows tables leave out.
+    pub cutoff: Cutoff,
+    /// Line numbers in traces.
+    pub lineno: bool,
+    /// The thread is part of a trace's identity.
+    pub thread: bool,
+    /// Dump on exit.
+    pub doe: bool,
+    /// Micro state accounting, an option of Solaris without effect.
+    pub msa: bool,
+    /// Overwrite an existing file.
+    pub force: bool,
+    /// `force` was written: FIFOs and devices count as well.
+    pub has_force: bool,
+    /// Messages about dumps on standard error.
+    pub verbose: bool,
+    /// Values of primitive fields in heap dumps.
+    pub primfields: bool,
+    /// Contents of primitive arrays in heap dumps.
+    pub primarrays: bool,
+    /// Bits of `logflags`: 1 trace calls, 2 print internal tables, 4 check the
+    /// finished file.
+    pub logflags: i32,
+    /// Bits of `debugflags`: 1 report references of unprepared classes.
+    pub debugflags: i32,
+    /// Abort on a fatal error.
+    pub coredump: bool,
+    /// Every error is fatal.
+    pub errorexit: bool,
+    /// Wait for a native debugger while loading.
+    pub pause: bool,
+    /// As `coredump`, and check the finished file.
+    pub debug: bool,
+    /// How long to try to connect to the front-end.
+    pub netwait: Duration,
+    /// The front-end may end the VM.
+    pub exitcmd: bool,
+    /// Open the local control socket.
+    pub control: bool,
+    /// The number of the sampling signal, `None` to leave it to the engine.
+    pub signal: Option<i32>,
+    /// How `cpu=samples` takes its samples.
+    pub engine: Engine,
+}
+
+impl Settings {
+    /// The handling of errors that the options ask for.
+    #[must_use]
+    pub fn error_policy(&self) -> ErrorPolicy {
+        ErrorPolicy {
+            fatal: self.errorexit,
+            abort: self.coredump || self.debug,
+        }
+    }
+
+    /// Whether the finished file is to be read back and checked.
+    #[must_use]
+    pub fn checks_output(&self) -> bool {
+        self.debug || self.logflags & 4 != 0
+    }
+
+    /// Whether all records of a file with a heap dump are to be listed.
+    #[must_use]
+    pub fn lists_output(&self) -> bool {
+        self.logflags & 4 != 0
+    }
+
+    /// Whether the sizes of internal tables are to be told.
+    #[must_use]
+    pub fn tells_tables(&self) -> bool {
+        self.logflags & 2 != 0
+    }
+
+    /// How many methods of a thread's stack the call counters follow: the pair
+    /// of caller and callee for `cpu=old`, otherwise `depth`.
+    #[must_use]
+    pub fn call_depth(&self) -> u32 {
+        if self.modes.cpu_old { 2 } else { self.depth }
+    }
+}
