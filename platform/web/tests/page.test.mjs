@@ -240,9 +240,11 @@ test("a table sorts, filters and scrolls through a million rows", options, async
   await page.waitForFunction((last) => document.querySelector(`.row[aria-rowindex='${last}'] .foreign`), rows + 1);
   assert.ok((await page.locator(".grid-body .row").count()) < 100, "only rows in sight are drawn");
   await grid.evaluate((element) => (element.scrollTop = element.scrollHeight / 2));
-  await page.waitForFunction(() => !document.querySelector(".ghost") && document.querySelector(".grid-body .row"));
-  const middle = Number(await page.locator(".grid-body .row").first().getAttribute("aria-rowindex"));
-  assert.ok(Math.abs(middle - rows / 2) < rows / 10, `${middle} of ${rows}`);
+  // Rows follow the scrollbar in a later task of the browser.
+  await page.waitForFunction((rows) => {
+    const first = document.querySelector(".grid-body .row");
+    return first && !document.querySelector(".ghost") && Math.abs(Number(first.getAttribute("aria-rowindex")) - rows / 2) < rows / 10;
+  }, rows);
   await page.keyboard.press("Home");
   await page.locator(".row[aria-rowindex='2']").waitFor();
 
