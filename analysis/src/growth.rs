@@ -54,8 +54,8 @@ pub fn places(snapshot: &Snapshot, paths: &ShortestPaths) -> io::Result<Places> 
         let before = paths.before(object).filter(|&before| before != object);
         let before = before.map_or(0, |before| place_of[before.index()]);
         let class_object = graph.class_of_object(object);
-        let class = class_object.unwrap_or_else(|| graph.class_of(object)) as usize;
-        let name = &class_names[class];
+        let class = class_object.unwrap_or_else(|| graph.class_of(object));
+        let name = &class_names[class.index()];
         let is_here = |place: &Place| match class_object {
             Some(_) => place.name.strip_prefix("class ") == Some(name),
             None => place.name == *name,

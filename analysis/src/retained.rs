@@ -9,7 +9,7 @@ use crate::dominators::sum_by_groups;
 pub use crate::dominators::{GroupSum, Grouping};
 use crate::leaks::ClassShare;
 use crate::names;
-use crate::numbers::ObjectNumber;
+use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::paths::ShortestPaths;
 use crate::snapshot::Snapshot;
 
@@ -188,7 +188,7 @@ pub fn freed_without(
         objects: 0,
         contents: Vec::new(),
     };
-    let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    let mut sums: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
     for place in dominators.places() {
         let object = dominators.object(place);
         freed.members += u64::from(is_member(object));

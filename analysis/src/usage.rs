@@ -4,6 +4,7 @@ use hprof_format::binary::SubRecord;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
+use crate::numbers::ClassNumber;
 use crate::retained::loader_name;
 use crate::snapshot::{Snapshot, Value};
 
@@ -34,16 +35,17 @@ pub struct CollectionRow {
 pub fn collections(snapshot: &Snapshot) -> Vec<CollectionRow> {
     let graph = snapshot.graph();
     let classes = graph.classes();
-    let is_collection: Vec<bool> = (0..classes.list().len() as u32)
+    let is_collection: Vec<bool> = classes
+        .numbers()
         .map(|class| snapshot.is_collection(class))
         .collect();
     let reference = graph.layout().0.reference;
-    let mut rows: FxHashMap<u32, CollectionRow> = FxHashMap::default();
+    let mut rows: FxHashMap<ClassNumber, CollectionRow> = FxHashMap::default();
     // Collections may share an array, as clones of a CopyOnWriteArrayList do.
     let mut seen = FxHashSet::default();
     for object in graph.objects() {
         let class = graph.class_of(object);
-        if !is_collection[class as usize] || snapshot.dominators().place(object).is_none() {
+        if !is_collection[class.index()] || snapshot.dominators().place(object).is_none() {
             continue;
         }
         let Some(collection) = snapshot.collection(object) else {
@@ -109,15 +111,16 @@ pub struct FinalizerRow {
 pub fn finalizers(snapshot: &Snapshot) -> Vec<FinalizerRow> {
     let graph = snapshot.graph();
     let classes = graph.classes();
-    let is_finalizer: Vec<bool> = (0..classes.list().len() as u32)
+    let is_finalizer: Vec<bool> = classes
+        .numbers()
         .map(|class| {
             classes.is_a(class, "java.lang.ref.FinalReference")
                 || classes.is_a(class, "java.lang.ref.FinalizerReference")
         })
         .collect();
-    let mut rows: FxHashMap<u32, FinalizerRow> = FxHashMap::default();
+    let mut rows: FxHashMap<ClassNumber, FinalizerRow> = FxHashMap::default();
     for object in graph.objects() {
-        if !is_finalizer[graph.class_of(object) as usize] {
+        if !is_finalizer[graph.class_of(object).index()] {
             continue;
         }
         let Some(referent) = snapshot.field_object(object, "referent") else {
@@ -179,7 +182,7 @@ pub fn loaders(snapshot: &Snapshot) -> (Vec<LoaderRow>, Vec<DuplicateClass>) {
     let classes = graph.classes();
     let mut objects = vec![0u64; classes.list().len()];
     for place in snapshot.dominators().places() {
-        objects[graph.class_of(snapshot.dominators().object(place)) as usize] += 1;
+        objects[graph.class_of(snapshot.dominators().object(place)).index()] += 1;
     }
     let mut rows: FxHashMap<u64, (u64, u64)> = FxHashMap::default();
     let mut names: FxHashMap<&str, u64> = FxHashMap::default();

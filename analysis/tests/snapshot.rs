@@ -304,7 +304,7 @@ fn use_all(snapshot: &Snapshot) {
         paths.to(object);
     }
     merged(snapshot, &paths, |object| {
-        graph.class_of(object).is_multiple_of(7)
+        graph.class_of(object).get().is_multiple_of(7)
     });
 }
 

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use anyhow::{Context, bail};
 use hprof_analysis::graph::{Gaps, ReferenceKind};
 use hprof_analysis::mapping::Mapping;
-use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError};
 
 use hprof_options::glob;
@@ -271,7 +271,7 @@ pub enum Target {
     /// An object, by number.
     Object(ObjectNumber),
     /// Classes, by number.
-    Classes(Vec<u32>),
+    Classes(Vec<ClassNumber>),
 }
 
 /// An identifier, or the name of a class in which `*` matches any characters.
@@ -279,14 +279,9 @@ pub enum Target {
 /// # Errors
 /// If there is no such object or class.
 pub fn target(snapshot: &Snapshot, text: &str) -> anyhow::Result<Target> {
-    let classes = snapshot.graph().classes().list();
-    let is_named = |&(_, name): &(usize, &str)| glob(text.as_bytes(), name.as_bytes());
-    let names = classes.iter().map(|class| class.name.as_str());
-    let found: Vec<u32> = names
-        .enumerate()
-        .filter(is_named)
-        .map(|(class, _)| class as u32)
-        .collect();
+    let classes = snapshot.graph().classes();
+    let is_named = |&class: &ClassNumber| glob(text.as_bytes(), classes.get(class).name.as_bytes());
+    let found: Vec<ClassNumber> = classes.numbers().filter(is_named).collect();
     if !found.is_empty() {
         return Ok(Target::Classes(found));
     }
@@ -294,9 +289,7 @@ pub fn target(snapshot: &Snapshot, text: &str) -> anyhow::Result<Target> {
         return object(snapshot, text).map(Target::Object);
     }
     let wanted = text.to_lowercase();
-    let mut similar = classes
-        .iter()
-        .filter(|c| c.name.to_lowercase().contains(&wanted));
+    let mut similar = (classes.list().iter()).filter(|c| c.name.to_lowercase().contains(&wanted));
     let hint = similar.next().map_or(String::new(), |class| {
         format!("; is it {}? `*` stands for any characters", class.name)
     });

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hprof_analysis::numbers::ClassNumber;
 use hprof_platform::views::dominators::{DominatorsBy, DominatorsQuery, dominators};
 use hprof_platform::views::histogram::{HistogramBy, HistogramQuery, histogram, unreachable};
 use hprof_platform::views::opened::{Files, Opened};
@@ -69,11 +70,12 @@ fn largest(opened: &Opened) -> Vec<String> {
 
 /// The class with most objects.
 fn common_class(opened: &Opened) -> String {
-    let sums = opened.sums().iter().enumerate();
+    let classes = opened.snapshot.graph().classes();
+    let sums = classes.numbers().zip(opened.sums());
     let most = sums
         .max_by_key(|(_, sum)| sum.live)
-        .map_or(0, |found| found.0);
-    hex(opened.snapshot.graph().classes().get(most as u32).id)
+        .map_or(ClassNumber::UNKNOWN, |found| found.0);
+    hex(classes.get(most).id)
 }
 
 fn views(opened: &Arc<Opened>, largest: &[String]) -> Vec<(String, View)> {

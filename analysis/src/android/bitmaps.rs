@@ -6,7 +6,7 @@ use hprof_format::binary::SubRecord;
 use rustc_hash::{FxHashMap, FxHasher};
 use serde::Serialize;
 
-use crate::numbers::ObjectNumber;
+use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::snapshot::Snapshot;
 
 /// Bitmaps of one size and content.
@@ -29,15 +29,14 @@ pub struct BitmapRow {
 pub fn bitmaps(snapshot: &Snapshot) -> Vec<BitmapRow> {
     let graph = snapshot.graph();
     let classes = graph.classes();
-    let Some(bitmap) = (classes.list().iter()).position(|c| c.name == "android.graphics.Bitmap")
-    else {
+    let is_bitmap = |class: &ClassNumber| classes.get(*class).name == "android.graphics.Bitmap";
+    let Some(bitmap) = classes.numbers().find(is_bitmap) else {
         return Vec::new();
     };
     let mut rows: Vec<BitmapRow> = Vec::new();
     let mut equal: FxHashMap<u64, usize> = FxHashMap::default();
     for object in graph.objects() {
-        if graph.class_of(object) != bitmap as u32 || snapshot.dominators().place(object).is_none()
-        {
+        if graph.class_of(object) != bitmap || snapshot.dominators().place(object).is_none() {
             continue;
         }
         let size = |name| {

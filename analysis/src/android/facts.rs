@@ -135,7 +135,7 @@ fn instances<'a>(snapshot: &'a Snapshot, class: &str) -> impl Iterator<Item = Ob
     let classes = snapshot.graph().classes().list().iter();
     let wanted: Vec<bool> = classes.map(|it| it.name == class).collect();
     let graph = snapshot.graph();
-    (graph.objects()).filter(move |&object| wanted[graph.class_of(object) as usize])
+    (graph.objects()).filter(move |&object| wanted[graph.class_of(object).index()])
 }
 
 /// The package that was loaded, if there is only one.

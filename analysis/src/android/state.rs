@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::Mark;
-use crate::numbers::ObjectNumber;
+use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::snapshot::{Snapshot, Value};
 
 /// Whether an object should be gone.
@@ -67,16 +67,15 @@ impl<'a> State<'a> {
     /// Looks at the classes of a dump.
     pub fn new(snapshot: &'a Snapshot) -> Self {
         let classes = snapshot.graph().classes();
-        let rule = |class: u32| {
+        let rule = |class: ClassNumber| {
             classes.hierarchy(class).find_map(|class| {
                 let name = &classes.get(class).name;
                 RULES.iter().find(|rule| rule.0 == name).map(|rule| rule.1)
             })
         };
-        let count = classes.list().len() as u32;
         let mut state = Self {
             snapshot,
-            rules: (0..count).map(rule).collect(),
+            rules: classes.numbers().map(rule).collect(),
             services: FxHashSet::default(),
             watched: FxHashSet::default(),
         };
@@ -89,7 +88,7 @@ impl<'a> State<'a> {
     pub fn leaking(&self) -> Vec<ObjectNumber> {
         let graph = self.snapshot.graph();
         let has_rule = |&object: &ObjectNumber| {
-            let rule = self.rules[graph.class_of(object) as usize];
+            let rule = self.rules[graph.class_of(object).index()];
             let is_judged = !matches!(
                 rule,
                 None | Some(Rule::Application | Rule::Loader | Rule::WatchReference)
@@ -127,7 +126,7 @@ impl<'a> State<'a> {
     fn by_rule(&self, object: ObjectNumber) -> Option<Mark> {
         let graph = self.snapshot.graph();
         let field = |name: &str| self.snapshot.field(object, name);
-        match self.rules[graph.class_of(object) as usize]? {
+        match self.rules[graph.class_of(object).index()]? {
             Rule::Activity => match field("mDestroyed") {
                 Some(Value::Boolean(true)) => leaking("Activity.mDestroyed is true"),
                 Some(Value::Boolean(false)) => not_leaking("Activity.mDestroyed is false"),
@@ -190,7 +189,7 @@ impl<'a> State<'a> {
         // Contexts wrap one another, and in damaged files perhaps themselves.
         for _ in 0..16 {
             let class = self.snapshot.graph().class_of(context);
-            if self.rules[class as usize] == Some(Rule::Activity) {
+            if self.rules[class.index()] == Some(Rule::Activity) {
                 return Some(context);
             }
             context = self.snapshot.field_object(context, "mBase")?;
@@ -223,7 +222,7 @@ impl<'a> State<'a> {
     fn watched_objects(&self) -> FxHashSet<ObjectNumber> {
         let graph = self.snapshot.graph();
         let is_reference = |&object: &ObjectNumber| {
-            self.rules[graph.class_of(object) as usize] == Some(Rule::WatchReference)
+            self.rules[graph.class_of(object).index()] == Some(Rule::WatchReference)
         };
         if !self.rules.contains(&Some(Rule::WatchReference)) {
             return FxHashSet::default();

@@ -23,6 +23,7 @@ use super::group_sets::{EMPTY, Recent, Sets, UNKNOWN};
 use super::joins::Joins;
 use super::tree::Tree;
 use crate::graph::{Array, Graph, Links, Number, Store, Width};
+use crate::numbers::ClassNumber;
 use crate::parallel;
 
 /// How often joins are looked at on average before the answer is given up.
@@ -44,7 +45,7 @@ pub struct GroupSum {
 /// A division of all classes into groups.
 #[derive(Debug, Clone)]
 pub struct Grouping {
-    /// By class: its group.
+    /// By [index](ClassNumber::index) of a class: its group, from 0.
     pub group_of: Vec<u32>,
     /// The number of groups.
     pub groups: usize,
@@ -111,15 +112,16 @@ fn classes_by_place<N: Number>(
     links: &Links<'_, N>,
     tree: &Tree<N>,
     store: &Store,
-) -> io::Result<Array<u32>> {
-    let mut classes = store.zeros::<u32>(tree.len())?;
+) -> io::Result<Array<ClassNumber>> {
+    let mut classes = store.zeros::<ClassNumber>(tree.len())?;
     let cells = <[AtomicU32]>::mut_from_bytes(classes.as_mut_bytes());
     let cells: &[AtomicU32] = cells.map_or(&[], |cells| cells);
     parallel::run(0, tree.len().div_ceil(TASK), |tasks| {
         for task in tasks {
             let first = TASK * task;
             for (place, cell) in cells.iter().enumerate().skip(first).take(TASK) {
-                cell.store(links.class_of(tree.object(place)), Ordering::Relaxed);
+                let class = links.class_of(tree.object(place));
+                cell.store(class.get(), Ordering::Relaxed);
             }
         }
     });
@@ -130,7 +132,7 @@ fn classes_by_place<N: Number>(
 fn sums<N: Number>(
     joins: &Joins<N>,
     tree: &Tree<N>,
-    classes: &[u32],
+    classes: &[ClassNumber],
     grouping: &Grouping,
     solved: Option<&(Sets, Array<u32>)>,
 ) -> Vec<GroupSum> {
@@ -156,7 +158,7 @@ fn sums<N: Number>(
             }
             next_join += 1;
         }
-        if let Some(&group) = grouping.group_of.get(class as usize) {
+        if let Some(&group) = grouping.group_of.get(class.index()) {
             let sum = &mut sums[group as usize];
             sum.objects += 1;
             sum.shallow_bytes += tree.bytes(place, place + 1);
@@ -170,7 +172,7 @@ fn sums<N: Number>(
 fn solve<N: Number>(
     joins: &Joins<N>,
     tree: &Tree<N>,
-    classes: &[u32],
+    classes: &[ClassNumber],
     group_of: &[u32],
     store: &Store,
 ) -> io::Result<Option<(Sets, Array<u32>)>> {
@@ -185,7 +187,7 @@ fn solve<N: Number>(
                 Some(above) if !joins.is_join(place) => on_way[above],
                 _ => EMPTY,
             };
-            let group = group_of.get(class as usize).copied().unwrap_or(0);
+            let group = group_of.get(class.index()).copied().unwrap_or(0);
             on_way[place] = recent.with(&mut sets, before, group);
         }
     }
@@ -284,17 +286,17 @@ mod tests {
         fn groups_keep_alive_what_no_walk_without_them_reaches(
             lists in prop::collection::vec(prop::collection::vec(0usize..24, 0..3), 24),
             roots in prop::collection::vec(0usize..24, 0..3),
-            groups in prop::collection::vec(0u32..6, 24),
+            groups in prop::collection::vec(0usize..6, 24),
             class_objects in prop::collection::vec(prop::option::weighted(0.4, 0usize..24), 6),
         ) {
             let references = References::<u32>::of_lists(&lists);
             let units: Vec<u32> = (0..24).map(|object| 1 << (object % 20)).collect();
-            let class_of = groups.clone();
+            let class_of: Vec<_> = groups.iter().map(|&class| ClassNumber::new(class)).collect();
             let links = Links::new(&references, &class_of, &class_objects);
             let store = Store::memory();
             let tree = super::super::build(&links, &roots, &units, &store, 2).unwrap();
             let grouping = Grouping { group_of: vec![0, 1, 2, 3, 3, 4], groups: 5 };
-            let group = |object: usize| grouping.group_of[groups[object] as usize];
+            let group = |object: usize| grouping.group_of[class_of[object].index()];
             let found = sum(&links, &tree, &roots, &store, std::slice::from_ref(&grouping)).unwrap();
             let (sums, is_exact) = &found[0];
             prop_assert!(is_exact);
@@ -305,7 +307,7 @@ mod tests {
                     if !seen[object] && Some(group(object)) != without {
                         seen[object] = true;
                         todo.extend(&lists[object]);
-                        todo.extend(class_objects[class_of[object] as usize]);
+                        todo.extend(class_objects[class_of[object].index()]);
                     }
                 }
                 let reached = (0..lists.len()).filter(|&object| seen[object]);

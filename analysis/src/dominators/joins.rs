@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::pairs::Pairs;
 use super::tree::Tree;
 use crate::graph::{Array, Links, Number, Store, TooMany};
+use crate::numbers::ClassNumber;
 use crate::parallel;
 
 /// The joins of a graph and the references to them.
@@ -66,7 +67,7 @@ impl<N: Number> Joins<N> {
         links: &Links<'_, N>,
         tree: &Tree<N>,
         roots: &[usize],
-        classes: &[u32],
+        classes: &[ClassNumber],
         store: &Store,
     ) -> io::Result<Self> {
         // Roots and objects to which their immediate dominator refers.
@@ -92,19 +93,20 @@ impl<N: Number> Joins<N> {
                 } else if let Some(above) = above {
                     heads[place] = heads[above];
                 }
-                let class = classes[place] as usize;
-                let Some(class_place) = class_places[class].filter(|&it| !settled.has(it)) else {
+                let class = classes[place];
+                let Some(class_place) = class_places[class.index()].filter(|&it| !settled.has(it))
+                else {
                     continue;
                 };
                 // An object says nothing new if one above it refers to the same class, or if one
                 // beside it does, as groups are made of whole classes.
-                let is_repeated = above.is_some_and(|above| classes[above] as usize == class)
-                    || !is_join && last_above[class] == Some(above);
+                let is_repeated = above.is_some_and(|above| classes[above] == class)
+                    || !is_join && last_above[class.index()] == Some(above);
                 if !is_repeated && !holds(tree, class_place, place) {
                     pairs.push(store, [N::of(place), N::of(class_place)])?;
                 }
                 if !is_join {
-                    last_above[class] = Some(above);
+                    last_above[class.index()] = Some(above);
                 }
             }
         }
@@ -218,7 +220,7 @@ fn pairs<N: Number>(
     links: &Links<'_, N>,
     tree: &Tree<N>,
     class_places: &[Option<usize>],
-    classes: &[u32],
+    classes: &[ClassNumber],
     settled: &Marks,
     store: &Store,
 ) -> io::Result<Pairs<N>> {
@@ -235,7 +237,7 @@ fn pairs<N: Number>(
                         outcome = found.push(store, [N::of(from), N::of(to)]);
                     }
                 });
-                if let Some(class) = class_places[classes[from] as usize]
+                if let Some(class) = class_places[classes[from].index()]
                     && tree.above(class) == Some(from)
                 {
                     settled.set(class);

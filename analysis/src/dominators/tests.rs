@@ -1,6 +1,6 @@
 use super::*;
 use crate::graph::{Links, References};
-use crate::numbers::{ObjectNumber, Place};
+use crate::numbers::{ClassNumber, ObjectNumber, Place};
 use proptest::prelude::*;
 
 /// A graph with an object's class implied, as that of instances.
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 struct Sample {
     lists: Vec<Vec<usize>>,
     units: Vec<u32>,
-    class_of: Vec<u32>,
+    class_of: Vec<ClassNumber>,
     class_objects: Vec<Option<usize>>,
     roots: Vec<usize>,
 }
@@ -19,7 +19,7 @@ fn sample() -> impl Strategy<Value = Sample> {
         (
             prop::collection::vec(list, count),
             prop::collection::vec(0u32..100, count),
-            prop::collection::vec(0u32..3, count),
+            prop::collection::vec((0usize..3).prop_map(ClassNumber::new), count),
             prop::collection::vec(prop::option::weighted(0.3, 0..count), 3),
             prop::collection::vec(0..count, 0..4),
         )
@@ -44,7 +44,7 @@ impl Sample {
             }
             seen[object] = true;
             todo.extend(&self.lists[object]);
-            todo.extend(self.class_objects[self.class_of[object] as usize]);
+            todo.extend(self.class_objects[self.class_of[object].index()]);
         }
         seen
     }
@@ -137,7 +137,7 @@ fn a_long_list_needs_no_deep_recursion() {
         })
         .collect();
     let references = References::<u32>::of_lists(&lists);
-    let class_of = vec![0; count];
+    let class_of = vec![ClassNumber::UNKNOWN; count];
     let links = Links::new(&references, &class_of, &[None]);
     let units = vec![2; count];
     let tree = build(&links, &[0], &units, &Store::memory(), 2).unwrap();

@@ -149,7 +149,7 @@ impl<D: Digest> Walk<'_, '_, D> {
                 let Some(class) = graph.classes().by_id(class.get()) else {
                     return;
                 };
-                if !self.string_classes[class as usize]
+                if !self.string_classes[class.index()]
                     || live(self.snapshot, object.get()).is_none()
                 {
                     return;

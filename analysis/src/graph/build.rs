@@ -10,12 +10,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::array::{Array, Store};
-use super::classes::{ClassKind, Classes};
+use super::classes::Classes;
 use super::ids::IdMap;
 use super::number::Number;
 use super::options::Follow;
 use super::references::{ReferenceSink, ReferenceWriter, References};
 use crate::heap::{Layout, stack_words};
+use crate::numbers::ClassNumber;
 use crate::walk::{Block, Pass};
 
 /// The inputs of the second pass.
@@ -38,7 +39,7 @@ pub(super) struct Plan<'a> {
 pub(super) struct Built<N> {
     pub references: References<N>,
     /// By object: its class.
-    pub class_of: Array<u32>,
+    pub class_of: Array<ClassNumber>,
     /// By object: its size in units of eight bytes.
     pub units: Array<u32>,
     /// References that do not keep alive what they refer to: from, to; sorted.
@@ -75,11 +76,12 @@ impl ClassPlan {
 }
 
 pub(super) fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {
-    let plan = |class: usize| {
-        let kind = classes.list()[class].reference_kind;
+    let plan = |class: ClassNumber| {
+        let of_class = classes.get(class);
+        let kind = of_class.reference_kind;
         let mut references = Vec::new();
         let mut passed_over = Vec::new();
-        for field in classes.fields(class as u32) {
+        for field in classes.fields(class) {
             if field.field.basic_type() != BasicType::Object {
                 continue;
             }
@@ -90,7 +92,6 @@ pub(super) fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {
             };
             to.push(field.offset as u32);
         }
-        let of_class = &classes.list()[class];
         // Of all others their class tells the size.
         let is_stack = of_class.loader == 0 && of_class.name == "jdk.internal.vm.StackChunk";
         ClassPlan {
@@ -100,7 +101,7 @@ pub(super) fn plans(classes: &Classes, follow: &Follow) -> Vec<ClassPlan> {
             stack_chunk: of_class.instance_bytes.filter(|_| is_stack),
         }
     };
-    (0..classes.list().len()).map(plan).collect()
+    classes.numbers().map(plan).collect()
 }
 
 /// Bytes in units of eight. No object has more than 2^32 of them.
@@ -114,14 +115,14 @@ struct Shared<'a, N: Number> {
     start: &'a [N::Atomic],
     class_of: &'a [AtomicU32],
     units: &'a [AtomicU32],
-    object_class: u32,
+    object_class: ClassNumber,
 }
 
 struct Worker<'w, 's, 'a, N: Number> {
     shared: &'w Shared<'w, N>,
     writer: ReferenceWriter<'s, 'a, N>,
     targets: Vec<N>,
-    last_class: (u64, u32),
+    last_class: Option<(u64, ClassNumber)>,
     passed_over: Vec<(u64, u64)>,
     counts: Counts,
 }
@@ -129,7 +130,7 @@ struct Worker<'w, 's, 'a, N: Number> {
 pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Built<N>> {
     let count = plan.ids.len();
     let mut start = plan.store.filled(count, N::NONE)?;
-    let mut class_of = plan.store.filled(count, plan.classes.unknown_class())?;
+    let mut class_of = plan.store.filled(count, ClassNumber::UNKNOWN)?;
     let mut sizes = plan.store.zeros::<u32>(count)?;
     let class_plans = plans(plan.classes, plan.follow);
     let sink = ReferenceSink::new(plan.store);
@@ -151,7 +152,7 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
                 shared: &shared,
                 writer: sink.writer(),
                 targets: Vec::new(),
-                last_class: (0, u32::MAX),
+                last_class: None,
                 passed_over: Vec::new(),
                 counts: Counts::default(),
             };
@@ -242,12 +243,12 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                 let class = self.class(class.get());
                 if class == self.shared.object_class && plan.classes.by_id(object.get()).is_some() {
                     // The class dump tells more of the same object, but not its size.
-                    let size = self.shared.plans[class as usize].units.unwrap_or(0);
+                    let size = self.shared.plans[class.index()].units.unwrap_or(0);
                     self.shared.units[number].store(size, Ordering::Relaxed);
                     return Ok(());
                 }
                 self.targets.clear();
-                let class_plan = &self.shared.plans[class as usize];
+                let class_plan = &self.shared.plans[class.index()];
                 for &at in &class_plan.references {
                     self.target(values, at as usize);
                 }
@@ -324,13 +325,16 @@ impl<N: Number> Worker<'_, '_, '_, N> {
     }
 
     #[inline]
-    fn class(&mut self, id: u64) -> u32 {
-        if self.last_class.0 != id || self.last_class.1 == u32::MAX {
-            let classes = self.shared.plan.classes;
-            let class = classes.by_id(id);
-            self.last_class = (id, class.unwrap_or_else(|| classes.unknown_class()));
+    fn class(&mut self, id: u64) -> ClassNumber {
+        if let Some((last, class)) = self.last_class
+            && last == id
+        {
+            return class;
         }
-        self.last_class.1
+        let class = self.shared.plan.classes.by_id(id);
+        let class = class.unwrap_or(ClassNumber::UNKNOWN);
+        self.last_class = Some((id, class));
+        class
     }
 
     #[inline]
@@ -359,10 +363,10 @@ impl<N: Number> Worker<'_, '_, '_, N> {
     }
 
     #[inline]
-    fn finish(&mut self, number: usize, class: u32, size: u32) -> io::Result<()> {
+    fn finish(&mut self, number: usize, class: ClassNumber, size: u32) -> io::Result<()> {
         let position = self.writer.write(&mut self.targets)?;
         N::store(&self.shared.start[number], position);
-        self.shared.class_of[number].store(class, Ordering::Relaxed);
+        self.shared.class_of[number].store(class.get(), Ordering::Relaxed);
         self.shared.units[number].store(size, Ordering::Relaxed);
         Ok(())
     }
@@ -383,7 +387,7 @@ impl<N: Number> Worker<'_, '_, '_, N> {
             // The room that the object takes is zero unless an instance dump tells it.
             let position = self.writer.write(&mut self.targets)?;
             N::store(&self.shared.start[number], position);
-            self.shared.class_of[number].store(self.shared.object_class, Ordering::Relaxed);
+            self.shared.class_of[number].store(self.shared.object_class.get(), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -391,15 +395,9 @@ impl<N: Number> Worker<'_, '_, '_, N> {
 
 impl Classes {
     /// The class of class objects.
-    pub(super) fn class_of_classes(&self) -> u32 {
-        let is_class = |class: &super::classes::Class| class.name == "java.lang.Class";
-        let position = self.list().iter().position(is_class);
-        position.map_or_else(|| self.unknown_class(), |index| index as u32)
-    }
-
-    /// Stands for classes that are not known; it has no instances of its own.
-    pub(super) fn unknown_class(&self) -> u32 {
-        debug_assert!(self.list()[0].kind == ClassKind::Objects);
-        0
+    pub(super) fn class_of_classes(&self) -> ClassNumber {
+        let is_class = |class: &ClassNumber| self.get(*class).name == "java.lang.Class";
+        let found = self.numbers().find(is_class);
+        found.unwrap_or(ClassNumber::UNKNOWN)
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::options::ReferenceKind;
 use crate::heap::{ClassShape, Layout, Sizes};
 use crate::names::Names;
+use crate::numbers::ClassNumber;
 
 /// The kind of a class's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ pub struct Class {
     /// False if the file does not describe the class.
     pub is_described: bool,
     /// The super class, if it is known.
-    pub super_class: Option<u32>,
+    pub super_class: Option<ClassNumber>,
     /// The identifier of the super class.
     pub super_id: u64,
     /// The loader, 0 for the boot loader.
@@ -86,7 +87,7 @@ pub struct PlacedField<'a> {
     /// The field.
     pub field: &'a Field,
     /// The class that declares it.
-    pub class: u32,
+    pub class: ClassNumber,
     /// The first byte of its value.
     pub offset: usize,
 }
@@ -95,8 +96,8 @@ pub struct PlacedField<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Classes {
     list: Vec<Class>,
-    by_id: FxHashMap<u64, u32>,
-    primitives: [u32; 16],
+    by_id: FxHashMap<u64, ClassNumber>,
+    primitives: [ClassNumber; 16],
     id_bytes: usize,
     /// Fields of classes with many, by class and name, once they were looked for.
     known_fields: Arc<Mutex<KnownFields>>,
@@ -104,9 +105,9 @@ pub struct Classes {
 
 /// The declaring class of a field, its place among the fields of that class, and the first byte
 /// of its value.
-type KnownField = (u32, usize, usize);
+type KnownField = (ClassNumber, usize, usize);
 
-type KnownFields = FxHashMap<(u32, Box<str>), Option<KnownField>>;
+type KnownFields = FxHashMap<(ClassNumber, Box<str>), Option<KnownField>>;
 
 /// Fields of a class and the classes above it that are looked through each time.
 const FEW_FIELDS: usize = 64;
@@ -230,26 +231,28 @@ impl Classes {
         let mut sizes = Sizes::new(layout, is_android, &shapes)
             .of_vm(names)
             .measured(measured);
-        let mut by_name: FxHashMap<String, u32> = FxHashMap::default();
-        for index in 1..classes.list.len() {
-            let class = &classes.list[index];
+        let mut by_name: FxHashMap<String, ClassNumber> = FxHashMap::default();
+        for number in classes.numbers().skip(1) {
+            let class = &classes.list[number.index()];
             let super_class = classes.by_id.get(&class.super_id).copied();
             let bytes = sizes.instance(ObjectId::new(class.id));
-            by_name.entry(class.name.clone()).or_insert(index as u32);
-            classes.list[index].super_class = super_class;
-            classes.list[index].instance_bytes = bytes;
+            by_name.entry(class.name.clone()).or_insert(number);
+            let class = &mut classes.list[number.index()];
+            class.super_class = super_class;
+            class.instance_bytes = bytes;
         }
         for element in BasicType::ALL {
             if element == BasicType::Object {
                 continue;
             }
             let name = format!("{}[]", element.name());
-            let index = by_name.get(&name).copied().unwrap_or_else(|| {
+            let number = by_name.get(&name).copied().unwrap_or_else(|| {
+                let number = classes.next_number();
                 classes.list.push(Class::unknown(0, name));
-                classes.list.len() as u32 - 1
+                number
             });
-            classes.list[index as usize].kind = ClassKind::Primitives(element.code());
-            classes.primitives[usize::from(element.code() & 15)] = index;
+            classes.list[number.index()].kind = ClassKind::Primitives(element.code());
+            classes.primitives[usize::from(element.code() & 15)] = number;
         }
         classes.mark_references();
         classes
@@ -263,7 +266,7 @@ impl Classes {
         };
         for class in list {
             if let ClassKind::Primitives(code) = class.kind {
-                classes.primitives[usize::from(code & 15)] = classes.list.len() as u32;
+                classes.primitives[usize::from(code & 15)] = classes.next_number();
             }
             if class.id == 0 {
                 classes.list.push(class);
@@ -274,16 +277,21 @@ impl Classes {
         classes
     }
 
+    /// The number that the next class gets.
+    fn next_number(&self) -> ClassNumber {
+        ClassNumber::new(self.list.len())
+    }
+
     fn push(&mut self, class: Class) {
-        self.by_id.insert(class.id, self.list.len() as u32);
+        self.by_id.insert(class.id, self.next_number());
         self.list.push(class);
     }
 
     fn mark_references(&mut self) {
-        for index in 0..self.list.len() {
-            let kind = (self.hierarchy(index as u32))
-                .find_map(|class| ReferenceKind::of_class(&self.list[class as usize].name));
-            self.list[index].reference_kind = kind;
+        for class in self.numbers() {
+            let kind = (self.hierarchy(class))
+                .find_map(|class| ReferenceKind::of_class(&self.list[class.index()].name));
+            self.list[class.index()].reference_kind = kind;
         }
     }
 
@@ -298,42 +306,47 @@ impl Classes {
         &self.list
     }
 
-    /// A class. Numbers that no class has stand for the first one.
-    pub fn get(&self, class: u32) -> &Class {
-        &self.list[(class as usize).min(self.list.len() - 1)]
+    /// The numbers of all classes.
+    pub fn numbers(&self) -> impl DoubleEndedIterator<Item = ClassNumber> + Clone + use<> {
+        ClassNumber::new(0).up_to(self.next_number())
+    }
+
+    /// A class. Numbers that no class has stand for the last one.
+    pub fn get(&self, class: ClassNumber) -> &Class {
+        &self.list[class.index().min(self.list.len() - 1)]
     }
 
     /// The class whose object has this identifier.
     #[inline]
-    pub fn by_id(&self, id: u64) -> Option<u32> {
+    pub fn by_id(&self, id: u64) -> Option<ClassNumber> {
         self.by_id.get(&id).copied()
     }
 
     /// The class of the arrays of a primitive type.
     #[inline]
-    pub fn primitive_array(&self, element: BasicType) -> u32 {
+    pub fn primitive_array(&self, element: BasicType) -> ClassNumber {
         self.primitives[usize::from(element.code() & 15)]
     }
 
     /// The class and its super classes, upwards.
-    pub fn hierarchy(&self, class: u32) -> impl Iterator<Item = u32> + '_ {
+    pub fn hierarchy(&self, class: ClassNumber) -> impl Iterator<Item = ClassNumber> + '_ {
         let mut next = Some(class);
         std::iter::from_fn(move || {
             let class = next?;
-            next = self.list[class as usize].super_class;
+            next = self.list[class.index()].super_class;
             Some(class)
         })
         .take(MAX_HIERARCHY)
     }
 
     /// True if a class or one of its super classes has this name.
-    pub fn is_a(&self, class: u32, name: &str) -> bool {
+    pub fn is_a(&self, class: ClassNumber, name: &str) -> bool {
         self.hierarchy(class)
             .any(|class| self.get(class).name == name)
     }
 
     /// The first field with a name.
-    pub fn field(&self, class: u32, name: &str) -> Option<PlacedField<'_>> {
+    pub fn field(&self, class: ClassNumber, name: &str) -> Option<PlacedField<'_>> {
         let mut fields = self.fields(class);
         let found = fields
             .by_ref()
@@ -366,7 +379,7 @@ impl Classes {
     }
 
     /// All fields of an instance, in the order of their values.
-    pub fn fields(&self, class: u32) -> impl Iterator<Item = PlacedField<'_>> {
+    pub fn fields(&self, class: ClassNumber) -> impl Iterator<Item = PlacedField<'_>> {
         let mut offset = 0;
         let id_bytes = self.id_bytes;
         self.hierarchy(class)

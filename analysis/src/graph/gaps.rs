@@ -125,7 +125,7 @@ impl Counting<'_> {
                     gaps.without_class += 1;
                     return;
                 };
-                let references = self.plans[class as usize].all_references();
+                let references = self.plans[class.index()].all_references();
                 let dangling = references.filter(|&at| self.dangles(values, at, width));
                 gaps.dangling_references += dangling.count() as u64;
             }

@@ -2,13 +2,14 @@
 
 use super::number::Number;
 use super::references::{ReferenceView, References};
+use crate::numbers::ClassNumber;
 
 /// All that an object keeps alive: what it refers to, and its class.
 #[derive(Debug)]
 pub struct Links<'a, N> {
     view: ReferenceView<'a, N>,
     references: &'a References<N>,
-    class_of: &'a [u32],
+    class_of: &'a [ClassNumber],
     class_objects: Vec<N>,
     /// A bit for each object whose class has to be followed, so that the classes of all others
     /// need not be looked up. Empty if there is none.
@@ -19,7 +20,7 @@ impl<'a, N: Number> Links<'a, N> {
     /// `class_objects` holds the object of each class; none where it need not be followed.
     pub fn new(
         references: &'a References<N>,
-        class_of: &'a [u32],
+        class_of: &'a [ClassNumber],
         class_objects: &[Option<usize>],
     ) -> Self {
         let number = |object: &Option<usize>| object.map_or(N::NONE, N::of);
@@ -28,7 +29,7 @@ impl<'a, N: Number> Links<'a, N> {
             follows_class.extend(class_of.chunks(64).map(|classes| {
                 let bits = classes.iter().enumerate();
                 bits.fold(0u64, |word, (bit, &class)| {
-                    word | u64::from(class_objects[class as usize].is_some()) << bit
+                    word | u64::from(class_objects[class.index()].is_some()) << bit
                 })
             }));
         }
@@ -62,7 +63,7 @@ impl<'a, N: Number> Links<'a, N> {
     pub fn each(&self, object: usize, mut visit: impl FnMut(usize)) {
         self.each_reference(object, &mut visit);
         if self.follows_class(object) {
-            visit(self.class_objects[self.class_of[object] as usize].get());
+            visit(self.class_objects[self.class_of[object].index()].get());
         }
     }
 
@@ -76,7 +77,7 @@ impl<'a, N: Number> Links<'a, N> {
 
     /// The class of an object.
     #[inline(always)]
-    pub fn class_of(&self, object: usize) -> u32 {
+    pub fn class_of(&self, object: usize) -> ClassNumber {
         self.class_of[object]
     }
 

@@ -26,7 +26,7 @@ use thiserror::Error;
 
 use crate::contents::{Contents, DamageLog, Format};
 use crate::heap::{Layout, LayoutSource};
-use crate::numbers::ObjectNumber;
+use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::walk::{Pass, each_segment};
 
 pub use crate::walk::Block;
@@ -104,7 +104,7 @@ pub struct Graph {
     pub(crate) ids: IdMap,
     pub(crate) classes: Classes,
     pub(crate) width: Width,
-    pub(crate) class_of: Array<u32>,
+    pub(crate) class_of: Array<ClassNumber>,
     pub(crate) units: Array<u32>,
     pub(crate) roots: Vec<GraphRoot>,
     pub(crate) locals: Vec<(ObjectNumber, GraphRoot)>,
@@ -285,19 +285,19 @@ impl Graph {
         &self.classes
     }
 
-    /// The class of an object, by number.
+    /// The class of an object.
     #[inline]
-    pub fn class_of(&self, object: ObjectNumber) -> u32 {
+    pub fn class_of(&self, object: ObjectNumber) -> ClassNumber {
         self.class_of[object.index()]
     }
 
     /// The classes of all objects.
-    pub fn all_classes_of(&self) -> &[u32] {
+    pub fn all_classes_of(&self) -> &[ClassNumber] {
         &self.class_of
     }
 
     /// The class that a class object stands for.
-    pub fn class_of_object(&self, object: ObjectNumber) -> Option<u32> {
+    pub fn class_of_object(&self, object: ObjectNumber) -> Option<ClassNumber> {
         let class = self.classes.by_id(self.id(object))?;
         self.classes.get(class).is_described.then_some(class)
     }

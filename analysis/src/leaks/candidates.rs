@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::numbers::Place;
+use crate::numbers::{ClassNumber, Place};
 use crate::snapshot::Snapshot;
 
 /// Objects of one class that follow one another are a list from this number on.
@@ -118,7 +118,7 @@ fn groups(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
             dominators.retained(child) < threshold && graph.class_of_object(object).is_none()
         })
     };
-    let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    let mut sums: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
     for child in small() {
         let sum = sums
             .entry(graph.class_of(dominators.object(child)))
@@ -127,7 +127,7 @@ fn groups(snapshot: &Snapshot, threshold: u64) -> Vec<Candidate> {
         sum.1 += dominators.retained(child);
     }
     sums.retain(|_, sum| sum.1 >= threshold);
-    let group = |(class, (count, bytes)): (u32, (u64, u64))| {
+    let group = |(class, (count, bytes)): (ClassNumber, (u64, u64))| {
         let mut members: Vec<Place> = small()
             .filter(|&child| graph.class_of(dominators.object(child)) == class)
             .collect();

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::numbers::{ObjectNumber, Place};
+use crate::numbers::{ClassNumber, ObjectNumber, Place};
 use crate::snapshot::Snapshot;
 
 /// The objects of a class within some set.
@@ -52,12 +52,12 @@ pub fn classes_in(snapshot: &Snapshot, start: Place, end: Place) -> Vec<ClassSha
     let mut sums = vec![(0u64, 0u64); graph.classes().list().len()];
     for place in start.up_to(end) {
         let object = snapshot.dominators().object(place);
-        let sum = &mut sums[graph.class_of(object) as usize];
+        let sum = &mut sums[graph.class_of(object).index()];
         sum.0 += 1;
         sum.1 += graph.size(object);
     }
-    let sums = sums.into_iter().enumerate().filter(|(_, sum)| sum.0 > 0);
-    sorted(snapshot, sums.map(|(class, sum)| (class as u32, sum)))
+    let sums = graph.classes().numbers().zip(sums);
+    sorted(snapshot, sums.filter(|(_, sum)| sum.0 > 0))
 }
 
 /// The objects directly under a place in the dominator tree, by class, with the bytes that they
@@ -67,7 +67,7 @@ pub fn children_by_class(
     place: Option<Place>,
     is_shown: impl Fn(&Place) -> bool,
 ) -> Vec<ClassShare> {
-    let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    let mut sums: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
     for child in snapshot.dominators().children(place).filter(is_shown) {
         let object = snapshot.dominators().object(child);
         let sum = sums.entry(snapshot.graph().class_of(object)).or_default();
@@ -83,7 +83,7 @@ pub fn list_by_class(snapshot: &Snapshot, start: Place, least: usize) -> Option<
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let class_of = |place| graph.class_of(dominators.object(place));
     let class = class_of(start);
-    let mut sums: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
+    let mut sums: FxHashMap<ClassNumber, (u64, u64)> = FxHashMap::default();
     let mut nodes = (0, 0);
     let mut next = Some(start);
     while let Some(node) = next.take() {
@@ -122,7 +122,10 @@ pub fn largest_in(
         .collect()
 }
 
-fn sorted(snapshot: &Snapshot, sums: impl Iterator<Item = (u32, (u64, u64))>) -> Vec<ClassShare> {
+fn sorted(
+    snapshot: &Snapshot,
+    sums: impl Iterator<Item = (ClassNumber, (u64, u64))>,
+) -> Vec<ClassShare> {
     // Several loaders may have classes of one name.
     let mut by_name: FxHashMap<&str, (u64, u64)> = FxHashMap::default();
     for (class, (objects, bytes)) in sums {

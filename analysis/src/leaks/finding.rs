@@ -244,7 +244,7 @@ fn filling(snapshot: &Snapshot, facts: &Facts<'_>) -> Option<Filling> {
 
 fn is_loader(snapshot: &Snapshot, name: &str) -> bool {
     let classes = snapshot.graph().classes();
-    let mut all = 0..classes.list().len() as u32;
+    let mut all = classes.numbers();
     all.any(|class| classes.get(class).name == name && classes.is_a(class, "java.lang.ClassLoader"))
 }
 

@@ -170,6 +170,7 @@ fn search<N: Number>(
 mod tests {
     use super::*;
     use crate::graph::References;
+    use crate::numbers::ClassNumber;
     use proptest::prelude::*;
 
     proptest! {
@@ -181,7 +182,7 @@ mod tests {
             roots in prop::collection::vec(0usize..30, 0..4),
         ) {
             let references = References::<u32>::of_lists(&lists);
-            let class_of = vec![0; lists.len()];
+            let class_of = vec![ClassNumber::UNKNOWN; lists.len()];
             let links = Links::new(&references, &class_of, &[None]);
             let paths = search(&links, &roots, None, &Store::memory()).unwrap();
             let paths = ShortestPaths::Narrow(paths);

@@ -32,7 +32,7 @@ use crate::graph::{
     References, Width,
 };
 use crate::heap::{Layout, LayoutSource};
-use crate::numbers::ObjectNumber;
+use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
@@ -324,7 +324,7 @@ fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N
     }
     let (start, bytes) = place()?;
     let ids = IdMap::of_index(head.ids, map, start, bytes)?;
-    let class_of = next!(u32);
+    let class_of = next!(ClassNumber);
     let units = next!(u32);
     let roots = next!(GraphRoot).to_vec();
     let threads = next!(u64);

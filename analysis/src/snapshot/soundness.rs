@@ -34,7 +34,7 @@ fn facts(graph: &Graph) -> bool {
     let is_class = |class: &crate::graph::Class| {
         class
             .super_class
-            .is_none_or(|above| (above as usize) < classes.len())
+            .is_none_or(|above| above.index() < classes.len())
             && class
                 .instance_bytes
                 .is_none_or(|bytes| bytes <= MAX_INSTANCE)
@@ -72,10 +72,7 @@ fn objects(graph: &Graph) -> bool {
     let count = graph.class_of.len();
     let classes = graph.classes.list().len();
     let is_object = |root: &GraphRoot| usize::try_from(root.object).is_ok_and(|it| it < count);
-    graph
-        .class_of
-        .iter()
-        .all(|&class| (class as usize) < classes)
+    graph.class_of.iter().all(|class| class.index() < classes)
         && graph.roots.iter().all(is_object)
         && graph.roots.is_sorted_by_key(GraphRoot::object)
         && graph

@@ -19,7 +19,7 @@ impl Snapshot {
                 .map(|class| class.name == "java.lang.String")
                 .collect();
             let all =
-                || (self.graph.objects()).filter(|&it| is_string[self.graph.class_of(it) as usize]);
+                || (self.graph.objects()).filter(|&it| is_string[self.graph.class_of(it).index()]);
             // The first strings are the VM's own, so some of all are looked at.
             let step = all().count() / LOOKED_AT + 1;
             for string in all().step_by(step) {
@@ -51,11 +51,11 @@ impl StringSource for Snapshot {
 
     fn string_classes(&self) -> Vec<StringClass> {
         let classes = self.graph.classes();
-        let all = classes.list().iter().enumerate();
+        let all = classes.numbers().zip(classes.list());
         let strings = all.filter(|(_, class)| class.name == "java.lang.String" && class.id != 0);
         let described = strings.filter_map(|(number, class)| {
             let place = |name| {
-                let mut fields = classes.fields(number as u32);
+                let mut fields = classes.fields(number);
                 let placed = fields.find(|placed| placed.field.name == name);
                 placed.map(|placed| placed.offset)
             };

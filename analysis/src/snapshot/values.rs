@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Snapshot;
 use crate::graph::Static;
 use crate::heap::Text;
-use crate::numbers::ObjectNumber;
+use crate::numbers::{ClassNumber, ObjectNumber};
 
 /// A value of a field or element.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,8 +33,8 @@ pub enum Value {
 pub struct FieldValue {
     /// The name.
     pub name: String,
-    /// The class that declares it, by number.
-    pub class: u32,
+    /// The class that declares it.
+    pub class: ClassNumber,
     /// The value.
     pub value: Value,
 }
@@ -162,7 +162,7 @@ impl Snapshot {
     }
 
     /// The value of the first field with a name, among the values of an instance of a class.
-    pub(crate) fn field_of(&self, class: u32, values: &[u8], name: &str) -> Option<Value> {
+    pub(crate) fn field_of(&self, class: ClassNumber, values: &[u8], name: &str) -> Option<Value> {
         let placed = self.graph.classes().field(class, name)?;
         self.value(placed.field.basic_type(), values.get(placed.offset..)?)
     }

@@ -2,11 +2,12 @@
 
 use super::Heap;
 use super::table::{Cell, Column, Key, Rows};
+use hprof_analysis::numbers::ClassNumber;
 
 /// All classes, or one.
 pub struct Classes {
-    left: std::vec::IntoIter<u32>,
-    class: u32,
+    left: std::vec::IntoIter<ClassNumber>,
+    class: ClassNumber,
 }
 
 const ID: usize = 0;
@@ -51,10 +52,11 @@ impl Rows for Classes {
 
     fn start(heap: &Heap, key: Option<(usize, &str)>) -> std::io::Result<Self> {
         let classes = heap.snapshot.graph().classes();
-        let found: Vec<u32> = match key {
-            None => (0..classes.list().len() as u32)
+        let found: Vec<ClassNumber> = match key {
+            None => classes
+                .numbers()
                 // A class of no name and no object stands for those that are not known.
-                .filter(|&class| class > 0 || heap.sums()[0].objects > 0)
+                .filter(|&class| class != ClassNumber::UNKNOWN || heap.sums()[0].objects > 0)
                 .collect(),
             Some((ID, id)) => {
                 let object = heap.object(id);
@@ -65,20 +67,20 @@ impl Rows for Classes {
         };
         Ok(Self {
             left: found.into_iter(),
-            class: 0,
+            class: ClassNumber::UNKNOWN,
         })
     }
 
     fn advance(&mut self, _: &Heap) -> bool {
         let next = self.left.next();
-        self.class = next.unwrap_or(0);
+        self.class = next.unwrap_or_default();
         next.is_some()
     }
 
     fn cell<'a>(&'a self, heap: &'a Heap, column: usize) -> Cell<'a> {
         let classes = heap.snapshot.graph().classes();
         let class = classes.get(self.class);
-        let sum = || heap.sums()[self.class as usize];
+        let sum = || heap.sums()[self.class.index()];
         match column {
             ID => (class.id != 0)
                 .then(|| format!("{:#x}", class.id).into())

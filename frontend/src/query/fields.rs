@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::snapshot::{FieldValue, Value};
 
 use super::Heap;
@@ -11,7 +11,7 @@ use super::table::{Cell, Column, Key, Rows};
 /// Fields of all instances, or of some.
 pub struct Fields {
     objects: Range<usize>,
-    classes: Option<Vec<u32>>,
+    classes: Option<Vec<ClassNumber>>,
     object: ObjectNumber,
     left: std::vec::IntoIter<FieldValue>,
     field: Option<FieldValue>,

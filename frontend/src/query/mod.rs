@@ -19,7 +19,7 @@ mod threads;
 use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::graph::Inbound;
-use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{GroupSum, Grouping, freed_without, group_sums, loader_name};
 use hprof_analysis::snapshot::{Snapshot, ThreadInfo};
@@ -112,10 +112,10 @@ impl Heap {
     }
 
     /// The classes of a name; several loaders may have one each.
-    fn classes_named(&self, name: &str) -> Vec<u32> {
-        let classes = self.snapshot.graph().classes().list().iter();
-        let named = classes.enumerate().filter(|(_, class)| class.name == name);
-        named.map(|(number, _)| number as u32).collect()
+    fn classes_named(&self, name: &str) -> Vec<ClassNumber> {
+        let classes = self.snapshot.graph().classes();
+        let is_named = |&class: &ClassNumber| classes.get(class).name == name;
+        classes.numbers().filter(is_named).collect()
     }
 
     /// Who refers to each object; `None` if there is no room for that.
@@ -139,12 +139,12 @@ impl Heap {
             let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
             let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
             for object in graph.objects() {
-                let sum = &mut sums[graph.class_of(object) as usize];
+                let sum = &mut sums[graph.class_of(object).index()];
                 sum.objects += 1;
                 sum.bytes += graph.size(object);
             }
             for place in dominators.places() {
-                let class = graph.class_of(dominators.object(place)) as usize;
+                let class = graph.class_of(dominators.object(place)).index();
                 sums[class].live += 1;
             }
             sums
@@ -152,18 +152,18 @@ impl Heap {
     }
 
     /// The memory that would be free without all objects of a class.
-    fn retained(&self, class: u32) -> Cell<'static> {
-        let classes = self.snapshot.graph().classes().list().len();
+    fn retained(&self, class: ClassNumber) -> Cell<'static> {
+        let classes = self.snapshot.graph().classes();
         let all = self.retained.get_or_init(|| {
             let each = Grouping {
-                group_of: (0..classes as u32).collect(),
-                groups: classes,
+                group_of: classes.numbers().map(ClassNumber::get).collect(),
+                groups: classes.list().len(),
             };
             let (sums, is_exact) = group_sums(&self.snapshot, &[each]).ok()?.pop()?;
             is_exact.then_some(sums)
         });
         let bytes = match all {
-            Some(sums) => sums.get(class as usize).map(|sum| sum.retained_bytes),
+            Some(sums) => sums.get(class.index()).map(|sum| sum.retained_bytes),
             // One class at a time is slow, and always exact.
             None => {
                 let graph = self.snapshot.graph();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Heap;
 use super::table::{Cell, Column, Key, Rows};
-use hprof_analysis::numbers::{ObjectNumber, Place};
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber, Place};
 
 /// All objects, or some.
 pub struct Objects {
@@ -14,7 +14,7 @@ pub struct Objects {
 
 enum Left {
     /// Those of a range of numbers that are of the classes, if any are named.
-    Range(Range<usize>, Option<Vec<u32>>),
+    Range(Range<usize>, Option<Vec<ClassNumber>>),
     /// Those at places in the dominator tree, from one sibling to the next.
     Siblings { next: Place, end: Place },
 }

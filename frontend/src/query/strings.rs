@@ -2,12 +2,12 @@
 
 use super::Heap;
 use super::table::{Cell, Column, Key, Rows};
-use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 
 /// All strings, or one.
 pub struct Strings {
     objects: std::ops::Range<usize>,
-    classes: Vec<u32>,
+    classes: Vec<ClassNumber>,
     object: ObjectNumber,
 }
 

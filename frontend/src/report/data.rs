@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks_with};
-use hprof_analysis::numbers::Place;
+use hprof_analysis::numbers::{ClassNumber, Place};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_several};
 use hprof_analysis::snapshot::Snapshot;
@@ -268,7 +268,7 @@ fn small_children(
 ) -> Vec<TreeNode> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let shown: HashSet<u64> = shown.iter().map(|node| node.number).collect();
-    let mut sums: HashMap<u32, (u64, u64)> = HashMap::new();
+    let mut sums: HashMap<ClassNumber, (u64, u64)> = HashMap::new();
     for child in dominators.children(place) {
         let object = dominators.object(child);
         if !shown.contains(&graph.id(object)) {

@@ -97,7 +97,7 @@ pub fn class(opened: &Arc<Opened>, id: &str) -> Result<ClassHead, ViewError> {
     let class: &Class = classes.get(number);
     let sum = opened
         .sums()
-        .get(number as usize)
+        .get(number.index())
         .copied()
         .unwrap_or_default();
     let known = retained::known(opened, RetainedBy::Class)?;
@@ -113,8 +113,9 @@ pub fn class(opened: &Arc<Opened>, id: &str) -> Result<ClassHead, ViewError> {
             },
         }
     });
-    let below =
-        (0..classes.list().len() as u32).filter(|&it| classes.get(it).super_class == Some(number));
+    let below = classes
+        .numbers()
+        .filter(|&it| classes.get(it).super_class == Some(number));
     Ok(ClassHead {
         id: hex(class.id),
         name: class.name.clone(),
@@ -152,7 +153,7 @@ pub fn class(opened: &Arc<Opened>, id: &str) -> Result<ClassHead, ViewError> {
 pub fn instances(opened: &Arc<Opened>, id: &str, query: &TableQuery) -> Result<Table, ViewError> {
     let class = opened.class(id)?;
     let graph = opened.snapshot.graph();
-    let sum = opened.sums().get(class as usize).copied();
+    let sum = opened.sums().get(class.index()).copied();
     let total = sum.map_or(0, |sum| sum.live + sum.unreached) as usize;
     let is_instance = |&object: &ObjectNumber| graph.class_of(object) == class;
     let instances = graph.objects().filter(is_instance);

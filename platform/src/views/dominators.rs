@@ -180,7 +180,7 @@ fn level_of(opened: &Opened, by: DominatorsBy, node: &str) -> Result<Vec<Group>,
     let (dominators, graph) = (opened.snapshot.dominators(), opened.snapshot.graph());
     let (group_of, names) = groups(opened, by);
     let way = way(node, names.len())?;
-    let group = |place: Place| group_of[graph.class_of(dominators.object(place)) as usize];
+    let group = |place: Place| group_of[graph.class_of(dominators.object(place)).index()];
     let mut level: Option<Vec<Place>> = None;
     for &wanted in &way {
         let places = below(opened, level.as_deref());

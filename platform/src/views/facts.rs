@@ -74,11 +74,12 @@ const BUFFERS: [Of<Buffer>; 5] = [
 pub fn buffers(opened: &Arc<Opened>, query: &TableQuery) -> Result<Table, ViewError> {
     let (snapshot, graph) = (&opened.snapshot, opened.snapshot.graph());
     let classes = graph.classes();
-    let is_buffer: Vec<bool> = (0..classes.list().len() as u32)
+    let is_buffer: Vec<bool> = classes
+        .numbers()
         .map(|class| classes.is_a(class, "java.nio.DirectByteBuffer"))
         .collect();
     let is_of_buffer =
-        |&object: &ObjectNumber| is_buffer.get(graph.class_of(object) as usize) == Some(&true);
+        |&object: &ObjectNumber| is_buffer.get(graph.class_of(object).index()) == Some(&true);
     let found = graph.objects().filter(is_of_buffer);
     let row = |object: ObjectNumber| {
         let number = |name: &str| snapshot.field(object, name)?.integer();

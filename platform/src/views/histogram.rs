@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hprof_analysis::names;
+use hprof_analysis::numbers::ClassNumber;
 use hprof_analysis::retained::{RetainedBy, loader_name};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -182,21 +183,16 @@ fn superclasses(
     query: &TableQuery,
 ) -> Result<Table, ViewError> {
     let classes = opened.snapshot.graph().classes();
-    let list = classes.list();
     let above = node.map(|node| opened.class(node)).transpose()?;
     // By class: its sums with those of all classes below. In damaged files hierarchies may go in
     // circles, so each class walks upwards, which is bounded.
     let mut rows: Vec<HistogramRow> = Vec::new();
-    let mut row_of: HashMap<u32, usize> = HashMap::new();
-    for (number, sum) in opened
-        .sums()
-        .iter()
-        .enumerate()
-        .filter(|(_, sum)| sum.live > 0)
-    {
+    let mut row_of: HashMap<ClassNumber, usize> = HashMap::new();
+    let sums = classes.numbers().zip(opened.sums());
+    for (number, sum) in sums.filter(|(_, sum)| sum.live > 0) {
         let mut below = None;
         let mut top = None;
-        for class in classes.hierarchy(number as u32) {
+        for class in classes.hierarchy(number) {
             if Some(class) == above {
                 below = top;
                 break;
@@ -207,7 +203,7 @@ fn superclasses(
             continue;
         };
         let at = *row_of.entry(member).or_insert_with(|| {
-            let class = &list[member as usize];
+            let class = classes.get(member);
             let mut row = HistogramRow::new(class.name.clone());
             row.class = (class.id != 0).then_some(class.id);
             row.node = row.class.map(hex);
@@ -215,7 +211,7 @@ fn superclasses(
             rows.len() - 1
         });
         rows[at].add(sum);
-        rows[at].has_children |= number as u32 != member;
+        rows[at].has_children |= number != member;
     }
     let note = "a row counts the objects of a class and of all classes below it; what they retain \
                 together is not worked out";

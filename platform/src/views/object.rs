@@ -1,7 +1,7 @@
 //! One object: its head for the inspector.
 
 use hprof_analysis::leaks::sites_of;
-use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::retained::loader_name;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -112,7 +112,7 @@ pub(super) fn object_name(opened: &Opened, object: ObjectNumber) -> ObjectName {
 }
 
 /// A class by name.
-pub(super) fn class_name(opened: &Opened, class: u32) -> ClassName {
+pub(super) fn class_name(opened: &Opened, class: ClassNumber) -> ClassName {
     let class = opened.snapshot.graph().classes().get(class);
     ClassName {
         id: (class.id != 0).then(|| hex(class.id)),

@@ -121,7 +121,7 @@ pub(super) fn rank(opened: &Opened, object: ObjectNumber, key: &str) -> Option<u
         "object" => object.index() as u64,
         "name" | "class_name" => {
             let class = opened.snapshot.graph().class_of(object);
-            u64::from(*opened.name_ranks().get(class as usize)?)
+            u64::from(*opened.name_ranks().get(class.index())?)
         }
         _ => return None,
     })

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::contents::ReadError;
-use hprof_analysis::numbers::{ObjectNumber, Place};
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber, Place};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, SnapshotError, ThreadInfo};
 use hprof_analysis::usage::CollectionRow;
@@ -162,7 +162,7 @@ impl Opened {
     ///
     /// # Errors
     /// If it is no identifier, or the dump has no such class.
-    pub fn class(&self, id: &str) -> Result<u32, ViewError> {
+    pub fn class(&self, id: &str) -> Result<ClassNumber, ViewError> {
         let number = parse_id(id)?;
         let class = self.snapshot.graph().classes().by_id(number);
         class
@@ -190,7 +190,7 @@ impl Opened {
             let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
             let all = graph.all_classes_of().iter().zip(graph.units());
             for (object, (&class, &units)) in graph.objects().zip(all) {
-                let Some(sum) = sums.get_mut(class as usize) else {
+                let Some(sum) = sums.get_mut(class.index()) else {
                     continue;
                 };
                 let bytes = 8 * u64::from(units);
@@ -210,12 +210,12 @@ impl Opened {
     /// By class: its place in the order of names.
     pub(super) fn name_ranks(&self) -> &[u32] {
         self.name_ranks.get_or_init(|| {
-            let list = self.snapshot.graph().classes().list();
-            let mut order: Vec<usize> = (0..list.len()).collect();
-            order.sort_by(|&a, &b| list[a].name.cmp(&list[b].name));
-            let mut ranks = vec![0; list.len()];
+            let classes = self.snapshot.graph().classes();
+            let mut order: Vec<ClassNumber> = classes.numbers().collect();
+            order.sort_by(|&a, &b| classes.get(a).name.cmp(&classes.get(b).name));
+            let mut ranks = vec![0; order.len()];
             for (rank, class) in order.into_iter().enumerate() {
-                ranks[class] = rank as u32;
+                ranks[class.index()] = rank as u32;
             }
             ranks
         })

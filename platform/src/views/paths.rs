@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hprof_analysis::numbers::ClassNumber;
 use hprof_analysis::paths::{MergedNode, Path, merged};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -97,10 +98,10 @@ pub struct MergedAnswer {
 
 /// The merged paths of some classes, by class; the last few that were asked for.
 #[derive(Debug, Default)]
-pub(super) struct MergedPaths(Mutex<Vec<(u32, Arc<Later<MergedAnswer>>)>>);
+pub(super) struct MergedPaths(Mutex<Vec<(ClassNumber, Arc<Later<MergedAnswer>>)>>);
 
 impl MergedPaths {
-    fn of(&self, class: u32) -> Arc<Later<MergedAnswer>> {
+    fn of(&self, class: ClassNumber) -> Arc<Later<MergedAnswer>> {
         let mut kept = self.0.lock();
         let at = kept.iter().position(|known| known.0 == class);
         let found = at.map(|at| kept.remove(at).1).unwrap_or_default();

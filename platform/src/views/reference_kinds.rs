@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::snapshot::Value;
 use hprof_analysis::usage::finalizers;
 use rustc_hash::FxHashSet;
@@ -86,14 +86,10 @@ fn work_out(opened: &Opened) -> Vec<ReferenceRow> {
         .iter()
         .map(|class| class.reference_kind)
         .collect();
-    let mut rows: HashMap<(u32, &'static str), ReferenceRow> = HashMap::new();
+    let mut rows: HashMap<(ClassNumber, &'static str), ReferenceRow> = HashMap::new();
     let mut seen: FxHashSet<(ObjectNumber, &'static str)> = FxHashSet::default();
     for object in graph.objects() {
-        let Some(kind) = kinds
-            .get(graph.class_of(object) as usize)
-            .copied()
-            .flatten()
-        else {
+        let Some(kind) = kinds.get(graph.class_of(object).index()).copied().flatten() else {
             continue;
         };
         let Some(Value::Object(referent)) = snapshot.field(object, "referent") else {

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock};
 use rustc_hash::FxHashMap;
 
 use super::Snapshot;
-use crate::numbers::ObjectNumber;
+use crate::numbers::{ClassNumber, ObjectNumber};
 use table::{KNOWN, Known};
 
 /// The kind of a collection.
@@ -54,9 +54,9 @@ pub(crate) struct CollectionNotes {
 }
 
 impl Snapshot {
-    fn known(&self, class: u32) -> Option<&'static Known> {
+    fn known(&self, class: ClassNumber) -> Option<&'static Known> {
         let rows = self.collections.classes.get_or_init(|| self.rows());
-        *rows.get(class as usize)?
+        *rows.get(class.index())?
     }
 
     /// By class: the first row of the table that it, or else its super class, fits.
@@ -66,7 +66,7 @@ impl Snapshot {
             by_name.entry(known.0).or_default().push(known);
         }
         let classes = self.graph.classes();
-        let row = |class: u32| {
+        let row = |class: ClassNumber| {
             classes.hierarchy(class).find_map(|class| {
                 let class = classes.get(class);
                 let has = |name: &str| class.fields.iter().any(|field| field.name == name);
@@ -74,11 +74,11 @@ impl Snapshot {
                 by_name.get(class.name.as_str())?.iter().find(fits).copied()
             })
         };
-        (0..classes.list().len() as u32).map(row).collect()
+        classes.numbers().map(row).collect()
     }
 
     /// True if objects of a class are collections.
-    pub fn is_collection(&self, class: u32) -> bool {
+    pub fn is_collection(&self, class: ClassNumber) -> bool {
         self.known(class).is_some()
     }
 
