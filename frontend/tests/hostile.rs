@@ -125,8 +125,32 @@ impl Container {
             .arg(self.tmp())
             .arg(jdk.home().join("bin/java"))
             .args(["-Xmx64m", "-cp"])
-            .arg(classes());
+            .arg(self.visible(classes()));
         command
+    }
+
+    /// A file, or a folder of files, where processes inside see it too: their `/tmp` is another one.
+    fn visible(&self, path: &Path) -> PathBuf {
+        if !path.starts_with("/tmp") {
+            return path.to_owned();
+        }
+        let copy = self.folder.path().join(path.file_name().unwrap());
+        if path.is_dir() {
+            fs::create_dir_all(&copy).unwrap();
+            for file in fs::read_dir(path).unwrap().map(Result::unwrap) {
+                if file.path().is_file() {
+                    fs::copy(file.path(), copy.join(file.file_name())).unwrap();
+                }
+            }
+        } else {
+            fs::copy(path, &copy).unwrap();
+        }
+        copy
+    }
+
+    fn agent(&self, options: &str) -> String {
+        let library = self.visible(&agent_library());
+        format!("-agentpath:{}={options}", library.display())
     }
 
     /// An idle JVM with these options, and its number outside.
@@ -185,10 +209,6 @@ fn timed(scene: &Scene, arguments: &[&str]) -> Output {
     output
 }
 
-fn agent(options: &str) -> String {
-    format!("-agentpath:{}={options}", agent_library().display())
-}
-
 /// Repeats until the agent is running.
 fn status(scene: &Scene, pid: u32) -> Output {
     let start = Instant::now();
@@ -230,7 +250,7 @@ fn a_taken_name_costs_the_agent_one_line_and_clients_find_it_all_the_same() {
             let scene = Scene::new();
             let container = Container::new();
             let _trap = take(&container.at(".hprof_rs_0"));
-            let file = agent("cpu=samples,file=/tmp/profile.txt");
+            let file = container.agent("cpu=samples,file=/tmp/profile.txt");
             let (_jvm, pid) = container.idle(&scene, jdk, &[file]);
             let output = status(&scene, pid);
             let said = container.said();
@@ -259,7 +279,7 @@ fn names_of_older_versions_hold_nobody_up() {
         java = Command::new("timeout");
         java.args(["60", "unshare"])
             .args(before)
-            .arg(agent("cpu=samples,file=/tmp/profile.txt"))
+            .arg(container.agent("cpu=samples,file=/tmp/profile.txt"))
             .args(class_path)
             .arg("Hello");
         let output = java.output().unwrap();
