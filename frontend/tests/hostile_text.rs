@@ -344,6 +344,10 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["attach", "1", &format!("file={missing}")]);
     all(&["control", &missing, &missing]);
     all(&["listen", &format!("unix:{missing}/x"), "--run", &missing]);
+    all(&["serve", "--listen", &missing]);
+    // No folder can be made below a file.
+    let below = format!("{heap}/{missing}");
+    all(&["serve", "--listen", "127.0.0.1:0", "--folder", &below]);
     all(&["ps"]);
     all(&["options"]);
     all(&["completions", "bash"]);

@@ -175,7 +175,8 @@ fn an_output_in_a_folder_that_is_not_there_is_named_as_the_user_did() {
         let errors = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{errors}");
         assert!(errors.contains("there is no folder /nonexist;"), "{errors}");
-        assert!(!errors.contains("tmp"), "{errors}");
+        // The checkout may lie below /tmp.
+        assert!(!errors.replace(&data, "").contains("tmp"), "{errors}");
     }
 }
 
