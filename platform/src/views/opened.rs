@@ -11,12 +11,14 @@ use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, SnapshotError,
 use hprof_analysis::usage::CollectionRow;
 
 use super::ViewError;
+use super::by_class::ClassPart;
 use super::cache::Held;
 use super::dominators::{DominatorsBy, Group, Largest};
 use super::kept::Kept;
 use super::later::{Later, Turn};
 use super::paths::MergedPaths;
 use super::reference_kinds::ReferenceRow;
+use super::references::Direction;
 use super::report::Report;
 use super::retained::RetainedTables;
 use super::sites::SiteRow;
@@ -60,6 +62,7 @@ pub struct Opened {
     pub files: Files,
     pub(super) turn: Turn,
     paths: Arc<Later<ShortestPaths>>,
+    pub(super) class_references: Kept<(ClassNumber, Direction), Later<Vec<ClassPart>>>,
     pub(super) merged: MergedPaths,
     pub(super) largest: Kept<Option<Place>, Largest>,
     pub(super) groups: Kept<(DominatorsBy, String), Vec<Group>>,
@@ -110,6 +113,7 @@ impl Opened {
             files,
             turn,
             paths: Arc::default(),
+            class_references: Kept::default(),
             merged: MergedPaths::default(),
             largest: Kept::default(),
             groups: Kept::default(),
