@@ -47,8 +47,9 @@ export function Grid(props: GridProps) {
   const isSmall = props.most !== undefined;
   const columns = useMemo(() => (isSmall ? model.columns.filter((column) => !MINOR.has(column.key)) : model.columns), [model.columns, isSmall]);
   const minor = isSmall ? model.columns.filter((column) => MINOR.has(column.key)) : [];
-  // On a phone the numbers stand below the name, two or more in a line.
-  const tall = narrow.value ? 32 + 19 * Math.max(1, Math.ceil((columns.length - 1) / 2)) : 30;
+  // On a phone numbers stand below the name, two or more in a line, and texts in lines of their own.
+  const numbers = columns.filter((column) => isNumeric(column.kind)).length;
+  const tall = narrow.value ? 32 + 19 * Math.max(1, Math.max(0, columns.length - numbers - 2) + Math.ceil((numbers + 1) / 2)) : 30;
   const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
   const widths = useMemo(() => columnWidths(columns, isSmall), [columns, texts.value, isSmall]);
 

@@ -5,7 +5,7 @@ import { upsert } from "../api/events";
 import { useMay } from "../api/role";
 import type { Dump, LiveJvm, Mode } from "../api/types";
 import { bytes, duration, percent, shown } from "../format";
-import { A, Problem } from "../parts/basics";
+import { A, Problem, sentence } from "../parts/basics";
 import { Confirm } from "../parts/dialog";
 import { said } from "../texts/said";
 import { texts } from "../texts";
@@ -59,7 +59,7 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
     <section class="live-controls" aria-label={t.controls}>
       {isEnded && <p class="note">{t.ended}</p>}
       {mayAct && !isEnded && !jvm.live && jvm.can.record && <Attach jvm={jvm} busy={busy === "attach"} onAttach={(body) => void change("attach", body)} />}
-      {!jvm.can.record && jvm.reason && <p class="note">{shown(said(jvm.reason))}</p>}
+      {!jvm.can.record && jvm.reason && <p class="note">{sentence(jvm.reason)}</p>}
       <div class="live-line">
         <State jvm={jvm} isEnded={isEnded} />
         {jvm.live && !isEnded && mayAct && (
@@ -156,7 +156,7 @@ function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach
     const text = options.trim();
     onAttach({ modes, ...(text ? { options: text } : {}) });
   };
-  if (!jvm.attachable && !jvm.agent) return jvm.reason ? <p class="note">{shown(said(jvm.reason))}</p> : null;
+  if (!jvm.attachable && !jvm.agent) return jvm.reason ? <p class="note">{sentence(jvm.reason)}</p> : null;
   return (
     <form class="attach" onSubmit={submit}>
       <fieldset>

@@ -35,7 +35,7 @@ interface Props {
 const LEAST_CHANGE = 0.05;
 const LEAST_HEIGHT = 140;
 
-export const amountOf = (unit: string) => (value: number) => (unit === "bytes" ? bytes(value) : `${count(value)} ${unit}`);
+export const amountOf = (unit: string) => (value: number) => (unit === "bytes" ? bytes(value) : `${count(value)} ${texts.value.profile.units[unit] ?? unit}`);
 
 function flagsOf(flame: Flame, search: string): { flags: Uint8Array | null; bad: boolean } {
   if (!search) return { flags: null, bad: false };

@@ -3,9 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { getJson, useGet } from "../api/client";
 import type { Jvm, Page, ServerFacts } from "../api/types";
 import { count, duration, shown } from "../format";
-import { A, Name } from "../parts/basics";
+import { A, Name, sentence } from "../parts/basics";
 import { texts } from "../texts";
-import { said } from "../texts/said";
 
 const REFRESH = 10_000;
 /** JVMs that are listed at once, so that analyses stay in sight. */
@@ -91,7 +90,7 @@ function JvmLine({ jvm }: { jvm: Jvm }) {
             </span>
           )}
         </p>
-        {!jvm.attachable && !jvm.live && jvm.reason && <p class="dim">{shown(said(jvm.reason))}</p>}
+        {!jvm.attachable && !jvm.live && jvm.reason && <p class="dim">{sentence(jvm.reason)}</p>}
       </div>
       {(jvm.attachable || jvm.live) && (
         <div class="dump-tools">

@@ -356,6 +356,7 @@ export const en = {
     with: "Compare with",
     none: "There is no other finished profile to compare with.",
     unfiltered: "Threads",
+    units: {} as Record<string, string>,
   },
   live: {
     title: "Live JVM",

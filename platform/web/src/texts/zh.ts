@@ -386,6 +386,7 @@ export const zh: Texts = {
     with: "比较对象",
     none: "没有其他已完成的剖析可供比较。",
     unfiltered: "线程",
+    units: { samples: "个样本", calls: "次调用", times: "次", ms: "毫秒", objects: "个对象" },
   },
   live: {
     title: "运行中的 JVM",
