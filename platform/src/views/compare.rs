@@ -28,7 +28,7 @@ pub enum CompareBy {
     Dominator,
 }
 
-/// What a comparison is asked for with.
+/// Parameters of a comparison.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct CompareQuery {
