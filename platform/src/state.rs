@@ -58,7 +58,7 @@ impl AppState {
         let live = config
             .machine
             .clone()
-            .map(|machine| Live::new(machine, config.folder.join("live"), Arc::clone(&events)));
+            .map(|machine| Live::new(machine, &config.folder.join("live"), Arc::clone(&events)));
         Self(Arc::new(Parts {
             config,
             rates,

@@ -79,10 +79,11 @@ pub struct Live {
 
 impl Live {
     /// Without recordings; sockets lie in `folder`.
-    pub fn new(machine: Arc<dyn Machine>, folder: PathBuf, events: Arc<Events>) -> Self {
+    pub fn new(machine: Arc<dyn Machine>, folder: &Path, events: Arc<Events>) -> Self {
         Self {
             machine,
-            folder,
+            // JVMs have current folders of their own. It fails for an empty path only.
+            folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
             events,
             state: Mutex::default(),
             listed: Mutex::default(),
@@ -188,14 +189,16 @@ impl Live {
         let jvms = self.machine.jvms().unwrap_or_default().into_iter();
         for jvm in jvms.filter(|jvm| jvm.has_agent && jvm.refusal.is_none()) {
             let pid = jvm.pid;
-            let status = self.machine.control(pid, &Request::Status, SHORT);
-            let is_left = status.is_ok_and(|reply| {
-                reply
-                    .get("options")
-                    .is_some_and(|options| options.contains(&ours))
-            });
-            if is_left && self.machine.control(pid, &Request::Detach, ANSWER).is_ok() {
+            let Ok(status) = self.machine.control(pid, &Request::Status, SHORT) else {
+                continue;
+            };
+            let options = status.get("options").unwrap_or_default();
+            if !options.contains(&ours) {
+                continue;
+            }
+            if let Ok(reply) = self.machine.control(pid, &Request::Detach, ANSWER) {
                 tracing::info!(%pid, "the agent of an earlier server was detached");
+                remove_substitute(pid, reply.get("output").unwrap_or_default());
             }
         }
     }
@@ -224,7 +227,7 @@ impl Live {
         let _attaching = self.reserve(pid)?;
         if facts.has_agent
             && let Ok(reply) = self.machine.control(pid, &Request::Status, ANSWER)
-            && reply.get("state").is_some()
+            && reply.get("state").is_some_and(|state| state != "idle")
         {
             let output = reply.get("output").unwrap_or("an output of its own");
             return Err(refused(format!(
@@ -382,6 +385,16 @@ struct Reserved<'a> {
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         self.live.state.lock().attaching.remove(&self.pid);
+    }
+}
+
+/// Removes the file that an agent begins in the program's folder when it has lost the server.
+fn remove_substitute(pid: Pid, output: &str) {
+    let path = Path::new(output);
+    let name = format!("java.hprof.{pid}.txt");
+    if path.is_absolute() && path.file_name().is_some_and(|it| it == name.as_str()) {
+        // It may never have got its name.
+        let _ = std::fs::remove_file(path);
     }
 }
 
