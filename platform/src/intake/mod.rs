@@ -26,7 +26,7 @@ const HEAD: usize = 64 << 10;
 /// The longest name of a file that is kept, in bytes.
 const MAX_NAME: usize = 200;
 
-/// What was learned of the bytes that have come.
+/// Hash and kind of the bytes that have come.
 #[derive(Clone, Default)]
 pub struct Digested {
     hasher: Sha256,
@@ -95,7 +95,7 @@ impl Digested {
 /// A part that is being written.
 pub struct Incoming {
     file: File,
-    /// What was learned of it.
+    /// Its hash and kind.
     pub digested: Digested,
     limit: u64,
     recognise: Recognise,
@@ -136,7 +136,7 @@ impl Incoming {
     }
 }
 
-/// What is learned of a file that lies there.
+/// Hash and kind of a file that lies there.
 ///
 /// # Errors
 /// If it cannot be read, or is no dump.
