@@ -24,6 +24,20 @@ pub enum Request<'a> {
     },
     /// A diagnostic command, as the JDK's `jcmd` sends it.
     Diagnostic(&'a str),
+    /// The class histogram (`inspectheap`).
+    Histogram {
+        /// Collect garbage, and count live objects only.
+        live: bool,
+    },
+    /// The thread dump with locks (`threaddump`).
+    Threads,
+    /// A heap dump to a new file (`dumpheap`).
+    HeapDump {
+        /// The file, by a path that means something to the JVM.
+        file: &'a str,
+        /// Collect garbage, and dump live objects only.
+        live: bool,
+    },
 }
 
 /// An answer of the VM.
@@ -42,6 +56,10 @@ impl Request<'_> {
             // "true": the library is named by its absolute path.
             Self::Load { library, options } => ("load", [library, "true", options]),
             Self::Diagnostic(command) => ("jcmd", [command, "", ""]),
+            Self::Histogram { live } => ("inspectheap", [objects(*live), "", ""]),
+            // -l shows the locks of java.util.concurrent, too.
+            Self::Threads => ("threaddump", ["-l", "", ""]),
+            Self::HeapDump { file, live } => ("dumpheap", [file, objects(*live), ""]),
         };
         let mut bytes = b"1\0".to_vec();
         for part in [command].iter().chain(&arguments) {
@@ -49,7 +67,8 @@ impl Request<'_> {
                 return Err(match self {
                     Self::Load { library, .. } if library == part => "a path to the library",
                     Self::Load { .. } => "options",
-                    Self::Diagnostic(_) => "a command",
+                    Self::HeapDump { .. } => "a path of a file",
+                    _ => "a command",
                 });
             }
             // A zero byte would end the argument; none can stand on a command line.
@@ -58,6 +77,11 @@ impl Request<'_> {
         }
         Ok(bytes)
     }
+}
+
+/// The argument that tells live objects from all.
+fn objects(live: bool) -> &'static str {
+    if live { "-live" } else { "-all" }
 }
 
 /// Sends a request and reads the answer.
@@ -113,6 +137,16 @@ mod tests {
             load.encode().unwrap(),
             b"1\0load\0/x.so\0true\0cpu=samples\0"
         );
+        let dump = Request::HeapDump {
+            file: "/a b.hprof",
+            live: true,
+        };
+        assert_eq!(
+            dump.encode().unwrap(),
+            b"1\0dumpheap\0/a b.hprof\0-live\0\0"
+        );
+        let histogram = Request::Histogram { live: false };
+        assert_eq!(histogram.encode().unwrap(), b"1\0inspectheap\0-all\0\0\0");
         let jcmd = Request::Diagnostic("VM.version");
         assert_eq!(jcmd.encode().unwrap(), b"1\0jcmd\0VM.version\0\0\0");
     }

@@ -5,6 +5,7 @@ mod support;
 
 mod dumps;
 mod faults;
+mod live;
 mod security;
 mod server;
 mod uploads;

@@ -54,11 +54,9 @@ test("from the list of JVMs one attaches with keys only, and the recording grows
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/jvms\/4711$/);
   await page.getByText("Not attached").waitFor();
-  await page.getByRole("checkbox", { name: /^Wall clock/ }).focus();
+  assert.equal(await page.getByRole("checkbox", { name: /^CPU/ }).isChecked(), true, "what most begin with");
+  await page.getByRole("checkbox", { name: /^Locks/ }).focus();
   await page.keyboard.press("Space");
-  assert.equal(await page.getByRole("checkbox", { name: /^CPU/ }).isChecked(), false, "one of the two");
-  await page.getByRole("checkbox", { name: /^CPU/ }).check();
-  await page.getByRole("checkbox", { name: /^Locks/ }).check();
   await page.getByText("More options of the agent").click();
   await page.getByRole("textbox").fill("nonsense=1");
   await page.getByRole("button", { name: "Attach and record" }).press("Enter");
@@ -69,6 +67,7 @@ test("from the list of JVMs one attaches with keys only, and the recording grows
   assert.deepEqual(jvms.asked.at(-1), ["attach", { modes: ["cpu", "lock"], options: "depth=128" }]);
   await page.locator("canvas").waitFor();
   await page.getByText("Agent: 0.4% of a core").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Locks", pressed: true }).isDisabled(), true, "locks are recorded to the end");
   await grows(page, await samples(page));
   await close();
 });
@@ -173,9 +172,10 @@ test("modes stop and start; keep, dump and detach ask before, show progress and 
   const modes = page.getByRole("group", { name: "What is recorded" });
   await modes.getByRole("button", { name: "Allocation", pressed: true }).click();
   await modes.getByRole("button", { name: "Allocation", pressed: false }).waitFor();
-  await modes.getByRole("button", { name: "Locks" }).click();
-  await modes.getByRole("button", { name: "Locks", pressed: true }).waitFor();
-  assert.deepEqual(jvms.asked.slice(-2), [["stop", { modes: ["alloc"] }], ["start", { modes: ["lock"] }]]);
+  await modes.getByRole("button", { name: "Allocation" }).click();
+  await modes.getByRole("button", { name: "Allocation", pressed: true }).waitFor();
+  assert.deepEqual(jvms.asked.slice(-2), [["stop", { modes: ["alloc"] }], ["start", { modes: ["alloc"] }]]);
+  assert.equal(await modes.getByRole("button", { name: "Locks" }).count(), 0, "locks begin with the recording only");
 
   const dialog = page.getByRole("dialog");
   await page.getByRole("button", { name: "Keep as analysis" }).click();

@@ -56,7 +56,7 @@ export interface Jvm {
   id: string;
   pid: number | null;
   name: string;
-  version: string;
+  version: string | null;
   user: string;
   /** Seconds. */
   uptime: number | null;
@@ -71,7 +71,7 @@ export interface Jvm {
   place: "local" | "network";
 }
 
-export type Mode = "cpu" | "wall" | "alloc" | "lock";
+export type Mode = "cpu" | "alloc" | "lock";
 
 /** A JVM with what is recorded of it. */
 export interface LiveJvm extends Jvm {
@@ -80,6 +80,9 @@ export interface LiveJvm extends Jvm {
   samples: number;
   cost: { cpu_percent: number | null; memory_bytes: number | null; sentence: string } | null;
   can: { dump: boolean; histogram: boolean; threads: boolean; record: boolean };
+  /** Why the recording ended. */
+  ended: string | null;
+  notes: string[];
 }
 
 export interface TimelineAnswer {

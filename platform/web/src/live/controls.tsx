@@ -1,17 +1,17 @@
 // What is recorded, what that costs, and the buttons: attach, modes, keep, dump, detach.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { failureOf, send, type Failure } from "../api/client";
 import { upsert } from "../api/events";
 import { useMay } from "../api/role";
 import type { Dump, LiveJvm, Mode } from "../api/types";
 import { bytes, duration, percent, shown } from "../format";
-import { A, Problem, sentence } from "../parts/basics";
+import { A, Notes, Problem, sentence } from "../parts/basics";
 import { Confirm } from "../parts/dialog";
 import { said } from "../texts/said";
 import { texts } from "../texts";
 import { DumpDialog, DumpProgress, KeepDialog } from "./dialogs";
 
-export const MODES: Mode[] = ["cpu", "wall", "alloc", "lock"];
+const MODES: Mode[] = ["cpu", "alloc", "lock"];
 
 interface Props {
   id: string;
@@ -29,6 +29,9 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
   const [busy, setBusy] = useState<string | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [made, setMade] = useState<Dump | null>(null);
+  // CPU may begin at any time, the others only with the recording.
+  const offered = useRef(new Set<Mode>(["cpu"])).current;
+  for (const mode of jvm.modes) offered.add(mode);
   const act = async <T,>(action: string, body: unknown): Promise<T | null> => {
     setBusy(action);
     setFailure(null);
@@ -58,16 +61,20 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
   return (
     <section class="live-controls" aria-label={t.controls}>
       {isEnded && <p class="note">{t.ended}</p>}
+      {!isEnded && jvm.ended && <p class="note">{sentence(jvm.ended)}</p>}
+      <Notes notes={jvm.notes} />
       {mayAct && !isEnded && !jvm.live && jvm.can.record && <Attach jvm={jvm} busy={busy === "attach"} onAttach={(body) => void change("attach", body)} />}
       {!jvm.can.record && jvm.reason && <p class="note">{sentence(jvm.reason)}</p>}
       <div class="live-line">
         <State jvm={jvm} isEnded={isEnded} />
         {jvm.live && !isEnded && mayAct && (
           <div class="live-modes" role="group" aria-label={t.modes}>
-            {MODES.map((mode) => {
+            {MODES.filter((mode) => offered.has(mode)).map((mode) => {
               const isOn = jvm.modes.includes(mode);
+              // Locks are recorded to the end; other modes stop and start.
+              const stays = mode === "lock";
               return (
-                <button key={mode} type="button" class="small" aria-pressed={isOn} disabled={busy !== null} title={t.modeAbout[mode]} onClick={() => void change(isOn ? "stop" : "start", { modes: [mode] })}>
+                <button key={mode} type="button" class={stays ? "small stays" : "small"} aria-pressed={isOn} disabled={busy !== null || stays} title={stays ? t.staysOn : t.modeAbout[mode]} onClick={() => void change(isOn ? "stop" : "start", { modes: [mode] })}>
                   {t.modeNames[mode]}
                 </button>
               );
@@ -78,7 +85,7 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
         <span class="spring" />
         {mayAct ? (
           <div class="live-buttons">
-            {jvm.samples > 0 && (
+            {(jvm.samples > 0 || jvm.live || jvm.ended !== null) && (
               <button type="button" class="small" disabled={busy !== null} onClick={() => setAsked("keep")}>
                 {t.keep}
               </button>
@@ -146,11 +153,7 @@ function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach
   const t = texts.value.live;
   const [modes, setModes] = useState<Mode[]>(["cpu"]);
   const [options, setOptions] = useState("");
-  const toggle = (mode: Mode, on: boolean) => {
-    // Both count samples of the same timer: one of them at a time.
-    const other = mode === "cpu" ? "wall" : mode === "wall" ? "cpu" : null;
-    setModes(MODES.filter((item) => (item === mode ? on : modes.includes(item) && !(on && item === other))));
-  };
+  const toggle = (mode: Mode, on: boolean) => setModes(MODES.filter((item) => (item === mode ? on : modes.includes(item))));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const text = options.trim();

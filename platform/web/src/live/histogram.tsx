@@ -1,6 +1,7 @@
 // The classes of a running JVM as they are now, and what they have grown by since the first look.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { failureOf, getJson, type Failure } from "../api/client";
+import { useMay } from "../api/role";
 import type { Column, LiveJvm, Row, TableAnswer } from "../api/types";
 import { count, timeOfDay } from "../format";
 import { Grid } from "../grid/grid";
@@ -60,6 +61,7 @@ export function LiveHistogram({ id, jvm }: { id: string; jvm: LiveJvm }) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [asked, setAsked] = useState(false);
+  const mayCollect = useMay("admin");
   const abort = useRef(new AbortController());
   const load = async (isLive: boolean) => {
     setBusy(true);
@@ -92,9 +94,11 @@ export function LiveHistogram({ id, jvm }: { id: string; jvm: LiveJvm }) {
         <button type="button" disabled={busy} onClick={() => void load(false)}>
           {busy ? t.live.counting : t.live.refresh}
         </button>
-        <button type="button" disabled={busy} onClick={() => setAsked(true)}>
-          {t.live.collect}
-        </button>
+        {mayCollect && (
+          <button type="button" disabled={busy} onClick={() => setAsked(true)}>
+            {t.live.collect}
+          </button>
+        )}
         <button type="button" disabled={busy || !shot || shot === base} onClick={() => setBase(shot)}>
           {t.live.fromNow}
         </button>

@@ -99,9 +99,11 @@ function Facts({ jvm }: { jvm: LiveJvm }) {
   return (
     <p class="dump-facts">
       {jvm.pid !== null && <span>PID {jvm.pid}</span>}
-      <span>
-        {t.start.jvmVersion} {shown(jvm.version)}
-      </span>
+      {jvm.version && (
+        <span>
+          {t.start.jvmVersion} {shown(jvm.version)}
+        </span>
+      )}
       <span>
         {t.start.jvmUser} {shown(jvm.user)}
       </span>

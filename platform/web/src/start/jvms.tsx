@@ -78,9 +78,11 @@ function JvmLine({ jvm }: { jvm: Jvm }) {
         </p>
         <p class="dump-facts">
           {jvm.pid !== null && <span>PID {jvm.pid}</span>}
-          <span>
-            {s.jvmVersion} {shown(jvm.version)}
-          </span>
+          {jvm.version && (
+            <span>
+              {s.jvmVersion} {shown(jvm.version)}
+            </span>
+          )}
           <span>
             {s.jvmUser} {shown(jvm.user)}
           </span>
