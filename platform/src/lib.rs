@@ -17,6 +17,7 @@ pub mod jobs;
 mod problem;
 mod rates;
 pub mod retention;
+pub mod rules;
 mod server;
 pub mod state;
 pub mod store;
