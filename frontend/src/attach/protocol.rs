@@ -24,6 +24,13 @@ pub enum Request<'a> {
     },
     /// A diagnostic command, as the JDK's `jcmd` sends it.
     Diagnostic(&'a str),
+    /// A heap dump to a new file (`dumpheap`).
+    HeapDump {
+        /// The file, by a path that means something to the JVM.
+        file: &'a str,
+        /// Collect garbage, and dump live objects only.
+        live: bool,
+    },
 }
 
 /// An answer of the VM.
@@ -42,6 +49,7 @@ impl Request<'_> {
             // "true": the library is named by its absolute path.
             Self::Load { library, options } => ("load", [library, "true", options]),
             Self::Diagnostic(command) => ("jcmd", [command, "", ""]),
+            Self::HeapDump { file, live } => ("dumpheap", [file, objects(*live), ""]),
         };
         let mut bytes = b"1\0".to_vec();
         for part in [command].iter().chain(&arguments) {
@@ -49,6 +57,7 @@ impl Request<'_> {
                 return Err(match self {
                     Self::Load { library, .. } if library == part => "a path to the library",
                     Self::Load { .. } => "options",
+                    Self::HeapDump { .. } => "a path of a file",
                     Self::Diagnostic(_) => "a command",
                 });
             }
@@ -58,6 +67,11 @@ impl Request<'_> {
         }
         Ok(bytes)
     }
+}
+
+/// The argument that tells live objects from all.
+fn objects(live: bool) -> &'static str {
+    if live { "-live" } else { "-all" }
 }
 
 /// Sends a request and reads the answer.
@@ -115,6 +129,14 @@ mod tests {
         );
         let jcmd = Request::Diagnostic("VM.version");
         assert_eq!(jcmd.encode().unwrap(), b"1\0jcmd\0VM.version\0\0\0");
+        let dump = Request::HeapDump {
+            file: "/a b.hprof",
+            live: true,
+        };
+        assert_eq!(
+            dump.encode().unwrap(),
+            b"1\0dumpheap\0/a b.hprof\0-live\0\0"
+        );
     }
 
     #[test]
