@@ -14,6 +14,7 @@ mod control;
 mod cpu_samples;
 mod heap_dump;
 mod heap_sites;
+mod intern;
 mod monitors;
 mod names;
 mod os;

@@ -57,6 +57,7 @@ impl FileArgument {
         }
         let (name, file_bytes, compression) =
             (input.name.clone(), input.file_bytes, input.compression);
+        let left_out = input.left_out.clone();
         self.memory.watch(&name);
         let bar = progress_bar(&input);
         // Without a name, so that nothing is left of it however this process ends.
@@ -82,6 +83,7 @@ impl FileArgument {
         let input = Input::of_file(&name, &unpacked)?;
         opened.file_bytes = file_bytes;
         opened.compression = compression;
+        opened.contents.lacks_elements = left_out.is_so();
         Ok((opened, input))
     }
 }
@@ -199,6 +201,10 @@ pub fn depth(opened: &Opened, weights: &Weights) -> Option<Depth> {
     let stated = stated.map(|settings| usize::from(settings.depth));
     Depth::of(&opened.contents.stacks, weights, stated)
 }
+
+/// Tells that contents of arrays are not known.
+pub const LACKS_ELEMENTS: &str = "KOOM has left the elements of all primitive arrays out, so texts and \
+                                  buffers are unknown; counts and sizes are as they were";
 
 /// Reports damage of a file on standard error; every command but `check` continues.
 pub fn warn_of_damage(opened: &Opened) {

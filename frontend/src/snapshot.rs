@@ -15,6 +15,7 @@ use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, Sn
 use hprof_options::glob;
 
 use crate::memory;
+use crate::open::LACKS_ELEMENTS;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, percent, plural};
 use crate::what_it_is;
@@ -44,6 +45,7 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
             (Some(folder), _) => IndexPlace::Folder(folder.clone()),
             (None, _) => IndexPlace::Beside,
         },
+        trusts_index: look.trust_index,
         index_limit: look.index_limit,
         progress: &|stage, bytes| {
             memory::has_read(bytes);
@@ -159,6 +161,9 @@ pub fn notes(snapshot: &Snapshot) -> Vec<String> {
                 }
             ));
         }
+    }
+    if snapshot.contents().lacks_elements {
+        notes.push(LACKS_ELEMENTS.to_owned());
     }
     let graph = snapshot.graph();
     let gaps = graph.gaps();

@@ -208,3 +208,82 @@ fn no_text_of_a_program_is_left() {
         }
     });
 }
+
+/// The contents of `Customers.java` that are in a file.
+fn contents(file: &str) -> Vec<&'static str> {
+    const KNOWN: [(&str, &[u8]); 8] = [
+        ("name", b"person-7-\xe9nd"),
+        ("key", b"key-of-7-\xc3\xa9nd"),
+        ("account", &[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]),
+        ("city", b"city-7-\xe9nd"),
+        ("numbers", &[0x51, 0x52, 0x53, 0x54, 0x61, 0x62, 0x63, 0x64]),
+        ("label", b"order-8-\xe9nd"),
+        ("price", &[0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11]),
+        ("motto", b"motto-9-\xe9nd"),
+    ];
+    let file = fs::read(file).expect("a file");
+    let found = KNOWN.iter().filter(|(_, bytes)| contains(&file, bytes));
+    found.map(|(name, _)| *name).collect()
+}
+
+#[test]
+fn a_policy_decides_which_contents_stay() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .class("Customers")
+            .args(["customers.hprof"])
+            .run()
+            .expect_status(0);
+        let path = outcome.path("customers.hprof").display().to_string();
+        let copy = outcome.path("copy.hprof").display().to_string();
+        let all = [
+            "name", "key", "account", "city", "numbers", "label", "price", "motto",
+        ];
+        assert_eq!(contents(&path), all, "{jdk}");
+        let policies: [(&[&str], &[&str]); 9] = [
+            (&[], &["account", "price"]),
+            (&["--fields"], &[]),
+            (
+                &["--keep-strings"],
+                &["name", "account", "city", "label", "price", "motto"],
+            ),
+            (&["--fields", "--keep", "Customers.motto"], &["motto"]),
+            (
+                &["--fields", "--keep", "Customers$Person.*"],
+                &["name", "key", "account"],
+            ),
+            // Those that it inherits, too.
+            (
+                &["--fields", "--keep", "Customers$Customer.*"],
+                &["name", "key", "account", "city", "numbers"],
+            ),
+            (
+                &["--fields", "--keep", "*.numbers", "--keep", "*.price"],
+                &["numbers", "price"],
+            ),
+            // An order refers to the city as well.
+            (
+                &["--keep-strings", "--drop", "Customers$Customer"],
+                &["label", "price", "motto"],
+            ),
+            (
+                &[
+                    "--keep-strings",
+                    "--drop",
+                    "*Person",
+                    "--keep",
+                    "*.account",
+                    "--drop",
+                    "*.motto",
+                ],
+                &["account", "city", "label", "price"],
+            ),
+        ];
+        for (policy, stay) in policies {
+            strip(&[policy, &[&*path, "-o", &copy]].concat());
+            assert_eq!(contents(&copy), stay, "{policy:?} on {jdk}");
+            let of = |file: &str| json(&["retained", "--json", "--top", "0", file]);
+            assert_eq!(of(&copy), of(&path), "{policy:?} on {jdk}");
+        }
+    });
+}

@@ -39,7 +39,7 @@ pub fn hash(token: &str) -> String {
 /// Who sends a request.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// What the token allows.
+    /// The role of the token.
     pub role: Role,
     /// The first digits of the token's hash, for logs.
     pub who: String,

@@ -20,7 +20,7 @@ pub struct Problem {
     #[serde(serialize_with = "as_number")]
     #[schema(value_type = u16)]
     pub status: StatusCode,
-    /// What is wrong with this request, and what to change.
+    /// The fault of this request, and the change that mends it.
     pub detail: String,
 }
 

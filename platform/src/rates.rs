@@ -22,7 +22,7 @@ struct Bucket {
 }
 
 impl Rates {
-    /// Buckets that fill with so many requests a second, and hold two seconds' worth.
+    /// Buckets that fill with N requests a second, and hold two seconds' worth.
     pub fn new(a_second: u32) -> Self {
         Self {
             a_second: f64::from(a_second),

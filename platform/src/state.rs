@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct Analysis {
     pub dump: DumpId,
     /// The name of the file as its sender gave it.
     pub name: String,
-    /// What it is.
+    /// The kind of dump.
     pub kind: DumpKind,
     /// The file to open: the dump, or what it holds if it came compressed.
     pub file: PathBuf,
@@ -65,7 +65,7 @@ impl AppState {
         }))
     }
 
-    /// What the server was started with.
+    /// The configuration that the server was started with.
     pub fn config(&self) -> &Config {
         &self.0.config
     }

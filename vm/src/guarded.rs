@@ -13,14 +13,13 @@
 //! Memory can be unmapped between question and load. What [`load`] reads is never unmapped by
 //! another thread while it is looked at: the stack of the current thread, the code cache, strings
 //! of the VM. The address may be wrong; then it is not readable at any time. What the VM may free at
-//! any moment goes through `copy`, where the kernel itself reads.
+//! any moment goes through [`Copier`], where the kernel itself reads.
 //!
 //! A load takes 100 ns or so, a copy microseconds: on hot paths, addresses are compared with known
 //! bounds instead.
 
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
-use std::sync::{Mutex, PoisonError};
 
 /// A number of bytes that no page is smaller than.
 const MIN_PAGE: usize = 4096;
@@ -54,49 +53,49 @@ pub unsafe fn load<T: Plain>(address: usize) -> Option<T> {
     readable.then(|| unsafe { (address as *const T).read_unaligned() })
 }
 
-/// The one pipe that values are copied by, empty between two copies. A pipe for each copy would fail
-/// in programs at their limit of open files.
-static PIPE: Mutex<Option<(PipeReader, PipeWriter)>> = Mutex::new(None);
-
-/// Makes the pipe that data of other threads is copied by, unless there is one.
+/// Copies values that other threads may unmap meanwhile, by a pipe of its own.
 ///
-/// # Errors
-/// The program has too many open files. Without the pipe the VM's data about other threads cannot be read.
-pub fn open_pipe() -> io::Result<()> {
-    let mut pipe = PIPE.lock().unwrap_or_else(PoisonError::into_inner);
-    if pipe.is_none() {
-        *pipe = Some(io::pipe()?);
-    }
-    Ok(())
+/// Its owner drops it after a batch of copies. A program whose native code closes a descriptor number
+/// that is not its own, and opens another file under it, would else find memory of the VM in that file.
+pub(crate) struct Copier {
+    out: PipeReader,
+    into: PipeWriter,
+    /// Whether bytes may be left in the pipe, which the next copy would take for its own.
+    spoilt: bool,
 }
 
-/// Closes the pipe, once no more threads are looked at.
-pub fn close_pipe() {
-    *PIPE.lock().unwrap_or_else(PoisonError::into_inner) = None;
-}
+impl Copier {
+    /// Makes the pipe.
+    ///
+    /// # Errors
+    /// The program has too many open files.
+    pub(crate) fn new() -> io::Result<Self> {
+        let (out, into) = io::pipe()?;
+        Ok(Self {
+            out,
+            into,
+            spoilt: false,
+        })
+    }
 
-/// Copies a value, by the pipe; `None` when its memory cannot be read, or without a pipe. Other threads
-/// may unmap the memory meanwhile.
-pub(crate) fn copy<T: Plain>(address: usize) -> Option<T> {
-    open_pipe().ok()?;
-    let mut pipe = PIPE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (out, into) = pipe.as_mut()?;
-    let len = size_of::<T>();
-    // SAFETY: the kernel checks the address, and takes at most as many bytes as fit into a page, for which
-    // an empty pipe has room.
-    let written = unsafe { libc::write(into.as_raw_fd(), address as *const _, len) };
-    let mut bytes = [0; 16];
-    let taken = bytes.get_mut(..usize::try_from(written).ok()?)?;
-    if out.read_exact(taken).is_err() {
-        // What is left in it would be taken for the next value.
-        *pipe = None;
-        return None;
+    /// Copies a value; `None` when its memory cannot be read.
+    pub(crate) fn copy<T: Plain>(&mut self, address: usize) -> Option<T> {
+        if self.spoilt {
+            return None;
+        }
+        let len = size_of::<T>();
+        // SAFETY: the kernel checks the address, and takes at most as many bytes as fit into a page, for
+        // which an empty pipe has room.
+        let written = unsafe { libc::write(self.into.as_raw_fd(), address as *const _, len) };
+        let mut bytes = [0; 16];
+        let taken = bytes.get_mut(..usize::try_from(written).ok()?)?;
+        self.spoilt = self.out.read_exact(taken).is_err();
+        if self.spoilt || taken.len() != len {
+            return None;
+        }
+        // SAFETY: all bytes of `T` were read, and any bytes are a value.
+        Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
     }
-    if taken.len() != len {
-        return None;
-    }
-    // SAFETY: all bytes of `T` were read, and any bytes are a value.
-    Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
 fn same_page(first: usize, last: usize) -> bool {
@@ -168,10 +167,11 @@ mod tests {
                 assert_eq!(load::<usize>(second), None);
                 assert_eq!(load::<usize>(second + 64), None);
             }
-            assert_eq!(copy::<i32>(second - 4), Some(0x0707_0707));
-            assert_eq!(copy::<[u8; 16]>(second - 16), Some([7; 16]));
-            assert_eq!(copy::<usize>(second - 4), None);
-            assert_eq!(copy::<usize>(second), None);
+            let mut copier = Copier::new().unwrap();
+            assert_eq!(copier.copy::<i32>(second - 4), Some(0x0707_0707));
+            assert_eq!(copier.copy::<[u8; 16]>(second - 16), Some([7; 16]));
+            assert_eq!(copier.copy::<usize>(second - 4), None);
+            assert_eq!(copier.copy::<usize>(second), None);
         }
     }
 
@@ -189,27 +189,28 @@ mod tests {
             assert!(child.status.success(), "{child:?}");
             return;
         }
-        open_pipe().unwrap();
+        let mut copier = Copier::new().unwrap();
         let none = libc::rlimit {
             rlim_cur: 0,
             rlim_max: 0,
         };
         // SAFETY: the call reads the limit, which outlives it.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &none) }, 0);
-        assert!(io::pipe().is_err(), "the limit holds");
+        assert!(Copier::new().is_err(), "the limit holds");
         let value = 0x1234_5678;
         for _ in 0..3 {
-            assert_eq!(copy::<i32>(&raw const value as usize), Some(value));
-            assert_eq!(copy::<i32>(8), None);
+            assert_eq!(copier.copy::<i32>(&raw const value as usize), Some(value));
+            assert_eq!(copier.copy::<i32>(8), None);
         }
     }
 
     #[test]
     fn addresses_that_none_has_have_no_value() {
+        let mut copier = Copier::new().unwrap();
         for address in [0, 1, 8, usize::MAX, usize::MAX - 7, 1 << 63] {
             // SAFETY: nothing lies there.
             assert_eq!(unsafe { load::<usize>(address) }, None, "{address:x}");
-            assert_eq!(copy::<usize>(address), None, "{address:x}");
+            assert_eq!(copier.copy::<usize>(address), None, "{address:x}");
         }
     }
 

@@ -1,8 +1,10 @@
 //! HotSpot's own view of a Java thread, read at the offsets that the VM exports.
 
+use std::io;
+
 use jni_sys::JNIEnv;
 
-use super::guarded;
+use super::guarded::{self, Copier};
 use super::releases::layout::Field;
 use super::{JFieldId, Jni, Jvmti, Ref, VmStructs};
 
@@ -63,36 +65,32 @@ impl JavaThreads {
             stack_base_offset: structs.offset(Field::StackBase),
             anchor_offset: anchor_offsets(structs),
         };
-        // SAFETY: the call has no arguments and cannot fail.
-        let tid = unsafe { libc::gettid() };
-        // SAFETY: the current thread is a `Thread`.
-        let native = unsafe { threads.native(jni, current.get()) }?;
-        (native.tid == tid).then_some(threads)
+        threads.describes_current(vm_thread).then_some(threads)
     }
 
-    /// The VM's data about a thread; `None` if it has none, or has it no longer.
-    ///
-    /// # Safety
-    /// `thread` is a `java.lang.Thread`.
-    pub unsafe fn native(&self, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
-        // SAFETY: the field is of type long, and threads have it.
-        let pointer = || usize::try_from(unsafe { jni.long_field(thread, self.thread_pointer) });
-        let vm_thread = pointer().ok().filter(|&pointer| pointer != 0)?;
-        // A thread may end meanwhile, and the VM frees what is read here. So it is copied by the kernel, and
-        // their results count if the thread has the pointer afterwards: the VM clears it before it frees
-        // (`JavaThread::exit`).
-        let os_thread = guarded::copy::<usize>(vm_thread + self.os_thread_offset)?;
-        let tid = guarded::copy::<i32>(os_thread.checked_add(self.thread_id_offset)?)?;
-        let stack_end = match self.stack_base_offset {
-            Some(offset) => guarded::copy(vm_thread + offset)?,
-            None => 0,
+    /// Whether the current thread's own data, read at these offsets, is what the kernel says.
+    fn describes_current(&self, vm_thread: usize) -> bool {
+        // SAFETY: the call has no arguments and cannot fail.
+        let tid = unsafe { libc::gettid() };
+        // SAFETY: the VM keeps the data of a thread that runs; where the offsets are wrong, loads are
+        // of memory that nobody has a reference to, or of none.
+        let found = unsafe {
+            guarded::load::<usize>(vm_thread + self.os_thread_offset)
+                .and_then(|os_thread| os_thread.checked_add(self.thread_id_offset))
+                .and_then(|address| guarded::load::<i32>(address))
         };
-        (os_thread != 0 && pointer() == Ok(vm_thread)).then(|| NativeThread {
-            tid,
-            env: (vm_thread + self.env_offset) as *mut JNIEnv,
-            stack_end,
-            vm_thread,
-            anchor: self.anchor(vm_thread),
+        found == Some(tid)
+    }
+
+    /// Reads the VM's data about other threads. Keep it for one batch of threads only: it holds two
+    /// descriptors.
+    ///
+    /// # Errors
+    /// The program has too many open files.
+    pub fn reader(&self) -> io::Result<ThreadReader<'_>> {
+        Ok(ThreadReader {
+            threads: self,
+            copier: Copier::new()?,
         })
     }
 
@@ -132,6 +130,42 @@ impl JavaThreads {
         self.stack_base_offset.map_or(0, |offset| {
             // SAFETY: by the caller's promise.
             unsafe { *((vm_thread + offset) as *const usize) }
+        })
+    }
+}
+
+/// Reads the VM's data about threads other than the current one.
+pub struct ThreadReader<'a> {
+    threads: &'a JavaThreads,
+    copier: Copier,
+}
+
+impl ThreadReader<'_> {
+    /// The VM's data about a thread; `None` if it has none, or has it no longer.
+    ///
+    /// # Safety
+    /// `thread` is a `java.lang.Thread`.
+    pub unsafe fn read(&mut self, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
+        let layout = self.threads;
+        // SAFETY: the field is of type long, and threads have it.
+        let pointer = || usize::try_from(unsafe { jni.long_field(thread, layout.thread_pointer) });
+        let vm_thread = pointer().ok().filter(|&pointer| pointer != 0)?;
+        // A thread may end meanwhile, and the VM frees what is read here. So it is copied by the kernel,
+        // and the results count if the thread has the pointer afterwards: the VM clears it before it frees
+        // (`JavaThread::exit`).
+        let copier = &mut self.copier;
+        let os_thread = copier.copy::<usize>(vm_thread + layout.os_thread_offset)?;
+        let tid = copier.copy::<i32>(os_thread.checked_add(layout.thread_id_offset)?)?;
+        let stack_end = match layout.stack_base_offset {
+            Some(offset) => copier.copy(vm_thread + offset)?,
+            None => 0,
+        };
+        (os_thread != 0 && pointer() == Ok(vm_thread)).then(|| NativeThread {
+            tid,
+            env: (vm_thread + layout.env_offset) as *mut JNIEnv,
+            stack_end,
+            vm_thread,
+            anchor: layout.anchor(vm_thread),
         })
     }
 }

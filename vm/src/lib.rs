@@ -44,7 +44,7 @@ pub use error::{JvmtiError, Result};
 pub use gate::StillInside;
 pub use guard::{guard, panics, report_panics_to};
 pub use handles::{FastCompare, handle_word};
-pub use hotspot::{JavaThreads, NativeThread};
+pub use hotspot::{JavaThreads, NativeThread, ThreadReader};
 pub use ids::{JFieldId, JMethodId};
 pub use invoke::VmHandle;
 pub use jni::{Jni, LocalFrame};

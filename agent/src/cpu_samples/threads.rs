@@ -7,7 +7,7 @@ use super::engine::{Engine, Sampling, choose};
 use super::signal::SampledThread;
 use crate::recording::{NAMED, Phase, Run};
 use crate::report;
-use crate::vm::{Capabilities, NativeThread, Ref, Vm};
+use crate::vm::{Capabilities, NativeThread, Ref, ThreadReader, Vm};
 
 /// Has a registered thread sampled.
 pub fn sample_thread(
@@ -74,8 +74,11 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
     sampling.set_engine(engine);
     let jni = &*vm.jni.large_local_frame();
     let threads = vm.jvmti.all_threads(jni);
+    let mut reader = run.thread_reader();
     for thread in threads.map_err(|error| error.to_string())? {
-        let native = run.native_of(jni, thread.get());
+        // SAFETY: the VM has listed the thread.
+        let read = |reader: &mut ThreadReader<'_>| unsafe { reader.read(jni, thread.get()) };
+        let native = reader.as_mut().and_then(read);
         let known = native.and_then(|native| run.threads.get(native.tid));
         if let Some(known) = known.filter(|known| known.slot.is_none()) {
             sample_thread(run, sampling, thread.get(), native, known.serial.get());

@@ -5,11 +5,11 @@
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-use parking_lot::{Mutex, RwLock};
+use hashbrown::DefaultHashBuilder;
+use parking_lot::RwLock;
 
+use crate::intern::{InternTable, New};
 use crate::vm::StackFrame;
 
 /// The place of a stack in its table.
@@ -33,15 +33,12 @@ pub(super) struct Stack {
 
 /// All stacks seen.
 pub(super) struct StackTable {
-    shards: [Mutex<HashTable<Arc<Stack>>>; SHARDS],
+    known: InternTable<Arc<Stack>>,
     all: RwLock<Vec<Arc<Stack>>>,
     hasher: DefaultHashBuilder,
-    bytes: AtomicUsize,
     limit: usize,
-    cut: AtomicU64,
 }
 
-const SHARDS: usize = 16;
 /// Rough bytes for each stack besides its frames.
 const STACK_OVERHEAD: usize = size_of::<Stack>() + 64;
 
@@ -54,12 +51,10 @@ impl StackTable {
             frames: Box::default(),
         });
         Self {
-            shards: Default::default(),
+            known: InternTable::default(),
             all: RwLock::new(vec![empty]),
             hasher: DefaultHashBuilder::default(),
-            bytes: AtomicUsize::new(0),
             limit,
-            cut: AtomicU64::new(0),
         }
     }
 
@@ -70,11 +65,11 @@ impl StackTable {
         if frames.is_empty() && thread == 0 {
             return StackId::EMPTY;
         }
-        let used = self.bytes.load(Ordering::Relaxed);
+        let used = self.bytes();
         if let Some(id) = self.intern_if(thread, frames, used < self.limit) {
             return id;
         }
-        self.cut.fetch_add(1, Ordering::Relaxed);
+        self.known.count_cut();
         self.intern_if(
             thread,
             frames.get(..1).unwrap_or_default(),
@@ -84,30 +79,26 @@ impl StackTable {
     }
 
     fn intern_if(&self, thread: u32, frames: &[StackFrame], may_add: bool) -> Option<StackId> {
-        let hash = self.hash(thread, frames);
-        // The table itself uses the low and the highest bits.
-        let shard = (hash >> 40) as usize % SHARDS;
-        let mut shard = self.shards[shard].lock();
-        let same = |stack: &Arc<Stack>| stack.thread == thread && *stack.frames == *frames;
-        if let Some(stack) = shard.find(hash, same) {
-            return Some(stack.id);
-        }
-        if !may_add {
-            return None;
-        }
-        let mut all = self.all.write();
-        let stack = Arc::new(Stack {
-            id: StackId(u32::try_from(all.len()).ok()?),
-            thread,
-            frames: frames.into(),
-        });
-        all.push(Arc::clone(&stack));
-        drop(all);
-        self.bytes
-            .fetch_add(STACK_OVERHEAD + size_of_val(frames), Ordering::Relaxed);
-        let id = stack.id;
-        shard.insert_unique(hash, stack, |other| self.hash(other.thread, &other.frames));
-        Some(id)
+        let hash = self.hasher.hash_one((thread, frames));
+        let is_same = |stack: &Arc<Stack>| stack.thread == thread && *stack.frames == *frames;
+        let add = || {
+            let mut all = self.all.write();
+            let stack = Arc::new(Stack {
+                id: StackId(u32::try_from(all.len()).ok()?),
+                thread,
+                frames: frames.into(),
+            });
+            all.push(Arc::clone(&stack));
+            Some(New {
+                value: stack,
+                bytes: STACK_OVERHEAD + size_of_val(frames),
+            })
+        };
+        let stack = match may_add {
+            true => self.known.intern(hash, is_same, add),
+            false => self.known.find(hash, is_same),
+        };
+        stack.map(|stack| stack.id)
     }
 
     /// The stacks from the one with number `first` on.
@@ -122,16 +113,12 @@ impl StackTable {
 
     /// How often a stack was cut because the memory limit was reached.
     pub(super) fn cut(&self) -> u64 {
-        self.cut.load(Ordering::Relaxed)
+        self.known.cut()
     }
 
     /// Roughly how many bytes they take.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    fn hash(&self, thread: u32, frames: &[StackFrame]) -> u64 {
-        self.hasher.hash_one((thread, frames))
+        self.known.bytes()
     }
 }
 

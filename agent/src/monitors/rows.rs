@@ -3,11 +3,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hashbrown::HashTable;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 
 use super::classes::LockClass;
 use crate::hash::mix;
+use crate::intern::{InternTable, New};
 use crate::vm::StackFrame;
 
 /// Why a thread does not run.
@@ -58,7 +58,6 @@ pub struct Row {
     pub thread: u32,
     pub class: &'static LockClass,
     pub frames: Box<[StackFrame]>,
-    hash: u64,
     count: AtomicU64,
     nanos: AtomicU64,
 }
@@ -84,30 +83,27 @@ impl Row {
     }
 }
 
-const SHARDS: usize = 16;
 /// Bytes that rows may take. Beyond, stacks are left out.
-const MEMORY: u64 = 64 << 20;
+const MEMORY: usize = 64 << 20;
 /// Rough bytes for each row besides its frames.
 const ROW_OVERHEAD: usize = size_of::<Row>() + 32;
 
 /// All rows.
 #[derive(Default)]
 pub struct Rows {
-    shards: [RwLock<HashTable<&'static Row>>; SHARDS],
+    known: InternTable<&'static Row>,
     fresh: Mutex<Vec<&'static Row>>,
-    bytes: AtomicU64,
-    cut: AtomicU64,
 }
 
 impl Rows {
     /// The row for a key, new or known. When the memory limit is reached, a new
     /// one goes without its stack, which is counted.
     pub fn intern(&self, key: RowKey<'_>) -> &'static Row {
-        let free = self.bytes.load(Ordering::Relaxed) < MEMORY;
+        let free = self.known.bytes() < MEMORY;
         if let Some(row) = self.find_or_add(key, free || key.frames.is_empty()) {
             return row;
         }
-        self.cut.fetch_add(1, Ordering::Relaxed);
+        self.known.count_cut();
         let bare = RowKey {
             frames: &[],
             thread: 0,
@@ -115,29 +111,23 @@ impl Rows {
         };
         // Always found or added: its number is limited by that of the classes.
         self.find_or_add(bare, true)
-            .unwrap_or_else(|| new_row(bare, bare.hash()))
+            .unwrap_or_else(|| new_row(bare))
     }
 
     fn find_or_add(&self, key: RowKey<'_>, may_add: bool) -> Option<&'static Row> {
-        let hash = key.hash();
-        // The table itself uses the low and the highest bits.
-        let shard = &self.shards[(hash >> 40) as usize % SHARDS];
-        if let Some(row) = shard.read().find(hash, |row| row.is(&key)) {
-            return Some(row);
+        let is_same = |row: &&'static Row| row.is(&key);
+        let add = || {
+            let row = new_row(key);
+            self.fresh.lock().push(row);
+            Some(New {
+                value: row,
+                bytes: ROW_OVERHEAD + size_of_val(key.frames),
+            })
+        };
+        match may_add {
+            true => self.known.intern(key.hash(), is_same, add),
+            false => self.known.find(key.hash(), is_same),
         }
-        if !may_add {
-            return None;
-        }
-        let mut table = shard.write();
-        if let Some(row) = table.find(hash, |row| row.is(&key)) {
-            return Some(row);
-        }
-        let row = new_row(key, hash);
-        let bytes = ROW_OVERHEAD + size_of_val(key.frames);
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        table.insert_unique(hash, row, |other| other.hash);
-        self.fresh.lock().push(row);
-        Some(row)
     }
 
     /// The rows made since the last time.
@@ -147,17 +137,16 @@ impl Rows {
 
     /// How often a stack was left out because the memory limit was reached.
     pub fn cut(&self) -> u64 {
-        self.cut.load(Ordering::Relaxed)
+        self.known.cut()
     }
 }
 
-fn new_row(key: RowKey<'_>, hash: u64) -> &'static Row {
+fn new_row(key: RowKey<'_>) -> &'static Row {
     Box::leak(Box::new(Row {
         source: key.source,
         thread: key.thread,
         class: key.class,
         frames: key.frames.into(),
-        hash,
         count: AtomicU64::new(0),
         nanos: AtomicU64::new(0),
     }))
@@ -218,14 +207,18 @@ mod tests {
     #[test]
     fn a_full_table_counts_without_stacks() {
         let rows = Rows::default();
-        rows.bytes.store(MEMORY, Ordering::Relaxed);
-        let stack = frames(1, 3);
-        let row = rows.intern(RowKey {
+        let key = |frames| RowKey {
             source: Source::Monitor,
             thread: 0,
             class: class(1),
-            frames: &stack,
-        });
+            frames,
+        };
+        let all_memory = frames(0, MEMORY / size_of::<StackFrame>());
+        let first = rows.intern(key(&all_memory));
+        assert_eq!((first.frames.len(), rows.cut()), (all_memory.len(), 0));
+        let later = frames(1, 3);
+        let row = rows.intern(key(&later));
         assert_eq!((row.frames.len(), rows.cut()), (0, 1));
+        assert!(std::ptr::eq(rows.intern(key(&all_memory)), first));
     }
 }

@@ -226,7 +226,7 @@ fn all_or_none<R>(
 mod tests {
     use super::*;
 
-    /// What stops, if it is not `stuck`; whether it records.
+    /// A recorder that stops unless it is stuck.
     struct Fake {
         is_recording: bool,
         is_stuck: bool,

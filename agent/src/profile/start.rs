@@ -13,10 +13,11 @@ use crate::control;
 use crate::heap_dump::PROFILE_THREAD;
 use crate::recording::{Phase, Recorder};
 use crate::report;
-use crate::vm::{self, JavaThreads, Jni, Ref, Vm, VmLibrary, VmStructs};
+use crate::vm::{JavaThreads, Jni, Ref, Vm, VmLibrary, VmStructs};
 
-/// Switches everything on. What fails is reported and left out; the program runs.
-pub(super) fn start(profile: &'static Profile, jni: &Jni, main: Ref<'_>) {
+/// Switches everything on. A mode that fails is reported and left out; the program runs. `current` is the
+/// current thread.
+pub(super) fn start(profile: &'static Profile, jni: &Jni, current: Ref<'_>) {
     let run = profile.run;
     let Some(mut thread) = profile.thread.lock().take() else {
         return;
@@ -31,12 +32,6 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: Ref<'_>) {
         }
     };
     run.set_phase(Phase::Live);
-    if let Err(error) = vm::guarded::open_pipe() {
-        report::note(&format!(
-            "cannot look at other threads without a pipe ({error}): those that run already may not be \
-             sampled; raise the limit of open files (ulimit -n)"
-        ));
-    }
     let structs = VmLibrary::of(&run.jvmti).and_then(VmStructs::of);
     if let Some(threads) = structs.and_then(|s| JavaThreads::learn(s, &run.jvmti, jni)) {
         let _ = run.java_threads.set(threads);
@@ -48,7 +43,7 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: Ref<'_>) {
     // Before the first timer is set.
     let (mut cx, recorders) = thread.split(vm);
     recorders.samples.start(&mut cx);
-    register(profile, jni, main, run.native_of(jni, main));
+    register(profile, jni, current, run.native_of_current(jni));
     for event in [
         raw::JVMTI_EVENT_THREAD_START,
         raw::JVMTI_EVENT_THREAD_END,
@@ -85,7 +80,10 @@ pub(super) fn start(profile: &'static Profile, jni: &Jni, main: Ref<'_>) {
 }
 
 /// Starts the profile thread, which waits for what it is to own.
-fn start_profile_thread(profile: &'static Profile, jni: &Jni) -> vm::Result<Sender<ProfileThread>> {
+fn start_profile_thread(
+    profile: &'static Profile,
+    jni: &Jni,
+) -> crate::vm::Result<Sender<ProfileThread>> {
     let (hand_over, taken_over) = bounded::<ProfileThread>(1);
     profile.run.start_own(jni, PROFILE_THREAD, move |jni| {
         if let Some(sites) = profile.heap_sites {

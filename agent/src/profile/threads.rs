@@ -7,7 +7,7 @@ use crate::cpu_samples::{Engine, sample_thread};
 use crate::monitors::Host;
 use crate::output::Record;
 use crate::recording::NAMED;
-use crate::vm::{Jni, NativeThread, Ref};
+use crate::vm::{Jni, NativeThread, Ref, ThreadReader};
 
 /// The services of the profile for monitor=y.
 pub(super) const HOST: Host = Host { serial, log };
@@ -79,12 +79,15 @@ pub(super) fn register_running(profile: &'static Profile, jni: &Jni) {
     let Ok(threads) = run.jvmti.all_threads(jni) else {
         return;
     };
+    let mut reader = run.thread_reader();
     for thread in threads {
         let thread = thread.get();
         if run.is_own(jni, thread) {
             continue;
         }
-        match run.native_of(jni, thread) {
+        // SAFETY: the VM has listed the thread.
+        let read = |reader: &mut ThreadReader<'_>| unsafe { reader.read(jni, thread) };
+        match reader.as_mut().and_then(read) {
             Some(native) => register(profile, jni, thread, Some(native)),
             None => register_by_name(profile, jni, thread),
         }

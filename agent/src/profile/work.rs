@@ -195,7 +195,6 @@ fn detach(mut thread: ProfileThread, profile: &Profile, vm: Vm<'_>) {
     exit_hook::unregister(profile, vm.jni);
     let run = profile.run;
     run.threads.forget();
-    crate::vm::guarded::close_pipe();
     Profile::withdraw();
     *profile.sender.write() = None;
     let own = run.jvmti.close(MAX_CALLBACK);

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 
 use super::threads::Threads;
 use crate::options::Settings;
-use crate::vm::{self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread, Ref};
+use crate::report;
+use crate::vm::{self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread, Ref, ThreadReader};
 
 /// How far the VM is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -105,11 +106,24 @@ impl Run {
         own.iter().any(|own| jni.is_same(thread, own.get()))
     }
 
-    /// The operating system's data about a thread.
-    pub fn native_of(&self, jni: &Jni, thread: Ref<'_>) -> Option<NativeThread> {
-        let threads = self.java_threads.get()?;
-        // SAFETY: callers have the thread from the VM.
-        unsafe { threads.native(jni, thread) }
+    /// The operating system's data about the current thread.
+    pub fn native_of_current(&self, jni: &Jni) -> Option<NativeThread> {
+        Some(self.java_threads.get()?.current(jni))
+    }
+
+    /// Reads the operating system's data about other threads. `None` on a VM that does not tell, and,
+    /// with a note on stderr, where the program may open no more files.
+    pub fn thread_reader(&self) -> Option<ThreadReader<'_>> {
+        match self.java_threads.get()?.reader() {
+            Ok(reader) => Some(reader),
+            Err(error) => {
+                report::note(&format!(
+                    "cannot look at other threads without a pipe ({error}): those that run already may \
+                     not be sampled; raise the limit of open files (ulimit -n)"
+                ));
+                None
+            }
+        }
     }
 
     /// Starts a Java thread of the agent, which no profile shows.

@@ -172,6 +172,8 @@ pub struct Contents {
     pub comments: Vec<String>,
     /// The damage of a file.
     pub damage: DamageLog,
+    /// True if KOOM has left the elements of all primitive arrays out; zeros stand for them.
+    pub lacks_elements: bool,
 }
 
 impl Contents {
@@ -196,6 +198,7 @@ impl Contents {
             text_dumps: Vec::new(),
             comments: Vec::new(),
             damage: DamageLog::default(),
+            lacks_elements: false,
         }
     }
 

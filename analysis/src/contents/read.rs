@@ -18,7 +18,14 @@ use crate::input::{Input, Source};
 /// If nothing can be read, or in a strict reading if anything is damaged. Else damage is reported
 /// in [`Contents::damage`].
 pub fn read(input: Input, options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
-    match input.source {
+    let left_out = input.left_out.clone();
+    let mut contents = read_source(input.source, options)?;
+    contents.lacks_elements = left_out.is_so();
+    Ok(contents)
+}
+
+fn read_source(source: Source, options: &ReadOptions<'_>) -> Result<Contents, ReadError> {
+    match source {
         Source::Mapped(map) => match FileHeader::parse(&map) {
             Ok(_) => mapped::read(&map, options, &|range| crate::input::forget(&map, range)),
             Err(error) => read_text(&map, error, options),

@@ -37,6 +37,22 @@ impl Inbound {
         })
     }
 
+    /// The objects that refer to one, in ascending order, each once.
+    pub fn referring(&self, object: ObjectNumber) -> Vec<ObjectNumber> {
+        let mut found: Vec<ObjectNumber> = self.of(object).collect();
+        found.dedup();
+        found
+    }
+
+    /// The memory of all lists, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::Narrow(lists) => size_of_val(&*lists.start) + size_of_val(&*lists.list),
+            Self::Wide(lists) => size_of_val(&*lists.start) + size_of_val(&*lists.list),
+        };
+        bytes as u64
+    }
+
     /// The objects that refer to one, in ascending order, once for each reference.
     pub fn of(&self, object: ObjectNumber) -> impl Iterator<Item = ObjectNumber> + '_ {
         let object = object.index();

@@ -32,6 +32,23 @@ pub(super) struct Scan {
     pub unreachable_marks: u64,
 }
 
+impl Scan {
+    /// No object, class or root.
+    fn empty() -> Self {
+        Self {
+            ids: IdMap::empty(),
+            blocks: Vec::new(),
+            classes: Vec::new(),
+            used_classes: FxHashSet::default(),
+            roots: Vec::new(),
+            heaps: Vec::new(),
+            observer: LayoutObserver::default(),
+            damage: DamageLog::default(),
+            unreachable_marks: 0,
+        }
+    }
+}
+
 /// The results of one thread.
 struct Part {
     /// The run of sub-records that is being walked over.
@@ -81,33 +98,13 @@ pub(super) fn scan(
         }
     }
     // Not reached: the last plan suits any identifiers.
-    Scan {
-        ids: IdMap::empty(),
-        blocks: Vec::new(),
-        classes: Vec::new(),
-        used_classes: FxHashSet::default(),
-        roots: Vec::new(),
-        heaps: Vec::new(),
-        observer: LayoutObserver::default(),
-        damage: DamageLog::default(),
-        unreachable_marks: 0,
-    }
+    Scan::empty()
 }
 
 fn merge(parts: Vec<Part>) -> Option<Scan> {
     let mut ids = Vec::new();
     let mut heaps = std::collections::BTreeMap::new();
-    let mut scan = Scan {
-        ids: IdMap::empty(),
-        blocks: Vec::new(),
-        classes: Vec::new(),
-        used_classes: FxHashSet::default(),
-        roots: Vec::new(),
-        heaps: Vec::new(),
-        observer: LayoutObserver::default(),
-        damage: DamageLog::default(),
-        unreachable_marks: 0,
-    };
+    let mut scan = Scan::empty();
     for part in parts {
         ids.push(part.ids);
         scan.blocks.extend(part.blocks);

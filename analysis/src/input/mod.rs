@@ -2,6 +2,7 @@
 
 mod blocks;
 mod compression;
+mod koom;
 mod pipe;
 mod zstd;
 
@@ -14,6 +15,9 @@ use memmap2::{Advice, Mmap, UncheckedAdvice};
 use thiserror::Error;
 
 pub use compression::Compression;
+pub use koom::LeftOut;
+
+use koom::Restored;
 
 /// Why an input cannot be opened.
 #[derive(Debug, Error)]
@@ -58,6 +62,8 @@ pub struct Input {
     pub file_bytes: Option<u64>,
     /// How the file is compressed.
     pub compression: Compression,
+    /// Whether elements of arrays were left out, which is known once the file has been read.
+    pub left_out: LeftOut,
     pub(crate) source: Source,
 }
 
@@ -90,6 +96,11 @@ pub(crate) enum Source {
     Bytes(Vec<u8>),
     /// One after the other.
     Stream(Box<dyn Read + Send>),
+}
+
+/// The bytes that come one after the other, with zeros where elements of arrays were left out.
+fn stream_of(plain: impl Read + Send + 'static, left_out: &LeftOut) -> Source {
+    Source::Stream(Box::new(Restored::new(plain, left_out.clone())))
 }
 
 /// Maps a file that is only read.
@@ -151,6 +162,7 @@ impl Input {
             name: name.to_owned(),
             file_bytes: Some(length),
             compression: Compression::None,
+            left_out: LeftOut::default(),
             source: Source::Mapped(map(file).map_err(fail)?),
         })
     }
@@ -179,19 +191,30 @@ impl Input {
         }
         let file_bytes = Some(map.len() as u64);
         let compression = Compression::of(&map);
+        let left_out = LeftOut::default();
         let source = match compression {
+            Compression::None if koom::lacks_elements(&map) => {
+                stream_of(Cursor::new(map), &left_out)
+            }
             Compression::None => Source::Mapped(map),
-            Compression::Zip => Source::Stream(Box::new(compression::unzip(map, path)?)),
+            Compression::Zip => stream_of(compression::unzip(map, path)?, &left_out),
             Compression::Gzip => match blocks::block_size(&map) {
                 Some(size) => Source::Stream(Box::new(blocks::inflate(map, size))),
-                None => Source::Stream(compression::decompress(compression, Cursor::new(map))),
+                None => stream_of(
+                    compression::decompress(compression, Cursor::new(map)),
+                    &left_out,
+                ),
             },
-            _ => Source::Stream(compression::decompress(compression, Cursor::new(map))),
+            _ => stream_of(
+                compression::decompress(compression, Cursor::new(map)),
+                &left_out,
+            ),
         };
         Ok(Self {
             name,
             file_bytes,
             compression,
+            left_out,
             source,
         })
     }
@@ -221,7 +244,8 @@ impl Input {
         }
         let compression = Compression::of(&head);
         let whole = Cursor::new(head).chain(stream);
-        let source: Box<dyn Read + Send> = match compression {
+        let left_out = LeftOut::default();
+        let plain: Box<dyn Read + Send> = match compression {
             Compression::None => Box::new(whole),
             Compression::Zip => {
                 return Err(OpenError::Zip {
@@ -235,7 +259,8 @@ impl Input {
             name: name.to_owned(),
             file_bytes: None,
             compression,
-            source: Source::Stream(source),
+            source: stream_of(plain, &left_out),
+            left_out,
         })
     }
 
@@ -245,6 +270,7 @@ impl Input {
             name: name.to_owned(),
             file_bytes: None,
             compression: Compression::None,
+            left_out: LeftOut::default(),
             source: Source::Stream(Box::new(reader)),
         }
     }
@@ -253,15 +279,23 @@ impl Input {
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Self {
         let compression = Compression::of(&bytes);
         let file_bytes = Some(bytes.len() as u64);
+        let left_out = LeftOut::default();
         let source = match (compression, blocks::block_size(&bytes)) {
+            (Compression::None, _) if koom::lacks_elements(&bytes) => {
+                stream_of(Cursor::new(bytes), &left_out)
+            }
             (Compression::None | Compression::Zip, _) => Source::Bytes(bytes),
             (_, Some(size)) => Source::Stream(Box::new(blocks::inflate(bytes, size))),
-            (_, None) => Source::Stream(compression::decompress(compression, Cursor::new(bytes))),
+            (_, None) => stream_of(
+                compression::decompress(compression, Cursor::new(bytes)),
+                &left_out,
+            ),
         };
         Self {
             name: name.to_owned(),
             file_bytes,
             compression,
+            left_out,
             source,
         }
     }

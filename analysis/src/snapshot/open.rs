@@ -66,6 +66,9 @@ pub struct OpenOptions<'a> {
     pub threads: usize,
     /// Where the index is looked for, and written to.
     pub index: IndexPlace,
+    /// True if only this program writes to the folder of the index: checksums tell that it is whole
+    /// then, and its numbers are not looked at one by one.
+    pub trusts_index: bool,
     /// The limit of all indexes in the cache together, in bytes.
     pub index_limit: u64,
     /// True for object numbers of eight bytes, however few there are.
@@ -83,6 +86,7 @@ impl Default for OpenOptions<'_> {
             scratch: std::env::temp_dir(),
             threads: 0,
             index: IndexPlace::Nowhere,
+            trusts_index: false,
             index_limit: INDEX_LIMIT,
             wide: false,
             progress: &|_, _| {},
@@ -149,6 +153,7 @@ impl Snapshot {
         let input = Input::open(path)?;
         let name = input.name.clone();
         let is_mapped = input.mapped().is_some();
+        let left_out = input.left_out.clone();
         let file = Arc::new(map(input, options)?);
         // Compressed files have one only if asked for: they are unpacked all the same.
         let beside_is_of_use = is_mapped && file.len() >= INDEXED;
@@ -157,6 +162,7 @@ impl Snapshot {
         let is_wanted = is_asked_for || options.index == IndexPlace::Beside && beside_is_of_use;
         if !is_named || !is_wanted {
             let mut snapshot = Self::of_map(name, file, options)?;
+            snapshot.contents.lacks_elements = left_out.is_so();
             if is_asked_for {
                 snapshot.index = IndexState::Nameless;
             }
@@ -164,12 +170,13 @@ impl Snapshot {
         }
         // Before anything is read, so that the limit holds from the start.
         let store = store(options, &file)?;
-        let contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
+        let mut contents = read_outline(&file, &|range| crate::input::forget(&file, range))?;
+        contents.lacks_elements = left_out.is_so();
         let dump = select_dump(&name, &contents, options.dump)?;
         let key = index::Key::new(path, &file, dump, &options.follow, options.wide)?;
         let mut places = Vec::new();
         for place in places_of(path, options) {
-            match index::read(&place.path, &key) {
+            match index::read(&place.path, &key, options.trusts_index) {
                 Found::Index(found) => {
                     let (graph, dominators, map) = *found;
                     store.watch_map(&map);

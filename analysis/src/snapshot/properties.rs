@@ -2,6 +2,7 @@
 
 use super::Snapshot;
 use super::values::Value;
+use crate::numbers::ObjectNumber;
 
 /// Words in the names of secrets.
 const SECRET: [&str; 12] = [
@@ -39,18 +40,7 @@ impl Snapshot {
         };
         // Since JDK 9 the entries are in a map of their own.
         let entries = self.field_object(props, "map").unwrap_or(props);
-        let text = |value: &Value| self.string(value.object()?, 4000);
-        let mut found: Vec<(String, String)> = self
-            .collection_elements(entries, 10_000)
-            .iter()
-            .filter_map(|(key, value)| Some((text(key)?, text(value.as_ref()?)?)))
-            .map(|(key, value)| {
-                let value = masked(&key, &value);
-                (key, value)
-            })
-            .collect();
-        found.sort();
-        found
+        self.masked_entries(entries, |object| object)
     }
 
     /// The environment variables of the process as `java.lang.ProcessEnvironment` has them, sorted by
@@ -67,11 +57,19 @@ impl Snapshot {
         let Some(Value::Object(map)) = field.map(|field| self.static_value(field)) else {
             return Vec::new();
         };
-        let text = |value: &Value| {
-            let object = value.object()?;
-            let string = self.field_object(object, "str").unwrap_or(object);
-            self.string(string, 4000)
-        };
+        self.masked_entries(map, |object| {
+            self.field_object(object, "str").unwrap_or(object)
+        })
+    }
+
+    /// The entries of a map as texts, sorted by key, with secrets masked. `string_of` finds the string of a
+    /// key or value.
+    fn masked_entries(
+        &self,
+        map: ObjectNumber,
+        string_of: impl Fn(ObjectNumber) -> ObjectNumber,
+    ) -> Vec<(String, String)> {
+        let text = |value: &Value| self.string(string_of(value.object()?), 4000);
         let mut found: Vec<(String, String)> = self
             .collection_elements(map, 10_000)
             .iter()

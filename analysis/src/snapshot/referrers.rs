@@ -6,6 +6,10 @@ use super::Snapshot;
 use super::describe::Edge;
 use crate::graph::{Number, References, Width};
 use crate::numbers::ObjectNumber;
+use crate::parallel;
+
+/// The objects whose references one task looks at.
+const TASK: usize = 1 << 16;
 
 impl Snapshot {
     /// The objects that refer to one, each once, with how they do; of class objects that includes
@@ -88,8 +92,16 @@ impl Snapshot {
 fn referrers<N: Number>(references: &References<N>, object: ObjectNumber) -> Vec<ObjectNumber> {
     let view = references.view();
     let object = object.index();
-    let all = 0..references.len();
-    all.filter(|&from| view.of(from).any(|to| to == object))
-        .map(ObjectNumber::new)
-        .collect()
+    let count = references.len();
+    let parts = parallel::run(0, count.div_ceil(TASK), |tasks| {
+        let mut found = Vec::new();
+        for task in tasks {
+            let all = task * TASK..count.min((task + 1) * TASK);
+            found.extend(all.filter(|&from| view.of(from).any(|to| to == object)));
+        }
+        found
+    });
+    let mut found = parts.concat();
+    found.sort_unstable();
+    found.into_iter().map(ObjectNumber::new).collect()
 }

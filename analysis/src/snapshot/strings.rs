@@ -14,6 +14,9 @@ impl Snapshot {
     /// said of them.
     pub fn is_stripped(&self) -> bool {
         *self.stripped.get_or_init(|| {
+            if self.contents.lacks_elements {
+                return true;
+            }
             let mut uniform = Uniform::default();
             let is_string: Vec<bool> = (self.graph.classes().list().iter())
                 .map(|class| class.name == "java.lang.String")

@@ -37,7 +37,7 @@ pub struct Local {
 
 impl Snapshot {
     /// The state of a thread, named as in `java.lang.Thread.State`, with `SLEEPING` apart from other
-    /// timed waiting; `None` for virtual threads, and where the dump does not tell.
+    /// timed waiting. `None` for virtual threads, and for dumps without the field.
     ///
     /// Since JDK 19 the field is in an object of its own, `holder` (JEP 425).
     pub fn thread_state(&self, thread: ObjectNumber) -> Option<&'static str> {

@@ -35,7 +35,7 @@ impl From<io::Error> for Stop {
 }
 
 pub(super) struct Copy<'p, R, W> {
-    plan: &'p StripPlan,
+    plan: &'p StripPlan<'p>,
     input: R,
     output: W,
     id: usize,
@@ -47,14 +47,14 @@ pub(super) struct Copy<'p, R, W> {
     values: FxHashMap<ObjectId, Vec<(usize, usize)>>,
 }
 
-fn number(bytes: &[u8]) -> u64 {
+pub(super) fn number(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 impl<'p, R: Read, W: Write> Copy<'p, R, W> {
-    pub fn new(plan: &'p StripPlan, input: R, output: W) -> Self {
+    pub fn new(plan: &'p StripPlan<'p>, input: R, output: W) -> Self {
         Self {
             plan,
             input,
@@ -223,7 +223,11 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
                 let head = self.head::<24>(rest)?;
                 let element = BasicType::from_code(head[id + 8]).ok_or(Stop::Damage)?;
                 let width = element.width(self.plan.id_size()) as u64;
-                self.empty(number(&head[id + 4..][..4]) * width)
+                let length = number(&head[id + 4..][..4]) * width;
+                match self.plan.keeps_array(number(&head[..id])) {
+                    true => self.copy(length),
+                    false => self.empty(length),
+                }
             }
             tag::CLASS_DUMP => self.class(),
             _ => self.copy(rest as u64),
@@ -231,7 +235,7 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
     }
 
     fn instance(&mut self, offset: u64, class: ObjectId, length: u64) -> Result<(), Stop> {
-        if !self.plan.empties_fields() {
+        if !self.plan.may_empty_fields() {
             return self.copy(length);
         }
         let values = match self.values.get(&class) {
@@ -260,26 +264,32 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
 
     fn class(&mut self) -> Result<(), Stop> {
         let id = self.id;
-        self.copy((8 + 7 * id) as u64)?;
+        let head = self.head::<8>(id)?;
+        let class = ObjectId::new(number(&head[..id]));
+        self.copy((8 + 6 * id) as u64)?;
         for (start, has_value) in [(2, true), (id, true), (id, false)] {
             let count = self.head::<2>(2)?;
             for _ in 0..number(&count) {
                 let head = self.head::<9>(start + 1)?;
                 let kind = BasicType::from_code(head[start]).ok_or(Stop::Damage)?;
                 if has_value {
-                    self.value(kind)?;
+                    let name = StringId::new(number(&head[..start]));
+                    let is_emptied = match start == id {
+                        true => self.plan.empties_static(class, name),
+                        false => self.plan.empties_constants(),
+                    };
+                    self.value(kind, is_emptied)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn value(&mut self, kind: BasicType) -> Result<(), Stop> {
+    fn value(&mut self, kind: BasicType, is_emptied: bool) -> Result<(), Stop> {
         let width = kind.width(self.plan.id_size()) as u64;
-        match kind {
-            BasicType::Object => self.copy(width),
-            _ if self.plan.empties_fields() => self.empty(width),
-            _ => self.copy(width),
+        match is_emptied && kind != BasicType::Object {
+            true => self.empty(width),
+            false => self.copy(width),
         }
     }
 }

@@ -3,11 +3,13 @@
 //! The copy keeps structure, classes, sizes and references. Elements of primitive arrays, and
 //! with them the texts of all strings, become zero. So does text outside of the heap that names
 //! nothing: HotSpot dumps its whole table of symbols, in which the literals of class files are. If
-//! asked to, the values of primitive fields go too. No length changes, so the copy takes two
-//! passes, neither of which holds more in memory than classes and names.
+//! asked to, the values of primitive fields go too. A policy names contents that stay or go
+//! (`policy.rs`). No length changes, so the copy takes two passes, neither of which holds more in memory
+//! than classes and names; where strings stay, a pass between them collects the arrays of these.
 
 mod copy;
 mod names;
+mod policy;
 
 use std::io::{self, Read, Write};
 
@@ -15,6 +17,7 @@ use hprof_format::reader::HeaderError;
 use thiserror::Error;
 
 pub use names::StripPlan;
+pub use policy::{FieldRule, StripPolicy};
 
 /// Why a file cannot be copied.
 #[derive(Debug, Error)]
@@ -54,7 +57,7 @@ pub struct Stripped {
     pub is_damaged: bool,
 }
 
-impl StripPlan {
+impl StripPlan<'_> {
     /// Copies the file that the plan was made for.
     ///
     /// # Errors

@@ -1,13 +1,15 @@
-//! The first pass: which strings are names, and where references lie in instances.
+//! The passes before the copy: which strings are names, where references lie in instances, and which
+//! arrays keep their elements.
 
-use std::io::Read;
+use std::io::{self, Read};
 
-use hprof_format::binary::{BasicType, IdSize, Record, SubRecord};
+use hprof_format::binary::{BasicType, ClassDump, IdSize, Record, SubRecord, Value};
 use hprof_format::ids::{ObjectId, StringId};
 use hprof_format::reader::{Event, StreamError, StreamReader};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::StripError;
+use super::policy::{ArraySearch, FieldRule, KeptArrays, PlacedRule, Rule, StripPolicy};
 use crate::heap::ClassShape;
 
 /// No class has more super classes than this; in damaged files they may go in circles.
@@ -15,70 +17,85 @@ const MAX_HIERARCHY: usize = 256;
 
 /// The facts about a file that copying needs.
 #[derive(Debug)]
-pub struct StripPlan {
+pub struct StripPlan<'p> {
+    policy: StripPolicy<'p>,
     names: FxHashSet<StringId>,
     shapes: FxHashMap<ObjectId, ClassShape>,
+    /// All strings outside of the heap, if names decide.
+    texts: FxHashMap<StringId, Box<str>>,
+    class_names: FxHashMap<ObjectId, StringId>,
+    kept: KeptArrays,
     id_size: IdSize,
-    with_fields: bool,
 }
 
-impl StripPlan {
-    /// Reads a file for the first time. `with_fields` tells that fields of primitive types are to
-    /// be emptied too.
+impl<'p> StripPlan<'p> {
+    /// Reads a file for the first time; if contents stay, also for the second time. `open` opens it.
     ///
     /// # Errors
     /// If it is no binary HPROF file or reading fails. Damage is no error here.
-    pub fn of(input: impl Read, with_fields: bool) -> Result<Self, StripError> {
-        let mut reader = match StreamReader::new(input) {
-            Ok(reader) => reader,
-            Err(StreamError::Io(error)) => return Err(error.into()),
-            Err(StreamError::Header(error)) => return Err(error.into()),
-            Err(StreamError::Damage(_)) => {
-                return Err(hprof_format::reader::HeaderError::TooShort.into());
-            }
-        };
+    pub fn of<R: Read>(
+        mut open: impl FnMut() -> io::Result<R>,
+        policy: StripPolicy<'p>,
+    ) -> Result<Self, StripError> {
         let mut plan = Self {
+            policy,
             names: FxHashSet::default(),
             shapes: FxHashMap::default(),
-            id_size: reader.header().id_size,
-            with_fields,
+            texts: FxHashMap::default(),
+            class_names: FxHashMap::default(),
+            kept: KeptArrays::default(),
+            id_size: IdSize::Eight,
         };
-        while let Some(event) = reader.next() {
-            match event {
-                Ok(Event::Record(found)) => plan.record(&found.record),
-                Ok(Event::SubRecord {
+        plan.id_size = each_event(open()?, |event| plan.see(event))?;
+        if policy.keeps_arrays() {
+            let mut search = ArraySearch::new(&policy);
+            each_event(open()?, |event| match event {
+                Event::SubRecord {
                     sub_record: SubRecord::Class(class),
                     ..
-                }) => {
-                    plan.names.extend(class.statics.iter().map(|it| it.name));
-                    plan.names.extend(class.fields.iter().map(|it| it.name));
-                    if with_fields {
-                        let shape = ClassShape::new(&class);
-                        plan.shapes.entry(class.class).or_insert(shape);
-                    }
-                }
-                Ok(Event::SubRecord {
-                    sub_record: SubRecord::HeapInfo { name, .. },
-                    ..
-                }) => {
-                    plan.names.insert(name);
-                }
-                Err(StreamError::Io(error))
-                    if error.kind() != std::io::ErrorKind::UnexpectedEof =>
-                {
-                    return Err(error.into());
-                }
-                Err(StreamError::Io(_)) => break,
-                Ok(_) | Err(_) => {}
-            }
+                } => plan.search_statics(class, &mut search),
+                event => search.see(event, plan.id_size, |class| {
+                    plan.fields(class).unwrap_or_default()
+                }),
+            })?;
+            plan.kept = search.end();
         }
         Ok(plan)
     }
 
+    fn see(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Record(found) => self.record(&found.record),
+            Event::SubRecord {
+                sub_record: SubRecord::Class(class),
+                ..
+            } => {
+                self.names.extend(class.statics.iter().map(|it| it.name));
+                self.names.extend(class.fields.iter().map(|it| it.name));
+                if self.policy.empties_fields || self.looks_at_names() {
+                    let shape = ClassShape::new(class);
+                    self.shapes.entry(class.class).or_insert(shape);
+                }
+            }
+            Event::SubRecord {
+                sub_record: SubRecord::HeapInfo { name, .. },
+                ..
+            } => {
+                self.names.insert(*name);
+            }
+            _ => {}
+        }
+    }
+
     fn record(&mut self, record: &Record<'_>) {
         match *record {
-            Record::LoadClass { name, .. } => {
+            Record::Utf8 { id, .. } if self.looks_at_names() => {
+                let text = record.text().unwrap_or_default();
+                self.texts.insert(id, text.into());
+            }
+            Record::LoadClass { class, name, .. } => {
                 self.names.insert(name);
+                self.class_names.insert(class, name);
             }
             Record::Frame {
                 method,
@@ -96,14 +113,22 @@ impl StripPlan {
         }
     }
 
+    fn looks_at_names(&self) -> bool {
+        self.policy.has_rules() || self.policy.keeps_strings
+    }
+
+    fn search_statics(&self, class: &ClassDump<'_>, search: &mut ArraySearch) {
+        for field in class.statics.iter() {
+            if let Value::Object(object) = field.value {
+                let rule = self.rule(class.class, class.class, field.name);
+                search.see_static(object.get(), rule);
+            }
+        }
+    }
+
     /// The width of identifiers.
     pub(super) fn id_size(&self) -> IdSize {
         self.id_size
-    }
-
-    /// True if fields are to be emptied.
-    pub(super) fn empties_fields(&self) -> bool {
-        self.with_fields
     }
 
     /// True if a string names something.
@@ -111,25 +136,122 @@ impl StripPlan {
         self.names.contains(&id)
     }
 
-    /// The values of a class's instances that are no references, as pairs of place and length;
+    /// True if an array keeps its elements.
+    pub(super) fn keeps_array(&self, array: u64) -> bool {
+        self.kept.contains(array)
+    }
+
+    /// True if fields of some classes are to be emptied.
+    pub(super) fn may_empty_fields(&self) -> bool {
+        self.policy.empties_fields || self.policy.drops.is_some()
+    }
+
+    /// True if a static field of a primitive type is to be emptied.
+    pub(super) fn empties_static(&self, class: ObjectId, name: StringId) -> bool {
+        self.is_emptied(self.rule(class, class, name))
+    }
+
+    /// True if numbers in constant pools are to be emptied.
+    pub(super) fn empties_constants(&self) -> bool {
+        self.policy.empties_fields
+    }
+
+    fn is_emptied(&self, rule: Rule) -> bool {
+        match rule {
+            Rule::Common => self.policy.empties_fields,
+            Rule::Keep => false,
+            Rule::Drop => true,
+        }
+    }
+
+    /// The values of a class's instances that are to be emptied, as pairs of place and length;
     /// `None` if a class of the hierarchy is not known.
     pub(super) fn values(&self, class: ObjectId) -> Option<Vec<(usize, usize)>> {
-        let (mut values, mut at) = (Vec::new(), 0);
+        let emptied = self
+            .fields(class)?
+            .into_iter()
+            .filter(|field| field.basic_type != BasicType::Object && self.is_emptied(field.rule));
+        Some(
+            emptied
+                .map(|field| (field.at, field.basic_type.width(self.id_size)))
+                .collect(),
+        )
+    }
+
+    /// All fields of a class's instances; `None` if a class of the hierarchy is not known.
+    fn fields(&self, class: ObjectId) -> Option<Vec<PlacedRule>> {
+        let (mut fields, mut at) = (Vec::new(), 0);
         let mut next = class;
         for _ in 0..MAX_HIERARCHY {
             if next.is_null() {
-                return Some(values);
+                return Some(fields);
             }
             let shape = self.shapes.get(&next)?;
-            for &(_, basic_type) in &shape.fields {
-                let width = basic_type.width(self.id_size);
-                if basic_type != BasicType::Object {
-                    values.push((at, width));
-                }
-                at += width;
+            for &(name, basic_type) in &shape.fields {
+                let is_text = self.class_name(next) == "java.lang.String"
+                    && self.text(name) == "value"
+                    && basic_type == BasicType::Object;
+                fields.push(PlacedRule {
+                    at,
+                    basic_type,
+                    rule: self.rule(class, next, name),
+                    is_text,
+                });
+                at += basic_type.width(self.id_size);
             }
             next = shape.super_class;
         }
         None
     }
+
+    /// The rule for a field that `declaring` declares, of an instance of `class`.
+    fn rule(&self, class: ObjectId, declaring: ObjectId, field: StringId) -> Rule {
+        if !self.policy.has_rules() {
+            return Rule::Common;
+        }
+        let field = self.text(field);
+        let (class, declaring) = (self.class_name(class), self.class_name(declaring));
+        let is_of = |rule: FieldRule<'_>| rule(&class, field) || rule(&declaring, field);
+        if self.policy.keeps.is_some_and(is_of) {
+            return Rule::Keep;
+        }
+        match self.policy.drops.is_some_and(is_of) {
+            true => Rule::Drop,
+            false => Rule::Common,
+        }
+    }
+
+    fn text(&self, id: StringId) -> &str {
+        self.texts.get(&id).map_or("", |text| text)
+    }
+
+    /// The name of a class as Java writes it.
+    fn class_name(&self, class: ObjectId) -> String {
+        let name = self.class_names.get(&class);
+        name.map_or_else(String::new, |&name| self.text(name).replace('/', "."))
+    }
+}
+
+/// Reads a file to its end, past damage, and gives the width of its identifiers.
+fn each_event(input: impl Read, mut see: impl FnMut(&Event<'_>)) -> Result<IdSize, StripError> {
+    let mut reader = match StreamReader::new(input) {
+        Ok(reader) => reader,
+        Err(StreamError::Io(error)) => return Err(error.into()),
+        Err(StreamError::Header(error)) => return Err(error.into()),
+        Err(StreamError::Damage(_)) => {
+            return Err(hprof_format::reader::HeaderError::TooShort.into());
+        }
+    };
+    let id_size = reader.header().id_size;
+    while let Some(event) = reader.next() {
+        match event {
+            Ok(event) => see(&event),
+            Err(StreamError::Io(error)) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                return Err(error.into());
+            }
+            Err(StreamError::Io(_)) => break,
+            Err(_) => {}
+        }
+    }
+    Ok(id_size)
 }

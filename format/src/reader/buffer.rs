@@ -7,7 +7,7 @@ pub(super) const CHUNK: usize = 256 * 1024;
 
 /// A window that moves along an input. It never holds more than has really come in.
 #[derive(Debug)]
-pub(super) struct Buffer<R> {
+pub struct Buffer<R> {
     input: R,
     bytes: Vec<u8>,
     /// Where in `bytes` the unread ones start.
@@ -44,7 +44,7 @@ impl<R: Read> Buffer<R> {
 
     /// The bytes of memory that it takes.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    pub(super) fn memory(&self) -> usize {
         self.bytes.len()
     }
 
@@ -93,5 +93,21 @@ impl<R: Read> Buffer<R> {
         )?;
         self.offset += rest;
         Ok(buffered + rest)
+    }
+}
+
+/// Takes the unread bytes first, and then those of the input.
+impl<R: Read> Read for Buffer<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let unread = self.unread().len();
+        let found = match unread {
+            0 => self.input.read(into)?,
+            _ => (&self.bytes[self.start..self.end]).read(into)?,
+        };
+        if unread > 0 {
+            self.start += found;
+        }
+        self.offset += found as u64;
+        Ok(found)
     }
 }

@@ -13,6 +13,7 @@ mod header;
 pub(crate) mod resync;
 mod stream;
 
+pub use buffer::Buffer;
 pub use damage::{Damage, HeaderError};
 pub use file::{Positioned, Reader};
 pub use header::{FileHeader, Version};

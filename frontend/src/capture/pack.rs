@@ -10,7 +10,7 @@ use std::thread;
 use anyhow::{Context, ensure};
 use flate2::{Compression, GzBuilder};
 use hprof_analysis::input::{Compression as Packed, Input};
-use hprof_analysis::strip::StripPlan;
+use hprof_analysis::strip::{StripPlan, StripPolicy};
 
 use super::meter::Meter;
 use crate::render::out::tell;
@@ -54,7 +54,9 @@ pub fn pack(
     } else {
         let meter = Meter::begin("compressing", file.metadata()?.len());
         let mut blocks = Blocks::new(&mut to);
-        copy(meter.read(&mut *file), &mut blocks).context("cannot compress")?;
+        // What it lacks is filled in, as blocks are taken for HotSpot's.
+        let plain = Input::from_file(name, file)?.into_reader();
+        copy(meter.read(plain), &mut blocks).context("cannot compress")?;
         blocks.finish().context("cannot compress")?;
     }
     to.seek(SeekFrom::Start(0))?;
@@ -84,11 +86,12 @@ fn strip(
     let is_plain = Packed::of(head) == Packed::None;
     // The length of what is compressed is not known.
     let meter = Meter::begin("stripping", if is_plain { 2 * length } else { 0 });
-    let read = || -> anyhow::Result<_> {
-        let input = Input::from_file(name, file)?;
+    let read = || -> io::Result<_> {
+        let input = Input::from_file(name, file).map_err(io::Error::other)?;
         Ok(meter.read(input.into_reader()))
     };
-    let plan = StripPlan::of(read()?, false).with_context(|| format!("cannot strip {name}"))?;
+    let plan = StripPlan::of(read, StripPolicy::default());
+    let plan = plan.with_context(|| format!("cannot strip {name}"))?;
     let stripped = if compresses {
         let mut blocks = Blocks::new(to);
         let stripped = plan.copy(read()?, &mut blocks)?;

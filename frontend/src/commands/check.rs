@@ -83,6 +83,9 @@ fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps)> {
 fn missing_parts(opened: &Opened) -> Vec<String> {
     let contents = &opened.contents;
     let mut missing = Vec::new();
+    if contents.lacks_elements {
+        missing.push(open::LACKS_ELEMENTS.to_owned());
+    }
     for (number, dump) in (1..).zip(&contents.dumps) {
         if !dump.is_ended {
             missing.push(format!(

@@ -41,10 +41,9 @@ Examples:
   hprof-rs object heap.hprof 0x7ffd00770
   hprof-rs object --top 1000 --json heap.hprof 0x7ffd00770";
 
-/// Show what refers to an object.
+/// The object whose neighbours are listed, and the form of the list.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  hprof-rs referrers heap.hprof 0x7ffd00770")]
-pub struct Referrers {
+struct NeighbourList {
     #[command(flatten)]
     heap: HeapArguments,
 
@@ -61,24 +60,20 @@ pub struct Referrers {
     json: bool,
 }
 
+/// Show what refers to an object.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  hprof-rs referrers heap.hprof 0x7ffd00770")]
+pub struct Referrers {
+    #[command(flatten)]
+    list: NeighbourList,
+}
+
 /// Show what an object refers to.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  hprof-rs references heap.hprof 0x7ffd00770")]
 pub struct References {
     #[command(flatten)]
-    heap: HeapArguments,
-
-    /// The identifier of the object, such as 0x7ffd00770.
-    #[arg(value_name = "OBJECT")]
-    object: String,
-
-    /// The number of rows.
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    top: usize,
-
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
+    list: NeighbourList,
 }
 
 /// Characters of a text that are shown.
@@ -254,8 +249,9 @@ fn in_json(snapshot: &Snapshot, value: &Value) -> serde_json::Value {
 
 impl Referrers {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
-        let object = snapshot::object(&snapshot, &self.object)?;
+        let Self { list } = self;
+        let snapshot = snapshot::open(&list.heap.file, &list.heap.look)?;
+        let object = snapshot::object(&snapshot, &list.object)?;
         let mut found = snapshot.referrers(object);
         found.sort_by_key(|(from, _)| std::cmp::Reverse(snapshot.retained(*from)));
         let weak = snapshot.weak_referrers(object).len();
@@ -263,11 +259,11 @@ impl Referrers {
             .map(|root| snapshot.root_in_words(root))
             .collect();
         let all = found.len();
-        found.truncate(self.top);
+        found.truncate(list.top);
         let rows: Vec<_> = (found.iter())
             .map(|(from, edge)| (edge.to_string(), ObjectShare::new(&snapshot, *from)))
             .collect();
-        if self.json {
+        if list.json {
             let rows: Vec<_> = (rows.iter().zip(&found))
                 .map(|((_, share), (_, edge))| json!({"object": share, "edge": edge}))
                 .collect();
@@ -302,15 +298,16 @@ impl Referrers {
 
 impl References {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
-        let object = snapshot::object(&snapshot, &self.object)?;
+        let Self { list } = self;
+        let snapshot = snapshot::open(&list.heap.file, &list.heap.look)?;
+        let object = snapshot::object(&snapshot, &list.object)?;
         let mut found = snapshot.references(object);
         let all = found.len();
-        found.truncate(self.top);
+        found.truncate(list.top);
         let rows: Vec<_> = (found.iter())
             .map(|(to, edge)| (edge.to_string(), ObjectShare::new(&snapshot, *to)))
             .collect();
-        if self.json {
+        if list.json {
             let rows: Vec<_> = (rows.iter().zip(&found))
                 .map(|((_, share), (_, edge))| json!({"object": share, "edge": edge}))
                 .collect();

@@ -80,7 +80,7 @@ pub struct Serve {
     #[arg(long)]
     behind_proxy: bool,
 
-    /// Remove dumps after so many days, but those that are pinned.
+    /// Remove dumps older than N days, except those that are pinned.
     #[arg(long, value_name = "N")]
     keep_days: Option<u32>,
 

@@ -9,7 +9,8 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hprof_analysis::input::Input;
-use hprof_analysis::strip::{StripPlan, Stripped};
+use hprof_analysis::strip::{FieldRule, StripPlan, StripPolicy, Stripped};
+use hprof_options::glob;
 
 use super::convert;
 use crate::memory::MemoryArgument;
@@ -23,9 +24,10 @@ use crate::{what_it_is, written};
 /// Elements of primitive arrays, and with them the texts of all strings, become zero; so does text
 /// outside of the heap that names no class, field, method or thread. Classes, sizes, references,
 /// roots and stacks stay, so that histogram, leaks, dominators and paths do not change. `--fields`
-/// also empties fields of primitive types.
+/// also empties fields of primitive types. `--keep-strings` and `--keep` let contents stay, `--drop`
+/// takes some of these away again.
 ///
-/// The command reads the file twice. It copies a truncated file up to its end, and a damaged file up
+/// The command reads the file twice, or three times if contents stay. It copies a truncated file up to its end, and a damaged file up
 /// to the first damaged place, with status 1. It copies only the head of unknown records.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -42,6 +44,20 @@ pub struct Strip {
     #[arg(long)]
     fields: bool,
 
+    /// Let the texts of all strings stay.
+    #[arg(long)]
+    keep_strings: bool,
+
+    /// A field whose value stays: a number, a string, or an array of numbers; may be repeated, `*`
+    /// matches any characters.
+    #[arg(long, value_name = "CLASS.FIELD")]
+    keep: Vec<String>,
+
+    /// A class or field whose values go, also with `--keep-strings`: its numbers, and the strings and
+    /// arrays that it refers to; may be repeated, `*` matches any characters.
+    #[arg(long, value_name = "CLASS[.FIELD]")]
+    drop: Vec<String>,
+
     #[command(flatten)]
     memory: MemoryArgument,
 }
@@ -50,6 +66,8 @@ const EXAMPLES: &str = "\
 Examples:
   hprof-rs strip heap.hprof -o stripped.hprof
   hprof-rs strip --fields heap.hprof.gz -o stripped.hprof.gz
+  hprof-rs strip --keep java.lang.Thread.name heap.hprof -o stripped.hprof
+  hprof-rs strip --keep-strings --drop 'com.example.customer.*' heap.hprof -o stripped.hprof
   ssh host cat heap.hprof | hprof-rs strip - -o stripped.hprof
 
 The copy still has the names of classes, fields and threads, all sizes, and all references.";
@@ -82,7 +100,23 @@ impl Strip {
         };
         let name = self.file.display().to_string();
         self.memory.watch(&name);
-        let plan = StripPlan::of(read()?, self.fields)
+        let keeps = |class: &str, field: &str| {
+            let whole = format!("{class}.{field}");
+            self.keep.iter().any(|rule| matches(rule, &whole))
+        };
+        let drops = |class: &str, field: &str| {
+            let whole = format!("{class}.{field}");
+            let is_meant = |rule: &String| matches(rule, class) || matches(rule, &whole);
+            self.drop.iter().any(is_meant)
+        };
+        let policy = StripPolicy {
+            empties_fields: self.fields,
+            keeps_strings: self.keep_strings,
+            keeps: (!self.keep.is_empty()).then_some(&keeps as FieldRule<'_>),
+            drops: (!self.drop.is_empty()).then_some(&drops as FieldRule<'_>),
+        };
+        let open = || read().map_err(|error| io::Error::other(format!("{error:#}")));
+        let plan = StripPlan::of(open, policy)
             .with_context(|| name.clone())
             .map_err(|error| what_it_is::explained(&self.file, error))?;
         let stripped = convert::write_whole_with(&self.output, |file| {
@@ -105,6 +139,11 @@ impl Strip {
         );
         Ok(ExitCode::from(u8::from(stripped.is_damaged)))
     }
+}
+
+/// Whether a rule names a class or field.
+fn matches(rule: &str, name: &str) -> bool {
+    glob(rule.as_bytes(), name.as_bytes())
 }
 
 fn say(name: &str, output: &Path, stripped: &Stripped) {

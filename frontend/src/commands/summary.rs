@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::android::fact_lines;
 use super::top;
-use crate::open::{FileArgument, Opened};
+use crate::open::{FileArgument, LACKS_ELEMENTS, Opened};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, printable,
 };
@@ -142,6 +142,9 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         let title = style.bold("Calls (cpu=old)");
         let rows = plural(contents.old_cpu.len() as u64, "row", "rows");
         text.push_str(&format!("\n{title}: {rows}\n"));
+    }
+    if contents.lacks_elements {
+        text.push_str(&format!("\n{}\n", style.warn(LACKS_ELEMENTS)));
     }
     if !contents.damage.is_empty() {
         let places = plural(contents.damage.count, "damaged place", "damaged places");
@@ -335,7 +338,7 @@ fn is_second(measure: Measure) -> bool {
     )
 }
 
-/// The summary as JSON; lists have at most so many rows.
+/// The summary as JSON; lists have at most `rows` rows.
 pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
     let contents = &opened.contents;
     let dumps: Vec<Value> = contents
@@ -373,6 +376,7 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "file_bytes": opened.file_bytes,
         "compression": opened.compression,
         "bytes": contents.bytes,
+        "lacks_elements": contents.lacks_elements,
         "format": format_words(contents.format),
         "created": created(contents),
         "records": records,

@@ -194,7 +194,7 @@ fn headline(report: &Report) -> String {
     }
 }
 
-/// What costs most in a profile.
+/// Finds the method with the highest cost of a profile.
 fn profile_headline(opened: &Opened) -> Option<String> {
     let contents = &opened.contents;
     let weights = Measure::ALL

@@ -161,7 +161,7 @@ pub(super) struct Entry {
     pub(super) words: String,
     /// Its arguments, in the form of a usage line.
     pub(super) arguments: String,
-    /// What it does.
+    /// A phrase that says its effect.
     pub(super) about: String,
 }
 

@@ -60,6 +60,10 @@ pub struct OpenArguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "10G")]
     pub index_limit: u64,
 
+    /// Only this program writes to the folder of `--index`, as for the server's own folder.
+    #[arg(long, hide = true, requires = "index")]
+    pub trust_index: bool,
+
     /// Do not use or write an index.
     #[arg(long)]
     pub no_index: bool,
@@ -74,6 +78,7 @@ impl Default for OpenArguments {
             mapping: None,
             memory: MemoryArgument::default(),
             index: None,
+            trust_index: false,
             index_limit: INDEX_LIMIT,
             no_index: false,
         }

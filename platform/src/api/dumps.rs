@@ -36,7 +36,7 @@ const MAX_LABELS: usize = 64;
 pub(super) struct ListParams {
     /// `next` of the page before.
     cursor: Option<String>,
-    /// At most so many rows, 1000 at most.
+    /// The largest number of rows; 1000 at most.
     limit: Option<usize>,
     /// A part of the name, the note or a label.
     q: Option<String>,

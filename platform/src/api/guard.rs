@@ -29,7 +29,7 @@ const COOKIE: &str = "hprof_rs_session";
 const MAX_BODY: usize = 1 << 20;
 /// How long such a body may take.
 const BODY_TIME: Duration = Duration::from_secs(20);
-/// What browsers may do with the page: scripts, styles and data of this server only.
+/// The content security policy of the page: scripts, styles and data of this server only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
      connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; \
      form-action 'none'";

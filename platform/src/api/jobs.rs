@@ -17,7 +17,7 @@ use crate::state::AppState;
 pub(super) struct ListParams {
     /// `next` of the page before.
     cursor: Option<String>,
-    /// At most so many rows, 1000 at most.
+    /// The largest number of rows; 1000 at most.
     limit: Option<usize>,
     /// In this state only.
     state: Option<JobState>,

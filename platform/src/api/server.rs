@@ -14,12 +14,12 @@ use crate::catalogue::Role;
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// What the server is and may do.
+/// Version, limits and abilities of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ServerInfo {
     /// The version of hprof-rs.
     version: &'static str,
-    /// What the caller may do.
+    /// The caller's role.
     role: Role,
     limits: Limits,
     jobs: JobCounts,

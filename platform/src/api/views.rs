@@ -145,34 +145,31 @@ tables_of! {
         answer::Nothing, |opened, of, _, query| classes::instances(opened, of, query);
 }
 
-/// Totals of a dump, what it lacks, and its largest objects.
-#[utoipa::path(
-    get, path = "/dumps/{id}/overview", tag = "views",
-    params(("id" = String, Path, description = "The dump")),
-    responses((status = 200, body = head::Overview), (status = "4XX", body = Problem)),
-)]
-async fn overview(
-    State(state): State<AppState>,
-    Path(id): Path<String>,
-) -> Result<Json<head::Overview>, Problem> {
-    ask(state, id, |opened| Ok(head::overview(opened)))
-        .await
-        .map(Json)
+/// A route whose answer is about a dump as a whole, and is no table.
+macro_rules! wholes {
+    ($($name:ident, $path:literal, $about:literal, $answer:ty, $view:expr;)*) => {$(
+        #[doc = $about]
+        #[utoipa::path(
+            get,
+            path = $path,
+            tag = "views",
+            params(("id" = String, Path, description = "The dump")),
+            responses((status = 200, body = $answer), (status = "4XX", body = Problem)),
+        )]
+        async fn $name(
+            State(state): State<AppState>,
+            Path(id): Path<String>,
+        ) -> Result<Json<$answer>, Problem> {
+            ask(state, id, |opened| Ok($view(opened))).await.map(Json)
+        }
+    )*};
 }
 
-/// Leak suspects with the way to each, the largest first.
-#[utoipa::path(
-    get, path = "/dumps/{id}/suspects", tag = "views",
-    params(("id" = String, Path, description = "The dump")),
-    responses((status = 200, body = head::Suspects), (status = "4XX", body = Problem)),
-)]
-async fn suspects(
-    State(state): State<AppState>,
-    Path(id): Path<String>,
-) -> Result<Json<head::Suspects>, Problem> {
-    ask(state, id, |opened| Ok(head::suspects(opened)))
-        .await
-        .map(Json)
+wholes! {
+    overview, "/dumps/{id}/overview", "Totals of a dump, its gaps, and its largest objects.",
+        head::Overview, head::overview;
+    suspects, "/dumps/{id}/suspects", "Leak suspects with the path to each, the largest first.",
+        head::Suspects, head::suspects;
 }
 
 /// The dominator tree as a map.

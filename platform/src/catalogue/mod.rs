@@ -1,4 +1,4 @@
-//! What the server knows: dumps, jobs, uploads, tokens, and who did what.
+//! The server's records: dumps, jobs, uploads, tokens, and who did what.
 //!
 //! [`Catalogue`] is all that the rest of the server sees of the database.
 
@@ -28,7 +28,7 @@ pub type Result<T> = std::result::Result<T, CatalogueError>;
 pub struct DumpQuery {
     /// Where the page before this one ended.
     pub cursor: Option<String>,
-    /// At most so many rows.
+    /// The largest number of rows.
     pub limit: usize,
     /// A part of name, note or labels, in any case.
     pub text: Option<String>,
@@ -39,7 +39,7 @@ pub struct DumpQuery {
 pub struct JobQuery {
     /// Where the page before this one ended.
     pub cursor: Option<String>,
-    /// At most so many rows.
+    /// The largest number of rows.
     pub limit: usize,
     /// In this state only.
     pub state: Option<JobState>,
@@ -75,7 +75,7 @@ pub struct Deed<'a> {
     pub who: &'a str,
     /// From which address.
     pub address: &'a str,
-    /// What, such as `DELETE /api/v1/dumps/0a1b2c3d4e5f6071`.
+    /// The request, such as `DELETE /api/v1/dumps/0a1b2c3d4e5f6071`.
     pub what: &'a str,
     /// The status of the answer.
     pub status: u16,
@@ -214,7 +214,7 @@ pub trait Catalogue: Send + Sync {
     /// # Errors
     /// If the database fails.
     fn add_token(&self, hash: &str, role: Role, name: &str) -> Result<()>;
-    /// What the token with a hash allows.
+    /// The role of the token with a hash.
     ///
     /// # Errors
     /// If the database fails.

@@ -9,7 +9,7 @@ use crate::ids::{ContentHash, DumpId, JobId};
 use crate::rules::Verdict;
 use crate::time::Millis;
 
-/// What kind of file a dump is.
+/// The kinds of files that are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DumpKind {
@@ -28,7 +28,7 @@ pub struct Dump {
     pub id: DumpId,
     /// The name of the file as its sender gave it.
     pub name: String,
-    /// What it is.
+    /// The kind of dump.
     pub kind: DumpKind,
     /// Its length in bytes.
     pub bytes: u64,
@@ -55,7 +55,7 @@ pub struct Dump {
     pub summary: Option<serde_json::Value>,
 }
 
-/// What is known of a dump when it is published.
+/// The facts about a dump when it is published.
 #[derive(Debug, Clone)]
 pub struct NewDump {
     /// Its id.
@@ -91,7 +91,7 @@ pub struct DumpPatch {
 /// The result of an analysis, for lists.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// What the file is.
+    /// The kind of dump.
     pub kind: DumpKind,
     /// The sentence that matters most.
     pub headline: Option<String>,
@@ -151,7 +151,7 @@ pub struct JobError {
 pub struct Job {
     /// Its number.
     pub id: JobId,
-    /// What it analyses.
+    /// The dump that it analyses.
     pub dump: DumpId,
     /// Where it is.
     pub state: JobState,
@@ -162,7 +162,7 @@ pub struct Job {
     pub done: u64,
     /// Units of this step in all; 0 if that is not known.
     pub total: u64,
-    /// What the step counts: `bytes` or `objects`.
+    /// The unit that the step counts in: `bytes` or `objects`.
     pub unit: String,
     /// Units in a second.
     pub rate: f64,
@@ -199,7 +199,7 @@ pub struct Upload {
     pub dump: Option<DumpId>,
 }
 
-/// What a token allows; each role includes those before it.
+/// The roles of tokens; each role includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -233,6 +233,6 @@ impl Role {
 pub struct Page<T> {
     /// The rows.
     pub items: Vec<T>,
-    /// What to pass as `cursor` for the rows after these; none if these are the last.
+    /// The value of the parameter `cursor` for the rows after these; none if these are the last.
     pub next: Option<String>,
 }

@@ -28,7 +28,7 @@ const HEAD: usize = 64 << 10;
 /// The longest name of a file that is kept, in bytes.
 const MAX_NAME: usize = 200;
 
-/// What was learned of the bytes that have come.
+/// Hash and kind of the bytes that have come.
 #[derive(Clone, Default)]
 pub struct Digested {
     hasher: Sha256,
@@ -122,7 +122,7 @@ impl Wishes {
 /// A part that is being written.
 pub struct Incoming {
     file: File,
-    /// What was learned of it.
+    /// Its hash and kind.
     pub digested: Digested,
     limit: u64,
     recognise: Recognise,
@@ -163,7 +163,7 @@ impl Incoming {
     }
 }
 
-/// What is learned of a file that lies there.
+/// Hash and kind of a file that lies there.
 ///
 /// # Errors
 /// If it cannot be read, or is no dump.

@@ -16,7 +16,7 @@ const MAX_BODIES: usize = 16;
 /// Uploads of which the hash is kept between their requests; others are read once more at the end.
 const MAX_KEPT: usize = 256;
 
-/// What only this process knows of uploads.
+/// The part of the uploads' state that no restart keeps.
 #[derive(Default)]
 struct Known {
     /// Parts with a writer, and what makes it stop.
@@ -111,7 +111,7 @@ impl AppState {
         }
     }
 
-    /// What was learned of a part of this length, which is read again if nobody remembers. Blocks.
+    /// Hash and kind of the first bytes of a part, up to this length; reads the file again if nobody remembers. Blocks.
     ///
     /// # Errors
     /// If it cannot be read, or is no dump.

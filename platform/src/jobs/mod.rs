@@ -21,7 +21,7 @@ use crate::ids::{DumpId, JobId};
 use crate::problem::Problem;
 use crate::state::AppState;
 
-/// What only this process knows of jobs.
+/// The part of the jobs' state that no restart keeps.
 #[derive(Debug)]
 pub struct Jobs {
     running: Mutex<HashMap<JobId, Running>>,

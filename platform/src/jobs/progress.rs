@@ -13,7 +13,7 @@ pub struct Progress {
     pub done: u64,
     /// All units; 0 if that is not known.
     pub total: u64,
-    /// What is counted.
+    /// The name of the unit: `bytes` or `objects`.
     pub unit: String,
     /// Units in a second.
     pub bytes_per_second: f64,

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The part of the disk that jobs leave free, in bytes.
 const RESERVE: u64 = 64 << 20;
 
-/// What to do about the first job of the queue.
+/// A decision about the first job of the queue.
 enum Next {
     /// Nothing waits, or it has to wait.
     Wait,

@@ -38,7 +38,7 @@ enum End {
     Stopping,
 }
 
-/// What the worker leaves in `outcome.json`.
+/// The contents of `outcome.json`, which the worker writes.
 #[derive(Deserialize)]
 struct OutcomeFile {
     kind: DumpKind,

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::ViewError;
 
-/// What a cache holds.
+/// A value that a cache holds.
 pub trait Held: Send + Sync {
     /// The memory that it takes beside maps of files, in bytes; it may grow.
     fn bytes(&self) -> u64;
@@ -72,7 +72,7 @@ impl<T: Held> Cache<T> {
         }
     }
 
-    /// What a key stands for; `open` makes it where it is not there. However many ask for a key
+    /// The value of a key; `open` makes it if it is missing. However many ask for a key
     /// at once, one opens it.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ pub struct ClassHead {
     pub unreached: u64,
     /// The shallow size of the live instances, in bytes.
     pub shallow: u64,
-    /// What the live instances of all classes of this name retain together, in bytes; null while
+    /// The retained size of the live instances of all classes of this name, in bytes; null while
     /// that is not known.
     pub retained: Option<u64>,
     /// False if `retained` is a lower bound.
@@ -162,6 +162,8 @@ pub fn instances(opened: &Arc<Opened>, id: &str, query: &TableQuery) -> Result<T
     }
     let first: Vec<ObjectNumber> = instances.take(query.last_row()).collect();
     let table = Objects::new(opened, first).first_of(total).page(query)?;
-    let note = "so many instances are in the order of their identifiers; sort=-retained sorts them";
-    Ok(table.with_note(Some(note.to_owned())))
+    let note = format!(
+        "more than {SORTED} instances are in the order of their identifiers; sort=-retained sorts them"
+    );
+    Ok(table.with_note(Some(note)))
 }

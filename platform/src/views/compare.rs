@@ -26,7 +26,7 @@ pub enum CompareBy {
     Package,
 }
 
-/// What a comparison is asked for with.
+/// Parameters of a comparison.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct CompareQuery {

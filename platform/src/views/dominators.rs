@@ -31,7 +31,7 @@ pub enum DominatorsBy {
     Loader,
 }
 
-/// What the dominator tree is asked for with.
+/// Parameters of the dominator tree.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct DominatorsQuery {

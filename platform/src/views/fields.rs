@@ -1,4 +1,4 @@
-//! What an object holds: fields of instances, statics of classes, elements of arrays.
+//! The contents of an object: fields of instances, statics of classes, elements of arrays.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::page::{Source, TableQuery, page};
 use super::table::{Cell, Column, Links, Table, text};
 use super::values::{in_words, type_name};
 
-/// What the fields of an object are asked for with.
+/// Parameters of the fields view.
 #[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct FieldsQuery {

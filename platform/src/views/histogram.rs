@@ -31,7 +31,7 @@ pub enum HistogramBy {
     Loader,
 }
 
-/// What a histogram is asked for with.
+/// Parameters of the histogram.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct HistogramQuery {

@@ -1,4 +1,4 @@
-//! What takes a walk over the whole dump: worked out once, in the background.
+//! Results of a walk over the whole dump: worked out once, in the background.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -76,7 +76,7 @@ pub fn loaders(opened: &Opened, query: &TableQuery) -> Result<Table, ViewError> 
     Ok(records.page(query)?.with_note(Some(note.to_owned())))
 }
 
-/// What duplicate classes are asked for with.
+/// Parameters of the view of duplicate classes.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct DuplicateClassesQuery {

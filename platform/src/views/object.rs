@@ -32,7 +32,7 @@ pub struct ObjectHead {
     pub is_class: bool,
     /// The number of elements of an array.
     pub length: Option<u64>,
-    /// What it means.
+    /// The value in a reader's terms: text, date, entries.
     pub value: Option<Preview>,
     /// The loader of its class in words; of a class object its own.
     pub loader: String,

@@ -12,12 +12,12 @@ use hprof_analysis::numbers::ObjectNumber;
 /// Longer lists are filtered by class, as it would take long to describe each object.
 const DESCRIBED: usize = 20_000;
 
-/// What rows of objects offer below them.
+/// The rows that open below a row of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
     /// Nothing.
     Nothing,
-    /// What the object dominates.
+    /// The objects that the object dominates.
     Dominated,
 }
 
@@ -95,8 +95,9 @@ pub(super) fn filter_note(query: &TableQuery, rows: usize) -> Option<String> {
         .as_ref()
         .is_some_and(|filter| !filter.is_empty());
     (is_filtered && rows > DESCRIBED).then(|| {
-        "in a list of so many objects the filter looks at their classes, not at their contents"
-            .to_owned()
+        format!(
+            "in a list of more than {DESCRIBED} objects the filter looks at their classes, not at their contents"
+        )
     })
 }
 

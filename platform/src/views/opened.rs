@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::contents::ReadError;
+use hprof_analysis::graph::Inbound;
 use hprof_analysis::numbers::{ClassNumber, ObjectNumber, Place};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, SnapshotError, ThreadInfo};
@@ -37,6 +38,9 @@ pub struct Files {
 /// Dumps up to this size are read again if their index is gone.
 const MAX_WITHOUT_INDEX: u64 = 64 << 20;
 
+/// The largest number of objects whose referrers are kept in memory, where they take some twelve bytes each.
+const MAX_INBOUND: usize = 50_000_000;
+
 /// The sums over the objects of a class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClassSum {
@@ -60,6 +64,7 @@ pub struct Opened {
     pub files: Files,
     pub(super) turn: Turn,
     paths: Arc<Later<ShortestPaths>>,
+    inbound: Arc<Later<Inbound>>,
     pub(super) merged: MergedPaths,
     pub(super) largest: Kept<Option<Place>, Largest>,
     pub(super) groups: Kept<(DominatorsBy, String), Vec<Group>>,
@@ -98,6 +103,7 @@ impl Opened {
         }
         let options = OpenOptions {
             index: IndexPlace::Folder(files.index.clone()),
+            trusts_index: true,
             ..OpenOptions::default()
         };
         let snapshot = Snapshot::open(&files.dump, &options);
@@ -110,6 +116,7 @@ impl Opened {
             files,
             turn,
             paths: Arc::default(),
+            inbound: Arc::default(),
             merged: MergedPaths::default(),
             largest: Kept::default(),
             groups: Kept::default(),
@@ -224,8 +231,32 @@ impl Opened {
     /// Begins, in the background, what the inspector needs for each object: who opens a dump looks at
     /// an object next.
     pub fn prepare(self: &Arc<Self>) {
-        // A failure is told to who asks for a path.
+        let opened = Arc::clone(self);
+        let sums = std::thread::Builder::new().name("sums".to_owned());
+        // Without a thread, who needs them first works them out.
+        let _ = sums.spawn(move || opened.sums().len());
+        // Failures are told to who asks for a path or for referrers.
         let _ = self.paths(std::time::Duration::ZERO);
+        let _ = self.inbound();
+    }
+
+    /// The referrers of all objects, if they are known by now; begins to look them up where nobody has.
+    /// Never known for dumps of more than [`MAX_INBOUND`] objects.
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    pub fn inbound(self: &Arc<Self>) -> Result<Option<Arc<Inbound>>, ViewError> {
+        if self.snapshot.graph().len() > MAX_INBOUND {
+            return Ok(None);
+        }
+        let work = |opened: &Arc<Self>| {
+            let snapshot = &opened.snapshot;
+            let inbound = Inbound::new(snapshot.graph(), snapshot.store());
+            let inbound = inbound.map_err(ViewError::failed)?;
+            opened.grow(inbound.bytes());
+            Ok(inbound)
+        };
+        self.inbound.ask(self, work, std::time::Duration::ZERO)
     }
 
     /// The shortest paths to all objects, if they are there in time.

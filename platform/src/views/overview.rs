@@ -36,7 +36,7 @@ pub struct Overview {
     pub created_at: Option<u64>,
     /// The model of sizes, and which references were followed, as a sentence.
     pub model: String,
-    /// What the dump lacks, as sentences.
+    /// The gaps of the dump, as sentences.
     pub notes: Vec<String>,
     /// Totals, as docs/report-schema.md has them.
     #[schema(value_type = Object)]
@@ -54,7 +54,7 @@ pub struct Biggest {
     pub object: String,
     /// The object in a few words.
     pub name: String,
-    /// What it retains, in bytes.
+    /// Its retained size, in bytes.
     pub retained: u64,
     /// The share of the live heap, from 0 to 100.
     pub percent: f64,
@@ -125,7 +125,7 @@ pub struct SuspectItem {
     pub path: Vec<PathItem>,
     /// The last of the way.
     pub accumulation: Option<PathItem>,
-    /// What it keeps alive directly, by class.
+    /// The objects that it dominates directly, by class.
     pub children: Vec<SuspectChild>,
 }
 
@@ -138,7 +138,7 @@ pub struct PathItem {
     pub name: String,
     /// The field or element of the object before that holds it; of the first the root in words.
     pub field: Option<String>,
-    /// What it retains, in bytes.
+    /// Its retained size, in bytes.
     pub retained: u64,
 }
 
@@ -149,7 +149,7 @@ pub struct SuspectChild {
     pub class: String,
     /// The objects.
     pub count: u64,
-    /// What they keep alive, in bytes.
+    /// Their retained size, in bytes.
     pub bytes: u64,
 }
 

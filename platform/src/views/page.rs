@@ -32,7 +32,7 @@ pub enum TableForm {
     Csv,
 }
 
-/// What all tables are asked for with.
+/// Parameters that all tables take.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TableQuery {
@@ -62,7 +62,7 @@ pub trait Source {
     /// A value of a row.
     fn cell(&self, at: usize, column: usize) -> Cell;
 
-    /// What a row is about.
+    /// The objects, classes or loaders that a row links to.
     fn links(&self, _at: usize) -> Links {
         Links::default()
     }

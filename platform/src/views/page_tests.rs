@@ -21,7 +21,7 @@ fn records(rows: &[Named]) -> Records<'_, Named> {
     Records::new(rows, &columns)
 }
 
-/// The same rows, sorted by ranks.
+/// `Records`, sorted by ranks.
 struct Ranked<'a>(Records<'a, Named>, &'a [Named]);
 
 impl Source for Ranked<'_> {

@@ -25,7 +25,7 @@ pub struct PathAnswer {
     pub root: Option<String>,
     /// The objects, from the root on.
     pub items: Vec<PathItem>,
-    /// What limits the answer, as sentences.
+    /// Limits of the answer, as sentences.
     pub notes: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ pub struct MergedAnswer {
     pub count: u64,
     /// The first steps, at the roots.
     pub children: Vec<MergedItem>,
-    /// What limits the answer, as sentences.
+    /// Limits of the answer, as sentences.
     pub notes: Vec<String>,
 }
 

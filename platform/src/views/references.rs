@@ -26,7 +26,7 @@ pub enum Direction {
     In,
 }
 
-/// What references are asked for with.
+/// Parameters of the references view.
 #[derive(Debug, Clone, Copy, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ReferencesQuery {
@@ -164,7 +164,10 @@ pub fn references(
     match which.direction {
         Direction::Out => outgoing(&mut source),
         Direction::In => {
-            source.holders = snapshot.referring(object);
+            source.holders = match opened.inbound()? {
+                Some(inbound) => inbound.referring(object),
+                None => snapshot.referring(object),
+            };
             if snapshot.graph().class_of_object(object).is_some() {
                 notes.push("the instances of the class are not listed here".to_owned());
             }

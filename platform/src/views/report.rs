@@ -1,4 +1,4 @@
-//! What views take from the worker's report.json (docs/report-schema.md).
+//! The parts of the worker's report.json that views show (docs/report-schema.md).
 
 use std::path::Path;
 
@@ -70,7 +70,7 @@ pub struct Suspect {
     pub accumulation_id: String,
     /// The way to it.
     pub path: Way,
-    /// What the accumulation point keeps alive directly, by class.
+    /// The objects that the accumulation point dominates directly, by class.
     pub children: Vec<ClassShare>,
 }
 
@@ -132,7 +132,7 @@ pub struct Share {
     pub retained_bytes: u64,
 }
 
-/// What a class, package or loader retains.
+/// The retained size of a class, package or loader.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Retained {

@@ -1,4 +1,4 @@
-//! What classes, packages and loaders retain: from the worker's report where that has all rows,
+//! Retained sizes of classes, packages and loaders: from the worker's report where that has all rows,
 //! else worked out once and kept beside the index.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ pub type BytesByName = HashMap<String, u64>;
 /// The version of the file, raised when its meaning changes.
 const VERSION: u32 = 1;
 
-/// What all classes, packages and loaders retain.
+/// Retained sizes of all classes, packages and loaders.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RetainedTables {
     version: u32,
@@ -34,7 +34,7 @@ pub struct RetainedTables {
     pub is_exact: bool,
 }
 
-/// What some names retain.
+/// Retained sizes of some names.
 #[derive(Debug, Clone)]
 pub struct Known {
     /// The bytes by name, those that are known so far.
@@ -118,7 +118,7 @@ impl RetainedTables {
     }
 }
 
-/// What the classes, packages or loaders of an analysis retain, as far as it is known in time.
+/// Retained sizes of the classes, packages or loaders of an analysis, as far as they are known in time.
 ///
 /// # Errors
 /// If working the rest out has failed.

@@ -14,7 +14,7 @@ use super::records::{Of, Records};
 use super::table::{Links, Table, bytes, count, text};
 use hprof_analysis::numbers::ObjectNumber;
 
-/// What roots are asked for with.
+/// Parameters of the roots view.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct RootsQuery {

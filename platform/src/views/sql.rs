@@ -42,7 +42,7 @@ pub struct SqlQuery {
 pub struct SqlColumn {
     /// The name that the query gives it.
     pub key: String,
-    /// The same for people.
+    /// The label in words, for people.
     pub label: String,
     /// `text`, `count`, `bytes` or `object`, as far as name and values tell.
     pub kind: &'static str,
@@ -79,7 +79,7 @@ pub struct SqlSchema {
 pub struct SqlTable {
     /// Its name.
     pub name: String,
-    /// What a row is.
+    /// A phrase that says which thing a row stands for.
     pub about: String,
     /// Its columns.
     pub columns: Vec<SqlTableColumn>,
@@ -93,7 +93,7 @@ pub struct SqlTableColumn {
     /// Its type in SQL.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it says.
+    /// A phrase that says which property the column has.
     pub about: String,
 }
 
@@ -102,7 +102,7 @@ pub struct SqlTableColumn {
 pub struct SqlFunction {
     /// How it is called.
     pub call: String,
-    /// What it gives.
+    /// A phrase that says which rows the query gives.
     pub about: String,
 }
 
@@ -205,6 +205,7 @@ impl Runner<'_> {
             memory.as_ref(),
             "--index".as_ref(),
             files.index.as_ref(),
+            "--trust-index".as_ref(),
             files.dump.as_ref(),
             "-".as_ref(),
         ])?;
@@ -262,7 +263,7 @@ impl Runner<'_> {
     }
 }
 
-/// What a command that failed says, without the place of the server's files.
+/// The message of a command that failed, without the place of the server's files.
 fn refusal(files: &Files, message: &str, status: Option<i32>) -> ViewError {
     // Status 3: the process would have taken more memory than it may.
     if status == Some(3) {

@@ -146,14 +146,14 @@ pub fn hex(id: u64) -> String {
     format!("{id:#x}")
 }
 
-/// What a row is about, beside its cells.
+/// The objects, classes or loaders that a row links to, beside its cells.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Links {
     /// The object.
     pub object: Option<u64>,
     /// The class object.
     pub class: Option<u64>,
-    /// What to pass as `node` for the rows below this one.
+    /// The value of the parameter `node` for the rows below this one.
     pub node: Option<String>,
     /// True if there are rows below this one.
     pub children: bool,
@@ -179,7 +179,7 @@ pub struct Row {
     pub keys: Vec<&'static str>,
     /// The cells in the order of the keys.
     pub cells: Vec<Cell>,
-    /// What the row is about.
+    /// The things that the row links to.
     pub links: Links,
 }
 
@@ -225,9 +225,9 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// The number of rows on all pages, after the filter.
     pub total: u64,
-    /// What to pass as `cursor` for the next page; null on the last.
+    /// The value of the parameter `cursor` for the next page; null on the last.
     pub next: Option<String>,
-    /// What limits the answer, as sentences.
+    /// Limits of the answer, as sentences.
     pub notes: Vec<String>,
     /// True while figures of the table are still worked out in the background; ask again.
     pub pending: bool,

@@ -104,7 +104,7 @@ pub struct ThreadDetail {
     pub name: String,
     /// Its state, named as in `java.lang.Thread.State`.
     pub state: Option<String>,
-    /// What its object and stack retain, in bytes.
+    /// The retained size of its object and stack, in bytes.
     pub retained: u64,
     /// Further facts by name: `daemon`, `priority`, `group`, `context_class_loader`, `tid`.
     pub properties: BTreeMap<&'static str, String>,
@@ -130,7 +130,7 @@ pub struct ThreadLocal {
     pub object: String,
     /// The object in a few words.
     pub name: String,
-    /// What it retains, in bytes.
+    /// Its retained size, in bytes.
     pub retained: u64,
     /// How the stack holds it, in words.
     pub kind: &'static str,

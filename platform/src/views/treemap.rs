@@ -15,7 +15,7 @@ const MAX_CHILDREN: usize = 200;
 /// Areas of a map.
 const MAX_AREAS: usize = 5000;
 
-/// What a map is asked for with.
+/// Parameters of the treemap.
 #[derive(Debug, Clone, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TreemapQuery {
@@ -55,7 +55,7 @@ pub struct Area {
     pub node: Option<String>,
     /// The object in a few words.
     pub name: String,
-    /// What it retains, in bytes.
+    /// Its retained size, in bytes.
     pub bytes: u64,
     /// The areas within; the rest is the object itself.
     #[schema(no_recursion)]

@@ -14,7 +14,7 @@ const TEXT: usize = 10_000;
 /// Bytes that a preview shows.
 const BYTES: usize = 256;
 
-/// What an object means.
+/// The value of an object in a reader's terms.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Preview {
     /// `string`, `number`, `boolean`, `date`, `bytes`, `collection`, `array`, `uuid`, `file`,
@@ -55,7 +55,7 @@ pub fn type_name(basic_type: BasicType) -> &'static str {
     }
 }
 
-/// What an object means, if it is of a class that has a meaning.
+/// The value of an object in a reader's terms; `None` for objects of other classes.
 pub fn preview(opened: &Opened, object: ObjectNumber) -> Option<Preview> {
     let (snapshot, graph) = (&opened.snapshot, opened.snapshot.graph());
     if graph.class_of_object(object).is_some() {

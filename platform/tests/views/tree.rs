@@ -211,7 +211,7 @@ fn pages_of_a_real_dump_cover_all_of_it() {
     assert!(number(row(&collections, "java.util.HashMap"), "objects") > 0);
 }
 
-/// Levels with so many objects are not sorted as a whole; pages fit together all the same.
+/// Levels of more objects than are sorted are not sorted as a whole; their pages fit together.
 #[test]
 fn pages_of_a_level_with_many_objects_are_those_of_the_whole_level() {
     let mut made = Made::new();

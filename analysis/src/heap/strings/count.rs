@@ -66,7 +66,7 @@ pub(crate) struct StringCount<'w> {
     without_array: u64,
     /// The characters of each text that are kept; without groups if there is none.
     pub(super) preview: Option<usize>,
-    /// What a text must contain to be counted.
+    /// The pattern that a text must contain to be counted.
     pub(super) wanted: Option<&'w str>,
     shards: Vec<Mutex<Shard>>,
 }

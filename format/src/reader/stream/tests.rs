@@ -20,7 +20,7 @@ fn a_length_without_bytes_takes_no_memory() {
             damages += usize::from(event.is_err());
         }
         assert_eq!(damages, 1);
-        assert!(reader.buffer.len() <= CHUNK);
+        assert!(reader.buffer.memory() <= CHUNK);
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use hprof_analysis::input::Input;
-use hprof_analysis::strip::StripPlan;
+use hprof_analysis::strip::{StripPlan, StripPolicy};
 use serde_json::json;
 
 use crate::memory::MemoryArgument;
@@ -20,9 +20,12 @@ use crate::render::out::{stdout_as_file, tell_line};
 /// If standard input is no file with a dump, or standard output takes no more bytes.
 pub(super) fn redact(name: &str, limit: u64, memory: MemoryArgument) -> anyhow::Result<ExitCode> {
     let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let read = || Ok::<_, anyhow::Error>(Input::from_file(name, &file)?.into_reader());
+    let read = || -> io::Result<_> {
+        let input = Input::from_file(name, &file).map_err(io::Error::other)?;
+        Ok(input.into_reader())
+    };
     memory.watch(name);
-    let plan = StripPlan::of(read()?, false).with_context(|| name.to_owned())?;
+    let plan = StripPlan::of(read, StripPolicy::default()).with_context(|| name.to_owned())?;
     let limited = Limited {
         to: File::from(stdout_as_file()?),
         left: limit,

@@ -45,7 +45,7 @@ async fn ask<T: Send + 'static>(
     state.blocking(work).await
 }
 
-/// What a profile holds.
+/// Lists the dimensions, threads and measures of a profile.
 #[utoipa::path(
     get, path = "/dumps/{id}/profile", tag = "profiles",
     params(("id" = String, Path, description = "The profile")),

@@ -74,7 +74,7 @@ pub struct TreeQuery {
 /// A quantity that a profile has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Dimension {
-    /// What to pass as `dimension`.
+    /// The value of the parameter `dimension`.
     pub key: &'static str,
     /// Its name for people.
     pub label: &'static str,
@@ -87,7 +87,7 @@ pub struct Dimension {
 /// A thread with its part of the first dimension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ThreadCost {
-    /// What to pass as `thread`.
+    /// The value of the parameter `thread`.
     pub key: String,
     /// Its name.
     pub name: String,
@@ -117,7 +117,7 @@ pub struct ProfileAbout {
     pub has_timeline: bool,
 }
 
-/// What a tree was asked for with, the filter last, and the tree.
+/// The parameters of a tree, its filter, and the tree.
 type KeptTree = ((ProfileQuery, String), Arc<CallTree>);
 
 /// A profile that is open.

@@ -24,7 +24,7 @@ pub struct Flame {
     pub total: u64,
     /// The node above all stacks.
     pub root: FlameNode,
-    /// What limits the answer, as sentences.
+    /// Limits of the answer, as sentences.
     pub notes: Vec<String>,
 }
 

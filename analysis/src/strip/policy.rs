@@ -1,0 +1,185 @@
+//! Which contents stay in a copy, and which arrays hold them.
+
+use hprof_format::binary::{BasicType, IdSize, SubRecord};
+use hprof_format::ids::ObjectId;
+use hprof_format::reader::Event;
+use rustc_hash::FxHashMap;
+
+/// Tells of a class and a field that it declares, by name, whether the rule is for it.
+pub type FieldRule<'a> = &'a (dyn Fn(&str, &str) -> bool + Sync);
+
+/// The contents that stay in a copy. Without rules none do but numbers in fields.
+#[derive(Clone, Copy, Default)]
+pub struct StripPolicy<'a> {
+    /// Fields of primitive types are emptied too.
+    pub empties_fields: bool,
+    /// The contents of all strings stay.
+    pub keeps_strings: bool,
+    /// Fields whose value stays: a number, or the contents of the string or primitive array that it
+    /// refers to.
+    pub keeps: Option<FieldRule<'a>>,
+    /// Fields whose value goes, also if strings stay. The class is that of the object, or declares the field.
+    /// A string or array that one such field refers to goes, whoever else refers to it.
+    pub drops: Option<FieldRule<'a>>,
+}
+
+impl std::fmt::Debug for StripPolicy<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StripPolicy")
+            .field("empties_fields", &self.empties_fields)
+            .field("keeps_strings", &self.keeps_strings)
+            .field("has_keeps", &self.keeps.is_some())
+            .field("has_drops", &self.drops.is_some())
+            .finish()
+    }
+}
+
+impl StripPolicy<'_> {
+    /// True if names of classes and fields decide.
+    pub(super) fn has_rules(&self) -> bool {
+        self.keeps.is_some() || self.drops.is_some()
+    }
+
+    /// True if the arrays whose elements stay have to be looked for.
+    pub(super) fn keeps_arrays(&self) -> bool {
+        self.keeps_strings || self.keeps.is_some()
+    }
+}
+
+/// The rule for the value of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// That for all fields.
+    Common,
+    /// It stays.
+    Keep,
+    /// It goes.
+    Drop,
+}
+
+/// A field of an instance, and where its value lies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PlacedRule {
+    /// Where the value begins, from the first value of the instance.
+    pub at: usize,
+    /// Its type.
+    pub basic_type: BasicType,
+    /// The rule for it.
+    pub rule: Rule,
+    /// True for the array of a string's characters.
+    pub is_text: bool,
+}
+
+/// The arrays whose elements stay, in order.
+#[derive(Debug, Default)]
+pub(super) struct KeptArrays(Vec<u64>);
+
+impl KeptArrays {
+    pub(super) fn contains(&self, array: u64) -> bool {
+        self.0.binary_search(&array).is_ok()
+    }
+}
+
+/// Collects the arrays whose elements stay, by a pass over all instances.
+#[derive(Debug, Default)]
+pub(super) struct ArraySearch {
+    keeps_strings: bool,
+    /// Strings with their arrays.
+    texts: Vec<(u64, u64)>,
+    /// Strings and arrays that stay.
+    wanted: Vec<u64>,
+    /// Strings and arrays that go.
+    unwanted: Vec<u64>,
+    /// The fields that matter, of classes that instances were seen of.
+    fields: FxHashMap<ObjectId, Vec<PlacedRule>>,
+}
+
+impl ArraySearch {
+    pub(super) fn new(policy: &StripPolicy<'_>) -> Self {
+        Self {
+            keeps_strings: policy.keeps_strings,
+            ..Self::default()
+        }
+    }
+
+    /// Looks at an event of a file. `fields_of` gives all fields of a class with its rules.
+    pub(super) fn see(
+        &mut self,
+        event: &Event<'_>,
+        id_size: IdSize,
+        fields_of: impl Fn(ObjectId) -> Vec<PlacedRule>,
+    ) {
+        let Event::SubRecord {
+            sub_record:
+                SubRecord::Instance {
+                    object,
+                    class,
+                    values,
+                    ..
+                },
+            ..
+        } = event
+        else {
+            return;
+        };
+        let fields = self.fields.entry(*class).or_insert_with(|| {
+            let mut fields = fields_of(*class);
+            fields.retain(|field| {
+                field.basic_type == BasicType::Object
+                    && (field.is_text || field.rule != Rule::Common)
+            });
+            fields
+        });
+        for field in fields {
+            let bytes = values.get(field.at..field.at + id_size.bytes());
+            let Some(value) = bytes.map(super::copy::number).filter(|&it| it != 0) else {
+                continue;
+            };
+            if field.is_text {
+                self.texts.push((object.get(), value));
+            }
+            match field.rule {
+                Rule::Keep => self.wanted.push(value),
+                Rule::Drop => self.unwanted.push(value),
+                Rule::Common => {}
+            }
+        }
+    }
+
+    /// Notes the value of a static field, a reference.
+    pub(super) fn see_static(&mut self, value: u64, rule: Rule) {
+        match rule {
+            Rule::Keep => self.wanted.push(value),
+            Rule::Drop => self.unwanted.push(value),
+            Rule::Common => {}
+        }
+    }
+
+    /// The arrays that stay, once all instances were seen.
+    pub(super) fn end(mut self) -> KeptArrays {
+        self.texts.sort_unstable();
+        let mut wanted = with_texts(self.wanted, &self.texts);
+        if self.keeps_strings {
+            wanted.extend(self.texts.iter().map(|text| text.1));
+        }
+        let unwanted = with_texts(self.unwanted, &self.texts);
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted.retain(|array| unwanted.binary_search(array).is_err());
+        KeptArrays(wanted)
+    }
+}
+
+/// Strings and arrays, with the arrays of the strings, in order.
+fn with_texts(mut found: Vec<u64>, texts: &[(u64, u64)]) -> Vec<u64> {
+    found.sort_unstable();
+    found.dedup();
+    let array = |string: &u64| {
+        let at = texts.binary_search_by_key(string, |text| text.0).ok()?;
+        Some(texts[at].1)
+    };
+    let arrays: Vec<u64> = found.iter().filter_map(array).collect();
+    found.extend(arrays);
+    found.sort_unstable();
+    found
+}
