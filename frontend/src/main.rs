@@ -21,6 +21,7 @@ mod open;
 mod query;
 mod render;
 mod report;
+mod serve;
 mod snapshot;
 mod suspects;
 mod what_it_is;

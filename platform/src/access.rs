@@ -84,7 +84,9 @@ pub fn needed(method: &Method, path: &str) -> Option<Role> {
     }
     let is_path = *method == Method::POST && below == "/dumps";
     let deletes_dump = *method == Method::DELETE && below.starts_with("/dumps/");
-    match is_path || deletes_dump {
+    // Programs of this machine are touched.
+    let is_jvm = below.starts_with("/jvms");
+    match is_path || deletes_dump || is_jvm {
         true => Some(Role::Admin),
         false => Some(Role::Uploader),
     }
@@ -112,6 +114,9 @@ mod tests {
             (Method::POST, "/api/v1/anything/new", Some(Uploader)),
             (Method::POST, "/api/v1/dumps", Some(Admin)),
             (Method::DELETE, "/api/v1/dumps/0a", Some(Admin)),
+            (Method::GET, "/api/v1/jvms/7/profile", Some(Reader)),
+            (Method::POST, "/api/v1/jvms/7/attach", Some(Admin)),
+            (Method::POST, "/api/v1/jvms/7/dumps/query", Some(Admin)),
         ] {
             assert_eq!(needed(&method, path), role, "{method} {path}");
         }

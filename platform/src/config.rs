@@ -2,9 +2,11 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::intake::Recognise;
+use crate::live::Machine;
 
 /// Everything that the command line says.
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub struct Config {
     pub keep: Retention,
     /// Tells what a file is that begins like this and is no dump.
     pub recognise: Recognise,
+    /// The JVMs of this machine; none if the server leaves them alone.
+    pub machine: Option<Arc<dyn Machine>>,
 }
 
 /// Which dumps go; pinned ones never do.

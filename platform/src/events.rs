@@ -1,4 +1,4 @@
-//! News for everybody who looks: jobs, dumps.
+//! News for everybody who looks: jobs, dumps, live JVMs.
 
 use serde::Serialize;
 use tokio::sync::broadcast;
@@ -22,6 +22,29 @@ pub enum Event {
         /// The dump that was.
         id: DumpId,
     },
+    /// A live recording has grown.
+    Jvm {
+        /// The JVM.
+        id: String,
+        /// Grows with each change.
+        revision: u64,
+        /// CPU samples so far.
+        samples: u64,
+    },
+    /// A JVM writes a heap dump.
+    JvmDump {
+        /// The JVM.
+        id: String,
+        /// `dump`.
+        action: &'static str,
+        /// What is written so far.
+        bytes: u64,
+    },
+    /// A live recording has ended.
+    JvmGone {
+        /// The JVM.
+        id: String,
+    },
 }
 
 impl Event {
@@ -31,6 +54,8 @@ impl Event {
             Self::Job(_) => "job",
             Self::Dump(_) => "dump",
             Self::DumpDeleted { .. } => "dump_deleted",
+            Self::Jvm { .. } | Self::JvmDump { .. } => "jvm",
+            Self::JvmGone { .. } => "jvm_gone",
         }
     }
 }

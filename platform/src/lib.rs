@@ -2,7 +2,8 @@
 //! answers questions about them over HTTP.
 //!
 //! The catalogue knows what there is, the store holds the files, jobs start workers, views answer
-//! questions about an analysis, the API is the only part that knows HTTP.
+//! questions about an analysis, the API is the only part that knows HTTP. [`live`] records the JVMs of
+//! this machine.
 
 pub mod access;
 pub mod api;
@@ -14,6 +15,7 @@ pub mod events;
 pub mod ids;
 pub mod intake;
 pub mod jobs;
+pub mod live;
 mod problem;
 mod rates;
 pub mod retention;

@@ -25,6 +25,8 @@ const THREADS: usize = 2;
 const MAX_BLOCKING: usize = 64;
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(5);
+/// How long agents may take to end when the server does.
+const DETACHES: Duration = Duration::from_secs(10);
 /// The name of the token in the printed link.
 const LOCAL: &str = "link";
 
@@ -127,6 +129,9 @@ impl Server {
             }
         };
         recover(&state)?;
+        if let Some(live) = state.live() {
+            live.recover();
+        }
         Ok(Self {
             runtime,
             state,
@@ -174,6 +179,13 @@ impl Server {
             };
             connections::serve(self.listener, self.tls, router, stop).await;
             sweeper.abort();
+            let closer = state.clone();
+            let _ = tokio::task::spawn_blocking(move || {
+                if let Some(live) = closer.live() {
+                    live.close(DETACHES);
+                }
+            })
+            .await;
             // Workers are killed, so this is short.
             let _ = queue.await;
             Ok::<_, std::io::Error>(())

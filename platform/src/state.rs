@@ -10,6 +10,7 @@ use crate::events::Events;
 use crate::ids::DumpId;
 use crate::intake::Uploads;
 use crate::jobs::Jobs;
+use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Rates;
 use crate::store::Store;
@@ -24,11 +25,12 @@ struct Parts {
     catalogue: Box<dyn Catalogue>,
     store: Box<dyn Store>,
     jobs: Jobs,
-    events: Events,
+    events: Arc<Events>,
     uploads: Uploads,
     rates: Rates,
     counters: Counters,
     views: Views,
+    live: Option<Live>,
 }
 
 /// The files of a finished analysis.
@@ -52,6 +54,11 @@ impl AppState {
     /// A server with these parts.
     pub fn new(config: Config, catalogue: Box<dyn Catalogue>, store: Box<dyn Store>) -> Self {
         let rates = Rates::new(config.max_rate);
+        let events = Arc::new(Events::default());
+        let live = config
+            .machine
+            .clone()
+            .map(|machine| Live::new(machine, &config.folder.join("live"), Arc::clone(&events)));
         Self(Arc::new(Parts {
             config,
             rates,
@@ -59,9 +66,10 @@ impl AppState {
             catalogue,
             store,
             jobs: Jobs::default(),
-            events: Events::default(),
+            events,
             uploads: Uploads::default(),
             views: Views::default(),
+            live,
         }))
     }
 
@@ -108,6 +116,11 @@ impl AppState {
     /// The opened analyses.
     pub fn views(&self) -> &Views {
         &self.0.views
+    }
+
+    /// The JVMs of this machine; none if the server leaves them alone.
+    pub fn live(&self) -> Option<&Live> {
+        self.0.live.as_ref()
     }
 
     /// Does work that waits for the disk or takes long, on a thread for such work.

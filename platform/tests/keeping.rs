@@ -54,6 +54,7 @@ fn server(folder: &Path, keep: Retention) -> AppState {
         max_rate: 1000,
         keep,
         recognise: |_| None,
+        machine: None,
     };
     let catalogue = SqliteCatalogue::open(&folder.join("catalogue.db")).unwrap();
     let store = FolderStore::open(folder).unwrap();

@@ -29,7 +29,7 @@ use crate::stacks::Stacks;
 pub use damage::{DamageEntry, DamageLog};
 pub use options::{ReadError, ReadOptions};
 pub use read::{read, read_outline};
-pub use text::looks_like_a_profile;
+pub use text::{GrowingText, looks_like_a_profile};
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

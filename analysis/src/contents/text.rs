@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use hprof_format::binary::mutf8;
+use hprof_format::ids::ThreadSerial;
 use hprof_format::model::CpuKind;
 use hprof_format::text::{
     TextCpuTable, TextHeapDump, TextItem, TextMonitorTable, TextOldCpuRow, TextReader,
@@ -53,61 +55,93 @@ fn is_section(line: &str) -> bool {
 
 /// Collects all pieces of a profile.
 pub(super) fn read(text: &str) -> Contents {
-    let mut contents = Contents::new(Format::Text);
-    let mut running = FxHashMap::default();
-    for item in TextReader::new(text) {
-        match item {
-            TextItem::Created(time) => contents.created_text = Some(time.to_owned()),
-            TextItem::Comment(remark) => contents.comments.push(remark.to_owned()),
-            TextItem::ThreadStart(thread) => {
-                running.insert(thread.serial, contents.threads.len());
-                contents.threads.push(started(thread));
-            }
-            TextItem::ThreadEnd(serial) => {
-                let thread = running.get(&serial).copied();
-                if let Some(thread) = thread.and_then(|at| contents.threads.get_mut(at)) {
-                    thread.has_ended = true;
-                }
-            }
-            TextItem::Trace(trace) => add_trace(&mut contents, trace),
-            TextItem::Cpu(table) => {
-                check(&mut contents, &table.table, title(table.kind));
-                contents.cpu.push(cpu(table));
-            }
-            TextItem::OldCpu(table) => {
-                check(&mut contents, &table, "table of calls");
-                contents.old_cpu.extend(table.rows.iter().map(old_cpu));
-            }
-            TextItem::Sites(table) => {
-                check(&mut contents, &table.table, "SITES");
-                contents.sites.push(sites(table));
-            }
-            TextItem::HeapDump(dump) => {
-                if !dump.is_complete {
-                    let note = "the HEAP DUMP has no end: the file is cut short";
-                    contents.damage.note(note.to_owned());
-                }
-                let (dump, bad_lines) = heap_dump(&dump);
-                if bad_lines > 0 {
-                    let note = format!("{bad_lines} lines in HEAP DUMP are no part of one");
-                    contents.damage.note(note);
-                }
-                contents.text_dumps.push(dump);
-            }
-            TextItem::MonitorTime(table) => {
-                check(&mut contents, &table.table, "MONITOR TIME");
-                contents.monitors.push(monitors(table));
-            }
-            TextItem::MonitorDump(dump) => {
-                if !dump.is_complete {
-                    let note = "the MONITOR DUMP has no end: the file is cut short";
-                    contents.damage.note(note.to_owned());
-                }
-            }
-            TextItem::Wait(_) | TextItem::Waited(_) => {}
+    let mut profile = GrowingText::default();
+    profile.push(text);
+    Arc::unwrap_or_clone(profile.contents)
+}
+
+/// A text profile that comes in parts, as a running agent writes it. Traces and threads add up;
+/// whoever takes the tables out of [`Self::contents`] between two parts keeps it small.
+#[derive(Debug)]
+pub struct GrowingText {
+    /// All that has come and was not taken out. It is copied when a part comes while somebody else
+    /// holds it.
+    pub contents: Arc<Contents>,
+    /// Traces and threads that come are not kept: there are enough.
+    pub is_full: bool,
+    /// Where the last thread of each serial is.
+    running: FxHashMap<ThreadSerial, usize>,
+}
+
+impl Default for GrowingText {
+    fn default() -> Self {
+        Self {
+            contents: Arc::new(Contents::new(Format::Text)),
+            is_full: false,
+            running: FxHashMap::default(),
         }
     }
-    contents
+}
+
+impl GrowingText {
+    /// Takes in the next part: whole lines, and whole sections.
+    pub fn push(&mut self, text: &str) {
+        let contents = Arc::make_mut(&mut self.contents);
+        contents.thread_index = OnceLock::new();
+        for item in TextReader::new(text) {
+            match item {
+                TextItem::Created(time) => contents.created_text = Some(time.to_owned()),
+                TextItem::Comment(remark) => contents.comments.push(remark.to_owned()),
+                TextItem::ThreadStart(_) | TextItem::Trace(_) if self.is_full => {}
+                TextItem::ThreadStart(thread) => {
+                    self.running.insert(thread.serial, contents.threads.len());
+                    contents.threads.push(started(thread));
+                }
+                TextItem::ThreadEnd(serial) => {
+                    let thread = self.running.get(&serial).copied();
+                    if let Some(thread) = thread.and_then(|at| contents.threads.get_mut(at)) {
+                        thread.has_ended = true;
+                    }
+                }
+                TextItem::Trace(trace) => add_trace(contents, trace),
+                TextItem::Cpu(table) => {
+                    check(contents, &table.table, title(table.kind));
+                    contents.cpu.push(cpu(table));
+                }
+                TextItem::OldCpu(table) => {
+                    check(contents, &table, "table of calls");
+                    contents.old_cpu.extend(table.rows.iter().map(old_cpu));
+                }
+                TextItem::Sites(table) => {
+                    check(contents, &table.table, "SITES");
+                    contents.sites.push(sites(table));
+                }
+                TextItem::HeapDump(dump) => {
+                    if !dump.is_complete {
+                        let note = "the HEAP DUMP has no end: the file is cut short";
+                        contents.damage.note(note.to_owned());
+                    }
+                    let (dump, bad_lines) = heap_dump(&dump);
+                    if bad_lines > 0 {
+                        let note = format!("{bad_lines} lines in HEAP DUMP are no part of one");
+                        contents.damage.note(note);
+                    }
+                    contents.text_dumps.push(dump);
+                }
+                TextItem::MonitorTime(table) => {
+                    check(contents, &table.table, "MONITOR TIME");
+                    contents.monitors.push(monitors(table));
+                }
+                TextItem::MonitorDump(dump) => {
+                    if !dump.is_complete {
+                        let note = "the MONITOR DUMP has no end: the file is cut short";
+                        contents.damage.note(note.to_owned());
+                    }
+                }
+                TextItem::Wait(_) | TextItem::Waited(_) => {}
+            }
+        }
+    }
 }
 
 /// Counts the objects of a heap dump, and the lines that are none of its.
@@ -304,6 +338,25 @@ mod tests {
         assert!(!looks_like_a_profile(b"TRACE 300001:\n\0"));
         assert!(looks_like_a_profile(b"some words\nTRACE 300001:\n"));
         assert!(looks_like_a_profile(b"count callee caller time\n"));
+    }
+
+    #[test]
+    fn a_profile_may_come_in_parts() {
+        let trace = |serial: u32, line: u32| format!("TRACE {serial}:\n\tA.b(A.java:{line})\n");
+        let table = "CPU SAMPLES BEGIN (total = 1) Sat Nov 21 03:10:42 2026\n\
+                     rank   self  accum   count trace method\n\
+                     \u{20}  1 100.00% 100.00%       1 300001 A.b\n\
+                     CPU SAMPLES END\n";
+        let mut growing = GrowingText::default();
+        growing.push(&format!("{}{table}", trace(300_001, 7)));
+        let looks = Arc::clone(&growing.contents);
+        growing.push(&format!("{}{table}", trace(300_002, 8)));
+        growing.is_full = true;
+        growing.push(&trace(300_003, 9));
+        assert_eq!((looks.stacks.len(), looks.cpu.len()), (1, 1));
+        let contents = &growing.contents;
+        assert_eq!((contents.stacks.len(), contents.cpu.len()), (2, 2));
+        assert!(contents.damage.is_empty(), "{:?}", contents.damage);
     }
 
     #[test]

@@ -24,6 +24,13 @@ pub enum Request<'a> {
     },
     /// A diagnostic command, as the JDK's `jcmd` sends it.
     Diagnostic(&'a str),
+    /// The class histogram (`inspectheap`).
+    Histogram {
+        /// Collect garbage, and count live objects only.
+        live: bool,
+    },
+    /// The thread dump with locks (`threaddump`).
+    Threads,
     /// A heap dump to a new file (`dumpheap`).
     HeapDump {
         /// The file, by a path that means something to the JVM.
@@ -49,6 +56,9 @@ impl Request<'_> {
             // "true": the library is named by its absolute path.
             Self::Load { library, options } => ("load", [library, "true", options]),
             Self::Diagnostic(command) => ("jcmd", [command, "", ""]),
+            Self::Histogram { live } => ("inspectheap", [objects(*live), "", ""]),
+            // -l shows the locks of java.util.concurrent, too.
+            Self::Threads => ("threaddump", ["-l", "", ""]),
             Self::HeapDump { file, live } => ("dumpheap", [file, objects(*live), ""]),
         };
         let mut bytes = b"1\0".to_vec();
@@ -58,7 +68,7 @@ impl Request<'_> {
                     Self::Load { library, .. } if library == part => "a path to the library",
                     Self::Load { .. } => "options",
                     Self::HeapDump { .. } => "a path of a file",
-                    Self::Diagnostic(_) => "a command",
+                    _ => "a command",
                 });
             }
             // A zero byte would end the argument; none can stand on a command line.
@@ -127,8 +137,6 @@ mod tests {
             load.encode().unwrap(),
             b"1\0load\0/x.so\0true\0cpu=samples\0"
         );
-        let jcmd = Request::Diagnostic("VM.version");
-        assert_eq!(jcmd.encode().unwrap(), b"1\0jcmd\0VM.version\0\0\0");
         let dump = Request::HeapDump {
             file: "/a b.hprof",
             live: true,
@@ -137,6 +145,10 @@ mod tests {
             dump.encode().unwrap(),
             b"1\0dumpheap\0/a b.hprof\0-live\0\0"
         );
+        let histogram = Request::Histogram { live: false };
+        assert_eq!(histogram.encode().unwrap(), b"1\0inspectheap\0-all\0\0\0");
+        let jcmd = Request::Diagnostic("VM.version");
+        assert_eq!(jcmd.encode().unwrap(), b"1\0jcmd\0VM.version\0\0\0");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -13,6 +14,7 @@ use hprof_platform::{Config, Retention, Server, access, open_folder};
 use crate::memory::{free_bytes, parse_bytes, parse_size};
 use crate::render::out::{Log, tell};
 use crate::render::screen::print;
+use crate::serve::LocalMachine;
 use crate::what_it_is;
 
 /// Serve heap dumps and profiles to browsers: upload, analyse, look.
@@ -87,6 +89,10 @@ pub struct Serve {
     /// Remove the oldest dumps when all dumps and analyses occupy more, but those that are pinned.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     keep_bytes: Option<u64>,
+
+    /// Leave the JVMs of this machine alone: neither list nor record them.
+    #[arg(long)]
+    no_jvms: bool,
 
     /// Make a token for a role (reader, uploader, admin), print it once, and end. NAME is for
     /// `--remove-token`.
@@ -164,6 +170,10 @@ impl Serve {
                 bytes: self.keep_bytes,
             },
             recognise: what_it_is::of_bytes,
+            machine: match self.no_jvms {
+                true => None,
+                false => Some(Arc::new(LocalMachine)),
+            },
         })
     }
 }

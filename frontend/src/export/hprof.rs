@@ -27,12 +27,8 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 /// If the file holds no profile.
 pub fn hprof(opened: &Opened, to_binary: bool, out: &mut Vec<u8>) -> anyhow::Result<()> {
     let contents = &opened.contents;
-    let has_profile = !contents.cpu.is_empty()
-        || !contents.sites.is_empty()
-        || !contents.monitors.is_empty()
-        || !contents.old_cpu.is_empty();
     anyhow::ensure!(
-        has_profile,
+        has_profile(contents),
         "{} holds no profile; heap dumps cannot be turned from one format into the other",
         opened.name
     );
@@ -44,6 +40,22 @@ pub fn hprof(opened: &Opened, to_binary: bool, out: &mut Vec<u8>) -> anyhow::Res
     } else {
         write(contents, &mut TextWriter::new(out), false)
     }
+}
+
+/// Writes what a profile holds in HPROF's text format.
+///
+/// # Errors
+/// If it holds no profile.
+pub fn text(contents: &Contents, out: &mut Vec<u8>) -> anyhow::Result<()> {
+    anyhow::ensure!(has_profile(contents), "nothing is recorded yet");
+    write(contents, &mut TextWriter::new(out), false)
+}
+
+fn has_profile(contents: &Contents) -> bool {
+    !contents.cpu.is_empty()
+        || !contents.sites.is_empty()
+        || !contents.monitors.is_empty()
+        || !contents.old_cpu.is_empty()
 }
 
 fn left_out(contents: &Contents, to_binary: bool) -> Vec<&'static str> {

@@ -2,7 +2,7 @@
 
 mod csv;
 mod firefox;
-mod hprof;
+pub mod hprof;
 mod json;
 pub mod sheet;
 mod views;

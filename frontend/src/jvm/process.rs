@@ -71,6 +71,28 @@ impl Pid {
         parse_status(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
+    /// When it began, in clock ticks since the start of the system: tells it from a later process
+    /// of that number.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such process.
+    pub fn began(self) -> io::Result<u64> {
+        let text = fs::read_to_string(self.path("stat"))?;
+        parse_began(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// The memory that it occupies, in bytes.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such process.
+    pub fn resident(self) -> io::Result<u64> {
+        let text = fs::read_to_string(self.path("statm"))?;
+        let pages = text.split_ascii_whitespace().nth(1);
+        let pages: Option<u64> = pages.and_then(|pages| pages.parse().ok());
+        let bytes = pages.map(|pages| pages * rustix::param::page_size() as u64);
+        bytes.ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
     /// Its arguments; empty for threads of the kernel.
     ///
     /// # Errors
@@ -132,6 +154,18 @@ fn parse_status(text: &str) -> Option<Status> {
     })
 }
 
+/// Field 22 of `/proc/PID/stat`. The name of the process is in brackets, and may hold anything.
+fn parse_began(text: &str) -> Option<u64> {
+    let (_, rest) = text.rsplit_once(')')?;
+    rest.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// For how many seconds the system has run.
+pub fn uptime() -> Option<f64> {
+    let text = fs::read_to_string("/proc/uptime").ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
 fn parse_maps(maps: impl BufRead) -> io::Result<Libraries> {
     let mut found = Libraries::default();
     for line in maps.split(b'\n') {
@@ -174,6 +208,17 @@ pub fn user_name(uid: u32) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_start_of_a_process_is_found_behind_any_name() {
+        let fields: Vec<String> = (4..=52).map(|number: u32| number.to_string()).collect();
+        let text = format!("17 (a) b (c) S {}", fields.join(" "));
+        assert_eq!(parse_began(&text), Some(22));
+        assert_eq!(parse_began("17 (java S"), None);
+        let (began, up) = (Pid(std::process::id()).began().unwrap(), uptime().unwrap());
+        let ticks = rustix::param::clock_ticks_per_second();
+        assert!(began / ticks <= up as u64, "{began} {up}");
+    }
 
     #[test]
     fn the_status_of_a_process_in_a_container() {

@@ -11,6 +11,7 @@ mod capture;
 mod damaged;
 mod dumps;
 mod faults;
+mod live;
 mod phases;
 mod proxy;
 mod refusals;

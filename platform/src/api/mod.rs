@@ -6,6 +6,7 @@ pub mod extract;
 mod files;
 mod guard;
 mod jobs;
+mod jvms;
 mod page;
 mod server;
 mod uploads;
@@ -49,7 +50,8 @@ pub fn router(state: AppState) -> Router {
         .routes(routes!(events::listen))
         .routes(routes!(uploads::create, uploads::options))
         .routes(routes!(uploads::tell, uploads::append, uploads::terminate))
-        .merge(views::routes());
+        .merge(views::routes())
+        .merge(jvms::routes());
     let (api, document) = OpenApiRouter::with_openapi(Document::openapi())
         .nest("/api/v1", api)
         .split_for_parts();

@@ -1,6 +1,6 @@
 //! The routes of the views of heap dumps, `/dumps/{id}/...`.
 
-mod answer;
+pub(super) mod answer;
 mod profile;
 mod sql;
 

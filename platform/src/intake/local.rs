@@ -52,12 +52,15 @@ impl AppState {
     /// # Errors
     /// If it is no plain file, or no dump.
     pub fn add_path(&self, path: &Path) -> Result<Dump, Problem> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = rustix::fs::openat(CWD, path, flags, Mode::empty());
-        let file = file.map_err(|error| {
-            Problem::not_found(format!("{} cannot be opened: {error}", path.display()))
-        })?;
-        self.add_file(File::from(file), path, None)
+        self.add_file(plain_file(path)?, path, None)
+    }
+
+    /// Adds a file of the server's own under another name. Blocks until it is read.
+    ///
+    /// # Errors
+    /// If it is no plain file, or no dump.
+    pub fn add_named(&self, path: &Path, name: &str) -> Result<Dump, Problem> {
+        self.add_file(plain_file(path)?, path, Some(name))
     }
 
     fn add_file(&self, mut file: File, path: &Path, name: Option<&str>) -> Result<Dump, Problem> {
@@ -90,6 +93,15 @@ impl AppState {
         }
         added
     }
+}
+
+fn plain_file(path: &Path) -> Result<File, Problem> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = rustix::fs::openat(CWD, path, flags, Mode::empty());
+    let file = file.map_err(|error| {
+        Problem::not_found(format!("{} cannot be opened: {error}", path.display()))
+    })?;
+    Ok(File::from(file))
 }
 
 fn forbidden() -> Problem {

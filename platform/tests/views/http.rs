@@ -82,6 +82,7 @@ fn site() -> Site {
         max_rate: 10_000,
         keep: Default::default(),
         recognise: |_| None,
+        machine: None,
     };
     let state = AppState::new(config, Box::new(catalogue), Box::new(store));
     let token = state

@@ -132,7 +132,7 @@ pub(super) async fn table(
 }
 
 /// A table in JSON, or in CSV with the next cursor in a header.
-pub(super) fn respond(table: Table, form: TableForm) -> Result<Response, Problem> {
+pub(in crate::api) fn respond(table: Table, form: TableForm) -> Result<Response, Problem> {
     if form == TableForm::Json {
         return Ok(Json(table).into_response());
     }

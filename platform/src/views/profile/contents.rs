@@ -124,8 +124,10 @@ type KeptTree = ((ProfileQuery, String), Arc<CallTree>);
 #[derive(Debug)]
 pub struct ProfileFile {
     pub(super) title: String,
-    pub(super) contents: Contents,
+    pub(super) contents: Arc<Contents>,
     weights: Vec<Weights>,
+    notes: Vec<String>,
+    has_timeline: bool,
     trees: Mutex<Vec<KeptTree>>,
     bytes: u64,
 }
@@ -149,20 +151,40 @@ impl ProfileFile {
         };
         let input = Input::open(path).map_err(ViewError::failed)?;
         let contents = read(input, &options).map_err(ViewError::failed)?;
-        let weights: Vec<Weights> = all_weights(&contents);
-        let weights: Vec<Weights> = weights.into_iter().filter(|it| it.total > 0).collect();
+        let weights = all_weights(&contents);
+        Ok(Self::new(title, Arc::new(contents), weights))
+    }
+
+    /// What a recording under way has so far, with remarks of the recorder.
+    pub fn of_recording(
+        title: &str,
+        contents: Arc<Contents>,
+        weights: Vec<Weights>,
+        notes: Vec<String>,
+    ) -> Self {
+        Self {
+            notes,
+            has_timeline: true,
+            ..Self::new(title, contents, weights)
+        }
+    }
+
+    fn new(title: &str, contents: Arc<Contents>, mut weights: Vec<Weights>) -> Self {
+        weights.retain(|weights| weights.total > 0);
         let rows: usize = weights.iter().map(|weights| weights.rows.len()).sum();
         let bytes = 64 * rows as u64
             + 200 * contents.stacks.frame_count() as u64
             + 200 * contents.stacks.len() as u64
             + (1 << 20);
-        Ok(Self {
+        Self {
             title: title.to_owned(),
             contents,
             weights,
+            notes: Vec::new(),
+            has_timeline: false,
             trees: Mutex::default(),
             bytes,
-        })
+        }
     }
 
     /// The costs that a query names, of stacks with a method that `filter` matches.
@@ -267,7 +289,8 @@ impl ProfileFile {
             total: weights.total,
         };
         let first = self.weights.first();
-        let mut notes = self.contents.comments.clone();
+        let mut notes = self.notes.clone();
+        notes.extend_from_slice(&self.contents.comments);
         if let Some(damage) = self.contents.damage.entries.first() {
             notes.push(format!("the file is damaged: {}", damage.message));
         }
@@ -282,7 +305,7 @@ impl ProfileFile {
             dimensions: self.weights.iter().map(dimension).collect(),
             threads: first.map_or_else(Vec::new, |weights| self.threads(weights)),
             notes,
-            has_timeline: false,
+            has_timeline: self.has_timeline,
         }
     }
 

@@ -1,0 +1,188 @@
+//! The JVMs of this machine for the server, over what `ps`, `attach` and `control` use.
+
+use std::path::Path;
+use std::time::Duration;
+
+use hprof_analysis::contents::Contents;
+use hprof_platform::live::{JvmFacts, Machine, Pid, Refused, RefusedKind};
+use hprof_wire::control::{Reply, Request as ControlRequest};
+
+use crate::attach::{self, Limits, Refusal, Request, Target};
+use crate::export;
+use crate::jvm::process::{self, uptime};
+use crate::jvm::{self, AgentState, Jvm};
+use crate::render::screen::printable;
+
+/// How long a JVM may take to open its socket.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long it may take for small answers, and to load the agent.
+const ANSWER: Duration = Duration::from_secs(60);
+/// How long a heap dump may take.
+const DUMP: Duration = Duration::from_secs(60 * 60);
+
+/// This machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalMachine;
+
+impl Machine for LocalMachine {
+    fn jvms(&self) -> Result<Vec<JvmFacts>, Refused> {
+        let found = jvm::all().map_err(|error| {
+            Refused::new(
+                RefusedKind::Failed,
+                format!("processes cannot be listed: {error}"),
+            )
+        })?;
+        Ok(found.iter().map(facts).collect())
+    }
+
+    fn jvm(&self, pid: Pid) -> Result<JvmFacts, Refused> {
+        let pid = process::Pid(pid.0);
+        match Jvm::of(pid) {
+            Ok(Some(jvm)) => Ok(facts(&jvm)),
+            Ok(None) | Err(_) => Err(Refused::new(
+                RefusedKind::Missing,
+                format!(
+                    "there is no JVM {}; `hprof-rs ps` lists those of this machine",
+                    pid.0
+                ),
+            )),
+        }
+    }
+
+    fn load_agent(&self, pid: Pid, options: &str) -> Result<(), Refused> {
+        let limits = Limits {
+            connect: CONNECT,
+            answer: ANSWER,
+        };
+        let loaded = target(pid).and_then(|target| attach::load_agent(&target, options, limits));
+        loaded.map(drop).map_err(|refusal| match refusal {
+            Refusal::AgentRefused { .. } => Refused::new(
+                RefusedKind::Refused,
+                format!(
+                    "{refusal}. Allocations and locks can be recorded once in the life of a JVM; \
+                     restart the program to record them again"
+                ),
+            ),
+            refusal => refused(&refusal),
+        })
+    }
+
+    fn control(
+        &self,
+        pid: Pid,
+        request: &ControlRequest,
+        limit: Duration,
+    ) -> Result<Reply, Refused> {
+        let reply = target(pid).and_then(|target| attach::control(&target, request, limit));
+        reply.map_err(|refusal| refused(&refusal))
+    }
+
+    fn histogram(&self, pid: Pid, live: bool) -> Result<String, Refused> {
+        ask(pid, &Request::Histogram { live }, ANSWER)
+    }
+
+    fn thread_dump(&self, pid: Pid) -> Result<String, Refused> {
+        ask(pid, &Request::Threads, ANSWER)
+    }
+
+    fn heap_dump(&self, pid: Pid, file: &Path, live: bool) -> Result<(), Refused> {
+        let file = file.to_str().ok_or_else(|| {
+            Refused::new(
+                RefusedKind::Failed,
+                "the server's folder must have a name in UTF-8",
+            )
+        })?;
+        ask(pid, &Request::HeapDump { file, live }, DUMP).map(drop)
+    }
+
+    fn profile_file(&self, contents: &Contents) -> Result<Vec<u8>, Refused> {
+        let mut bytes = Vec::new();
+        let written = export::hprof::text(contents, &mut bytes);
+        written.map_err(|error| Refused::new(RefusedKind::Refused, format!("{error:#}")))?;
+        Ok(bytes)
+    }
+}
+
+fn target(pid: Pid) -> Result<Target, Refusal> {
+    Target::find(process::Pid(pid.0))
+}
+
+fn ask(pid: Pid, request: &Request<'_>, answer: Duration) -> Result<String, Refused> {
+    let limits = Limits {
+        connect: CONNECT,
+        answer,
+    };
+    let asked = target(pid).and_then(|target| attach::ask(&target, request, limits));
+    let asked = asked.map_err(|refusal| refused(&refusal))?;
+    match asked.status {
+        0 => Ok(asked.text),
+        _ => Err(Refused::new(
+            RefusedKind::Refused,
+            format!("the JVM of process {pid}: {}", attach::said(&asked)),
+        )),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Refused {
+    let kind = match refusal {
+        Refusal::NoProcess(_)
+        | Refusal::NotAJvm { .. }
+        | Refusal::Ended(_)
+        | Refusal::NoAgent(_) => RefusedKind::Missing,
+        Refusal::OtherUser { .. } => RefusedKind::Forbidden,
+        Refusal::NoAnswer { .. } | Refusal::Late { .. } => RefusedKind::Late,
+        _ => RefusedKind::Refused,
+    };
+    // The sentences are for terminals, too.
+    Refused::new(kind, printable(&refusal.to_string()))
+}
+
+fn facts(jvm: &Jvm) -> JvmFacts {
+    let began = jvm.pid.began().unwrap_or(0);
+    let ticks = rustix::param::clock_ticks_per_second().max(1);
+    let age = uptime().map(|now| (now - began as f64 / ticks as f64).max(0.0) as u64);
+    let own = rustix::process::geteuid();
+    let is_other = own.as_raw() != jvm.status.uid;
+    let refusal = if jvm.libraries.as_ref().is_some_and(|found| found.openj9) {
+        Some(Refusal::OpenJ9(jvm.pid))
+    } else if is_other && !own.is_root() {
+        Some(Refusal::OtherUser {
+            pid: jvm.pid,
+            owner: jvm.user.clone(),
+        })
+    } else if jvm.refuses_attach() {
+        Some(Refusal::Disabled(jvm.pid))
+    } else {
+        None
+    };
+    let is_in_container = jvm.in_container == Some(true);
+    let pid = jvm.pid.0;
+    let apart = if is_in_container || jvm.in_container.is_none() {
+        Some(format!(
+            "process {pid} is in a container, and sees no file of this server; `hprof-rs attach \
+             {pid} net=HOST:PORT` sends its profile to `hprof-rs listen`, `hprof-rs attach {pid} \
+             heap=dump,format=b` writes a dump there"
+        ))
+    } else if is_other {
+        Some(format!(
+            "process {pid} runs as {}, and the server's folder is open to its own user only; run \
+             `hprof-rs serve` as {}",
+            jvm.user, jvm.user
+        ))
+    } else {
+        None
+    };
+    JvmFacts {
+        pid: Pid(pid),
+        began,
+        name: printable(jvm.short_name()),
+        version: jvm.version.as_deref().map(printable),
+        user: printable(&jvm.user),
+        uptime: age,
+        resident: jvm.pid.resident().unwrap_or(0),
+        refusal: refusal.map(|refusal| printable(&refusal.to_string())),
+        apart,
+        has_agent: jvm.agent() == AgentState::Loaded,
+        in_container: is_in_container,
+    }
+}

@@ -1,0 +1,152 @@
+//! The views of what is recorded: those of finished profiles, with the same queries and answers.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::{live, pid, recorded};
+use crate::api::extract::{InPath, InQuery};
+use crate::api::views::answer::respond;
+use crate::live::Timeline;
+use crate::problem::Problem;
+use crate::state::AppState;
+use crate::views::ViewError;
+use crate::views::page::TableQuery;
+use crate::views::profile::{
+    self, Flame, FlameQuery, ProfileAbout, ProfileFile, ProfileQuery, TreeQuery,
+};
+use crate::views::table::Table;
+
+/// Which part of a recording is wanted.
+#[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct LastQuery {
+    /// Only the last so many seconds.
+    last: Option<u64>,
+}
+
+/// Asks a view of a recording, on a thread for such work.
+async fn ask<T: Send + 'static>(
+    state: AppState,
+    id: String,
+    part: LastQuery,
+    view: impl FnOnce(&ProfileFile) -> Result<T, ViewError> + Send + 'static,
+) -> Result<T, Problem> {
+    let permit = state.views().permit().await?;
+    let work = move |state: &AppState| {
+        let _permit = permit;
+        let recording = recorded(live(state)?, pid(&id)?)?;
+        Ok(view(&*recording.profile(part.last)?)?)
+    };
+    state.blocking(work).await
+}
+
+/// The head of a live profile.
+#[derive(Debug, Serialize, ToSchema)]
+struct LiveAbout {
+    #[serde(flatten)]
+    about: ProfileAbout,
+    /// Grows with each change.
+    revision: u64,
+    /// Seconds recorded so far.
+    seconds: u64,
+    /// Why the recording ended, if it has.
+    ended: Option<String>,
+}
+
+/// The head of what is recorded.
+#[utoipa::path(get, path = "/jvms/{id}/profile", tag = "jvms",
+    params(("id" = String, Path, description = "The JVM"), LastQuery),
+    responses((status = 200, body = LiveAbout), (status = 409, body = Problem)))]
+async fn about(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+    InQuery(part): InQuery<LastQuery>,
+) -> Result<Json<LiveAbout>, Problem> {
+    let found = state.blocking(move |state| {
+        let recording = recorded(live(state)?, pid(&id)?)?;
+        let status = recording.status();
+        Ok(LiveAbout {
+            about: recording.profile(part.last)?.about(),
+            revision: status.revision,
+            seconds: status.seconds,
+            ended: status.ended,
+        })
+    });
+    found.await.map(Json)
+}
+
+/// A flame graph of what is recorded.
+#[utoipa::path(get, path = "/jvms/{id}/profile/flame", tag = "jvms",
+    params(("id" = String, Path, description = "The JVM"), ProfileQuery, FlameQuery, LastQuery),
+    responses((status = 200, body = Flame), (status = 409, body = Problem)))]
+async fn flame(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+    InQuery(which): InQuery<ProfileQuery>,
+    InQuery(cut): InQuery<FlameQuery>,
+    InQuery(part): InQuery<LastQuery>,
+) -> Result<Json<Flame>, Problem> {
+    let view = move |file: &ProfileFile| profile::flame(file, &which, &cut);
+    ask(state, id, part, view).await.map(Json)
+}
+
+/// Methods of what is recorded, with their costs.
+#[utoipa::path(get, path = "/jvms/{id}/profile/methods", tag = "jvms",
+    params(("id" = String, Path, description = "The JVM"), ProfileQuery, TableQuery, LastQuery),
+    responses((status = 200, body = Table), (status = 409, body = Problem)))]
+async fn methods(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+    InQuery(which): InQuery<ProfileQuery>,
+    InQuery(query): InQuery<TableQuery>,
+    InQuery(part): InQuery<LastQuery>,
+) -> Result<Response, Problem> {
+    let form = query.format;
+    let view = move |file: &ProfileFile| profile::methods(file, &which, &query);
+    respond(ask(state, id, part, view).await?, form)
+}
+
+/// The call tree of what is recorded, level by level.
+#[utoipa::path(get, path = "/jvms/{id}/profile/tree", tag = "jvms",
+    params(("id" = String, Path, description = "The JVM"), ProfileQuery, TreeQuery,
+        TableQuery, LastQuery),
+    responses((status = 200, body = Table), (status = 409, body = Problem)))]
+async fn tree(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+    InQuery(which): InQuery<ProfileQuery>,
+    InQuery(of): InQuery<TreeQuery>,
+    InQuery(query): InQuery<TableQuery>,
+    InQuery(part): InQuery<LastQuery>,
+) -> Result<Response, Problem> {
+    let form = query.format;
+    let view = move |file: &ProfileFile| profile::tree(file, &which, &of, &query);
+    respond(ask(state, id, part, view).await?, form)
+}
+
+/// How samples are spread over the time of a recording.
+#[utoipa::path(get, path = "/jvms/{id}/timeline", tag = "jvms",
+    params(("id" = String, Path, description = "The JVM")),
+    responses((status = 200, body = Timeline), (status = 409, body = Problem)))]
+async fn timeline(
+    State(state): State<AppState>,
+    InPath(id): InPath<String>,
+) -> Result<Json<Timeline>, Problem> {
+    let found = state.blocking(move |state| Ok(recorded(live(state)?, pid(&id)?)?.timeline()));
+    found.await.map(Json)
+}
+
+/// The routes below `/api/v1`.
+pub(super) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(about))
+        .routes(routes!(flame))
+        .routes(routes!(methods))
+        .routes(routes!(tree))
+        .routes(routes!(timeline))
+}

@@ -1,0 +1,424 @@
+//! Live JVMs: those of this machine, and recordings of them.
+//!
+//! A recording loads the agent with a Unix socket of this server as its output, so that nothing is
+//! written to a disk. One thread for each recording has the agent write what is new and adds it to
+//! [`recording::Recording`], from which views take profiles. When nobody looks for half an hour,
+//! and when the server ends, the agent is detached.
+
+mod costs;
+mod fresh;
+mod histogram;
+mod keeping;
+mod machine;
+mod modes;
+mod recorder;
+mod recording;
+mod stream;
+mod threads;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hprof_wire::control::Request;
+use parking_lot::Mutex;
+
+pub use costs::{Bucket, Timeline};
+pub use histogram::{ClassRow, class_histogram};
+pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind};
+pub use modes::{Mode, check_options};
+pub use recording::{Cost, Recording, Status};
+pub use threads::{Deadlock, LiveThread, ThreadDump, WaitsFor, thread_dump};
+
+use crate::events::Events;
+use crate::problem::Problem;
+use crate::store::PartId;
+use crate::views::page::TableQuery;
+use crate::views::table::Table;
+use fresh::Fresh;
+use recorder::Recorder;
+use stream::Expected;
+
+/// Recordings at the same time.
+const MAX_RECORDINGS: usize = 8;
+/// Recordings that are kept after their end.
+const MAX_ENDED: usize = 8;
+/// How long one is kept after its end.
+const KEEPS: Duration = Duration::from_secs(60 * 60);
+/// How long a list of JVMs is not looked for again: several pages ask every few seconds.
+const LISTED: Duration = Duration::from_secs(3);
+/// How long the agent may take to connect, once it is loaded.
+const CONNECTS: Duration = Duration::from_secs(10);
+/// How long a request to the agent may take.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long an agent may take to answer while the server starts.
+const SHORT: Duration = Duration::from_secs(2);
+/// How long a recording may take to end when that is asked for.
+const ENDS: Duration = Duration::from_secs(25);
+
+#[derive(Debug, Default)]
+struct State {
+    recordings: BTreeMap<Pid, Arc<Recording>>,
+    /// JVMs to which the agent is on its way.
+    attaching: BTreeSet<Pid>,
+    closing: bool,
+}
+
+/// The JVMs of this machine and their recordings.
+#[derive(Debug)]
+pub struct Live {
+    machine: Arc<dyn Machine>,
+    folder: PathBuf,
+    events: Arc<Events>,
+    state: Mutex<State>,
+    listed: Mutex<Option<(Instant, Vec<JvmFacts>)>>,
+    histograms: Fresh<Vec<ClassRow>>,
+    threads: Fresh<ThreadDump>,
+}
+
+impl Live {
+    /// Without recordings; sockets lie in `folder`.
+    pub fn new(machine: Arc<dyn Machine>, folder: &Path, events: Arc<Events>) -> Self {
+        Self {
+            machine,
+            // JVMs have current folders of their own. It fails for an empty path only.
+            folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
+            events,
+            state: Mutex::default(),
+            listed: Mutex::default(),
+            histograms: Fresh::default(),
+            threads: Fresh::default(),
+        }
+    }
+
+    /// What the machine can do.
+    pub fn machine(&self) -> &dyn Machine {
+        &*self.machine
+    }
+
+    /// All JVMs of this machine, and the recordings of those that have ended. Blocks.
+    ///
+    /// # Errors
+    /// If processes cannot be listed.
+    pub fn jvms(&self) -> Result<Vec<JvmFacts>, Refused> {
+        let mut listed = self.listed.lock();
+        let fresh = listed.as_ref().filter(|known| known.0.elapsed() < LISTED);
+        let mut jvms = match fresh {
+            Some((_, jvms)) => jvms.clone(),
+            None => {
+                let jvms = self.machine.jvms()?;
+                *listed = Some((Instant::now(), jvms.clone()));
+                jvms
+            }
+        };
+        drop(listed);
+        let mut state = self.state.lock();
+        forget(&mut state);
+        let gone = state.recordings.values().map(|it| &it.facts);
+        let gone = gone.filter(|facts| !jvms.iter().any(|jvm| jvm.pid == facts.pid));
+        let gone: Vec<JvmFacts> = gone.map(ended).collect();
+        jvms.extend(gone);
+        Ok(jvms)
+    }
+
+    /// One JVM; the one that was recorded if it has ended. Blocks.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn jvm(&self, pid: Pid) -> Result<JvmFacts, Refused> {
+        let found = self.machine.jvm(pid);
+        match (found, self.recording(pid)) {
+            (Ok(jvm), _) => Ok(jvm),
+            (Err(_), Some(recording)) => Ok(ended(&recording.facts)),
+            (Err(refused), None) => Err(refused),
+        }
+    }
+
+    /// The folder for sockets, and for files that JVMs write.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The objects of a JVM by class, now; of live objects only after a collection. Blocks.
+    ///
+    /// # Errors
+    /// If the JVM refuses, or the query makes no sense.
+    pub fn histogram(&self, pid: Pid, live: bool, query: &TableQuery) -> Result<Table, Problem> {
+        let jvm = self.askable(pid)?;
+        let ask = || Ok(class_histogram(&self.machine.histogram(pid, live)?));
+        let (rows, age) = self.histograms.get(&jvm, live, ask)?;
+        let table = histogram::table(&rows, query)?;
+        let note = (age > Duration::from_secs(1)).then(|| {
+            format!(
+                "counted {} s ago, as counting stops the program",
+                age.as_secs()
+            )
+        });
+        Ok(table.with_note(note))
+    }
+
+    /// The threads of a JVM, its locks and deadlocks, now. Blocks.
+    ///
+    /// # Errors
+    /// If the JVM refuses.
+    pub fn threads(&self, pid: Pid) -> Result<Arc<ThreadDump>, Refused> {
+        let jvm = self.askable(pid)?;
+        let ask = || Ok(thread_dump(&self.machine.thread_dump(pid)?));
+        Ok(self.threads.get(&jvm, false, ask)?.0)
+    }
+
+    /// A JVM of which something can be asked.
+    fn askable(&self, pid: Pid) -> Result<JvmFacts, Refused> {
+        let jvm = self.machine.jvm(pid)?;
+        match &jvm.refusal {
+            None => Ok(jvm),
+            Some(why) => Err(Refused::new(RefusedKind::Forbidden, why.clone())),
+        }
+    }
+
+    /// Ends recordings that an earlier server left in JVMs when it was killed. Blocks; to be called
+    /// before anything else.
+    pub fn recover(&self) {
+        if let Ok(files) = std::fs::read_dir(&self.folder) {
+            for file in files.flatten() {
+                let _ = std::fs::remove_file(file.path());
+            }
+        }
+        let ours = format!("net=unix:{}/", self.folder.display());
+        let jvms = self.machine.jvms().unwrap_or_default().into_iter();
+        for jvm in jvms.filter(|jvm| jvm.has_agent && jvm.refusal.is_none()) {
+            let pid = jvm.pid;
+            let Ok(status) = self.machine.control(pid, &Request::Status, SHORT) else {
+                continue;
+            };
+            let options = status.get("options").unwrap_or_default();
+            if !options.contains(&ours) {
+                continue;
+            }
+            if let Ok(reply) = self.machine.control(pid, &Request::Detach, ANSWER) {
+                tracing::info!(%pid, "the agent of an earlier server was detached");
+                remove_substitute(pid, reply.get("output").unwrap_or_default());
+            }
+        }
+    }
+
+    /// The recording of a JVM, ended ones too.
+    pub fn recording(&self, pid: Pid) -> Option<Arc<Recording>> {
+        self.state.lock().recordings.get(&pid).cloned()
+    }
+
+    /// Records a JVM: loads the agent, or adds modes to what is recorded. Blocks.
+    ///
+    /// # Errors
+    /// If the JVM or the agent refuses, or there are too many recordings.
+    pub fn attach(&self, pid: Pid, modes: &[Mode], options: &str) -> Result<(), Refused> {
+        let refused = |text: String| Refused::new(RefusedKind::Refused, text);
+        let facts = self.machine.jvm(pid)?;
+        if let Some(why) = facts.refusal.as_ref().or(facts.apart.as_ref()) {
+            return Err(Refused::new(RefusedKind::Forbidden, why.clone()));
+        }
+        if let Some(recording) = self.recording(pid)
+            && recording.is_live()
+            && recording.facts.began == facts.began
+        {
+            return self.start(&recording, modes);
+        }
+        let _attaching = self.reserve(pid)?;
+        if facts.has_agent
+            && let Ok(reply) = self.machine.control(pid, &Request::Status, ANSWER)
+            && reply.get("state").is_some_and(|state| state != "idle")
+        {
+            let output = reply.get("output").unwrap_or("an output of its own");
+            return Err(refused(format!(
+                "an agent is at work in process {pid} for somebody else, and writes to {output}; \
+                 `hprof-rs control {pid} detach` ends it"
+            )));
+        }
+        let failed = |error: std::io::Error| {
+            Refused::new(
+                RefusedKind::Failed,
+                format!("the server has no socket for the agent: {error}"),
+            )
+        };
+        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let name = PartId::new().map_err(failed)?;
+        let socket = self.folder.join(&name.as_str()[..12]);
+        let options = modes::agent_options(modes, options, &socket).map_err(refused)?;
+        let expected = Expected::new(&socket).map_err(failed)?;
+        self.machine.load_agent(pid, &options)?;
+        let stream = expected.accept(CONNECTS).map_err(|error| {
+            // It is loaded, and nobody would ever look at its counts.
+            let _ = self.machine.control(pid, &Request::Detach, ANSWER);
+            refused(format!(
+                "the agent in process {pid} has not connected to the server: {error}"
+            ))
+        })?;
+        let recording = Arc::new(Recording::new(facts, modes));
+        let recorder = Recorder {
+            recording: Arc::clone(&recording),
+            machine: Arc::clone(&self.machine),
+            stream,
+            events: Arc::clone(&self.events),
+        };
+        let builder = std::thread::Builder::new().name(format!("live {pid}"));
+        if let Err(error) = builder.spawn(move || recorder.run()) {
+            let _ = self.machine.control(pid, &Request::Detach, ANSWER);
+            return Err(failed(error));
+        }
+        *self.listed.lock() = None;
+        let mut state = self.state.lock();
+        state.recordings.insert(pid, Arc::clone(&recording));
+        if state.closing {
+            recording.ask_end();
+        }
+        Ok(())
+    }
+
+    /// Takes a place among the recordings.
+    fn reserve(&self, pid: Pid) -> Result<Reserved<'_>, Refused> {
+        let mut state = self.state.lock();
+        let live = state.recordings.values().filter(|it| it.is_live()).count();
+        let why = if state.closing {
+            "the server stops".to_owned()
+        } else if state.attaching.contains(&pid) {
+            format!("the agent is on its way into process {pid}; ask again")
+        } else if live + state.attaching.len() >= MAX_RECORDINGS {
+            format!("the server records {MAX_RECORDINGS} JVMs at once; detach one")
+        } else {
+            state.attaching.insert(pid);
+            return Ok(Reserved { live: self, pid });
+        };
+        Err(Refused::new(RefusedKind::Refused, why))
+    }
+
+    /// Records in these modes too, or again. Blocks.
+    ///
+    /// # Errors
+    /// If the agent refuses.
+    pub fn start(&self, recording: &Recording, modes: &[Mode]) -> Result<(), Refused> {
+        let pid = recording.facts.pid;
+        let started = recording.started();
+        for mode in modes.iter().filter(|mode| !started.contains(mode)) {
+            let request = Request::Start(Some(mode.options().to_owned()));
+            self.request(pid, &request)?;
+            recording.add_modes(&[*mode]);
+        }
+        let active = recording.modes();
+        if modes.iter().all(|mode| active.contains(mode)) {
+            return Ok(());
+        }
+        // The agent resumes all modes at once, so those that are to stay stopped are stopped again.
+        self.request(pid, &Request::Start(None))?;
+        recording.add_modes(modes);
+        let active = recording.modes();
+        let stopped = started.iter().filter(|mode| !active.contains(mode));
+        let stopped: Vec<_> = stopped.map(|mode| mode.of_agent()).collect();
+        match stopped.is_empty() {
+            true => Ok(()),
+            false => self.request(pid, &Request::Stop(stopped)),
+        }
+    }
+
+    /// Records no more in these modes. Blocks.
+    ///
+    /// # Errors
+    /// If the agent refuses: locks are recorded to the end.
+    pub fn stop(&self, recording: &Recording, modes: &[Mode]) -> Result<(), Refused> {
+        let wanted = modes.iter().map(|mode| mode.of_agent()).collect();
+        self.request(recording.facts.pid, &Request::Stop(wanted))?;
+        recording.remove_modes(modes);
+        Ok(())
+    }
+
+    fn request(&self, pid: Pid, request: &Request) -> Result<(), Refused> {
+        let reply = self.machine.control(pid, request, ANSWER)?;
+        match reply.error {
+            None => Ok(()),
+            Some(error) => Err(Refused::new(RefusedKind::Refused, error)),
+        }
+    }
+
+    /// Ends a recording; what was recorded stays for an hour. Blocks.
+    ///
+    /// # Errors
+    /// If the agent does not end in time.
+    pub fn detach(&self, recording: &Recording) -> Result<(), Refused> {
+        recording.ask_end();
+        match recording.wait_end(ENDS) {
+            true => {
+                *self.listed.lock() = None;
+                Ok(())
+            }
+            false => Err(Refused::new(
+                RefusedKind::Late,
+                "the agent takes long to end; look again in a while",
+            )),
+        }
+    }
+
+    /// Ends all recordings, within a time. Blocks.
+    pub fn close(&self, limit: Duration) {
+        let recordings: Vec<Arc<Recording>> = {
+            let mut state = self.state.lock();
+            state.closing = true;
+            state.recordings.values().cloned().collect()
+        };
+        recordings.iter().for_each(|recording| recording.ask_end());
+        let deadline = Instant::now() + limit;
+        for recording in recordings {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !recording.wait_end(left) {
+                let pid = recording.facts.pid;
+                tracing::warn!(%pid, "the agent did not end in time; `hprof-rs control` ends it");
+            }
+        }
+    }
+}
+
+/// A place among the recordings, while the agent is on its way.
+struct Reserved<'a> {
+    live: &'a Live,
+    pid: Pid,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.live.state.lock().attaching.remove(&self.pid);
+    }
+}
+
+/// Removes the file that an agent begins in the program's folder when it has lost the server.
+fn remove_substitute(pid: Pid, output: &str) {
+    let path = Path::new(output);
+    let name = format!("java.hprof.{pid}.txt");
+    if path.is_absolute() && path.file_name().is_some_and(|it| it == name.as_str()) {
+        // It may never have got its name.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// A JVM that was recorded and is gone.
+fn ended(facts: &JvmFacts) -> JvmFacts {
+    JvmFacts {
+        refusal: Some("the program has ended".to_owned()),
+        has_agent: false,
+        uptime: None,
+        ..facts.clone()
+    }
+}
+
+/// Forgets recordings that have ended long ago, or are too many.
+fn forget(state: &mut State) {
+    let mut ended: Vec<(Duration, Pid)> = state
+        .recordings
+        .iter()
+        .filter_map(|(&pid, recording)| Some((recording.ended_for()?, pid)))
+        .collect();
+    ended.sort_unstable();
+    for (at, (age, pid)) in ended.into_iter().enumerate() {
+        if at >= MAX_ENDED || age > KEEPS {
+            state.recordings.remove(&pid);
+        }
+    }
+}

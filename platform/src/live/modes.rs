@@ -1,0 +1,182 @@
+//! What a live recording records, and the agent's options for it.
+
+use std::path::Path;
+
+use hprof_wire::control;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The longest options that a running JVM takes (`AttachOperation::arg_length_max` of HotSpot).
+const MAX_OPTIONS: usize = 1024;
+/// The longest path of a Unix socket on Linux.
+const MAX_SOCKET: usize = 107;
+/// The agent's options that a request may add; the server sets the others.
+const ALLOWED: [&str; 9] = [
+    "interval",
+    "depth",
+    "thread",
+    "lineno",
+    "engine",
+    "signal",
+    "heapinterval",
+    "live",
+    "lockthreshold",
+];
+
+/// Something that a live recording records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// CPU samples of running threads.
+    Cpu,
+    /// Allocations, sampled by bytes.
+    Alloc,
+    /// Contention for locks.
+    Lock,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 3] = [Self::Cpu, Self::Alloc, Self::Lock];
+
+    /// The word in requests.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Alloc => "alloc",
+            Self::Lock => "lock",
+        }
+    }
+
+    /// The agent's name for it.
+    pub fn of_agent(self) -> control::Mode {
+        match self {
+            Self::Cpu => control::Mode::Cpu,
+            Self::Alloc => control::Mode::Sites,
+            Self::Lock => control::Mode::Monitor,
+        }
+    }
+
+    /// The agent's options that turn it on. One allocation in 512 kB costs next to nothing.
+    pub fn options(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu=samples",
+            Self::Alloc => "heap=sites,heapinterval=512k,live=estimate",
+            Self::Lock => "monitor=y",
+        }
+    }
+
+    /// The modes that words name, each once.
+    ///
+    /// # Errors
+    /// If there is no such mode, or none is named, as a sentence.
+    pub fn of_words(words: &[String]) -> Result<Vec<Self>, String> {
+        let mut modes = Vec::new();
+        for word in words {
+            let found = Self::ALL.into_iter().find(|mode| mode.word() == word);
+            modes.push(found.ok_or_else(|| {
+                match word.as_str() {
+                    "wall" => "the agent samples CPU time, and has no mode for wall-clock time; \
+                           `lock` shows waiting for locks"
+                        .to_owned(),
+                    _ => "modes: each is one of cpu, alloc, lock".to_owned(),
+                }
+            })?);
+        }
+        modes.sort_unstable();
+        modes.dedup();
+        match modes.is_empty() {
+            true => Err("modes: name at least one of cpu, alloc, lock".to_owned()),
+            false => Ok(modes),
+        }
+    }
+}
+
+/// Refuses extra options that would change more than how is recorded.
+///
+/// # Errors
+/// Then, as a sentence.
+pub fn check_options(extra: &str) -> Result<(), String> {
+    for option in extra.split(',').filter(|option| !option.is_empty()) {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !ALLOWED.contains(&name) || !is_plain(value) {
+            return Err(format!(
+                "options: a live recording takes {}, each with a plain value",
+                ALLOWED.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The agent's options for a recording into a socket. Nothing is written at the end, so that no
+/// folder of the program gets a file.
+///
+/// # Errors
+/// If an extra option is not allowed, or all are too long, as a sentence.
+pub fn agent_options(modes: &[Mode], extra: &str, socket: &Path) -> Result<String, String> {
+    let socket = socket.to_str().filter(|path| !path.contains(','));
+    let socket = socket.ok_or("the server's folder must have a name in UTF-8 without commas")?;
+    if socket.len() > MAX_SOCKET {
+        return Err(format!(
+            "{socket} is too long for the name of a socket; start the server with a shorter --folder"
+        ));
+    }
+    check_options(extra)?;
+    let mut options: Vec<&str> = modes.iter().map(|mode| mode.options()).collect();
+    options.push("thread=y,depth=64,cutoff=0");
+    options.extend((!extra.is_empty()).then_some(extra));
+    let net = format!("doe=n,verbose=n,net=unix:{socket}");
+    options.push(&net);
+    let options = options.join(",");
+    match options.len() > MAX_OPTIONS {
+        true => Err(format!(
+            "a running JVM takes at most {MAX_OPTIONS} bytes of options"
+        )),
+        false => Ok(options),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Result<Vec<Mode>, String> {
+        Mode::of_words(&words.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn modes_are_words() {
+        assert_eq!(
+            words(&["lock", "cpu", "cpu"]),
+            Ok(vec![Mode::Cpu, Mode::Lock])
+        );
+        assert!(words(&["wall"]).unwrap_err().contains("wall-clock"));
+        assert!(words(&[]).is_err() && words(&["heap"]).is_err());
+    }
+
+    #[test]
+    fn a_request_cannot_change_where_the_profile_goes() {
+        let socket = Path::new("/srv/live/1.sock");
+        let options = agent_options(&[Mode::Cpu], "interval=1,depth=16", socket).unwrap();
+        assert_eq!(
+            options,
+            "cpu=samples,thread=y,depth=64,cutoff=0,interval=1,depth=16,doe=n,verbose=n,\
+             net=unix:/srv/live/1.sock"
+        );
+        for bad in [
+            "file=/etc/passwd",
+            "net=evil:1",
+            "doe=y",
+            "depth=1 file=x",
+            "heap=dump",
+            "depth=a/b",
+        ] {
+            assert!(agent_options(&[Mode::Cpu], bad, socket).is_err(), "{bad}");
+        }
+        let long = format!("/{}", "x".repeat(200));
+        let refused = agent_options(&[Mode::Cpu], "", Path::new(&long)).unwrap_err();
+        assert!(refused.contains("--folder"), "{refused}");
+    }
+}

@@ -1,0 +1,220 @@
+//! The thread of a live recording: looks at the agent's counts, as often as somebody looks at them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hprof_wire::command::{Command, SiteFlags};
+use hprof_wire::control::{self, Reply, Request};
+
+use super::machine::{Machine, RefusedKind};
+use super::modes::Mode;
+use super::recording::{Cost, Recording};
+use super::stream::{AgentStream, Lost};
+use crate::events::{Event, Events};
+
+/// How often a recording that somebody watches is looked at.
+const WATCHED: Duration = Duration::from_secs(1);
+/// How often any other is.
+const UNWATCHED: Duration = Duration::from_secs(10);
+/// How long somebody counts as a watcher after a request.
+const WATCHES: Duration = Duration::from_secs(30);
+/// After this time without a request the agent is detached.
+pub const MAX_UNVIEWED: Duration = Duration::from_secs(30 * 60);
+/// A look takes at most this share of the time, one in so many.
+const LOOK_SHARE: u32 = 20;
+/// How often the agent is asked for its cost.
+const COST_EACH: Duration = Duration::from_secs(5);
+/// How long an answer may take. What comes later is added with the next look.
+const ANSWER: Duration = Duration::from_secs(10);
+/// The longest sleep: the end of the program shows within it.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Looks at a recording until it ends.
+pub struct Recorder {
+    /// The recording.
+    pub recording: Arc<Recording>,
+    /// Where its JVM is.
+    pub machine: Arc<dyn Machine>,
+    /// The agent's stream.
+    pub stream: AgentStream,
+    /// Where news are told.
+    pub events: Arc<Events>,
+}
+
+/// Whether a recording goes on.
+enum Next {
+    GoesOn,
+    Ends(String),
+}
+
+/// The agent's CPU time at a moment.
+struct Measured {
+    at: Instant,
+    cpu_ms: u64,
+    stacks: u64,
+}
+
+impl Recorder {
+    /// Looks until the recording is to end or the program has ended; then the agent is detached.
+    pub fn run(mut self) {
+        let mut looked = Instant::now();
+        let mut took = Duration::ZERO;
+        let mut measured: Option<Measured> = None;
+        let why = loop {
+            let unviewed = self.recording.unviewed();
+            if unviewed > MAX_UNVIEWED {
+                let minutes = MAX_UNVIEWED.as_secs() / 60;
+                break format!(
+                    "nobody has looked for {minutes} minutes, so the agent was detached"
+                );
+            }
+            let pause = if unviewed < WATCHES {
+                WATCHED
+            } else {
+                UNWATCHED
+            };
+            let pause = pause.max(took * LOOK_SHARE);
+            let left = pause.saturating_sub(looked.elapsed());
+            if !left.is_zero() {
+                if self.recording.pause(left.min(TICK)) {
+                    break "the agent was detached".to_owned();
+                }
+                if !self.stream.has_ended() {
+                    continue;
+                }
+            }
+            looked = Instant::now();
+            if let Next::Ends(why) = self.look() {
+                break why;
+            }
+            if measured
+                .as_ref()
+                .is_none_or(|last| last.at.elapsed() > COST_EACH)
+            {
+                measured = self.measure(measured.as_ref());
+            }
+            took = looked.elapsed();
+            self.tell();
+        };
+        if !self.stream.has_ended() {
+            // What came since the last look.
+            let _ = self.look();
+            self.detach();
+        }
+        self.recording.end(why);
+        self.tell();
+        self.events.send(Event::JvmGone {
+            id: self.recording.facts.pid.to_string(),
+        });
+    }
+
+    fn tell(&self) {
+        let status = self.recording.status();
+        self.events.send(Event::Jvm {
+            id: self.recording.facts.pid.to_string(),
+            revision: status.revision,
+            samples: status.samples,
+        });
+    }
+
+    /// Has the agent write what is new, and adds it.
+    fn look(&mut self) -> Next {
+        let started = self.recording.started();
+        // A dump of sites through the control socket would collect garbage.
+        let dumped: Vec<control::Mode> = started
+            .iter()
+            .filter(|&&mode| mode != Mode::Alloc)
+            .map(|mode| mode.of_agent())
+            .collect();
+        if !dumped.is_empty() {
+            match self.control(&Request::Dump(dumped)) {
+                Err(next) => return next,
+                Ok(Reply {
+                    error: Some(error), ..
+                }) => self.recording.note(&error),
+                Ok(_) => {}
+            }
+        }
+        let command = match started.contains(&Mode::Alloc) {
+            true => Command::AllocSites {
+                flags: SiteFlags::default(),
+                cutoff: 0.0,
+            },
+            // Its answer marks the end of what was dumped.
+            false => Command::DumpTraces,
+        };
+        match self.stream.ask(command, ANSWER) {
+            Ok(text) => self.recording.add(&text),
+            Err(Lost::Late) => self.recording.note(LATE),
+            Err(Lost::Ended) => return Next::Ends(GONE.to_owned()),
+            Err(Lost::TooMuch) => {
+                self.detach();
+                return Next::Ends("the agent wrote more at once than the server holds".to_owned());
+            }
+        }
+        Next::GoesOn
+    }
+
+    /// Sends a request; what ends the recording is an error.
+    fn control(&self, request: &Request) -> Result<Reply, Next> {
+        let pid = self.recording.facts.pid;
+        match self.machine.control(pid, request, ANSWER) {
+            Ok(reply) => Ok(reply),
+            Err(refused) => match refused.kind {
+                RefusedKind::Missing => Err(Next::Ends(GONE.to_owned())),
+                RefusedKind::Late => {
+                    self.recording.note(LATE);
+                    Ok(Reply::default())
+                }
+                _ => {
+                    self.recording.note(&refused.text);
+                    Ok(Reply::default())
+                }
+            },
+        }
+    }
+
+    fn measure(&self, last: Option<&Measured>) -> Option<Measured> {
+        let reply = self.control(&Request::Metrics).ok()?;
+        let number = |name| reply.get(name).and_then(|text| text.parse::<u64>().ok());
+        let now = Measured {
+            at: Instant::now(),
+            cpu_ms: number("profile_thread_cpu_ms")?,
+            stacks: self.recording.status().samples,
+        };
+        let bytes = number("table_bytes").unwrap_or(0);
+        if let Some(last) = last {
+            let seconds = now.at.duration_since(last.at).as_secs_f64().max(0.001);
+            let percent = now.cpu_ms.saturating_sub(last.cpu_ms) as f64 / 10.0 / seconds;
+            let percent = (percent * 100.0).round() / 100.0;
+            let stacks = now.stacks.saturating_sub(last.stacks) as f64 / seconds;
+            self.recording.set_cost(Cost {
+                cpu_percent: percent,
+                memory_bytes: bytes,
+                sentence: format!(
+                    "The agent's own thread takes {percent:.2} % of one core, its tables {:.1} MB. \
+                     The program's threads take {stacks:.0} samples a second, which is not in it.",
+                    bytes as f64 / 1e6
+                ),
+            });
+        }
+        Some(now)
+    }
+
+    fn detach(&self) {
+        let pid = self.recording.facts.pid;
+        let refused = match self.machine.control(pid, &Request::Detach, ANSWER) {
+            Ok(reply) => reply.error,
+            Err(refused) if refused.kind == RefusedKind::Missing => None,
+            Err(refused) => Some(refused.text),
+        };
+        if let Some(why) = refused {
+            tracing::warn!(%pid, why, "the agent could not be detached");
+            self.recording
+                .note(&format!("the agent could not be detached: {why}"));
+        }
+    }
+}
+
+const LATE: &str = "the JVM did not answer within 10 s at times; what it had counted came later";
+const GONE: &str = "the program or its agent has ended";

@@ -1,0 +1,428 @@
+//! A live recording: what came of it so far, and who looks at it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hprof_analysis::contents::{Contents, CpuRow, CpuTable, GrowingText, MonitorRow, MonitorTable};
+use hprof_format::ids::TraceSerial;
+use hprof_format::model::{CpuKind, LockKind};
+use hprof_stacks::{Measure, SiteRow, SiteTable, Weight, Weights};
+use parking_lot::{Condvar, Mutex};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::costs::{Costs, Found, Timeline};
+use super::machine::JvmFacts;
+use super::modes::Mode;
+use crate::time::Millis;
+use crate::views::ViewError;
+use crate::views::profile::ProfileFile;
+
+/// Stacks and threads of a recording, in bytes.
+const MAX_STACKS: usize = 64 << 20;
+/// Views of the present state that are kept for the next request.
+const KEPT: usize = 4;
+
+/// What the agent costs the program.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Cost {
+    /// CPU time of the agent's own thread, in percent of one core.
+    pub cpu_percent: f64,
+    /// Memory of the agent's tables in bytes.
+    pub memory_bytes: u64,
+    /// Both in words, with what they leave out.
+    pub sentence: String,
+}
+
+/// The state of a recording, for those who show it.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// Modes that record now.
+    pub modes: Vec<Mode>,
+    /// When it began.
+    pub since: Millis,
+    /// CPU samples so far.
+    pub samples: u64,
+    /// The agent's cost, once it was asked.
+    pub cost: Option<Cost>,
+    /// Why it ended, if it has.
+    pub ended: Option<String>,
+    /// Remarks, as sentences.
+    pub notes: Vec<String>,
+    /// Grows with each change.
+    pub revision: u64,
+    /// Seconds recorded so far.
+    pub seconds: u64,
+}
+
+/// A table of sites holds all since the start; what is new are differences.
+type Allocated = FxHashMap<(TraceSerial, Box<str>), (u64, u64)>;
+
+#[derive(Debug)]
+struct Data {
+    text: GrowingText,
+    costs: Costs,
+    /// The last table of sites: what is alive now.
+    sites: Option<SiteTable>,
+    allocated: Allocated,
+    /// Contention by trace, class and kind: how often and for how long.
+    monitors: FxHashMap<(TraceSerial, Box<str>, LockKind), (u64, u64)>,
+    /// Modes that record now.
+    modes: BTreeSet<Mode>,
+    /// Modes that have recorded, stopped ones too.
+    started: BTreeSet<Mode>,
+    cost: Option<Cost>,
+    notes: Vec<String>,
+    ended: Option<(Instant, String)>,
+    revision: u64,
+    /// Up to when it is recorded, in milliseconds since 1970-01-01 UTC.
+    until: i64,
+    viewed: Instant,
+    wants_end: bool,
+    shown: Vec<(Option<u64>, Arc<ProfileFile>)>,
+}
+
+/// A live recording of one JVM.
+#[derive(Debug)]
+pub struct Recording {
+    /// The JVM as it was at the start.
+    pub facts: JvmFacts,
+    since: Millis,
+    data: Mutex<Data>,
+    changed: Condvar,
+}
+
+impl Recording {
+    /// A recording that begins now.
+    pub fn new(facts: JvmFacts, modes: &[Mode]) -> Self {
+        let since = Millis::now();
+        Self {
+            facts,
+            since,
+            data: Mutex::new(Data {
+                text: GrowingText::default(),
+                costs: Costs::default(),
+                sites: None,
+                allocated: Allocated::default(),
+                monitors: FxHashMap::default(),
+                modes: modes.iter().copied().collect(),
+                started: modes.iter().copied().collect(),
+                cost: None,
+                notes: Vec::new(),
+                ended: None,
+                revision: 0,
+                until: since.0,
+                viewed: Instant::now(),
+                wants_end: false,
+                shown: Vec::new(),
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Adds what the agent has written since the last look.
+    pub fn add(&self, text: &str) {
+        let mut data = self.data.lock();
+        let data = &mut *data;
+        data.shown.clear();
+        data.text.push(text);
+        let contents = Arc::make_mut(&mut data.text.contents);
+        let mut found = Found::default();
+        // What has no stack here counts for the trace without frames.
+        let stacks = &contents.stacks;
+        let known = |trace| match stacks.trace(trace) {
+            Some(_) => trace,
+            None => TraceSerial::SYSTEM,
+        };
+        for table in contents.cpu.drain(..) {
+            found.totals.push((Measure::Samples, table.total));
+            let rows = table.rows.iter();
+            found
+                .rows
+                .extend(rows.map(|row| (Measure::Samples, None, known(row.trace), row.cost)));
+        }
+        for table in contents.monitors.drain(..) {
+            found.totals.push((Measure::Contention, table.total_millis));
+            for row in table.rows {
+                let (trace, class) = (known(row.trace), row.class_name);
+                found
+                    .rows
+                    .push((Measure::Contention, Some(class.clone()), trace, row.millis));
+                let sum = data.monitors.entry((trace, class, row.lock)).or_default();
+                *sum = (sum.0 + row.count, sum.1 + row.millis);
+            }
+        }
+        if let Some(table) = contents.sites.pop() {
+            contents.sites.clear();
+            for row in &table.rows {
+                let key = (known(row.trace), row.class_name.clone());
+                let now = (row.allocated_bytes, row.allocated_objects);
+                let before = data.allocated.insert(key.clone(), now).unwrap_or_default();
+                let (trace, class) = key;
+                let more = [
+                    (Measure::AllocatedBytes, now.0.saturating_sub(before.0)),
+                    (Measure::AllocatedObjects, now.1.saturating_sub(before.1)),
+                ];
+                let rows =
+                    more.map(|(measure, value)| (measure, Some(class.clone()), trace, value));
+                found.rows.extend(rows);
+            }
+            data.sites = Some(table);
+        }
+        // The remarks of a dump are about the agent's counters since the start.
+        contents.comments.clear();
+        contents.old_cpu.clear();
+        contents.text_dumps.clear();
+        let frames = contents.stacks.frame_count() + contents.threads.len();
+        let is_full = 250 * frames + 300 * contents.stacks.len() > MAX_STACKS;
+        if is_full && !data.text.is_full {
+            data.text.is_full = true;
+            data.notes.push(format!(
+                "the recording holds {} MB of stacks, and takes no new ones; their costs count for \
+                 the empty stack",
+                MAX_STACKS >> 20
+            ));
+        }
+        let now = Millis::now().0;
+        data.costs.add(data.until, now, found);
+        data.until = now.max(data.until);
+        data.revision += 1;
+    }
+
+    /// Notes that somebody looks, so that the recorder looks often.
+    pub fn touch(&self) {
+        self.data.lock().viewed = Instant::now();
+        self.changed.notify_all();
+    }
+
+    /// For how long nobody has looked.
+    pub fn unviewed(&self) -> Duration {
+        self.data.lock().viewed.elapsed()
+    }
+
+    /// Asks the recorder to end.
+    pub fn ask_end(&self) {
+        self.data.lock().wants_end = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until something changes, the end is wanted or the time is over; true if the end is
+    /// wanted.
+    pub fn pause(&self, limit: Duration) -> bool {
+        let mut data = self.data.lock();
+        if !data.wants_end {
+            self.changed.wait_for(&mut data, limit);
+        }
+        data.wants_end
+    }
+
+    /// Notes the end, for a reason.
+    pub fn end(&self, why: impl Into<String>) {
+        let mut data = self.data.lock();
+        if data.ended.is_none() {
+            data.ended = Some((Instant::now(), why.into()));
+            data.modes.clear();
+            data.revision += 1;
+            data.shown.clear();
+        }
+        drop(data);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the end; false if it does not come in time.
+    pub fn wait_end(&self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        let mut data = self.data.lock();
+        while data.ended.is_none() {
+            if self.changed.wait_until(&mut data, deadline).timed_out() {
+                return data.ended.is_some();
+            }
+        }
+        true
+    }
+
+    /// Whether it goes on.
+    pub fn is_live(&self) -> bool {
+        self.data.lock().ended.is_none()
+    }
+
+    /// For how long it has ended.
+    pub fn ended_for(&self) -> Option<Duration> {
+        let data = self.data.lock();
+        data.ended.as_ref().map(|(since, _)| since.elapsed())
+    }
+
+    /// Sets what the agent costs.
+    pub fn set_cost(&self, cost: Cost) {
+        self.data.lock().cost = Some(cost);
+    }
+
+    /// Adds a remark, once.
+    pub fn note(&self, note: &str) {
+        let mut data = self.data.lock();
+        if !data.notes.iter().any(|known| known == note) {
+            data.notes.push(note.to_owned());
+        }
+    }
+
+    /// The modes that record now.
+    pub fn modes(&self) -> Vec<Mode> {
+        self.data.lock().modes.iter().copied().collect()
+    }
+
+    /// The modes that have recorded, stopped ones too.
+    pub fn started(&self) -> Vec<Mode> {
+        self.data.lock().started.iter().copied().collect()
+    }
+
+    /// Notes that these modes record now, too.
+    pub fn add_modes(&self, modes: &[Mode]) {
+        let mut data = self.data.lock();
+        data.modes.extend(modes);
+        data.started.extend(modes);
+    }
+
+    /// Notes that these modes record no more.
+    pub fn remove_modes(&self, modes: &[Mode]) {
+        self.data.lock().modes.retain(|mode| !modes.contains(mode));
+    }
+
+    /// The state.
+    pub fn status(&self) -> Status {
+        let data = self.data.lock();
+        Status {
+            modes: data.modes.iter().copied().collect(),
+            since: self.since,
+            samples: data.costs.total(Measure::Samples),
+            cost: data.cost.clone(),
+            ended: data.ended.as_ref().map(|(_, why)| why.clone()),
+            notes: data.notes.clone(),
+            revision: data.revision,
+            seconds: self.seconds(&data),
+        }
+    }
+
+    fn seconds(&self, data: &Data) -> u64 {
+        u64::try_from(data.until - self.since.0).unwrap_or(0) / 1000
+    }
+
+    /// What was recorded so far, or in the last seconds, for the views of profiles.
+    ///
+    /// # Errors
+    /// If the agent has not written anything yet.
+    pub fn profile(&self, last: Option<u64>) -> Result<Arc<ProfileFile>, ViewError> {
+        let mut data = self.data.lock();
+        if data.revision == 0 {
+            return Err(ViewError::NotReady(
+                "nothing is recorded yet; ask again in a second".to_owned(),
+            ));
+        }
+        if let Some((_, known)) = data.shown.iter().find(|(key, _)| *key == last) {
+            return Ok(Arc::clone(known));
+        }
+        let since = last.map(|seconds| {
+            let span = i64::try_from(seconds)
+                .unwrap_or(i64::MAX)
+                .saturating_mul(1000);
+            data.until.saturating_sub(span)
+        });
+        let mut weights = data.costs.weights(since);
+        weights.extend(data.sites.iter().flat_map(live));
+        weights.sort_by_key(|weights| order(weights.measure));
+        let mut notes = data.notes.clone();
+        if last.is_some() && data.sites.is_some() {
+            notes.push("what is alive is counted as of now, not for a time".to_owned());
+        }
+        let contents = Arc::clone(&data.text.contents);
+        let title = &self.facts.name;
+        let profile = Arc::new(ProfileFile::of_recording(title, contents, weights, notes));
+        if data.shown.len() >= KEPT {
+            data.shown.remove(0);
+        }
+        data.shown.push((last, Arc::clone(&profile)));
+        Ok(profile)
+    }
+
+    /// How samples are spread over the time.
+    pub fn timeline(&self) -> Timeline {
+        self.data.lock().costs.timeline()
+    }
+
+    /// All that was recorded, as a profile file has it.
+    pub fn contents(&self) -> Contents {
+        let data = self.data.lock();
+        let mut contents = Contents::clone(&data.text.contents);
+        for weights in data.costs.weights(None) {
+            if weights.measure == Measure::Samples && weights.total > 0 {
+                contents.cpu.push(cpu_table(&weights));
+            }
+        }
+        contents.sites.extend(data.sites.clone());
+        let mut rows: Vec<MonitorRow> = data
+            .monitors
+            .iter()
+            .map(|((trace, class_name, lock), &(count, millis))| MonitorRow {
+                trace: *trace,
+                class_name: class_name.clone(),
+                lock: *lock,
+                count,
+                millis,
+            })
+            .collect();
+        if !rows.is_empty() {
+            rows.sort_by(|a, b| (a.trace, &a.class_name).cmp(&(b.trace, &b.class_name)));
+            contents.monitors.push(MonitorTable {
+                total_millis: data.costs.total(Measure::Contention),
+                rows,
+            });
+        }
+        contents.comments.push(format!(
+            "hprof-rs: a live recording of {} s, kept by hprof-rs serve",
+            self.seconds(&data)
+        ));
+        contents
+    }
+}
+
+fn cpu_table(weights: &Weights) -> CpuTable {
+    let row = |row: &Weight| CpuRow {
+        trace: row.trace,
+        cost: row.value,
+        calls: None,
+    };
+    CpuTable {
+        kind: CpuKind::Samples,
+        total: weights.total,
+        rows: weights.rows.iter().map(row).collect(),
+    }
+}
+
+fn order(measure: Measure) -> usize {
+    let all = Measure::ALL;
+    all.iter()
+        .position(|&it| it == measure)
+        .unwrap_or(all.len())
+}
+
+/// What a table of sites says to be alive.
+fn live(table: &SiteTable) -> [Weights; 2] {
+    let of = |measure, value: fn(&SiteRow) -> u64| {
+        let rows = table.rows.iter().map(|row| Weight {
+            trace: row.trace,
+            value: value(row),
+            class: Some(row.class_name.clone()),
+        });
+        let rows: Vec<Weight> = rows.collect();
+        Weights {
+            measure,
+            total: rows.iter().map(|row| row.value).sum(),
+            rows,
+        }
+    };
+    [
+        of(Measure::LiveBytes, |row| row.live_bytes),
+        of(Measure::LiveObjects, |row| row.live_objects),
+    ]
+}

@@ -1,0 +1,260 @@
+//! The connection of an agent that streams its profile to this server.
+//!
+//! The agent writes tables into it as text. What the server waits for ends with a mark: the number
+//! of a command that the server has sent on the same connection.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hprof_format::binary::mutf8;
+use hprof_wire::command::{Command, Frame};
+use hprof_wire::marks::Mark;
+use parking_lot::{Condvar, Mutex};
+
+/// The text that may wait to be taken. A dump is smaller, as the agent's tables are.
+const MAX_WAITING: usize = 128 << 20;
+/// How often a new socket is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long the agent may take to read a command of a few bytes.
+const WRITE_TIME: Duration = Duration::from_secs(5);
+
+/// A socket in the server's folder, at which one agent is expected. Its name goes when dropped.
+#[derive(Debug)]
+pub struct Expected {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Expected {
+    /// Listens at a path.
+    ///
+    /// # Errors
+    /// Those of the folder.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let listener = UnixListener::bind(path)?;
+        let expected = Self {
+            listener,
+            path: path.to_owned(),
+        };
+        expected.listener.set_nonblocking(true)?;
+        Ok(expected)
+    }
+
+    /// The agent's connection.
+    ///
+    /// # Errors
+    /// If none comes in time.
+    pub fn accept(self, limit: Duration) -> io::Result<AgentStream> {
+        let deadline = Instant::now() + limit;
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => return AgentStream::new(stream),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+            if Instant::now() > deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Inbox {
+    text: Vec<u8>,
+    /// The bytes in which marks were looked for.
+    seen: usize,
+    /// The last mark, and the bytes up to its end.
+    mark: Option<(u32, usize)>,
+    has_ended: bool,
+    is_over: bool,
+}
+
+impl Inbox {
+    fn push(&mut self, bytes: &[u8]) {
+        if self.text.len() + bytes.len() > MAX_WAITING {
+            self.is_over = true;
+            return;
+        }
+        self.text.extend_from_slice(bytes);
+        while let Some(length) = self.text[self.seen..].iter().position(|&it| it == b'\n') {
+            let line = &self.text[self.seen..self.seen + length];
+            self.seen += length + 1;
+            let Some(remark) = line.strip_prefix(b"# ") else {
+                continue;
+            };
+            if let Some(Mark::Reply(reply)) = Mark::parse(&String::from_utf8_lossy(remark)) {
+                self.mark = Some((reply.serial, self.seen));
+            }
+        }
+    }
+
+    fn take(&mut self, length: usize) -> Vec<u8> {
+        let rest = self.text.split_off(length);
+        self.seen -= length.min(self.seen);
+        self.mark = None;
+        std::mem::replace(&mut self.text, rest)
+    }
+}
+
+/// Why a look at the stream has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// The agent has closed it.
+    Ended,
+    /// The agent has not answered in time; what it has written comes with the next answer.
+    Late,
+    /// More came than is held.
+    TooMuch,
+}
+
+/// A connection. A thread reads it until it ends.
+#[derive(Debug)]
+pub struct AgentStream {
+    writer: UnixStream,
+    shared: Arc<(Mutex<Inbox>, Condvar)>,
+    serial: u32,
+}
+
+impl AgentStream {
+    fn new(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_write_timeout(Some(WRITE_TIME))?;
+        let mut reader = stream.try_clone()?;
+        let shared: Arc<(Mutex<Inbox>, Condvar)> = Arc::default();
+        let filled = Arc::clone(&shared);
+        let builder = std::thread::Builder::new().name("live stream".to_owned());
+        builder.spawn(move || {
+            let mut buffer = vec![0; 64 << 10];
+            loop {
+                let read = reader.read(&mut buffer);
+                let mut inbox = filled.0.lock();
+                match read {
+                    Ok(length @ 1..) => inbox.push(&buffer[..length]),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    _ => inbox.has_ended = true,
+                }
+                filled.1.notify_all();
+                if inbox.has_ended || inbox.is_over {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self {
+            writer: stream,
+            shared,
+            serial: 0,
+        })
+    }
+
+    /// Sends a command, and gives all text up to the agent's answer to it.
+    ///
+    /// # Errors
+    /// If the answer does not come.
+    pub fn ask(&mut self, command: Command, limit: Duration) -> Result<String, Lost> {
+        self.serial = self.serial.wrapping_add(1);
+        let frame = Frame {
+            serial: self.serial,
+            command,
+        };
+        if self.writer.write_all(&frame.encode()).is_err() {
+            // A part of it may have gone, so no other command would be understood.
+            let _ = self.writer.shutdown(std::net::Shutdown::Both);
+            return Err(Lost::Ended);
+        }
+        let deadline = Instant::now() + limit;
+        let (inbox, changed) = &*self.shared;
+        let mut inbox = inbox.lock();
+        loop {
+            if let Some((serial, end)) = inbox.mark
+                && serial == self.serial
+            {
+                return Ok(mutf8::decode(&inbox.take(end)).into_owned());
+            }
+            if inbox.is_over {
+                return Err(Lost::TooMuch);
+            }
+            if inbox.has_ended {
+                return Err(Lost::Ended);
+            }
+            if changed.wait_until(&mut inbox, deadline).timed_out() {
+                return Err(Lost::Late);
+            }
+        }
+    }
+
+    /// Whether the agent has closed it.
+    pub fn has_ended(&self) -> bool {
+        let inbox = self.shared.0.lock();
+        inbox.has_ended || inbox.is_over
+    }
+}
+
+impl Drop for AgentStream {
+    fn drop(&mut self) {
+        // Ends the thread that reads.
+        let _ = self.writer.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connected(folder: &Path) -> (AgentStream, UnixStream) {
+        let path = folder.join("a.sock");
+        let expected = Expected::new(&path).unwrap();
+        let agent = UnixStream::connect(&path).unwrap();
+        let stream = expected.accept(Duration::from_secs(5)).unwrap();
+        assert!(!path.exists(), "the name stays");
+        (stream, agent)
+    }
+
+    #[test]
+    fn an_answer_is_all_text_up_to_its_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut stream, mut agent) = connected(folder.path());
+        agent
+            .write_all(
+                b"JAVA PROFILE 1.0.1, created x\n# hprof-rs reply: serial=1 done\nTRACE 1:\n",
+            )
+            .unwrap();
+        let limit = Duration::from_secs(5);
+        let text = stream.ask(Command::DumpTraces, limit).unwrap();
+        assert!(text.starts_with("JAVA PROFILE") && text.ends_with("done\n"));
+        agent
+            .write_all(b"\tA.b(A.java:1)\n# hprof-rs reply: serial=2 refused no\n")
+            .unwrap();
+        let text = stream.ask(Command::DumpTraces, limit).unwrap();
+        assert!(text.starts_with("TRACE 1:\n\tA.b"), "{text}");
+    }
+
+    #[test]
+    fn a_late_answer_comes_with_the_next_and_an_end_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut stream, mut agent) = connected(folder.path());
+        let short = Duration::from_millis(30);
+        assert_eq!(stream.ask(Command::DumpTraces, short), Err(Lost::Late));
+        agent
+            .write_all(
+                b"TRACE 1:\n# hprof-rs reply: serial=1 done\n# hprof-rs reply: serial=2 done\n",
+            )
+            .unwrap();
+        let text = stream.ask(Command::DumpTraces, Duration::from_secs(5));
+        assert!(text.unwrap().starts_with("TRACE 1:"));
+        drop(agent);
+        let ended = stream.ask(Command::DumpTraces, Duration::from_secs(5));
+        assert_eq!(ended, Err(Lost::Ended));
+        assert!(stream.has_ended());
+    }
+}
