@@ -8,6 +8,8 @@ import type { Model, Standing } from "./model";
 const PAGE = 100;
 /** How soon to ask again, in milliseconds. */
 const PENDING = 3000;
+/** How soon to look again whether answers have come, in milliseconds. */
+const SOON = 30;
 /** Expanded rows that an address holds; more would make links too long. */
 const MAX_OPEN = 80;
 
@@ -50,6 +52,7 @@ export class Tree implements Model {
   private root: Branch | null = null;
   private later = 0;
   private touched = 0;
+  private asking = 0;
   private renewing = false;
   private stale = false;
   /** What the address wants expanded, until somebody expands or collapses a row. */
@@ -153,6 +156,8 @@ export class Tree implements Model {
     try {
       while (this.stale && this.root) {
         this.stale = false;
+        // An answer that is under way belongs to rows of now, not to those that would replace them.
+        while (this.asking > 0 && !this.abort.signal.aborted) await new Promise((resolve) => setTimeout(resolve, SOON));
         const { touched } = this;
         const fresh = await this.renewed(this.root, this.start, null);
         // What somebody expanded meanwhile is newer.
@@ -238,7 +243,9 @@ export class Tree implements Model {
 
   private async expand(twig: Twig): Promise<void> {
     if (twig.busy) return;
+    this.touched++;
     if (!twig.branch) {
+      this.asking++;
       twig.busy = true;
       this.version.value++;
       try {
@@ -249,6 +256,7 @@ export class Tree implements Model {
         if (!this.abort.signal.aborted) this.failure = failureOf(error);
       }
       twig.busy = false;
+      this.asking--;
     }
     twig.open = twig.branch !== null;
     this.changed();
@@ -258,6 +266,8 @@ export class Tree implements Model {
   private async lengthen(line: { more: Branch; of: Twig | null; busy: boolean }): Promise<void> {
     if (line.busy) return;
     line.busy = true;
+    this.touched++;
+    this.asking++;
     this.version.value++;
     try {
       const { more } = line;
@@ -268,6 +278,7 @@ export class Tree implements Model {
     } catch (error) {
       if (!this.abort.signal.aborted) this.failure = failureOf(error);
     }
+    this.asking--;
     this.changed();
   }
 
