@@ -52,6 +52,7 @@ fn server(folder: &Path, keep: Retention) -> AppState {
         keep,
         recognise: |_| None,
         machine: None,
+        network: None,
     };
     let catalogue = SqliteCatalogue::open(&folder.join("catalogue.db")).unwrap();
     let store = FolderStore::open(folder).unwrap();
