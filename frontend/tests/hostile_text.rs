@@ -348,6 +348,16 @@ fn no_command_lets_control_or_bidi_characters_through() {
     // No folder can be made below a file.
     let below = format!("{heap}/{missing}");
     all(&["serve", "--listen", "127.0.0.1:0", "--folder", &below]);
+    all(&[
+        "capture",
+        &missing,
+        "--server",
+        "http://127.0.0.1:1/?token=x",
+    ]);
+    all(&["capture", heap, "--server", &missing]);
+    let nobody = ["--server", "http://127.0.0.1:1/?token=x", "--patience", "0"];
+    all(&[&["capture", heap, "--name", &missing][..], &nobody].concat());
+    all(&[&["capture", heap, "--fail-above", &missing][..], &nobody].concat());
     all(&["ps"]);
     all(&["options"]);
     all(&["completions", "bash"]);

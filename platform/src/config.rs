@@ -25,6 +25,8 @@ pub struct Config {
     pub allowed_roots: Vec<PathBuf>,
     /// The largest dump that may come, in bytes.
     pub max_upload: u64,
+    /// Blank the values of every heap dump before it is kept.
+    pub strips: bool,
     /// How long a body may say nothing.
     pub body_timeout: Duration,
     /// Names under which browsers reach the server, beside addresses and `localhost`.

@@ -19,6 +19,7 @@ pub mod live;
 mod problem;
 mod rates;
 pub mod retention;
+pub mod rules;
 mod server;
 pub mod state;
 pub mod store;

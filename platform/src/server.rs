@@ -276,6 +276,9 @@ fn adopt_orphans(state: &AppState) {
                     name: format!("recovered-{id}"),
                     bytes,
                     sha256,
+                    // Not known of a file that nobody remembers.
+                    stripped: false,
+                    note: String::new(),
                 })
             });
         if let Err(problem) = added {

@@ -32,6 +32,8 @@ fn new_dump(number: u8) -> NewDump {
         name: format!("{number}.hprof"),
         bytes: u64::from(number),
         sha256,
+        stripped: false,
+        note: String::new(),
     }
 }
 
@@ -44,6 +46,7 @@ fn server(folder: &Path, keep: Retention) -> AppState {
         workers: 1,
         allowed_roots: Vec::new(),
         max_upload: 1 << 30,
+        strips: false,
         body_timeout: Duration::from_secs(1),
         hosts: Vec::new(),
         tls: None,
@@ -197,6 +200,8 @@ fn uploads_that_nobody_continues_go() {
         name: "a".to_owned(),
         length: 10,
         created_at: Millis::now(),
+        strips: false,
+        fail_above: String::new(),
         dump: None,
     };
     state.catalogue().add_upload(&upload).unwrap();

@@ -190,13 +190,15 @@ pub fn lacks_elements(file: &[u8]) -> bool {
     restored.elements == Elements::Missing
 }
 
-/// Whether a record, or the end of the file, comes next.
+/// Whether a record of a known kind, or the end of the file, comes next.
 fn begins_record(rest: &[u8]) -> bool {
     use tags::record as known;
-    matches!(
-        rest.first(),
-        None | Some(&(known::HEAP_DUMP | known::HEAP_DUMP_SEGMENT | known::HEAP_DUMP_END))
-    )
+    rest.first().is_none_or(|tag| {
+        matches!(
+            *tag,
+            known::UTF8..=known::CONTROL_SETTINGS | known::HEAP_DUMP_SEGMENT | known::HEAP_DUMP_END
+        )
+    })
 }
 
 /// The sub-records of a segment.

@@ -167,6 +167,21 @@ impl Input {
         })
     }
 
+    /// Reads a file that is open, compressed or not.
+    ///
+    /// # Errors
+    /// If it is empty, cannot be mapped, or is compressed in a way that is not built in.
+    pub fn from_file(name: &str, file: &File) -> Result<Self, OpenError> {
+        let fail = |error| OpenError::Io {
+            path: PathBuf::from(name),
+            error,
+        };
+        if file.metadata().map_err(fail)?.len() == 0 {
+            return Err(OpenError::Empty(PathBuf::from(name)));
+        }
+        Self::from_map(name.to_owned(), map(file).map_err(fail)?, Path::new(name))
+    }
+
     fn from_map(name: String, map: Mmap, path: &Path) -> Result<Self, OpenError> {
         if let Some(tool) = compression::foreign_tool(&map) {
             return Err(OpenError::Compression {

@@ -3,6 +3,7 @@
 mod agent_path;
 mod android;
 mod attach;
+mod capture;
 mod check;
 mod class_loaders;
 mod collections;
@@ -55,6 +56,8 @@ pub enum Command {
     Attach(attach::Attach),
     /// Command the agent in a running JVM: start, stop, dump, reset, status, detach.
     Control(control::Control),
+    /// Dump the heap of a JVM to a server, and print the link of its report.
+    Capture(Box<capture::Capture>),
     /// Receive the profiles of programs started with net=HOST:PORT, and command their agents.
     Listen(listen::Listen),
     /// Summarize a heap dump or profile on one screen.
@@ -136,6 +139,7 @@ impl Command {
             Self::Ps(command) => command.execute(),
             Self::Attach(command) => command.execute(),
             Self::Control(command) => command.execute(),
+            Self::Capture(command) => command.execute(),
             Self::Listen(command) => command.execute(),
             Self::Summary(command) => command.execute(),
             Self::Histogram(command) => command.execute(),

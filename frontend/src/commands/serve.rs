@@ -54,6 +54,11 @@ pub struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "256G")]
     max_upload: u64,
 
+    /// Blank the values of strings and arrays in every heap dump before it is kept, as `hprof-rs
+    /// strip` does.
+    #[arg(long)]
+    strip: bool,
+
     /// How long an upload may send nothing before its connection ends.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     body_timeout: u64,
@@ -161,6 +166,7 @@ impl Serve {
             workers: self.jobs.map_or((cores / 2).max(1), usize::from),
             allowed_roots: roots.collect::<anyhow::Result<_>>()?,
             max_upload: self.max_upload,
+            strips: self.strip,
             body_timeout: Duration::from_secs(self.body_timeout),
             hosts: self.host,
             tls: self.tls_cert.zip(self.tls_key),

@@ -1,5 +1,7 @@
 //! `hprof-rs worker`: the analysis of one file, for `hprof-rs serve`.
 
+mod redact;
+
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -32,16 +34,24 @@ use crate::what_it_is;
 #[command(after_help = EXAMPLES)]
 pub struct Worker {
     /// The file.
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "strip")]
+    file: Option<PathBuf>,
 
     /// An empty folder for what is written.
-    #[arg(long, value_name = "DIR")]
-    analysis: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "strip")]
+    analysis: Option<PathBuf>,
 
     /// The name to show for the file.
-    #[arg(long)]
+    #[arg(long, default_value = "the file")]
     name: String,
+
+    /// Copy the file that is standard input to standard output, with all values blanked.
+    #[arg(long, conflicts_with_all = ["file", "analysis"])]
+    strip: bool,
+
+    /// The most bytes that --strip may write.
+    #[arg(long, value_name = "BYTES", requires = "strip", default_value_t = u64::MAX)]
+    limit: u64,
 
     #[command(flatten)]
     memory: MemoryArgument,
@@ -58,6 +68,31 @@ impl Worker {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         // A server that is killed leaves nobody who waits for the result.
         set_parent_process_death_signal(Some(Signal::KILL))?;
+        match (&self.file, &self.analysis) {
+            (Some(file), Some(analysis)) => {
+                let analyser = Analyser {
+                    file,
+                    analysis,
+                    name: &self.name,
+                    memory: self.memory,
+                };
+                analyser.run()
+            }
+            _ => redact::redact(&self.name, self.limit, self.memory),
+        }
+    }
+}
+
+/// The analysis of one file.
+struct Analyser<'a> {
+    file: &'a Path,
+    analysis: &'a Path,
+    name: &'a str,
+    memory: MemoryArgument,
+}
+
+impl Analyser<'_> {
+    fn run(&self) -> anyhow::Result<ExitCode> {
         let file = self.unpacked()?;
         let opened = open::open(&file, false, 0, false, self.memory)?;
         let outcome = match opened.contents.dumps.is_empty() {
@@ -70,10 +105,10 @@ impl Worker {
 
     /// The file, or what it holds if it is compressed.
     fn unpacked(&self) -> anyhow::Result<PathBuf> {
-        let explained = |error| what_it_is::explained(&self.file, error);
-        let input = Input::open(&self.file).map_err(|error| explained(error.into()))?;
+        let explained = |error| what_it_is::explained(self.file, error);
+        let input = Input::open(self.file).map_err(|error| explained(error.into()))?;
         if input.mapped().is_some() {
-            return Ok(self.file.clone());
+            return Ok(self.file.to_owned());
         }
         let step = Step::begin("unpacking", 0);
         let path = self.analysis.join("unpacked");
@@ -103,7 +138,7 @@ impl Worker {
     fn heap_dump(&self, file: &Path) -> anyhow::Result<Value> {
         let look = OpenArguments {
             memory: self.memory,
-            index: Some(self.analysis.clone()),
+            index: Some(self.analysis.to_owned()),
             ..OpenArguments::default()
         };
         let snapshot = snapshot::open(file, &look)?;
@@ -114,7 +149,7 @@ impl Worker {
         }
         let _step = Step::begin("report", 0);
         let mut report = Report::new(&snapshot)?;
-        report.file.clone_from(&self.name);
+        self.name.clone_into(&mut report.file);
         let json = serde_json::to_string(&report)?;
         self.write("report.json", &foreign::json(&json))?;
         self.write("report.html", &foreign::markup(&html(&report)?))?;
@@ -127,7 +162,7 @@ impl Worker {
 
     fn profile(&self, file: &Path) -> anyhow::Result<Value> {
         let mut opened = open::open(file, true, 0, false, self.memory)?;
-        opened.name.clone_from(&self.name);
+        self.name.clone_into(&mut opened.name);
         let summary = summary::as_json(&opened, ROWS);
         self.write("report.json", &foreign::json(&summary.to_string()))?;
         Ok(json!({

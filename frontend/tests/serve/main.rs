@@ -1,11 +1,22 @@
 //! `hprof-rs serve` as its users meet it: a process, asked over HTTP.
 
+#![allow(clippy::disallowed_macros)]
+
+#[path = "../tiny_files/corpus.rs"]
+mod corpus;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod capture;
+mod damaged;
 mod dumps;
 mod faults;
 mod live;
+mod phases;
+mod proxy;
+mod refusals;
+mod rules;
 mod security;
 mod server;
+mod tls;
 mod uploads;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -83,8 +83,12 @@ impl Server {
             arguments.extend(["--memory", "1G"]);
         }
         arguments.extend(flags);
-        let mut child = scene
-            .hprof_rs(&arguments)
+        Self::of_command(&mut scene.hprof_rs(&arguments))
+    }
+
+    /// The server that a command becomes.
+    pub fn of_command(command: &mut Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -226,6 +230,26 @@ impl Server {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("an end");
         String::from_utf8_lossy(&answer).into_owned()
+    }
+}
+
+/// Lets a worker go on in short slices until its job is in a phase, and leaves it stopped there.
+#[track_caller]
+pub fn advance(server: &Server, id: &str, phase: &str) -> u32 {
+    let worker = server.worker();
+    let began = Instant::now();
+    loop {
+        signal(worker, libc::SIGSTOP);
+        // What it has said is read meanwhile.
+        sleep(Duration::from_millis(4));
+        let job = server.dump(id)["job"].take();
+        if job["phase"] == phase {
+            return worker;
+        }
+        assert_eq!(job["state"], "running", "{phase} was not seen: {job}");
+        assert!(began.elapsed() < DEADLINE, "{phase} does not come: {job}");
+        signal(worker, libc::SIGCONT);
+        sleep(Duration::from_millis(1));
     }
 }
 

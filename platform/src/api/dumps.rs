@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde::Deserialize;
+use tokio::sync::Notify;
 use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{InBody, InPath, InQuery};
@@ -15,8 +16,9 @@ use super::files;
 use crate::catalogue::{Dump, DumpPatch, DumpQuery, JobState, Page};
 use crate::events::Event;
 use crate::ids::DumpId;
-use crate::intake::{Digested, Incoming, file_name, receive};
+use crate::intake::{Digested, Incoming, Wishes, file_name, receive, refuse};
 use crate::problem::Problem;
+use crate::rules::Rule;
 use crate::state::{AppState, REPORT_PAGE};
 use crate::store::PartId;
 
@@ -72,7 +74,7 @@ pub(super) async fn show(
     Ok(Json(dump.await?))
 }
 
-/// Changes name, note, labels or pin of a dump.
+/// Changes name, note, labels, pin or rules of a dump.
 #[utoipa::path(patch, path = "/dumps/{id}", params(("id" = DumpId, Path)), request_body = DumpPatch,
     responses((status = 200, body = Dump), (status = 404, body = Problem)))]
 pub(super) async fn change(
@@ -83,8 +85,16 @@ pub(super) async fn change(
     check(&patch)?;
     // It becomes an argument of the worker, and the name of a download.
     patch.name = patch.name.map(|name| file_name(&name));
+    let rules = patch.fail_above.take().map(|texts| {
+        let rules = texts.iter().map(|text| text.parse::<Rule>());
+        rules.collect::<Result<Vec<_>, _>>()
+    });
+    let rules = rules.transpose().map_err(Problem::bad_request)?;
     let dump = state.blocking(move |state| {
         state.catalogue().change_dump(&id, &patch)?;
+        if let Some(rules) = rules {
+            state.set_rules(&id, &rules)?;
+        }
         let dump = state.dump(&id)?;
         state.announce_dump(&id);
         Ok(dump)
@@ -152,6 +162,10 @@ impl AppState {
 pub(super) struct PutParams {
     /// The name to show.
     name: Option<String>,
+    /// `true` blanks values before the dump is kept.
+    strip: Option<String>,
+    /// Rules with commas between them, such as `suspects=0,retained:com.example.Cache=100MB`.
+    fail_above: Option<String>,
 }
 
 /// Takes a dump whose bytes are the body, as `curl -T FILE` sends it.
@@ -165,6 +179,10 @@ pub(super) async fn put(
     headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Dump>), Problem> {
+    let wishes = Wishes::of_texts(
+        params.strip.as_deref().unwrap_or_default(),
+        params.fail_above.as_deref().unwrap_or_default(),
+    )?;
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|it| it.to_str().ok()?.parse().ok());
     let _body = state.uploads().body().await?;
@@ -177,10 +195,15 @@ pub(super) async fn put(
         let limit = state.config().max_upload;
         Ok(Incoming::new(state, file, Digested::default(), limit))
     });
-    let (incoming, received) = receive(&state, body, incoming.await?).await?;
+    let incoming = match incoming.await {
+        Ok(incoming) => incoming,
+        Err(problem) => return refuse(&state, &headers, body, problem).await,
+    };
+    let (incoming, received) = receive(&state, body, incoming, &Notify::new()).await?;
     let name = params.name.unwrap_or_default();
     let dump = state.blocking(move |state| {
-        let admitted = received.and_then(|()| state.admit(&part, &name, incoming.digested));
+        let admitted =
+            received.and_then(|()| state.admit_with(&part, &name, incoming.digested, &wishes));
         if admitted.is_err() {
             state
                 .store()

@@ -25,6 +25,8 @@ pub(super) struct ServerInfo {
     jobs: JobCounts,
     /// Folders from which dumps can be added by their path.
     allowed_roots: Vec<String>,
+    /// True if the server lists the JVMs of its machine.
+    jvms: bool,
 }
 
 /// Limits in bytes.
@@ -67,6 +69,7 @@ pub(super) async fn show(
             },
             jobs: JobCounts { running, queued },
             allowed_roots: roots.map(|root| root.display().to_string()).collect(),
+            jvms: state.live().is_some(),
         })
     });
     Ok(Json(info.await?))

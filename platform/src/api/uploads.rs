@@ -5,16 +5,19 @@
 //! request ends with `fdatasync`, before its answer: an offset that was answered survives a crash
 //! of the machine.
 
+use std::time::{Duration, Instant};
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use tokio::time::sleep;
 
 use super::extract::InPath;
 use crate::catalogue::Upload;
-use crate::intake::{Incoming, file_name, of_disk, receive};
+use crate::intake::{Incoming, Wishes, file_name, of_disk, receive, refuse};
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::store::PartId;
@@ -29,6 +32,11 @@ const METADATA: HeaderName = HeaderName::from_static("upload-metadata");
 const DUMP: HeaderName = HeaderName::from_static("hprof-dump");
 /// Uploads that may be under way.
 const MAX_UPLOADS: usize = 1000;
+
+/// How long the end of an upload waits for the request that sends its bytes.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// The pause between two attempts to take over.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// An answer of the protocol.
 fn answer(
@@ -61,16 +69,16 @@ fn check_version(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// The name in the metadata: pairs of a key and a value in Base64, with commas between.
-fn name_in(headers: &HeaderMap) -> String {
+/// A value of the metadata: pairs of a key and a value in Base64, with commas between. Empty if there
+/// is none of these keys.
+fn metadata(headers: &HeaderMap, keys: &[&str]) -> String {
     let metadata = headers.get(METADATA).and_then(|it| it.to_str().ok());
     let value = metadata.unwrap_or_default().split(',').find_map(|pair| {
         let (key, value) = pair.trim().split_once(' ')?;
-        matches!(key, "filename" | "name").then_some(value)
+        keys.contains(&key).then_some(value)
     });
     let bytes = value.and_then(|text| BASE64_STANDARD.decode(text).ok());
-    let bytes = bytes.unwrap_or_default();
-    file_name(&String::from_utf8_lossy(&bytes))
+    String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
 }
 
 /// Tells what of the protocol there is.
@@ -92,7 +100,8 @@ pub(super) async fn options(State(state): State<AppState>) -> Response {
     )
 }
 
-/// Begins an upload.
+/// Begins an upload. Keys of the metadata: `filename`, `strip` (`true` blanks values before the dump is
+/// kept), `fail_above` (rules with commas between them).
 #[utoipa::path(post, path = "/uploads",
     params(("Upload-Length" = u64, Header), ("Upload-Metadata" = Option<String>, Header)),
     responses((status = 201), (status = 413, body = Problem), (status = 507, body = Problem)))]
@@ -102,7 +111,9 @@ pub(super) async fn create(
 ) -> Result<Response, Problem> {
     check_version(&headers)?;
     let length = number(&headers, &LENGTH)?;
-    let name = name_in(&headers);
+    let name = file_name(&metadata(&headers, &["filename", "name"]));
+    let fail_above = metadata(&headers, &["fail_above"]);
+    let wishes = Wishes::of_texts(&metadata(&headers, &["strip"]), &fail_above)?;
     let part = PartId::new().map_err(Problem::internal)?;
     let begun = part.clone();
     let created = state.blocking(move |state| {
@@ -119,6 +130,8 @@ pub(super) async fn create(
             name,
             length,
             created_at: Millis::now(),
+            strips: wishes.strips,
+            fail_above,
             dump: None,
         })?;
         Ok(())
@@ -195,7 +208,7 @@ pub(super) async fn append(
     }
     let stated = number(&headers, &OFFSET)?;
     let _body = state.uploads().body().await?;
-    let (part, upload, writer, incoming) = state
+    let begun = state
         .blocking(move |state| {
             let part: PartId = id
                 .parse()
@@ -216,7 +229,11 @@ pub(super) async fn append(
             let incoming = Incoming::new(state, file, digested, upload.length);
             Ok((part, upload, writer, Some(incoming)))
         })
-        .await?;
+        .await;
+    let (part, upload, writer, incoming) = match begun {
+        Ok(begun) => begun,
+        Err(problem) => return refuse(&state, &headers, body, problem).await,
+    };
     let Some(incoming) = incoming else {
         let told = [(OFFSET, upload.length.into())];
         return Ok(answer(
@@ -224,7 +241,8 @@ pub(super) async fn append(
             told.into_iter().chain(became(&upload)?),
         ));
     };
-    let (incoming, received) = receive(&state, body, incoming).await?;
+    let end_of_writer = writer.end();
+    let (incoming, received) = receive(&state, body, incoming, &end_of_writer).await?;
     state
         .blocking(move |state| {
             // Until the end of this, nobody else writes.
@@ -243,7 +261,9 @@ pub(super) async fn append(
                 state.uploads().keep(&part, digested);
                 return Ok(answer(StatusCode::NO_CONTENT, [(OFFSET, offset.into())]));
             }
-            let admitted = state.admit(&part, &upload.name, digested);
+            let mut wishes = Wishes::of_texts("", &upload.fail_above)?;
+            wishes.strips = upload.strips;
+            let admitted = state.admit_with(&part, &upload.name, digested, &wishes);
             let id = match admitted {
                 Ok(dump) => dump.id,
                 // It can be tried again when there is room.
@@ -270,16 +290,26 @@ fn end(state: &AppState, part: &PartId) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Gives an upload up.
+/// Gives an upload up, and ends the request that sends its bytes.
 #[utoipa::path(delete, path = "/uploads/{id}", params(("id" = String, Path)),
     responses((status = 204), (status = 404, body = Problem), (status = 423, body = Problem)))]
 pub(super) async fn terminate(
     State(state): State<AppState>,
     InPath(id): InPath<String>,
 ) -> Result<Response, Problem> {
+    let (part, ..) = state.blocking(move |state| find(state, &id)).await?;
+    let began = Instant::now();
+    let writer = loop {
+        match state.writer(&part) {
+            Ok(writer) => break writer,
+            Err(problem) if began.elapsed() > FAREWELL => return Err(problem),
+            // A request that sends bytes ends; its connection may hang.
+            Err(_) => state.uploads().give_up(&part),
+        }
+        sleep(PAUSE).await;
+    };
     let ended = state.blocking(move |state| {
-        let (part, ..) = find(state, &id)?;
-        let _writer = state.writer(&part)?;
+        let _writer = writer;
         end(state, &part)
     });
     ended.await?;

@@ -18,10 +18,11 @@ use crate::views::opened::Opened;
 use crate::views::page::TableQuery;
 use crate::views::table::Table;
 use crate::views::{
-    ViewError, classes, compare as comparison, dominators as tree, entries as of_collection, facts,
-    fields as of_object, histogram as by_class, loaders as of_classes, object as inspected,
-    overview as head, paths as ways, reference_kinds, references as between, roots as of_heap,
-    sites as allocated, threads as running, treemap as map, waste,
+    ViewError, by_class as parts, classes, compare as comparison, dominators as tree,
+    entries as of_collection, facts, fields as of_object, histogram as by_class,
+    loaders as of_classes, object as inspected, overview as head, paths as ways, reference_kinds,
+    references as between, roots as of_heap, sites as allocated, threads as running,
+    treemap as map, waste,
 };
 use answer::{Params, ask, ask_two, table};
 
@@ -141,6 +142,11 @@ tables_of! {
         answer::Nothing, |opened, of, _, query| of_collection::entries(opened, of, query);
     references, "/dumps/{id}/objects/{of}/references", "References of an object, out or in.",
         between::ReferencesQuery, between::references;
+    retained_set, "/dumps/{id}/objects/{of}/retained", "What an object retains, by class.",
+        answer::Nothing, |opened, of, _, query| parts::retained_set(opened, of, query);
+    class_references, "/dumps/{id}/classes/{of}/references",
+        "The classes that instances of a class refer to, or that refer to them.",
+        parts::ClassReferencesQuery, parts::class_references;
     instances, "/dumps/{id}/classes/{of}/instances", "The instances of a class.",
         answer::Nothing, |opened, of, _, query| classes::instances(opened, of, query);
 }
@@ -273,6 +279,8 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(path))
         .routes(routes!(class))
         .routes(routes!(instances))
+        .routes(routes!(retained_set))
+        .routes(routes!(class_references))
         .routes(routes!(merged_paths))
         .routes(routes!(compare))
         .merge(sql::routes())

@@ -12,6 +12,7 @@ pub use model::{
 pub use sqlite::SqliteCatalogue;
 
 use crate::ids::{DumpId, JobId};
+use crate::rules::Verdict;
 use crate::time::Millis;
 
 /// The database failed.
@@ -103,6 +104,16 @@ pub trait Catalogue: Send + Sync {
     /// # Errors
     /// If the database fails.
     fn change_dump(&self, id: &DumpId, patch: &DumpPatch) -> Result<bool>;
+    /// Gives a dump these rules; false if there is none, or its rules are not `instead_of`.
+    ///
+    /// # Errors
+    /// If the database fails.
+    fn set_rules(
+        &self,
+        id: &DumpId,
+        rules: &[Verdict],
+        instead_of: Option<&[Verdict]>,
+    ) -> Result<bool>;
     /// Removes a dump and its jobs; false if there was none.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::ids::{ContentHash, DumpId, JobId};
+use crate::rules::Verdict;
 use crate::time::Millis;
 
 /// The kinds of files that are taken.
@@ -39,6 +40,10 @@ pub struct Dump {
     pub labels: BTreeMap<String, String>,
     /// True: retention leaves it.
     pub pinned: bool,
+    /// True: this server blanked its values before it kept it.
+    pub stripped: bool,
+    /// Its rules, with verdicts after the job is done.
+    pub rules: Vec<Verdict>,
     /// The hash of its bytes.
     pub sha256: ContentHash,
     /// The last attempt to analyse it.
@@ -61,6 +66,10 @@ pub struct NewDump {
     pub bytes: u64,
     /// The hash of its bytes.
     pub sha256: ContentHash,
+    /// True: this server blanked its values.
+    pub stripped: bool,
+    /// A first note.
+    pub note: String,
 }
 
 /// Changes by people; fields that are absent stay as they are.
@@ -75,6 +84,8 @@ pub struct DumpPatch {
     pub labels: Option<BTreeMap<String, String>>,
     /// Whether retention leaves it.
     pub pinned: Option<bool>,
+    /// New rules, all of them, such as `suspects=0`.
+    pub fail_above: Option<Vec<String>>,
 }
 
 /// The result of an analysis, for lists.
@@ -165,6 +176,8 @@ pub struct Job {
     pub error: Option<JobError>,
     /// How many times a worker was started for it.
     pub attempt: u32,
+    /// The rules of its dump, with verdicts after it is done.
+    pub rules: Vec<Verdict>,
 }
 
 /// An upload that is under way.
@@ -178,6 +191,10 @@ pub struct Upload {
     pub length: u64,
     /// When it began.
     pub created_at: Millis,
+    /// True: values are blanked before the dump is kept.
+    pub strips: bool,
+    /// Rules for the dump, with commas between them.
+    pub fail_above: String,
     /// The dump that it has become. Kept for visitors who missed the last answer.
     pub dump: Option<DumpId>,
 }

@@ -9,13 +9,18 @@ use crate::time::Millis;
 
 /// The columns of [`job`], of the table `jobs`.
 pub(super) const JOB: &str = "jobs.id, jobs.dump, jobs.state, jobs.phase, jobs.attempt, \
-     jobs.started_at, jobs.ended_at, jobs.error";
+     jobs.started_at, jobs.ended_at, jobs.error, \
+     (SELECT analysed.rules FROM dumps AS analysed WHERE analysed.id = jobs.dump)";
 /// The number of columns in [`JOB`].
-const JOB_COLUMNS: usize = 8;
+const JOB_COLUMNS: usize = 9;
 
 /// The columns of [`dump`], after those of its job.
 pub(super) const DUMP: &str = "dumps.id, dumps.sha256, dumps.name, dumps.kind, dumps.bytes, \
-     dumps.uploaded_at, dumps.note, dumps.labels, dumps.pinned, dumps.headline, dumps.summary";
+     dumps.uploaded_at, dumps.note, dumps.labels, dumps.pinned, dumps.headline, dumps.summary, \
+     dumps.stripped, dumps.rules";
+
+/// The columns of [`upload`].
+pub(super) const UPLOAD: &str = "id, name, length, created_at, dump, strips, fail_above";
 
 /// A value that no version of this program writes.
 fn strange(column: usize) -> Error {
@@ -48,6 +53,7 @@ pub(super) fn job(row: &Row<'_>) -> Result<Job, Error> {
         unit: "bytes".to_owned(),
         rate: 0.0,
         seconds_left: None,
+        rules: json(&row.get::<_, String>(8)?, 8)?,
     })
 }
 
@@ -69,6 +75,8 @@ pub(super) fn dump(row: &Row<'_>) -> Result<Dump, Error> {
         pinned: row.get(at(8))?,
         headline: row.get(at(9))?,
         summary: summary.map(|text| json(&text, at(10))).transpose()?,
+        stripped: row.get(at(11))?,
+        rules: json(&row.get::<_, String>(at(12))?, at(12))?,
         job: has_job.then(|| job(row)).transpose()?,
     })
 }
@@ -82,6 +90,8 @@ pub(super) fn upload(row: &Row<'_>) -> Result<Upload, Error> {
         dump: row
             .get::<_, Option<String>>(4)?
             .and_then(|text| text.parse().ok()),
+        strips: row.get(5)?,
+        fail_above: row.get(6)?,
     })
 }
 

@@ -6,19 +6,25 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::{self, DUMP, JOB};
+use super::rows::{self, DUMP, JOB, UPLOAD};
 use super::{
     Added, Catalogue, CatalogueError, Deed, Dump, DumpPatch, DumpQuery, Ending, Job, JobError,
     JobQuery, JobState, NewDump, Page, Result, Role, Upload,
 };
 use crate::ids::{DumpId, JobId};
+use crate::rules::Verdict;
 use crate::time::Millis;
 
 /// The steps from one version of the schema to the next; never changed once released.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("schema.sql"),
     // What a complete upload has become.
     "ALTER TABLE uploads ADD COLUMN dump TEXT",
+    // Rules with verdicts, and dumps whose values were blanked.
+    "ALTER TABLE dumps ADD COLUMN rules TEXT NOT NULL DEFAULT '[]';
+     ALTER TABLE dumps ADD COLUMN stripped INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE uploads ADD COLUMN strips INTEGER NOT NULL DEFAULT 0;
+     ALTER TABLE uploads ADD COLUMN fail_above TEXT NOT NULL DEFAULT '';",
 ];
 /// How long a statement waits for another process, such as a backup.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -109,14 +115,16 @@ fn page<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) -> Pa
 impl Catalogue for SqliteCatalogue {
     fn add_dump(&self, dump: &NewDump) -> Result<Added> {
         let is_new = self.change(
-            "INSERT INTO dumps (id, sha256, name, bytes, uploaded_at) VALUES (?, ?, ?, ?, ?)
-             ON CONFLICT DO NOTHING",
+            "INSERT INTO dumps (id, sha256, name, bytes, uploaded_at, stripped, note)
+             VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             params![
                 dump.id.as_str(),
                 dump.sha256.as_str(),
                 dump.name,
                 dump.bytes,
-                Millis::now().0
+                Millis::now().0,
+                dump.stripped,
+                dump.note
             ],
         )?;
         match is_new {
@@ -163,6 +171,19 @@ impl Catalogue for SqliteCatalogue {
             "UPDATE dumps SET name = coalesce(?, name), note = coalesce(?, note),
                  labels = coalesce(?, labels), pinned = coalesce(?, pinned) WHERE id = ?",
             params![patch.name, patch.note, labels, patch.pinned, id.as_str()],
+        )
+    }
+
+    fn set_rules(
+        &self,
+        id: &DumpId,
+        rules: &[Verdict],
+        instead_of: Option<&[Verdict]>,
+    ) -> Result<bool> {
+        let before = instead_of.map(|rules| json(&rules)).transpose()?;
+        self.change(
+            "UPDATE dumps SET rules = ?1 WHERE id = ?2 AND (?3 IS NULL OR rules = ?3)",
+            params![json(&rules)?, id.as_str(), before],
         )
     }
 
@@ -336,23 +357,32 @@ impl Catalogue for SqliteCatalogue {
     }
 
     fn add_upload(&self, upload: &Upload) -> Result<()> {
-        let sql = "INSERT INTO uploads (id, name, length, created_at) VALUES (?, ?, ?, ?)";
-        let created = upload.created_at.0;
-        self.change(sql, params![upload.id, upload.name, upload.length, created])?;
+        self.change(
+            "INSERT INTO uploads (id, name, length, created_at, strips, fail_above)
+             VALUES (?, ?, ?, ?, ?, ?)",
+            params![
+                upload.id,
+                upload.name,
+                upload.length,
+                upload.created_at.0,
+                upload.strips,
+                upload.fail_above
+            ],
+        )?;
         Ok(())
     }
 
     fn upload(&self, id: &str) -> Result<Option<Upload>> {
         let connection = self.lock();
-        let sql = "SELECT id, name, length, created_at, dump FROM uploads WHERE id = ?";
-        let mut statement = connection.prepare(sql)?;
+        let sql = format!("SELECT {UPLOAD} FROM uploads WHERE id = ?");
+        let mut statement = connection.prepare(&sql)?;
         Ok(statement.query_row([id], rows::upload).optional()?)
     }
 
     fn uploads(&self) -> Result<Vec<Upload>> {
         let connection = self.lock();
-        let sql = "SELECT id, name, length, created_at, dump FROM uploads ORDER BY created_at";
-        let mut statement = connection.prepare(sql)?;
+        let sql = format!("SELECT {UPLOAD} FROM uploads ORDER BY created_at");
+        let mut statement = connection.prepare(&sql)?;
         let found = statement.query_map([], rows::upload)?;
         Ok(found.collect::<std::result::Result<_, _>>()?)
     }

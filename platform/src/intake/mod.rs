@@ -2,9 +2,10 @@
 
 mod local;
 mod receive;
+mod redact;
 mod uploads;
 
-pub use receive::receive;
+pub use receive::{receive, refuse};
 pub use uploads::Uploads;
 
 use std::fs::File;
@@ -18,6 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::catalogue::{Added, Dump, NewDump};
 use crate::ids::{ContentHash, DumpId};
 use crate::problem::Problem;
+use crate::rules::{self, Rule};
 use crate::state::AppState;
 use crate::store::PartId;
 
@@ -89,6 +91,31 @@ impl Digested {
         }
         self.is_recognised = true;
         Ok(())
+    }
+}
+
+/// What a sender wants beside the analysis.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// Blank the values before the dump is kept.
+    pub strips: bool,
+    /// Rules for the dump.
+    pub rules: Vec<Rule>,
+}
+
+impl Wishes {
+    /// Wishes as texts: `true`, `yes` or `1` to strip, and rules with commas between them.
+    ///
+    /// # Errors
+    /// If one of them is wrong.
+    pub fn of_texts(strip: &str, fail_above: &str) -> Result<Self, Problem> {
+        let strips = match strip {
+            "" | "false" | "no" | "0" => false,
+            "true" | "yes" | "1" => true,
+            _ => return Err(Problem::bad_request("strip is true or false")),
+        };
+        let rules = rules::parse_list(fail_above).map_err(Problem::bad_request)?;
+        Ok(Self { strips, rules })
     }
 }
 
@@ -216,11 +243,54 @@ impl AppState {
         }
     }
 
-    /// Makes a complete part a dump, and has it analysed if it is new. Blocks.
+    /// As [`AppState::admit_with`], without wishes.
     ///
     /// # Errors
     /// If the disk or the catalogue fails.
     pub fn admit(&self, part: &PartId, name: &str, digested: Digested) -> Result<Dump, Problem> {
+        self.admit_with(part, name, digested, &Wishes::default())
+    }
+
+    /// Makes a complete part a dump, and has it analysed if it is new. Blocks; where values are
+    /// blanked, for as long as that takes.
+    ///
+    /// # Errors
+    /// If the disk, the catalogue or the blanking fails.
+    pub fn admit_with(
+        &self,
+        part: &PartId,
+        name: &str,
+        digested: Digested,
+        wishes: &Wishes,
+    ) -> Result<Dump, Problem> {
+        let redacted = match self.config().strips || wishes.strips {
+            true => self.redact(part)?,
+            false => None,
+        };
+        let Some(redacted) = redacted else {
+            return self.publish(part, name, digested, wishes, None);
+        };
+        let digested = redacted.digested;
+        let note = Some(redacted.note);
+        let admitted = self.publish(&redacted.part, name, digested, wishes, note);
+        // An original that cannot go would stay readable: it is a failure.
+        let original = match admitted {
+            Ok(_) => self.store().delete_part(part),
+            Err(_) => self.store().delete_part(&redacted.part),
+        };
+        original.map_err(Problem::internal)?;
+        admitted
+    }
+
+    /// Makes a part a dump. `note` is there if its values were blanked.
+    fn publish(
+        &self,
+        part: &PartId,
+        name: &str,
+        digested: Digested,
+        wishes: &Wishes,
+        note: Option<String>,
+    ) -> Result<Dump, Problem> {
         let bytes = digested.length;
         let sha256 = digested.end(self.config().recognise)?;
         let id = DumpId::of_hash(&sha256);
@@ -233,12 +303,21 @@ impl AppState {
         }
         let published = self.store().publish(part, &id);
         published.map_err(|error| of_disk(&error))?;
-        self.register(NewDump {
+        let dump = self.register(NewDump {
             id,
             name: file_name(name),
             bytes,
             sha256,
-        })
+            stripped: note.is_some(),
+            note: note.unwrap_or_default(),
+        })?;
+        match wishes.rules.is_empty() {
+            true => Ok(dump),
+            false => {
+                self.set_rules(&dump.id, &wishes.rules)?;
+                self.dump(&dump.id)
+            }
+        }
     }
 
     /// Adds a dump whose file is in the store, and has it analysed if it is new. Blocks.
@@ -260,6 +339,7 @@ impl AppState {
     pub fn dump(&self, id: &DumpId) -> Result<Dump, Problem> {
         let dump = self.catalogue().dump(id)?;
         let mut dump = dump.ok_or_else(|| Problem::not_found(format!("there is no dump {id}")))?;
+        self.judge_in(&mut dump)?;
         if let Some(job) = &mut dump.job {
             self.jobs().show(job);
         }

@@ -1,9 +1,10 @@
 //! Uploads that are under way: what was learned of their bytes, and that each has one writer.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use super::{Digested, digest};
 use crate::problem::Problem;
@@ -18,7 +19,8 @@ const MAX_KEPT: usize = 256;
 /// The part of the uploads' state that no restart keeps.
 #[derive(Default)]
 struct Known {
-    busy: std::collections::HashSet<PartId>,
+    /// Parts with a writer, and what makes it stop.
+    busy: HashMap<PartId, Arc<Notify>>,
     digested: HashMap<PartId, Digested>,
 }
 
@@ -41,6 +43,14 @@ impl Default for Uploads {
 pub struct Writer {
     state: AppState,
     part: PartId,
+    end: Arc<Notify>,
+}
+
+impl Writer {
+    /// Told when somebody gives the upload up.
+    pub fn end(&self) -> Arc<Notify> {
+        Arc::clone(&self.end)
+    }
 }
 
 impl Drop for Writer {
@@ -64,6 +74,13 @@ impl Uploads {
         bodies.acquire_owned().await.map_err(Problem::internal)
     }
 
+    /// Has the writer of a part stop, if there is one.
+    pub fn give_up(&self, part: &PartId) {
+        if let Some(end) = self.lock().busy.get(part) {
+            end.notify_one();
+        }
+    }
+
     /// Keeps what was learned of a part for its next request.
     pub fn keep(&self, part: &PartId, digested: Digested) {
         let mut known = self.lock();
@@ -79,12 +96,13 @@ impl AppState {
     /// # Errors
     /// If another has it.
     pub fn writer(&self, part: &PartId) -> Result<Writer, Problem> {
-        match self.uploads().lock().busy.insert(part.clone()) {
-            true => Ok(Writer {
+        match self.uploads().lock().busy.entry(part.clone()) {
+            Entry::Vacant(place) => Ok(Writer {
                 state: self.clone(),
                 part: part.clone(),
+                end: Arc::clone(place.insert(Arc::default())),
             }),
-            false => Err(Problem::new(
+            Entry::Occupied(_) => Err(Problem::new(
                 axum::http::StatusCode::LOCKED,
                 "locked",
                 "The upload is in use",

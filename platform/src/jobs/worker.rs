@@ -88,6 +88,8 @@ fn note(
         state.store().delete(dump).map_err(Problem::internal)?;
     }
     state.jobs().lock().remove(&id);
+    // If this fails, whoever asks for the dump next has its rules judged.
+    let _ = state.judge(dump);
     state.announce(id);
     Ok(())
 }

@@ -24,6 +24,8 @@ pub enum CompareBy {
     Class,
     /// Packages.
     Package,
+    /// Classes of the objects that no other object dominates: what is new among them, or keeps more.
+    Dominator,
 }
 
 /// Parameters of a comparison.
@@ -100,6 +102,7 @@ pub fn compare(
     let unit = match by {
         CompareBy::Class => RetainedBy::Class,
         CompareBy::Package => RetainedBy::Package,
+        CompareBy::Dominator => return dominators(before, after, query),
     };
     let known_sides = [known(before, unit)?, known(after, unit)?];
     let mut rows: BTreeMap<String, [Side; 2]> = BTreeMap::new();
@@ -123,17 +126,38 @@ pub fn compare(
     Ok(table)
 }
 
+/// The objects at the top of both dominator trees, by class.
+fn dominators(before: &Opened, after: &Opened, query: &TableQuery) -> Result<Table, ViewError> {
+    let mut rows: BTreeMap<String, Change> = BTreeMap::new();
+    for (is_after, opened) in [(false, before), (true, after)] {
+        let (snapshot, tree) = (&opened.snapshot, opened.snapshot.dominators());
+        for place in tree.children(None) {
+            let object = tree.object(place);
+            let name = names::family(snapshot.class_name(object)).into_owned();
+            let row = rows.entry(name).or_default();
+            let side = if is_after { &mut row.b } else { &mut row.a };
+            side.objects += 1;
+            side.shallow += snapshot.graph().size(object);
+            side.retained += tree.retained(place);
+        }
+    }
+    let named = |(name, row)| Change { name, ..row };
+    let rows: Vec<Change> = rows.into_iter().map(named).collect();
+    let records = Records::new(rows, &COLUMNS);
+    records.largest_first("retained_delta").page(query)
+}
+
 /// Calls `visit` with each live class, and once for each name with what it retains.
 fn add(opened: &Opened, by: CompareBy, known: &Known, mut visit: impl FnMut(String, Side)) {
     let shown = |name: &str| match by {
-        CompareBy::Class => names::family(name).into_owned(),
         CompareBy::Package => name.to_owned(),
+        _ => names::family(name).into_owned(),
     };
     let classes = opened.snapshot.graph().classes().list().iter();
     for (class, sum) in classes.zip(opened.sums()).filter(|(_, sum)| sum.live > 0) {
         let name = match by {
-            CompareBy::Class => class.name.as_str(),
             CompareBy::Package => names::package(&class.name),
+            _ => class.name.as_str(),
         };
         let side = Side {
             objects: sum.live,

@@ -25,6 +25,7 @@ pub mod sql;
 pub mod table;
 pub mod treemap;
 
+pub mod by_class;
 pub mod classes;
 pub mod compare;
 pub mod entries;

@@ -12,12 +12,14 @@ use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, SnapshotError,
 use hprof_analysis::usage::CollectionRow;
 
 use super::ViewError;
+use super::by_class::ClassPart;
 use super::cache::Held;
 use super::dominators::{DominatorsBy, Group, Largest};
 use super::kept::Kept;
 use super::later::{Later, Turn};
 use super::paths::MergedPaths;
 use super::reference_kinds::ReferenceRow;
+use super::references::Direction;
 use super::report::Report;
 use super::retained::RetainedTables;
 use super::sites::SiteRow;
@@ -64,6 +66,7 @@ pub struct Opened {
     pub files: Files,
     pub(super) turn: Turn,
     paths: Arc<Later<ShortestPaths>>,
+    pub(super) class_references: Kept<(ClassNumber, Direction), Later<Vec<ClassPart>>>,
     inbound: Arc<Later<Inbound>>,
     pub(super) merged: MergedPaths,
     pub(super) largest: Kept<Option<Place>, Largest>,
@@ -116,6 +119,7 @@ impl Opened {
             files,
             turn,
             paths: Arc::default(),
+            class_references: Kept::default(),
             inbound: Arc::default(),
             merged: MergedPaths::default(),
             largest: Kept::default(),
@@ -241,7 +245,7 @@ impl Opened {
     }
 
     /// The referrers of all objects, if they are known by now; begins to look them up where nobody has.
-    /// Never known for dumps of more than [`MAX_INBOUND`] objects.
+    /// Never known for dumps of more than `MAX_INBOUND` objects.
     ///
     /// # Errors
     /// If there is no room for them.

@@ -138,6 +138,8 @@ pub struct Share {
 pub struct Retained {
     /// Its name.
     pub name: String,
+    /// Its live objects.
+    pub objects: u64,
     /// The bytes that would be free without its objects.
     pub retained_bytes: u64,
     /// False for a lower bound.

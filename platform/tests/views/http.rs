@@ -44,6 +44,8 @@ fn site() -> Site {
             name,
             bytes,
             sha256,
+            stripped: false,
+            note: String::new(),
         };
         catalogue.add_dump(&new).unwrap();
         if kind != DumpKind::Unknown {
@@ -72,6 +74,7 @@ fn site() -> Site {
         workers: 1,
         allowed_roots: Vec::new(),
         max_upload: 1 << 30,
+        strips: false,
         body_timeout: std::time::Duration::from_secs(5),
         hosts: Vec::new(),
         tls: None,

@@ -1,6 +1,8 @@
 //! The inspector.
 
+use hprof_platform::views::by_class::{ClassReferencesQuery, class_references, retained_set};
 use hprof_platform::views::classes;
+use hprof_platform::views::compare::{CompareBy, compare};
 use hprof_platform::views::entries::entries;
 use hprof_platform::views::fields::{FieldsQuery, fields};
 use hprof_platform::views::object::object;
@@ -9,7 +11,7 @@ use hprof_platform::views::paths::{merged_paths, path};
 use hprof_platform::views::references::{Direction, ReferencesQuery, references};
 use hprof_platform::views::table::hex;
 
-use super::known::{all, known, row, text};
+use super::known::{all, known, number, row, text};
 
 #[test]
 fn the_inspector_shows_an_object_with_its_surroundings() {
@@ -125,4 +127,60 @@ fn the_inspector_shows_an_object_with_its_surroundings() {
     assert_eq!(instances.total, 3);
     let head = classes::class(opened, &hex(class)).unwrap();
     assert_eq!((head.instances, head.fields.len()), (3, 3));
+}
+
+#[test]
+fn a_retained_set_is_counted_by_class() {
+    let known = known();
+    let opened = &known.opening.opened;
+    let set = retained_set(opened, &hex(known.map), &all()).unwrap();
+    let nodes = row(&set, "java.util.HashMap$Node");
+    assert_eq!(number(nodes, "objects"), 3);
+    let sum = |key| -> u64 { set.rows.iter().map(|row| number(row, key)).sum() };
+    // The map, its table, three nodes, of each node key, its characters and value, and the classes
+    // of map, table, nodes and keys with the super class of the map's: no root reaches them otherwise.
+    assert_eq!(sum("objects"), 2 + 3 + 9 + 5);
+    let map = opened.snapshot.graph().number(known.map).unwrap();
+    assert_eq!(sum("shallow"), opened.snapshot.retained(map));
+    let lost = retained_set(opened, &hex(known.lost), &all()).unwrap();
+    assert_eq!((lost.rows.len(), lost.notes.len()), (0, 1));
+}
+
+#[test]
+fn references_of_a_class_are_counted_by_class_in_both_directions() {
+    let known = known();
+    let opened = &known.opening.opened;
+    let graph = opened.snapshot.graph();
+    let node = graph.number(known.nodes[0]).unwrap();
+    let class = hex(opened.id(opened.snapshot.class_object(node).unwrap()));
+    let ask = |direction| {
+        class_references(opened, &class, ClassReferencesQuery { direction }, &all()).unwrap()
+    };
+    let out = ask(Direction::Out);
+    let names: Vec<&str> = out.rows.iter().map(|row| text(row, "name")).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    let keys = row(&out, "java.lang.String");
+    assert_eq!(
+        (number(keys, "objects"), number(keys, "references")),
+        (3, 3)
+    );
+    let held = ask(Direction::In);
+    assert_eq!(held.rows.len(), 1);
+    let table = row(&held, "java.util.HashMap$Node[]");
+    assert_eq!(
+        (number(table, "objects"), number(table, "references")),
+        (1, 3)
+    );
+}
+
+#[test]
+fn top_dominators_of_two_dumps_keep_all_that_is_alive() {
+    let (before, after) = (known(), known());
+    let (a, b) = (&before.opening.opened, &after.opening.opened);
+    let found = compare(a, b, CompareBy::Dominator, &all()).unwrap();
+    let kept: u64 = found.rows.iter().map(|row| number(row, "retained_a")).sum();
+    assert_eq!(kept, a.snapshot.dominators().live_bytes());
+    // The class with the map, and the object that is a root; nothing within the map.
+    assert_eq!(found.rows.len(), 2);
+    assert_eq!(number(row(&found, super::known::HOSTILE), "objects_b"), 1);
 }

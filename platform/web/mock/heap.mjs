@@ -75,8 +75,8 @@ function treemap(query) {
 const step = (n, field, retained) => ({ object: hex(n), name: describe(n), field, retained });
 const PATH = [step(2, null, 4096), step(10, "static INSTANCE", 320e6), step(1, "cache", 314e6), step(14, "map", 314e6), step(15, "table", 313e6), step(17, "[4211]", 52_112)];
 const SUSPECTS = [
-  { title: "One com.acme.session.SessionCache keeps 314.6 MB alive, 61.4% of the heap.", sentences: ["It is reached from the static field INSTANCE of com.acme.session.Sessions.", `Memory piles up in java.util.HashMap ${hex(14)} with 210,422 entries.`, "Most of it is com.acme.session.Session, 205,110 objects."], percent: 61.4, bytes: 314_573_144, object: hex(1), class: hex(900008), root: "system class", path: PATH, accumulation: PATH[3], children: [{ class: "java.util.HashMap$Node[]", count: 1, bytes: 313e6 }, { class: NAMES[15], count: 12, bytes: 4211 }] },
-  { title: "com.evil.<b>Bold</b> keeps 40.1 MB alive, 7.8% of the heap.", sentences: ["Thread main keeps it in the local variable of \u202emain\u202c."], percent: 7.8, bytes: 40_100_000, object: hex(33), class: null, root: "thread <b>main</b>", path: PATH.slice(0, 2), accumulation: null, children: [] },
+  { title: "One com.acme.session.SessionCache keeps 314.6 MB alive, 61.4% of the heap.", sentences: ["It is held by the static field INSTANCE of com.acme.session.Sessions, through the fields cache and map.", `It is filled with 210,422 objects of class com.acme.session.Session, in java.util.HashMap ${hex(14)}; each keeps 1.5 kB alive on average.`, "Most of the memory is in byte[] (201.3 MB) and java.lang.String (48.1 MB)."], percent: 61.4, bytes: 314_573_144, object: hex(1), class: hex(900008), root: "system class", path: PATH, accumulation: PATH[3], children: [{ class: "java.util.HashMap$Node[]", count: 1, bytes: 313e6 }, { class: NAMES[15], count: 12, bytes: 4211 }] },
+  { title: "com.evil.<b>Bold</b> keeps 40.1 MB alive, 7.8% of the heap.", sentences: ["Thread main keeps it in the local variable of \u202emain\u202c."], percent: 7.8, bytes: 40_100_000, object: hex(33), class: null, root: "running thread \"<b>main</b>\"", path: PATH.slice(0, 2), accumulation: null, children: [] },
 ];
 
 const FIELDS = [col("name"), col("type"), col("value"), col("declared_in", "text", "Declared in")];
@@ -99,6 +99,8 @@ function object(oid, rest, query) {
     }
     case "fields":
       return table(FIELDS, query.get("statics") ? [{ name: "INSTANCE", type: "com.acme.session.Sessions", value: describe(10), object: hex(10), declared_in: "" }] : fieldRows(n), query);
+    case "retained":
+      return table(SUMS.slice(0, 3), CLASSES.slice(0, 30), query);
     case "entries":
       return table([col("key"), col("value")], { length: 2400, at: (at) => ({ key: `"user-${at}"`, value: describe(at + 100), key_object: hex(at * 2 + 40000), value_object: hex(at + 100) }) }, query);
     case "references":
@@ -113,6 +115,7 @@ function object(oid, rest, query) {
 function klass(cid, rest, query) {
   const row = CLASSES[numberOf(cid) - 900000] ?? CLASSES[0];
   if (rest[0] === "instances") return table([col("name", "text", "Object"), col("shallow", "bytes"), col("retained", "bytes")], { length: Math.max(1, row.objects), at: (at) => objectRow(at * 22 + 3, 4e6 / (at + 1)) }, query);
+  if (rest[0] === "references") return table([SUMS[0], SUMS[1], col("references", "count"), SUMS[2]], CLASSES.slice(0, query.get("direction") === "in" ? 12 : 25).map((found) => ({ ...found, references: found.objects * 2 })), query);
   if (rest[0] === "paths") {
     const grow = (depth, percent) => ({ name: ["system class", "class com.acme.session.Sessions", "com.acme.session.SessionCache", "java.util.HashMap", NAMES[15]][depth], count: Math.ceil((row.objects * percent) / 100), percent, objects: 1, repeated: depth === 3 ? 12 : 1, children: depth < 4 ? [grow(depth + 1, percent * 0.8), { name: "thread main", count: 3, percent: 0.1, objects: 1, repeated: 1, children: [] }] : [] });
     return { name: row.name, count: row.objects, children: [grow(0, 97)], notes: [] };

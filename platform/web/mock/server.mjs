@@ -6,6 +6,7 @@ import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { heapView, runQuery } from "./heap.mjs";
 import { Jobs } from "./jobs.mjs";
+import { LiveJvms } from "./live.mjs";
 import { profileView } from "./profile.mjs";
 import { Problem } from "./tables.mjs";
 
@@ -17,11 +18,12 @@ const HEADERS = {
   "referrer-policy": "no-referrer",
 };
 
-/** Starts it; `speed` makes jobs faster, `token` asks for a session. */
-export function start({ port = 0, speed = 1, token = null } = {}) {
+/** Starts it; `speed` makes jobs faster, `token` asks for a session, `jvms: false` lists no JVMs. */
+export function start({ port = 0, speed = 1, token = null, jvms = true } = {}) {
   const jobs = new Jobs(speed);
+  const live = jvms ? new LiveJvms(jobs, speed) : null;
   const server = createServer((request, response) => {
-    void answer(request, response, jobs, token).catch((error) => {
+    void answer(request, response, jobs, live, token).catch((error) => {
       const problem = error instanceof Problem ? error : new Problem(500, "internal", String(error?.stack ?? error));
       if (!response.headersSent) response.writeHead(problem.status, { ...HEADERS, "content-type": "application/problem+json" });
       response.end(JSON.stringify({ type: "about:blank", title: problem.title, status: problem.status, detail: problem.detail }));
@@ -30,7 +32,7 @@ export function start({ port = 0, speed = 1, token = null } = {}) {
   return new Promise((resolve) => {
     server.listen(port, "127.0.0.1", () => {
       const url = `http://127.0.0.1:${server.address().port}`;
-      resolve({ url, jobs, close: () => (jobs.stop(), server.closeAllConnections(), new Promise((done) => server.close(done))) });
+      resolve({ url, jobs, live, close: () => (jobs.stop(), live?.stop(), server.closeAllConnections(), new Promise((done) => server.close(done))) });
     });
   });
 }
@@ -41,7 +43,7 @@ const body = async (request) => {
   return Buffer.concat(parts);
 };
 
-async function answer(request, response, jobs, token) {
+async function answer(request, response, jobs, live, token) {
   const url = new URL(request.url, "http://mock");
   const json = (value, status = 200, headers = {}) => {
     response.writeHead(status, { ...HEADERS, "content-type": "application/json", "cache-control": "no-store", ...headers });
@@ -56,12 +58,13 @@ async function answer(request, response, jobs, token) {
   const parts = url.pathname.replace(/^\/api\/v1\/?/, "").split("/").map(decodeURIComponent);
   const [room, id, ...rest] = parts;
   const { method } = request;
-  if (room === "server") return json({ version: "0.0.0-mock", role: "admin", limits: { memory: 2e9, upload: 5e10, disk_free: 1.2e11 }, jobs: { running: 1, queued: 1 }, allowed_roots: ["/var/dumps"] });
+  if (room === "server") return json({ version: "0.0.0-mock", role: "admin", limits: { memory: 2e9, upload: 5e10, disk_free: 1.2e11 }, jobs: { running: 1, queued: 1 }, allowed_roots: ["/var/dumps"], jvms: live !== null });
   if (room === "events") return jobs.listen(response, HEADERS);
   if (room === "uploads") return jobs.upload(method, id, request, response, HEADERS);
   if (room === "jvms") {
-    if (!id) return json({ items: [{ pid: 4711, name: "com.acme.shop.Main", version: "17.0.12", user: "shop", uptime: 93784, attachable: true, agent: false }, { pid: 1, name: "jenkins.war", version: "21.0.4", user: "jenkins", uptime: 120, attachable: false, agent: true }] });
-    return json(rest[0] === "dump" ? jobs.add(`jvm-${id}.hprof`, 4e7) : {});
+    if (!live) throw new Problem(404, "not-found", "This server lists no JVMs.");
+    if (!id) return json(live.list());
+    return json(await live.answer(method, id, rest, url.searchParams, method === "POST" ? JSON.parse((await body(request)).toString() || "{}") : null));
   }
   if (room === "jobs") {
     if (!id) return json({ items: jobs.dumps.map((dump) => dump.job).filter(Boolean), next: null });

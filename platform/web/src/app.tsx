@@ -4,6 +4,7 @@ import { connected, lastChange } from "./api/events";
 import { signedOut } from "./api/client";
 import { DumpPage } from "./dump";
 import { shown } from "./format";
+import { LivePage } from "./live/page";
 import { A, Empty } from "./parts/basics";
 import { Boundary } from "./parts/boundary";
 import { MenuHost } from "./parts/menu";
@@ -38,6 +39,7 @@ function View() {
   const parts = path.split("/").filter((part) => part);
   if (parts.length === 0) return <StartPage />;
   if (parts[0] === "dumps" && parts[1] && /^[0-9a-zA-Z_-]{1,64}$/.test(parts[1])) return <DumpPage key={parts[1]} id={parts[1]} rest={parts.slice(2).map(decode)} />;
+  if (parts[0] === "jvms" && parts[1] && parts.length < 4) return <LivePage key={parts[1]} id={decode(parts[1])} view={parts[2] ?? "flame"} />;
   return <NotFound />;
 }
 

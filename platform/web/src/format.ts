@@ -40,6 +40,8 @@ export function change(n: number, show: (n: number) => string): string {
 export const time = (millis: number): string =>
   new Intl.DateTimeFormat(language.value, { dateStyle: "medium", timeStyle: "short" }).format(millis);
 
+export const timeOfDay = (millis: number): string => new Intl.DateTimeFormat(language.value, { timeStyle: "medium" }).format(millis);
+
 /** How long ago, in the largest unit that fits. */
 export function ago(millis: number, now = Date.now()): string {
   const seconds = Math.round((millis - now) / 1000);

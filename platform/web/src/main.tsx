@@ -8,6 +8,7 @@ import "./styles/grid.css";
 import "./styles/heap.css";
 import "./styles/inspector.css";
 import "./styles/pictures.css";
+import "./styles/live.css";
 import "./theme";
 
 render(<App />, document.getElementById("page")!);

@@ -1,16 +1,9 @@
 // The page in Chromium against the mock: every view, every control, keys, links, hostile names, axe.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { start } from "../mock/server.mjs";
-import { browserPath, launch } from "./browser.mjs";
+import { audit, LAPTOP, launch, openPage, options, PHONE } from "./browser.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const required = process.env.CI !== undefined || process.env.HPROF_RS_BROWSER !== undefined;
-const options = { skip: browserPath || required ? false : "there is no Chromium" };
-const LAPTOP = { width: 1440, height: 900 };
-const PHONE = { width: 360, height: 740 };
 let server;
 let browser;
 let dumps;
@@ -28,31 +21,10 @@ after(async () => {
 
 const idOf = (part) => dumps.find((dump) => dump.name.includes(part)).id;
 
-/** A page that fails its test on an error of the script, the policy or the console. */
-async function open(path, { viewport = LAPTOP, ...more } = {}) {
-  const context = await browser.newContext({ viewport, ...more });
-  context.setDefaultTimeout(10_000);
-  const page = await context.newPage();
-  const errors = [];
-  page.on("pageerror", (error) => errors.push(error.message));
-  page.on("console", (message) => {
-    // Refused requests are what some tests are about; the page shows them.
-    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) errors.push(message.text());
-  });
-  await page.goto(server.url + path);
-  return { page, context, close: async () => (assert.deepEqual(errors, []), assert.equal(await page.evaluate(() => window.hacked), undefined), context.close()) };
-}
+const open = (path, more) => openPage(browser, server.url + path, more);
 
-async function audit(page, where) {
-  // The server's policy forbids script elements; evaluation by the test is not subject to it.
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  const serious = violations.filter((found) => ["serious", "critical"].includes(found.impact));
-  assert.deepEqual(serious.map((found) => `${where}: ${found.id}: ${found.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`), []);
-}
-
-const HEAP = ["overview", "suspects", "dominators", "dominators?by=class", "treemap", "histogram", "histogram?by=package", "roots", "roots?kind=thread", "unreachable", "threads", "threads?thread=0x7f0000001c20", "loaders", "duplicate-classes", "buffers", "references", "sites", "android", "duplicates", "collections", "properties", "environment", "sql", "sql?sql=SELECT+1", "sql?sql=SELECT+1&as=chart", "compare", "instances?class=0x7f00014997a8", "merged?class=0x7f00014997a8", "histogram?select=class:0x7f00014997a8"];
-const TABS = ["entries", "fields", "out", "in", "path"];
+const HEAP = ["overview", "suspects", "dominators", "dominators?by=class", "treemap", "histogram", "histogram?by=package", "roots", "roots?kind=thread", "unreachable", "threads", "threads?thread=0x7f0000001c20", "loaders", "duplicate-classes", "buffers", "references", "sites", "android", "duplicates", "collections", "properties", "environment", "sql", "sql?sql=SELECT+1", "sql?sql=SELECT+1&as=chart", "compare", "instances?class=0x7f00014997a8", "merged?class=0x7f00014997a8", "class-references?class=0x7f00014997a8", "class-references?class=0x7f00014997a8&direction=in", "histogram?select=class:0x7f00014997a8"];
+const TABS = ["entries", "fields", "out", "in", "path", "retained"];
 const PROFILE = ["flame", "flame?q=Pattern", "flame?invert=1", "methods", "tree", "compare"];
 
 test("every view draws, tells no lies of roles and has contrast, in light and dark, on a laptop and a phone", { ...options, timeout: 300_000 }, async () => {
@@ -70,62 +42,6 @@ test("every view draws, tells no lies of roles and has contrast, in light and da
     }
     await close();
   }
-});
-
-test("an upload shows progress, survives a lost connection, and its analysis ends on the list", { ...options, timeout: 60_000 }, async () => {
-  const { page, close } = await open("/");
-  server.jobs.breakAt = 20_000_000;
-  const size = 40_000_000;
-  await page.locator("#files").evaluate((input, size) => {
-    const files = new DataTransfer();
-    files.items.add(new File([new Uint8Array(size)], "upload.hprof"));
-    input.files = files.files;
-    input.dispatchEvent(new Event("change", { bubbles: true }));
-  }, size);
-  await page.getByText("upload.hprof").first().waitFor();
-  const bar = page.getByRole("progressbar", { name: "upload.hprof" });
-  await bar.waitFor();
-  await page.getByText("Reading the dump", { exact: true }).waitFor();
-  assert.equal(server.jobs.broke, true, "the connection was to break");
-  assert.equal(server.jobs.dumps[0].bytes, size);
-  const values = new Set();
-  for (let at = 0; at < 12; at++) {
-    values.add(await bar.getAttribute("aria-valuenow").catch(() => null));
-    await page.waitForTimeout(150);
-  }
-  assert.ok(values.size > 2, "the progress moves: " + [...values]);
-  await page.getByText("31.0 % of the heap").waitFor();
-  await close();
-});
-
-test("an upload continues after a reload when the file is chosen again", { ...options, timeout: 60_000 }, async () => {
-  const { page, close } = await open("/");
-  const choose = () => page.locator("#files").evaluate((input) => {
-    const files = new DataTransfer();
-    files.items.add(new File([new Uint8Array(33_000_000)], "again.hprof", { lastModified: 1_700_000_000_000 }));
-    input.files = files.files;
-    input.dispatchEvent(new Event("change", { bubbles: true }));
-  });
-  let held;
-  await page.route("**/api/v1/uploads/*", (route) => {
-    // The first piece passes, the next never arrives.
-    if (route.request().method() === "PATCH" && Number(route.request().headers()["upload-offset"]) > 0 && !held) held = route;
-    else void route.continue();
-  });
-  await choose();
-  while (!held) await page.waitForTimeout(30);
-  page.on("dialog", (dialog) => void dialog.accept());
-  await page.reload();
-  const heads = [];
-  page.on("request", (request) => {
-    if (request.url().includes("/uploads")) heads.push(request.method());
-  });
-  await choose();
-  await page.getByText("again.hprof").first().waitFor();
-  await page.waitForFunction(() => fetch("/api/v1/dumps").then((answer) => answer.json()).then((page) => page.items[0].name === "again.hprof"));
-  assert.equal(heads[0], "HEAD");
-  assert.ok(!heads.includes("POST"), "no second upload: " + heads);
-  await close();
 });
 
 test("jobs are cancelled and retried, dumps are found, pinned, described and deleted", options, async () => {
@@ -226,6 +142,56 @@ test("the dominator tree and its inspector are used with keys only, and the addr
   await page.waitForFunction(() => Number(document.querySelector(".grid").getAttribute("aria-rowcount")) > 150);
   await page.goBack();
   await page.goBack();
+  await close();
+});
+
+test("a link restores the expanded rows of a tree", options, async () => {
+  const { page, context, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}/dominators`);
+  const tree = page.getByRole("treegrid");
+  await tree.locator(".grid-body .row").first().waitFor();
+  await tree.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".row[aria-level='2']").first().waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".row[aria-level='3']").first().waitFor();
+  await page.waitForURL(/open=[0-9a-f]+\.[0-9a-f]+/);
+  const rows = (of) => of.locator(".grid-body .row .cell.main").evaluateAll((cells) => cells.slice(0, 8).map((cell) => cell.textContent));
+  const copy = await context.newPage();
+  await copy.goto(page.url());
+  await copy.locator(".row[aria-level='3']").first().waitFor();
+  assert.deepEqual(await rows(copy), await rows(page));
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForURL((url) => url.searchParams.get("open")?.includes(".") === false);
+  await page.getByRole("radio", { name: "Class", exact: true }).click();
+  await page.waitForURL((url) => !url.searchParams.has("open"));
+  await close();
+});
+
+test("classes lead to references by class, and several dumps stand side by side", options, async () => {
+  const { page, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}/histogram?select=class:0x7f00014997a8`);
+  await page.getByRole("complementary").getByRole("link", { name: "References by class" }).click();
+  await page.waitForURL(/class-references/);
+  await page.locator(".grid-body .row").first().waitFor();
+  await page.getByRole("radio", { name: "References in" }).click();
+  await page.getByText("12 rows").waitFor();
+  await page.getByRole("grid").first().focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Shift+F10");
+  await page.getByRole("menuitem", { name: "References of this class" }).click();
+  await page.waitForURL(/name=java.lang.String/);
+  await page.getByRole("link", { name: "Compare" }).click();
+  await page.getByLabel("Compare with").selectOption({ index: 1 });
+  await page.getByRole("radio", { name: "Top dominators" }).click();
+  await page.waitForURL(/by=dominator/);
+  await page.getByRole("columnheader", { name: /^Retained \+/ }).waitFor();
+  await page.getByText("More dumps, with a column for each").click();
+  await page.getByRole("checkbox", { name: /android-leak/ }).check();
+  await page.getByRole("columnheader", { name: "android-leak.hprof" }).waitFor();
+  assert.equal(await page.getByRole("columnheader").count(), 6);
+  await page.getByRole("radio", { name: "Objects" }).click();
+  await page.waitForURL(/measure=objects/);
+  await page.locator(".grid-body .row").first().waitFor();
   await close();
 });
 
@@ -425,6 +391,15 @@ test("language and theme change and stay", options, async () => {
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
   await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}/histogram`);
   await page.getByRole("columnheader", { name: "保留大小" }).waitFor();
+  // Sentences of the server have Chinese words too; names in them stay as they are.
+  await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}/suspects`);
+  const first = page.locator("article").first();
+  await first.getByText("一个 com.acme.session.SessionCache 使 314.6 MB 保持存活，占堆的 61.4%").waitFor();
+  await first.getByText("由 com.acme.session.Sessions 的静态字段 INSTANCE 持有，经由字段 cache、map。").waitFor();
+  await first.getByText("大部分内存位于 byte[] (201.3 MB)、java.lang.String (48.1 MB)。").waitFor();
+  await page.locator("article").nth(1).getByText("运行中的线程 \"<b>main</b>\"").waitFor({ state: "attached" });
+  await page.goto(server.url + `/dumps/${idOf("shop-prod-eu1.hprof")}/buffers`);
+  await page.getByText("The dump has no direct byte buffers.").waitFor();
   await close();
 });
 

@@ -12,6 +12,8 @@ mod made_dump;
 mod net;
 mod read;
 mod rewriting;
+mod serve;
+mod site;
 mod soak;
 mod truth;
 
@@ -26,7 +28,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 18] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 19] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -84,6 +86,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 18] = [
         graph::graph,
     ),
     (
+        "serve",
+        "a server under load: idle, uploads, readers, views, report",
+        serve::serve,
+    ),
+    (
         "netdump",
         "heap dumps of 13 million objects, to a listener and to a file",
         net::net_dumps,
@@ -126,20 +133,26 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, late and locks whose name has this in it, as "javac", "depth=4", "fib",
-    /// "hello", "monitor"; more than once for several
+    /// Only the cases of calls, late, locks and serve whose name has this in it, as "javac", "depth=4",
+    /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
     /// Pairs of runs per comparison (hello: four times as many)
     #[arg(long, default_value_t = 5)]
     pairs: usize,
-    /// Seconds per run of truth, bias and parked
+    /// Seconds per run of truth, bias, parked and the readers of serve
     #[arg(long, default_value_t = 12)]
     seconds: u32,
     /// Minutes per kind of stress and JDK
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
-    /// A folder for the dumps of graph, which stay there for the next time
+    /// The size of each upload of serve, in MB; views and report take dumps of four times that
+    #[arg(long, default_value_t = 200)]
+    megabytes: u64,
+    /// Readers at once, of serve
+    #[arg(long, default_value_t = 500)]
+    readers: usize,
+    /// A folder for the dumps of graph and serve, which stay there for the next time
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
 // Requests to the server. Answers about finished analyses never change, so recent ones are kept.
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "./types";
 
 export const API = "/api/v1";
@@ -74,6 +74,8 @@ export function forget(dump: string): void {
 }
 
 export async function getKept<T>(path: string, signal?: AbortSignal): Promise<T> {
+  // A running JVM answers otherwise each time.
+  if (path.startsWith("jvms")) return getJson<T>(path, signal);
   if (kept.has(path)) {
     const found = kept.get(path) as T;
     kept.delete(path);
@@ -95,25 +97,55 @@ export interface Load<T> {
   again: () => void;
 }
 
-/** The answer to a GET while a component is shown; null asks nothing. */
-export function useGet<T>(path: string | null): Load<T> {
+interface Answer<T> {
+  path: string | null;
+  value: T | null;
+  failure: Failure | null;
+}
+
+const placeOf = (path: string | null) => path?.split("?")[0];
+
+/** The answer to a GET while a component is shown; null asks nothing. With a `tick` it asks again whenever
+ * that changes, and shows the last answer until the next is there. */
+export function useGet<T>(path: string | null, tick: string | null = null): Load<T> {
   const [tries, setTries] = useState(0);
-  const [state, setState] = useState<{ path: string | null; value: T | null; failure: Failure | null }>({ path: null, value: null, failure: null });
+  const [state, setState] = useState<Answer<T>>({ path: null, value: null, failure: null });
+  const wanted = useRef(tick);
+  wanted.current = tick;
+  const ask = useRef<() => void>(() => undefined);
   useEffect(() => {
     if (path === null) return;
     const abort = new AbortController();
-    getKept<T>(path, abort.signal).then(
-      (value) => setState({ path, value, failure: null }),
-      (error: unknown) => {
-        if (!abort.signal.aborted) setState({ path, value: null, failure: failureOf(error) });
-      },
-    );
+    let under = false;
+    const run = async () => {
+      if (under) return;
+      under = true;
+      let asked;
+      do {
+        asked = wanted.current;
+        try {
+          const value = await getKept<T>(path, abort.signal);
+          if (abort.signal.aborted) return;
+          setState({ path, value, failure: null });
+        } catch (error) {
+          if (abort.signal.aborted) return;
+          const isGrowing = asked !== null;
+          setState((old) => ({ path, value: isGrowing && placeOf(old.path) === placeOf(path) ? old.value : null, failure: failureOf(error) }));
+        }
+        // What changed while the answer was under way is in the next one.
+      } while (wanted.current !== asked);
+      under = false;
+    };
+    ask.current = () => void run();
+    void run();
     return () => abort.abort();
   }, [path, tries]);
-  const current = state.path === path;
+  useEffect(() => ask.current(), [tick]);
+  const isCurrent = state.path === path;
+  const isShown = isCurrent || (tick !== null && path !== null && placeOf(state.path) === placeOf(path));
   const again = () => {
     setState({ path: null, value: null, failure: null });
     setTries(tries + 1);
   };
-  return { value: current ? state.value : null, failure: current ? state.failure : null, busy: path !== null && !current, again };
+  return { value: isShown ? state.value : null, failure: isCurrent ? state.failure : null, busy: path !== null && !isCurrent, again };
 }

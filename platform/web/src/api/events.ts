@@ -12,6 +12,27 @@ export const connected = signal(true);
 /** The last change of a job's state, for the live region. */
 export const lastChange = signal<{ dump: Dump; job: Job } | null>(null);
 
+/** How far the recordings of running JVMs are, by id. */
+export const growth = signal<Record<string, { revision: number; samples: number }>>({});
+/** The bytes of heap dumps that running JVMs are writing, by id. */
+export const dumping = signal<Record<string, number>>({});
+/** JVMs that have ended since the page was opened. */
+export const ended = signal<ReadonlySet<string>>(new Set());
+
+interface JvmEvent {
+  id: string;
+  revision?: number;
+  samples?: number;
+  action?: string;
+  bytes?: number;
+}
+
+function onJvm(event: JvmEvent): void {
+  const { id, revision, samples, action, bytes } = event;
+  if (action === "dump") dumping.value = { ...dumping.value, [id]: bytes ?? 0 };
+  else if (revision !== undefined) growth.value = { ...growth.value, [id]: { revision, samples: samples ?? 0 } };
+}
+
 let search = "";
 
 export async function loadDumps(text = search, cursor: string | null = null): Promise<void> {
@@ -74,6 +95,10 @@ export function listen(): void {
   source.addEventListener("dump_deleted", (event) => {
     const { id } = JSON.parse(event.data as string) as { id: string };
     dumps.value = dumps.value.filter((dump) => dump.id !== id);
+  });
+  source.addEventListener("jvm", (event) => onJvm(JSON.parse(event.data as string) as JvmEvent));
+  source.addEventListener("jvm_gone", (event) => {
+    ended.value = new Set([...ended.value, (JSON.parse(event.data as string) as JvmEvent).id]);
   });
   source.addEventListener("error", () => {
     connected.value = false;

@@ -8,6 +8,8 @@ const LEAST_PIECE = 16e6;
 const MOST_PIECE = 128e6;
 const PIECE_SECONDS = 4;
 const MAX_WAIT = 30_000;
+/** Refusals that pass: a slow body, a conflict of offsets, a lock, too many requests. Other 4xx are final. */
+const PASSING = [408, 409, 423, 429];
 const VERSION = { "tus-resumable": "1.0.0" };
 
 export interface Upload {
@@ -126,8 +128,7 @@ export class Sender {
       } catch (error) {
         if (this.abort.signal.aborted) return;
         const status = error instanceof Failure ? error.problem.status : 0;
-        // 4xx is final, except for a conflict of offsets, a lock, and too many requests.
-        if (error instanceof Failure && status < 500 && ![409, 423, 429].includes(status)) {
+        if (error instanceof Failure && status < 500 && !PASSING.includes(status)) {
           this.set({ state: "failed", failure: error, rate: 0 });
           return;
         }
@@ -181,7 +182,7 @@ export class Sender {
         // All bytes are there, but the answer with the dump's id got lost: an empty PATCH brings it again.
         return { address: known, offset };
       }
-      if (answer.status >= 500) throw refusal(answer);
+      if (answer.status >= 500 || PASSING.includes(answer.status)) throw refusal(answer);
       remember(file, null);
     }
     const headers = { "upload-length": String(file.size), "upload-metadata": "filename " + base64(file.name) };

@@ -46,16 +46,64 @@ export interface ServerFacts {
   limits?: { memory?: number | null; upload?: number | null; disk_free?: number | null };
   jobs?: { running: number; queued: number };
   allowed_roots?: string[];
+  /** True if the server lists JVMs. */
+  jvms?: boolean;
 }
 
+/** A JVM of the server's machine, or one that streams to the server. */
 export interface Jvm {
-  pid: number;
+  /** The process id as text for JVMs of this machine. */
+  id: string;
+  pid: number | null;
   name: string;
-  version: string;
+  version: string | null;
   user: string;
+  /** Seconds. */
   uptime: number | null;
   attachable: boolean;
+  /** Why it cannot be attached to. */
+  reason: string | null;
+  /** The agent is loaded. */
   agent: boolean;
+  /** The server records it. */
+  live: boolean;
+  container: boolean;
+  place: "local" | "network";
+}
+
+export type Mode = "cpu" | "alloc" | "lock";
+
+/** A JVM with what is recorded of it. */
+export interface LiveJvm extends Jvm {
+  modes: Mode[];
+  since: number | null;
+  samples: number;
+  cost: { cpu_percent: number | null; memory_bytes: number | null; sentence: string } | null;
+  can: { dump: boolean; histogram: boolean; threads: boolean; record: boolean };
+  /** Why the recording ended. */
+  ended: string | null;
+  notes: string[];
+}
+
+export interface TimelineAnswer {
+  seconds_per_bucket: number;
+  buckets: { at: number; samples: number }[];
+}
+
+export interface LiveThread {
+  name: string;
+  state: string;
+  os_id: number | null;
+  cpu_ms: number | null;
+  frames: string[];
+  waits_for: { lock: string; owner: string | null } | null;
+  holds: string[];
+}
+
+export interface LiveThreads {
+  threads: LiveThread[];
+  deadlocks: { sentence: string; threads: string[] }[];
+  notes: string[];
 }
 
 export interface Page<T> {
@@ -227,6 +275,8 @@ export interface ProfileFacts {
   threads: { key: string; name: string; total: number }[];
   notes: string[];
   has_timeline: boolean;
+  /** Of a JVM that is recorded: the seconds recorded so far. */
+  seconds?: number;
 }
 
 /** A frame of a flame graph: `f` is its name's index, `v` total, `s` self, `d` difference. */

@@ -4,7 +4,7 @@ import type { Row } from "../api/types";
 import type { MenuItem } from "../parts/menu";
 import { texts } from "../texts";
 
-export type Shown = "fields" | "entries" | "statics" | "out" | "in" | "path" | "class";
+export type Shown = "fields" | "entries" | "statics" | "out" | "in" | "path" | "retained" | "class";
 
 /** The address of this view with an object in the inspector. */
 export const selectObject = (object: string, show: Shown | null = null) => withQuery({ select: object, show });
@@ -20,6 +20,7 @@ export function objectActions(dump: string, object: string): MenuItem[] {
     { label: t.path, href: selectObject(object, "path") },
     { label: t.dominators, href: to(`/dumps/${dump}/dominators`, { node: object, select: object }) },
     { label: t.treemap, href: to(`/dumps/${dump}/treemap`, { node: object, select: object }) },
+    { label: t.retainedSet, href: selectObject(object, "retained") },
     { label: t.sql, href: to(`/dumps/${dump}/sql`, { sql }) },
     { label: t.copy, copy: object },
   ];
@@ -31,6 +32,7 @@ export function classActions(dump: string, id: string, name: string | null): Men
   const items: MenuItem[] = [
     { label: t.inspectClass, href: selectClass(id) },
     { label: t.instances, href: to(`/dumps/${dump}/instances`, { class: id, name }) },
+    { label: t.classReferences, href: to(`/dumps/${dump}/class-references`, { class: id, name }) },
     { label: t.merged, href: to(`/dumps/${dump}/merged`, { class: id, name }) },
   ];
   if (quoted) items.push({ label: t.sql, href: to(`/dumps/${dump}/sql`, { sql: `SELECT * FROM objects WHERE class = '${quoted}' ORDER BY retained DESC LIMIT 100` }) });

@@ -36,14 +36,20 @@ export function Grid(props: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [room, setRoom] = useState(400);
-  const [active, setActive] = useState(0);
+  const [active, setPlace] = useState(0);
+  const key = useRef<string | null>(null);
+  const setActive = (index: number) => {
+    setPlace(index);
+    key.current = model.keyAt?.(index) ?? null;
+  };
   const { total } = model;
   // At the side of a view only what tells rows apart has room; the rest is in the title of the row.
   const isSmall = props.most !== undefined;
   const columns = useMemo(() => (isSmall ? model.columns.filter((column) => !MINOR.has(column.key)) : model.columns), [model.columns, isSmall]);
   const minor = isSmall ? model.columns.filter((column) => MINOR.has(column.key)) : [];
-  // On a phone the numbers stand below the name, two or more in a line.
-  const tall = narrow.value ? 32 + 19 * Math.max(1, Math.ceil((columns.length - 1) / 2)) : 30;
+  // On a phone numbers stand below the name, two or more in a line, and texts in lines of their own.
+  const numbers = columns.filter((column) => isNumeric(column.kind)).length;
+  const tall = narrow.value ? 32 + 19 * Math.max(1, Math.max(0, columns.length - numbers - 2) + Math.ceil((numbers + 1) / 2)) : 30;
   const main = Math.max(0, columns.findIndex((column) => column.kind === "text"));
   const widths = useMemo(() => columnWidths(columns, isSmall), [columns, texts.value, isSmall]);
 
@@ -65,12 +71,25 @@ export function Grid(props: GridProps) {
   }, []);
   useEffect(() => model.need(from, to), [model, from, to, model.ready]);
   useEffect(() => {
+    if (model.stays) {
+      const place = key.current === null ? -1 : model.placeOf!(key.current);
+      if (place >= 0) setPlace(place);
+      return;
+    }
     setActive(0);
     box.current?.scrollTo({ top: 0 });
   }, [model]);
   useEffect(() => {
     if (total > 0 && active >= total) setActive(total - 1);
   }, [total]);
+  const version = model.version.value;
+  useEffect(() => {
+    // A table that has grown may have the row elsewhere.
+    const now = key.current === null ? null : (model.keyAt?.(active) ?? null);
+    if (now === null || now === key.current) return;
+    const place = model.placeOf!(key.current!);
+    if (place >= 0) setPlace(place);
+  }, [version]);
 
   const show = (index: number) => {
     setActive(index);

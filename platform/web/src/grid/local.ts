@@ -10,9 +10,36 @@ export class Local implements Model {
   readonly notes: string[] = [];
   private readonly sorted: Row[];
 
-  constructor(readonly columns: Column[], rows: Row[], sort: string | null = null) {
+  /** True if the filter is no regular expression; then it is looked for as it stands. */
+  readonly isBad: boolean = false;
+  /** Set for a table that is made anew whenever the same rows have new figures. */
+  stays = false;
+
+  constructor(readonly columns: Column[], rows: Row[], sort: string | null = null, filter = "") {
     const key = sort?.replace(/^-/, "");
-    this.sorted = key ? [...rows].sort((a, b) => (sort!.startsWith("-") ? -1 : 1) * order(a[key], b[key])) : rows;
+    let found = rows;
+    if (filter) {
+      const text = columns.find((column) => column.kind === "text")?.key ?? "";
+      let pattern: RegExp;
+      try {
+        pattern = new RegExp(filter, "iu");
+      } catch {
+        this.isBad = true;
+        pattern = new RegExp(filter.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu");
+      }
+      found = rows.filter((row) => pattern.test(String(row[text] ?? "")));
+    }
+    this.sorted = key ? [...found].sort((a, b) => (sort!.startsWith("-") ? -1 : 1) * order(a[key], b[key])) : found;
+  }
+
+  keyAt(index: number): string | null {
+    const row = this.sorted[index];
+    const key = row?.["key"] ?? row?.["name"];
+    return typeof key === "string" ? key : null;
+  }
+
+  placeOf(key: string): number {
+    return this.sorted.findIndex((row) => (row["key"] ?? row["name"]) === key);
   }
 
   get total(): number {

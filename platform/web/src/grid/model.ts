@@ -30,6 +30,14 @@ export interface Model {
   need(from: number, to: number): void;
   again(): void;
   stop(): void;
+  /** Asks again for what is shown, since it has grown. */
+  refresh?(): void;
+  /** True if this table follows one of the same rows: place and row stay. */
+  stays?: boolean;
+  /** What stays of a row when others come before it. */
+  keyAt?(index: number): string | null;
+  /** Where that row is now, or -1. */
+  placeOf?(key: string): number;
   standing?(index: number): Standing;
   toggle?(index: number): void;
 }

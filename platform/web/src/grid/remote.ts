@@ -25,6 +25,7 @@ export class Remote implements Model {
   private timer = 0;
   private later = 0;
   private stopped = false;
+  private stale = false;
 
   /** `path` ends in "?" or "&", to which the place is added. */
   constructor(private readonly path: string) {
@@ -69,6 +70,32 @@ export class Remote implements Model {
     }
     this.under.delete(page);
     this.version.value++;
+    if (this.stale) this.refresh();
+  }
+
+  refresh(): void {
+    if (this.stopped || !this.ready) return;
+    // One answer after the other, so that a slow server is not asked faster than it answers.
+    this.stale = this.under.size > 0;
+    if (this.stale) return;
+    const [from, to] = this.wanted;
+    for (const page of [...this.pages.keys()]) {
+      if ((page + 1) * PAGE > from && page * PAGE < to) void this.load(page);
+      else this.pages.delete(page);
+    }
+  }
+
+  keyAt(index: number): string | null {
+    const name = this.at(index)?.["name"];
+    return typeof name === "string" ? name : null;
+  }
+
+  placeOf(key: string): number {
+    for (const [page, rows] of this.pages) {
+      const at = rows.findIndex((row) => row["name"] === key);
+      if (at >= 0) return page * PAGE + at;
+    }
+    return -1;
   }
 
   private take(page: number, answer: TableAnswer): void {

@@ -16,7 +16,9 @@ import { Tree } from "./tree";
 export interface Kept {
   sort: string | null;
   filter: string;
-  set: (part: { sort?: string | null; filter?: string }) => void;
+  /** Which rows of a tree are expanded, as its model writes it. */
+  open?: string;
+  set: (part: { sort?: string | null; filter?: string; open?: string }) => void;
 }
 
 export function useLocalState(): Kept {
@@ -32,7 +34,11 @@ export interface TableProps {
   label: string;
   /** A tree: rows are expanded by `node`. */
   tree?: boolean;
+  /** A tree whose rows are known by their names, as their nodes are places that change. */
+  named?: boolean;
   start?: string | null;
+  /** Changes when the server has more: what is shown is asked for again. */
+  tick?: string | null;
   actions?: (row: Row) => MenuItem[];
   onPick?: (row: Row) => void;
   isSelected?: (row: Row) => boolean;
@@ -55,10 +61,13 @@ export function Table(props: TableProps) {
   const text = query.toString();
   const request = `${path}?${text}${text ? "&" : ""}`;
   const model = useMemo<Model>(
-    () => (tree ? new Tree((node) => `${request}${node ? `node=${encodeURIComponent(node)}&` : ""}`, start ?? null) : new Remote(request)),
+    () => (tree ? new Tree((node) => `${request}${node ? `node=${encodeURIComponent(node)}&` : ""}`, start ?? null, { named: props.named ?? false, open: state.open ?? "", onOpen: (open) => state.set({ open }) }) : new Remote(request)),
     [request, tree, start],
   );
   useEffect(() => () => model.stop(), [model]);
+  useEffect(() => {
+    if (props.tick) model.refresh?.();
+  }, [model, props.tick]);
   void model.version.value;
   // Headers and columns of the last answer stay while the next is under way, so that nothing jumps.
   const last = useRef<Model | null>(null);
@@ -71,7 +80,7 @@ export function Table(props: TableProps) {
       {isEmpty && shownModel.notes.length > 0 && (
         <Empty>
           {shownModel.notes.map((note) => (
-            <p key={note}>{sentence(shown(note))}</p>
+            <p key={note}>{sentence(note)}</p>
           ))}
         </Empty>
       )}

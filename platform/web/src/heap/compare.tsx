@@ -7,6 +7,7 @@ import { shown, time } from "../format";
 import { A, Empty } from "../parts/basics";
 import { address, setQuery, to } from "../route";
 import { texts } from "../texts";
+import { CompareMany } from "./compare-many";
 import { useAddressState } from "./state";
 import { Choice } from "./table-page";
 
@@ -16,6 +17,7 @@ export function Compare({ dump }: { dump: Dump }) {
   const { query } = address.value;
   const other = query.get("with");
   const by = query.get("by") ?? "class";
+  const also = query.get("also")?.split(".") ?? [];
   const list = useGet<Page<Dump>>("dumps?limit=200");
   const others = (list.value?.items ?? []).filter((item) => item.id !== dump.id && item.kind === "heap" && item.job?.state === "done");
   if (list.value && !others.length && !other) return <Empty>{t.compare.none}</Empty>;
@@ -36,9 +38,27 @@ export function Compare({ dump }: { dump: Dump }) {
         {other && <A href={to(`/dumps/${encodeURIComponent(other)}/compare`, { with: dump.id, by: query.get("by") })}>{t.compare.swap}</A>}
         <span class="dim">{t.compare.text}</span>
       </div>
-      <Choice label={t.by["label"]!} options={["class", "package"].map((value) => [value, t.by[value]!])} value={by} onPick={(value) => setQuery({ by: value === "class" ? null : value, sort: null, filter: null })} />
+      <Choice label={t.by["label"]!} options={(also.length ? ["class", "package"] : ["class", "package", "dominator"]).map((value) => [value, t.by[value]!])} value={by} onPick={(value) => setQuery({ by: value === "class" ? null : value, sort: null, filter: null })} />
+      {other && others.length > 1 && <Also others={others.filter((item) => item.id !== other)} chosen={also} />}
       {/* The server calls the dump in the path "before". */}
-      {other && <Table key={other + by} path={`dumps/${encodeURIComponent(other)}/compare`} params={{ with: dump.id, by }} state={state} label={t.views["compare"]![0]} actions={(row) => rowActions(dump.id, row)} onPick={pickRow} isSelected={isSelectedRow} files order="-shallow_delta" />}
+      {other && also.length > 0 && <CompareMany dumps={[dump, ...others.filter((item) => item.id === other || also.includes(item.id))]} by={by === "dominator" ? "class" : by} />}
+      {other && !also.length && <Table key={other + by} path={`dumps/${encodeURIComponent(other)}/compare`} params={{ with: dump.id, by }} state={state} label={t.views["compare"]![0]} actions={(row) => rowActions(dump.id, row)} onPick={pickRow} isSelected={isSelectedRow} files order={by === "dominator" ? "-retained_delta" : "-shallow_delta"} />}
     </>
+  );
+}
+
+/** Further dumps, for a table with a column for each. */
+function Also({ others, chosen }: { others: Dump[]; chosen: string[] }) {
+  const t = texts.value.compare;
+  const pick = (id: string, on: boolean) => setQuery({ also: [...chosen.filter((item) => item !== id), ...(on ? [id] : [])].join("."), sort: null });
+  return (
+    <details class="also" open={chosen.length > 0}>
+      <summary>{t.also}</summary>
+      {others.map((item) => (
+        <label key={item.id} class="check">
+          <input type="checkbox" checked={chosen.includes(item.id)} onChange={(event) => pick(item.id, event.currentTarget.checked)} /> {shown(item.name)} ({time(item.uploaded_at)})
+        </label>
+      ))}
+    </details>
   );
 }

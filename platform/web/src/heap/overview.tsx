@@ -5,6 +5,7 @@ import { selectObject } from "../grid/actions";
 import { bytes, count, percent, shown, time } from "../format";
 import { A, Bar, Name, Notes, Problem, Skeleton } from "../parts/basics";
 import { texts } from "../texts";
+import { said } from "../texts/said";
 import { Linked } from "./linked";
 
 export function Overview({ dump }: { dump: Dump }) {
@@ -32,7 +33,7 @@ export function Overview({ dump }: { dump: Dump }) {
         <section class="card-block lead" aria-labelledby="main-suspect">
           <h2 id="main-suspect">{o.suspect}</h2>
           <p class="lead-line">
-            <Linked text={first.title} object={first.object} />
+            <Linked text={said(first.title)} object={first.object} />
           </p>
           <Bar share={first.percent} />
           <p>
@@ -88,7 +89,7 @@ export function Overview({ dump }: { dump: Dump }) {
       )}
       <p class="dim">
         {facts.created_at !== null && facts.created_at !== undefined ? o.taken(time(facts.created_at)) + ". " : ""}
-        {shown(facts.model ?? "")}
+        {shown(said(facts.model ?? ""))}
       </p>
     </div>
   );

@@ -4,6 +4,7 @@ import { selectObject } from "../grid/actions";
 import { bytes, shown } from "../format";
 import { A, Name } from "../parts/basics";
 import { texts } from "../texts";
+import { said } from "../texts/said";
 import { useState } from "preact/hooks";
 
 const MAX_STEPS = 24;
@@ -31,7 +32,7 @@ export function Path({ items, root, blame, end }: { items: PathItem[]; root?: st
           <li key={index} class={item.object === blame ? "blame" : item.object === end ? "end" : undefined}>
             {index === 0 && root && (
               <span class="label">
-                {t.suspects.root}: {shown(root)}
+                {t.suspects.root}: {shown(said(root))}
               </span>
             )}
             {item.field && (

@@ -7,6 +7,7 @@ export function useAddressState(): Kept {
   return {
     sort: query.get("sort"),
     filter: query.get("filter") ?? "",
+    open: query.get("open") ?? "",
     // Each sort and filter replaces the one before: "back" leads to the view before.
     set: (part) => setQuery(part, true),
   };

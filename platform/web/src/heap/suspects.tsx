@@ -6,6 +6,7 @@ import { bytes, count, percent, shown } from "../format";
 import { A, Bar, Empty, Name, Problem, Skeleton } from "../parts/basics";
 import { to } from "../route";
 import { texts } from "../texts";
+import { said } from "../texts/said";
 import { Linked } from "./linked";
 import { Path } from "./path";
 
@@ -29,7 +30,7 @@ function One({ dump, suspect, index }: { dump: Dump; suspect: Suspect; index: nu
   return (
     <article class="card-block suspect">
       <h2>
-        {index + 1}. {shown(suspect.title)}
+        {index + 1}. {shown(said(suspect.title))}
       </h2>
       <p class="suspect-share">
         <Bar share={suspect.percent} />
@@ -39,7 +40,7 @@ function One({ dump, suspect, index }: { dump: Dump; suspect: Suspect; index: nu
       <ul>
         {suspect.sentences.map((sentence, at) => (
           <li key={at}>
-            <Linked text={sentence} />
+            <Linked text={said(sentence)} />
           </li>
         ))}
       </ul>

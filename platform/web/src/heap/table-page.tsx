@@ -31,7 +31,7 @@ export function TablePage({ dump, id, view }: { dump: Dump; id: string; view: Ta
   };
   return (
     <>
-      {view.by && <Choice label={t.by["label"]!} options={view.by.map((value) => [value, t.by[value] ?? value])} value={by!} onPick={(value) => setQuery({ by: value === view.by![0] ? null : value, node: null, sort: null, filter: null })} />}
+      {view.by && <Choice label={t.by["label"]!} options={view.by.map((value) => [value, t.by[value] ?? value])} value={by!} onPick={(value) => setQuery({ by: value === view.by![0] ? null : value, node: null, sort: null, filter: null, open: null })} />}
       {node && <Here dump={dump} node={node} />}
       {kind && (
         <p class="crumbs">

@@ -42,6 +42,7 @@ export const VIEWS: View[] = [
   { id: "compare", group: "tools" },
   { id: "instances", group: "memory", hidden: true },
   { id: "merged", group: "memory", hidden: true },
+  { id: "class-references", group: "memory", hidden: true },
 ];
 
 export const GROUPS: View["group"][] = ["summary", "memory", "program", "waste", "facts", "tools"];

@@ -9,6 +9,7 @@ import { Boundary } from "../parts/boundary";
 import { Icon } from "../parts/icon";
 import { address } from "../route";
 import { texts } from "../texts";
+import { ClassReferences } from "./class-references";
 import { Compare } from "./compare";
 import { Instances } from "./instances";
 import { Merged } from "./merged";
@@ -75,6 +76,8 @@ function Body({ dump, view }: { dump: Dump; view: View }) {
       return <Compare dump={dump} />;
     case "instances":
       return <Instances dump={dump} />;
+    case "class-references":
+      return <ClassReferences dump={dump} />;
     case "merged":
       return <Merged dump={dump} />;
     default:

@@ -76,6 +76,7 @@ export function ClassBody({ dump, id }: { dump: Dump; id: string }) {
       </dl>
       <p class="suspect-links">
         <A href={to(`/dumps/${dump.id}/merged`, { class: id, name: facts.name })}>{t.actions.merged}</A>
+        <A href={to(`/dumps/${dump.id}/class-references`, { class: id, name: facts.name })}>{t.actions.classReferences}</A>
         <A href={selectObject(id)}>{t.inspector.tabs["statics"]}</A>
       </p>
       <h3>{t.inspector.instances}</h3>

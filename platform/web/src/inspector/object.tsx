@@ -3,11 +3,12 @@ import { useGet } from "../api/client";
 import type { Dump, ObjectFacts, PathAnswer } from "../api/types";
 import { rowActions, pickRow, selectClass, selectObject, type Shown } from "../grid/actions";
 import { Table, useLocalState } from "../grid/table";
-import { bytes, count, percent, shown } from "../format";
+import { bytes, count, percent, shown, time } from "../format";
 import { Path } from "../heap/path";
 import { A, Bar, Empty, Name, Problem, Skeleton } from "../parts/basics";
 import { address, setQuery } from "../route";
 import { texts } from "../texts";
+import { said } from "../texts/said";
 
 const TABLE_HEIGHT = 420;
 
@@ -17,7 +18,7 @@ export function ObjectBody({ dump, id }: { dump: Dump; id: string }) {
   if (failure) return <Problem failure={failure} again={again} />;
   if (!facts) return <Skeleton />;
   const isCollection = facts.value?.kind === "collection";
-  const tabs: Shown[] = [...(isCollection ? (["entries"] as const) : []), ...(facts.is_class ? (["statics"] as const) : []), "fields", "out", "in", "path"];
+  const tabs: Shown[] = [...(isCollection ? (["entries"] as const) : []), ...(facts.is_class ? (["statics"] as const) : []), "fields", "out", "in", "path", "retained"];
   const asked = address.value.query.get("show") as Shown | null;
   const tab = asked && tabs.includes(asked) ? asked : tabs[0]!;
   return (
@@ -65,22 +66,30 @@ export function ObjectBody({ dump, id }: { dump: Dump; id: string }) {
           </div>
         )}
         <LoaderLine loader={facts.loader} object={facts.loader_object} />
+        {facts.trace?.[0] && (
+          <div>
+            <dt>{t.allocator}</dt>
+            <dd>
+              <Name text={facts.trace[0]} />
+            </dd>
+          </div>
+        )}
         {facts.root && facts.root.length > 0 && (
           <div>
             <dt>{t.root}</dt>
-            <dd>{facts.root.map((root) => <span key={root} class="label">{shown(root)}</span>)}</dd>
+            <dd>{facts.root.map((root) => <span key={root} class="label">{shown(said(root))}</span>)}</dd>
           </div>
         )}
       </dl>
       {facts.value && facts.value.text !== "" && (
         <figure class="value">
           <figcaption>
-            {t.value} <span class="dim">({shown(facts.value.kind)}{facts.value.truncated ? ", " + t.truncated : ""})</span>
+            {t.value} <span class="dim">({t.kinds[facts.value.kind] ?? shown(facts.value.kind)}{facts.value.truncated ? ", " + t.truncated : ""})</span>
           </figcaption>
-          <pre tabIndex={0}>{shown(facts.value.text)}</pre>
+          <pre tabIndex={0}>{meaning(facts.value)}</pre>
         </figure>
       )}
-      {facts.trace && facts.trace.length > 0 && (
+      {facts.trace && facts.trace.length > 1 && (
         <details>
           <summary>{t.trace}</summary>
           <ol class="frames">
@@ -96,6 +105,14 @@ export function ObjectBody({ dump, id }: { dump: Dump; id: string }) {
       <Panel key={tab} dump={dump} id={id} tab={tab} />
     </>
   );
+}
+
+/** A date is in the reader's words as well, a size of a collection in those of the page. */
+function meaning({ kind, text }: { kind: string; text: string }): string {
+  const millis = kind === "date" ? Date.parse(text) : NaN;
+  if (Number.isFinite(millis)) return `${time(millis)}\n${shown(text)}`;
+  const size = kind === "collection" ? /^size (\d+)$/.exec(text) : null;
+  return size ? texts.value.inspector.size(count(Number(size[1]))) : shown(text);
 }
 
 export function ClassLink({ of }: { of: { id: string | null; name: string } }) {
@@ -159,7 +176,7 @@ function TablePanel({ dump, id, tab }: { dump: Dump; id: string; tab: Shown }) {
   const t = texts.value.inspector;
   const state = useLocalState();
   const base = `dumps/${dump.id}/objects/${encodeURIComponent(id)}/`;
-  const [path, params] = { fields: [base + "fields", {}], statics: [base + "fields", { statics: "true" }], entries: [base + "entries", {}], out: [base + "references", { direction: "out" }], in: [base + "references", { direction: "in" }] }[tab as "fields"] as [string, Record<string, string>];
+  const [path, params] = { fields: [base + "fields", {}], statics: [base + "fields", { statics: "true" }], entries: [base + "entries", {}], out: [base + "references", { direction: "out" }], in: [base + "references", { direction: "in" }], retained: [base + "retained", {}] }[tab as "fields"] as [string, Record<string, string>];
   return <Table path={path} params={params} state={state} label={t.tabTitles[tab] ?? t.tabs[tab] ?? tab} plain most={TABLE_HEIGHT} onPick={(row) => pickRow(entry(row))} actions={(row) => rowActions(dump.id, entry(row))} />;
 }
 

@@ -5,6 +5,7 @@ import type { Failure } from "../api/client";
 import { shown } from "../format";
 import { follow } from "../route";
 import { texts } from "../texts";
+import { said } from "../texts/said";
 
 /** A link within the page. */
 export function A(props: { href: string; class?: string | undefined; title?: string | undefined; current?: boolean; children: ComponentChildren; label?: string | undefined }) {
@@ -27,9 +28,9 @@ export function Problem({ failure, again }: { failure: Failure; again?: (() => v
   const known = t.problems[type ?? title];
   return (
     <div class="problem" role="alert">
-      <strong>{known ?? shown(title || t.problems["unknown"]!)}</strong>
+      <strong>{known ?? shown(said(title || t.problems["unknown"]!))}</strong>
       {status > 0 && <span class="dim"> {status}</span>}
-      {detail && <p>{shown(detail)}</p>}
+      {detail && <p>{shown(said(detail))}</p>}
       {again && (
         <button type="button" onClick={again}>
           {t.retry}
@@ -98,7 +99,11 @@ export function Bar({ share }: { share: number }) {
 }
 
 /** The server's notes are clauses: they begin small and end without a full stop. */
-export const sentence = (note: string) => note.charAt(0).toUpperCase() + note.slice(1) + (/[.!?]$/.test(note) ? "" : ".");
+export function sentence(note: string): string {
+  const words = shown(said(note));
+  const end = /[.!?\u3002\uff01]$/.test(words) ? "" : words === shown(note) ? "." : "\u3002";
+  return words.charAt(0).toUpperCase() + words.slice(1) + end;
+}
 
 export function Notes({ notes }: { notes: string[] | undefined }) {
   if (!notes?.length) return null;
@@ -106,7 +111,7 @@ export function Notes({ notes }: { notes: string[] | undefined }) {
     <>
       {notes.map((note) => (
         <p class="note" key={note}>
-          {sentence(shown(note))}
+          {sentence(note)}
         </p>
       ))}
     </>

@@ -8,7 +8,7 @@ import { Icon } from "../parts/icon";
 import { texts } from "../texts";
 import { isDark } from "../theme";
 import { draw, ROW, topOf, type Look } from "./flame-draw";
-import { followWay, kidsOf, layout, matched, rootOf, wayTo, type FlameBox, type Frame, type Order } from "./flame-layout";
+import { followWay, kidsOf, layout, matched, rootOf, wayTo, writeWay, type FlameBox, type Frame, type Order } from "./flame-layout";
 import { frameName } from "./names";
 import { Tip } from "./tip";
 
@@ -35,7 +35,7 @@ interface Props {
 const LEAST_CHANGE = 0.05;
 const LEAST_HEIGHT = 140;
 
-export const amountOf = (unit: string) => (value: number) => (unit === "bytes" ? bytes(value) : `${count(value)} ${unit}`);
+export const amountOf = (unit: string) => (value: number) => (unit === "bytes" ? bytes(value) : `${count(value)} ${texts.value.profile.units[unit] ?? unit}`);
 
 function flagsOf(flame: Flame, search: string): { flags: Uint8Array | null; bad: boolean } {
   if (!search) return { flags: null, bad: false };
@@ -62,7 +62,7 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
   const [hover, setHover] = useState<{ box: FlameBox; x: number; y: number } | null>(null);
   const { order, icicle } = state;
   const root = useMemo(() => rootOf(flame), [flame, order]);
-  const zoom = useMemo(() => followWay(root, state.zoom ? state.zoom.split(".").map((part) => parseInt(part, 36)) : [], flame, order), [root, state.zoom]);
+  const zoom = useMemo(() => followWay(root, state.zoom, flame, order) ?? root, [root, state.zoom]);
   const rows = useMemo(() => (size[0] > 0 ? layout(flame, zoom, root, size[0], order) : []), [flame, zoom, root, size[0]]);
   const { flags, bad } = useMemo(() => flagsOf(flame, state.search), [flame, state.search]);
   const total = useMemo(() => (flags ? matched(zoom.node, flags) : 0), [flags, zoom]);
@@ -80,24 +80,37 @@ export function FlameGraph({ flame, state, set, inverted, leavesAreClasses, chil
     watch.observe(element);
     return () => watch.disconnect();
   }, []);
+  const placed = useRef({ at: "", full: 0 });
   useLayoutEffect(() => {
-    // The outermost frames are what one begins with.
     const element = scroll.current!;
-    element.scrollTop = icicle ? 0 : element.scrollHeight;
-  }, [rows.length, icicle]);
+    const at = state.zoom + icicle;
+    // The outermost frames are what one begins with. A graph that grows stays where it is.
+    if (placed.current.at !== at || placed.current.full === 0) element.scrollTop = icicle ? 0 : element.scrollHeight;
+    else if (!icicle) element.scrollTop += full - placed.current.full;
+    placed.current = { at, full };
+  }, [full, state.zoom, icicle]);
   useLayoutEffect(() => draw(canvas.current!, rows, top, look, chosen, hover?.box.narrow ? null : (hover?.box.frame ?? null), t.all));
-  useEffect(() => setChosen(null), [root]);
+  useEffect(() => {
+    // The same frame in the new graph, if it has it.
+    setChosen((old) => old && followWay(root, writeWay(old), flame, order, true));
+  }, [root]);
+  useEffect(() => {
+    setHover((old) => {
+      const box = old && boxAt(old);
+      return box ? { ...old, box } : null;
+    });
+  }, [rows]);
 
-  const boxAt = (event: MouseEvent): FlameBox | null => {
+  const boxAt = (at: { x: number; y: number }): FlameBox | null => {
     const place = canvas.current!.getBoundingClientRect();
-    const y = event.clientY - place.top + top;
+    const y = at.y - place.top + top;
     const level = icicle ? Math.floor(y / ROW) : rows.length - 1 - Math.floor(y / ROW);
-    const x = event.clientX - place.left;
+    const x = at.x - place.left;
     return rows[level]?.find((box) => x >= box.x && x < box.x + Math.max(1, box.w)) ?? null;
   };
   const zoomTo = (frame: Frame) => {
     setChosen(frame.above ? frame : null);
-    set({ zoom: wayTo(frame).map((at) => at.node.f.toString(36)).join(".") });
+    set({ zoom: writeWay(frame) });
   };
   const choose = (frame: Frame) => {
     setChosen(frame);

@@ -1,5 +1,6 @@
 // Frames of a flame graph as boxes. Those too narrow to see are drawn together.
 import type { Flame, FlameNode } from "../api/types";
+import { hash } from "./names";
 
 export interface Frame {
   node: FlameNode;
@@ -40,12 +41,18 @@ export function wayTo(frame: Frame): Frame[] {
   return way;
 }
 
-/** The frame at the end of a way of name indexes, as far as it exists. */
-export function followWay(root: Frame, way: number[], flame: Flame, order: Order): Frame {
+/** A name in an address: 24 bits of its hash, which hold when the graph has grown and indexes have changed. */
+const mark = (name: string) => (hash(name) & 0xffffff).toString(36);
+
+/** The way to a frame, for an address. */
+export const writeWay = (frame: Frame): string => wayTo(frame).map((at) => mark(at.name)).join(".");
+
+/** The frame at the end of a way, as far as it exists; null if it must exist and does not. */
+export function followWay(root: Frame, way: string, flame: Flame, order: Order, whole = false): Frame | null {
   let at = root;
-  for (const name of way) {
-    const next = kidsOf(at, flame, order).find((kid) => kid.node.f === name);
-    if (!next) break;
+  for (const name of way ? way.split(".") : []) {
+    const next = kidsOf(at, flame, order).find((kid) => mark(kid.name) === name);
+    if (!next) return whole ? null : at;
     at = next;
   }
   return at;

@@ -7,6 +7,7 @@ import { FlameGraph } from "../pictures/flame-graph";
 import { address, setQuery } from "../route";
 import { texts } from "../texts";
 import { flamePath, useFlameState } from "./flame";
+import { finished } from "./source";
 
 export function CompareProfiles({ dump, facts, dimension, thread }: { dump: Dump; facts: ProfileFacts; dimension: string | null; thread: string | null }) {
   const t = texts.value;
@@ -15,7 +16,7 @@ export function CompareProfiles({ dump, facts, dimension, thread }: { dump: Dump
   const list = useGet<Page<Dump>>("dumps?limit=200");
   const others = (list.value?.items ?? []).filter((item) => item.id !== dump.id && item.kind === "profile" && (!item.job || item.job.state === "done"));
   // The server calls the profile in the path "before".
-  const { value, failure, again } = useGet<Flame>(other ? flamePath(other, "compare", { with: dump.id, dimension, thread }) : null);
+  const { value, failure, again } = useGet<Flame>(other ? flamePath(finished(other), "compare", { with: dump.id, dimension, thread }) : null);
   if (list.value && !others.length && !other) return <Empty>{t.profile.none}</Empty>;
   return (
     <>

@@ -1,14 +1,15 @@
 // Methods with what they cost, and the call tree in both directions.
-import type { Dump, Row } from "../api/types";
+import type { Row } from "../api/types";
 import { Table } from "../grid/table";
 import { useAddressState } from "../heap/state";
 import { Choice } from "../heap/table-page";
 import type { MenuItem } from "../parts/menu";
 import { address, setQuery, to } from "../route";
 import { texts } from "../texts";
+import type { Source } from "./source";
 
 interface Props {
-  dump: Dump;
+  source: Source;
   dimension: string | null;
   thread: string | null;
 }
@@ -16,29 +17,29 @@ interface Props {
 /** A name as a regular expression that finds nothing else. */
 const exactly = (name: string) => "^" + name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + "$";
 
-function actionsOf(dump: Dump, row: Row): MenuItem[] {
+function actionsOf(source: Source, row: Row): MenuItem[] {
   const t = texts.value;
   const name = typeof row["name"] === "string" ? row["name"] : null;
   if (!name) return [];
   return [
-    { label: t.profile.views["flame"]!, href: to(`/dumps/${dump.id}/flame`, { q: exactly(name) }) },
+    { label: t.profile.views["flame"]!, href: to(`${source.page}/flame`, { q: exactly(name) }) },
     { label: t.actions.copyName, copy: name },
   ];
 }
 
-export function Methods({ dump, dimension, thread }: Props) {
+export function Methods({ source, dimension, thread }: Props) {
   const state = useAddressState();
-  return <Table path={`dumps/${dump.id}/profile/methods`} params={{ dimension, thread }} state={state} label={texts.value.profile.views["methods"]!} actions={(row) => actionsOf(dump, row)} order="-self" files />;
+  return <Table path={`${source.api}/profile/methods`} tick={source.tick} params={{ ...source.params, dimension, thread }} state={state} label={texts.value.profile.views["methods"]!} actions={(row) => actionsOf(source, row)} order="-self" files />;
 }
 
-export function CallTree({ dump, dimension, thread }: Props) {
+export function CallTree({ source, dimension, thread }: Props) {
   const t = texts.value.profile;
   const state = useAddressState();
   const invert = address.value.query.get("invert") === "1";
   return (
     <>
-      <Choice label={t.direction} options={[["down", t.topDown], ["up", t.bottomUp]]} value={invert ? "up" : "down"} onPick={(value) => setQuery({ invert: value === "up" ? "1" : null })} />
-      <Table key={String(invert)} path={`dumps/${dump.id}/profile/tree`} params={{ dimension, thread, invert: invert ? "true" : null }} state={state} label={t.views["tree"]!} tree actions={(row) => actionsOf(dump, row)} order="-total" />
+      <Choice label={t.direction} options={[["down", t.topDown], ["up", t.bottomUp]]} value={invert ? "up" : "down"} onPick={(value) => setQuery({ invert: value === "up" ? "1" : null, open: null })} />
+      <Table key={String(invert)} path={`${source.api}/profile/tree`} tick={source.tick} named params={{ ...source.params, dimension, thread, invert: invert ? "true" : null }} state={state} label={t.views["tree"]!} tree actions={(row) => actionsOf(source, row)} order="-total" />
     </>
   );
 }

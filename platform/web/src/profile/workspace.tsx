@@ -4,13 +4,15 @@ import type { Dump, ProfileFacts } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
 import { A, Notes, Problem, Skeleton } from "../parts/basics";
-import { address, setQuery, to } from "../route";
-import { percent, shown } from "../format";
+import { address, to } from "../route";
+import { shown } from "../format";
 import { texts } from "../texts";
 import { amountOf } from "../pictures/flame-graph";
 import { CompareProfiles } from "./compare";
 import { FlameView } from "./flame";
+import { finished } from "./source";
 import { CallTree, Methods } from "./tables";
+import { ProfileTools } from "./tools";
 
 const VIEWS = ["flame", "methods", "tree", "compare"];
 
@@ -21,6 +23,7 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
   useTitle(title, dump.name);
   const { value: facts, failure, again } = useGet<ProfileFacts>(`dumps/${dump.id}/profile`);
   if (!VIEWS.includes(view)) return <NotFound />;
+  const source = finished(dump.id);
   const { query } = address.value;
   const dimension = query.get("dimension") ?? facts?.dimensions[0]?.key ?? null;
   const thread = query.get("thread");
@@ -47,38 +50,10 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
         {facts && (
           <>
             <Notes notes={facts.notes} />
-            {(facts.dimensions.length > 1 || facts.threads.length > 1) && (
-              <div class="tools-line">
-                {facts.dimensions.length > 1 && (
-                  <label>
-                    {t.dimension}{" "}
-                    <select value={dimension ?? ""} onChange={(event) => setQuery({ dimension: event.currentTarget.value, zoom: null })}>
-                      {facts.dimensions.map((item) => (
-                        <option key={item.key} value={item.key}>
-                          {shown(item.label)}
-                        </option>
-                      ))}
-                    </select>
-                  </label>
-                )}
-                {facts.threads.length > 1 && (
-                  <label>
-                    {t.thread}{" "}
-                    <select value={thread ?? ""} onChange={(event) => setQuery({ thread: event.currentTarget.value, zoom: null })}>
-                      <option value="">{t.allThreads}</option>
-                      {facts.threads.map((item) => (
-                        <option key={item.key} value={item.key}>
-                          {shown(item.name)} ({percent((100 * item.total) / Math.max(1, facts.total))})
-                        </option>
-                      ))}
-                    </select>
-                  </label>
-                )}
-              </div>
-            )}
-            {view === "flame" && <FlameView dump={dump} facts={facts} dimension={dimension} thread={thread} />}
-            {view === "methods" && <Methods dump={dump} dimension={dimension} thread={thread} />}
-            {view === "tree" && <CallTree dump={dump} dimension={dimension} thread={thread} />}
+            <ProfileTools facts={facts} dimension={dimension} thread={thread} />
+            {view === "flame" && <FlameView source={source} facts={facts} dimension={dimension} thread={thread} />}
+            {view === "methods" && <Methods source={source} dimension={dimension} thread={thread} />}
+            {view === "tree" && <CallTree source={source} dimension={dimension} thread={thread} />}
             {view === "compare" && <CompareProfiles dump={dump} facts={facts} dimension={dimension} thread={thread} />}
           </>
         )}

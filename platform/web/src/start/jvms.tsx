@@ -1,99 +1,106 @@
-// The JVMs of the server's machine, if the server lists them.
+// The JVMs of the server's machine and those that stream to it, if the server lists them.
 import { useEffect, useState } from "preact/hooks";
-import { failureOf, getJson, send, type Failure } from "../api/client";
-import { upsert } from "../api/events";
-import type { Dump, Jvm, Page } from "../api/types";
-import { duration } from "../format";
-import { Name, Problem } from "../parts/basics";
+import { getJson, useGet } from "../api/client";
+import type { Jvm, Page, ServerFacts } from "../api/types";
+import { count, duration, shown } from "../format";
+import { A, Name, sentence } from "../parts/basics";
 import { texts } from "../texts";
 
 const REFRESH = 10_000;
+/** JVMs that are listed at once, so that analyses stay in sight. */
+const MAX_SHOWN = 5;
 
 export function Jvms() {
+  // Browsers write each refused request to their console: one that must be refused is not sent.
+  const offered = useGet<ServerFacts>("server").value?.jvms === true;
+  return offered ? <List /> : null;
+}
+
+function List() {
   const t = texts.value.start;
   const [items, setItems] = useState<Jvm[] | null>(null);
+  const [isWhole, setWhole] = useState(false);
   useEffect(() => {
     let timer = 0;
-    let stopped = false;
+    const abort = new AbortController();
     const load = async () => {
       try {
-        const found = (await getJson<Page<Jvm>>("jvms")).items;
-        if (stopped) return;
-        setItems(found);
-        timer = window.setTimeout(() => void load(), REFRESH);
+        setItems((await getJson<Page<Jvm>>("jvms", abort.signal)).items);
       } catch {
-        // A server that lists no JVMs answers 404 or 501: there is nothing to show.
-        if (!stopped) setItems(null);
+        // The banner tells of a lost connection; the list stays as it was.
       }
+      if (!abort.signal.aborted) timer = window.setTimeout(() => void load(), REFRESH);
     };
     void load();
     return () => {
-      stopped = true;
+      abort.abort();
       clearTimeout(timer);
     };
   }, []);
   if (items === null) return null;
+  // What is recorded first, then what can be.
+  const rank = (jvm: Jvm) => (jvm.live ? 0 : jvm.attachable ? 1 : 2);
+  const sorted = [...items].sort((a, b) => rank(a) - rank(b) || (a.pid ?? 0) - (b.pid ?? 0));
   return (
     <section aria-labelledby="jvms-title">
       <h2 id="jvms-title">{t.jvms}</h2>
       {!items.length && <p class="dim">{t.noJvms}</p>}
-      <ul class="recent">
-        {items.map((jvm) => (
-          <JvmLine key={jvm.pid} jvm={jvm} />
-        ))}
-      </ul>
+      {items.length > 0 && (
+        <ul class="recent">
+          {(isWhole ? sorted : sorted.slice(0, MAX_SHOWN)).map((jvm) => (
+            <JvmLine key={jvm.id} jvm={jvm} />
+          ))}
+        </ul>
+      )}
+      {!isWhole && sorted.length > MAX_SHOWN && (
+        <button type="button" class="small" onClick={() => setWhole(true)}>
+          {texts.value.table.moreRows(count(sorted.length - MAX_SHOWN))}
+        </button>
+      )}
     </section>
   );
 }
 
 function JvmLine({ jvm }: { jvm: Jvm }) {
-  const t = texts.value.start;
-  const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const act = async (action: "dump" | "attach" | "detach") => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      const found = await send<Dump>("POST", `jvms/${jvm.pid}/${action}`, action === "attach" ? { options: "" } : {});
-      if (action === "dump" && found) upsert(found);
-    } catch (error) {
-      setFailure(failureOf(error));
-    }
-    setBusy(false);
-  };
+  const t = texts.value;
+  const s = t.start;
+  const address = `/jvms/${encodeURIComponent(jvm.id)}`;
   return (
     <li class="dump">
       <div class="dump-main">
         <p class="dump-title">
-          <strong>
+          <A href={address}>
             <Name text={jvm.name} mono={false} />
-          </strong>
-          {jvm.agent && <span class="label">{t.attached}</span>}
+          </A>
+          {jvm.live ? <span class="label on">{s.recorded}</span> : jvm.agent && <span class="label">{s.attached}</span>}
+          {jvm.container && <span class="label">{t.live.container}</span>}
+          {jvm.place === "network" && <span class="label">{t.live.network}</span>}
         </p>
         <p class="dump-facts">
-          <span>PID {jvm.pid}</span>
+          {jvm.pid !== null && <span>PID {jvm.pid}</span>}
+          {jvm.version && (
+            <span>
+              {s.jvmVersion} {shown(jvm.version)}
+            </span>
+          )}
           <span>
-            {t.jvmVersion} {jvm.version}
-          </span>
-          <span>
-            {t.jvmUser} {jvm.user}
+            {s.jvmUser} {shown(jvm.user)}
           </span>
           {jvm.uptime !== null && (
             <span>
-              {t.jvmUptime} {duration(jvm.uptime)}
+              {s.jvmUptime} {duration(jvm.uptime)}
             </span>
           )}
         </p>
-        {failure && <Problem failure={failure} />}
+        {!jvm.attachable && !jvm.live && jvm.reason && <p class="dim">{sentence(jvm.reason)}</p>}
       </div>
-      <div class="dump-tools">
-        <button type="button" class="small" disabled={busy || !jvm.attachable} onClick={() => void act("dump")}>
-          {busy ? t.dumping : t.dump}
-        </button>
-        <button type="button" class="small" disabled={busy || !jvm.attachable} onClick={() => void act(jvm.agent ? "detach" : "attach")}>
-          {jvm.agent ? t.detach : t.attach}
-        </button>
-      </div>
+      {(jvm.attachable || jvm.live) && (
+        <div class="dump-tools">
+          <A href={address} class="button" label={`${s.openJvm}: ${shown(jvm.name)}`}>
+            {s.openJvm}
+          </A>
+        </div>
+      )}
     </li>
   );
 }

@@ -16,8 +16,8 @@ export function StartPage() {
       <h1 class="hidden-text">{t.start.title}</h1>
       {mayUpload && <DropZone />}
       <Running />
-      <Recent />
       <Jvms />
+      <Recent />
     </main>
   );
 }

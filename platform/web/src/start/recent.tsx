@@ -8,6 +8,7 @@ import { ago, bytes, shown, time } from "../format";
 import { A, Empty, Name, Problem, Skeleton } from "../parts/basics";
 import { Icon } from "../parts/icon";
 import { texts } from "../texts";
+import { said } from "../texts/said";
 import { DumpActions } from "./actions";
 
 export function Recent() {
@@ -85,7 +86,7 @@ function DumpLine({ dump }: { dump: Dump }) {
             </span>
           ))}
         </p>
-        {dump.headline && <p class="headline">{shown(dump.headline)}</p>}
+        {dump.headline && <p class="headline">{shown(said(dump.headline))}</p>}
         {dump.note && <p class="dump-note">{shown(dump.note)}</p>}
         <p class="dump-facts">
           <span>{t.dump.kinds[dump.kind]}</span>
@@ -95,8 +96,8 @@ function DumpLine({ dump }: { dump: Dump }) {
         </p>
         {job?.state === "failed" && job.error && (
           <p class="bad">
-            <Icon name="alert" /> {shown(job.error.title)}
-            {job.error.detail ? ": " + shown(job.error.detail) : ""}
+            <Icon name="alert" /> {shown(said(job.error.title))}
+            {job.error.detail ? ": " + shown(said(job.error.detail)) : ""}
           </p>
         )}
         {failure && <Problem failure={failure} />}

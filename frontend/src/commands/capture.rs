@@ -1,0 +1,348 @@
+//! `hprof-rs capture`: from a JVM to the report on a server.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use hprof_platform::rules::Rule;
+use serde_json::json;
+
+use super::convert;
+use crate::capture::{
+    Address, Client, DumpWish, Interrupt, Outcome, Packing, Parcel, Patience, Secret, describe,
+    dump, pack, send, wait,
+};
+use crate::jvm::process::Pid;
+use crate::render::out::tell;
+use crate::render::screen::{bytes, print, print_json, printable};
+use crate::written;
+
+/// The environment variable with the server's address.
+const SERVER: &str = "HPROF_RS_SERVER";
+
+/// Dump the heap of a JVM to a server, and print the link of its report.
+///
+/// The command asks the JVM for a dump (JDK 6 and later, HotSpot; in a container too), compresses it
+/// unless the server is on this machine, sends it, and waits for the analysis. An upload continues
+/// after a lost connection. Ctrl+C removes the dump and the upload.
+#[derive(Debug, Args)]
+#[command(after_long_help = LONG_HELP)]
+pub struct Capture {
+    /// The JVM's process id, as `hprof-rs ps` shows it, or a heap dump or profile.
+    #[arg(value_name = "PID|FILE")]
+    what: PathBuf,
+
+    /// The server's URL, or the link that `hprof-rs serve` printed [default: `HPROF_RS_SERVER`].
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+
+    /// The token. Other users of this machine see it; use `HPROF_RS_TOKEN` or --token-file there.
+    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
+    token: Option<String>,
+
+    /// A file with the token.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+
+    /// The certificates of the authority that signed the server's certificate, in PEM [default:
+    /// those that this machine trusts].
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// Blank the values of strings and arrays before anything is sent, as `hprof-rs strip` does.
+    #[arg(long)]
+    strip: bool,
+
+    /// Collect garbage first, and leave out what no root reaches.
+    #[arg(long)]
+    live: bool,
+
+    /// A label, such as `service=shop`; may be repeated.
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    labels: Vec<(String, String)>,
+
+    /// The name to show [default: the name of the file, or program and process id].
+    #[arg(long)]
+    name: Option<String>,
+
+    /// Keep what is sent in a file too; `.gz` at the end of its name compresses it.
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
+
+    /// A rule for the dump, such as `suspects=0`; may be repeated. Status 1 if one is broken.
+    #[arg(long, value_name = "RULE")]
+    fail_above: Vec<Rule>,
+
+    /// End when the file is sent; the server analyses it later.
+    #[arg(long, conflicts_with = "fail_above")]
+    no_wait: bool,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+
+    /// The folder for the JVM's dump, as the JVM sees it.
+    #[arg(long, value_name = "DIR", default_value = "/tmp")]
+    dump_folder: PathBuf,
+
+    /// The time limit for the JVM's dump, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=86400))]
+    timeout: u64,
+
+    /// How long to try again while the server cannot be reached, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(0..=86400))]
+    patience: u64,
+}
+
+const LONG_HELP: &str = "\
+Examples:
+  hprof-rs capture 4242 --server 'http://127.0.0.1:7117/?token=TOKEN'
+      the link of a server on this machine, as `hprof-rs serve` printed it
+
+  HPROF_RS_TOKEN=... hprof-rs capture 4242 --server https://dumps.example.com \\
+      --strip --live --label service=shop --label build=812
+      sends no text of the program to the colleagues' server
+
+  hprof-rs capture heap.hprof --server https://dumps.example.com --token-file token \\
+      --fail-above suspects=0 --fail-above retained:com.example.Cache=100MB
+      for a pipeline: status 1 if a rule is broken
+
+Rules:
+  Each is KIND=LIMIT or KIND:NAME=LIMIT, and broken above its limit.
+  retained:CLASS, package:NAME   what a class or package keeps alive; `*` matches any characters
+  objects, objects:CLASS         live objects
+  live, unreached, duplicates    bytes of live, unreached and duplicate objects
+  largest                        what the largest object keeps alive
+  suspects                       leak suspects
+  classes, classloaders, threads their numbers; classloaders:CLASS the loaders of a class
+  Sizes have a unit: kB, MB, GB of 1000, KiB, MiB, GiB of 1024.
+
+Exit status:
+  0; 1 if a rule is broken; 2 if there is no report.";
+
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("a label is KEY=VALUE".to_owned()),
+    }
+}
+
+/// The file to send.
+struct Source {
+    file: File,
+    name: String,
+}
+
+impl Capture {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        Ok(self.run().unwrap_or_else(|error| {
+            tell!("hprof-rs: {error:#}");
+            ExitCode::from(2)
+        }))
+    }
+
+    fn run(&self) -> anyhow::Result<ExitCode> {
+        let address = self.address()?;
+        let secret = Secret::find(self.token.as_deref(), self.token_file.as_deref())?;
+        let secret = secret.or_else(|| address.secret.clone());
+        let secret = secret.context(
+            "there is no token: set HPROF_RS_TOKEN, give --token-file, or give the link that \
+             `hprof-rs serve` printed",
+        )?;
+        let interrupt = Interrupt::watch()?;
+        let client = Client::new(
+            &address,
+            Some(&secret),
+            self.ca.as_deref(),
+            interrupt.clone(),
+        )?;
+        let pid = self.pid();
+        let opened = match pid {
+            None => Some(self.open()?),
+            Some(_) => None,
+        };
+        let mut patience = Patience::new(Duration::from_secs(self.patience));
+        // A JVM is not stopped for a server that takes nothing.
+        check(&client, &mut patience)?;
+        if !address.is_tls && !address.is_local {
+            tell!("hprof-rs: http:// protects neither token nor dump on the way; https:// does");
+        }
+        let mut source = match (opened, pid) {
+            (Some(source), _) => source,
+            (None, Some(pid)) => self.dump(pid, &interrupt)?,
+            (None, None) => bail!("neither a process nor a file"),
+        };
+        let (dump, sent) = self.send(&client, &address, &mut source, &mut patience, &interrupt)?;
+        describe(&client, &dump, &self.labels, &mut patience)?;
+        let outcome = wait(&client, &dump, !self.no_wait, &mut patience)?;
+        self.show(&address.link(&dump), &dump, sent, &outcome)
+    }
+
+    fn address(&self) -> anyhow::Result<Address> {
+        match (&self.server, std::env::var(SERVER)) {
+            (Some(text), _) => Address::parse(text),
+            (None, Ok(text)) => Address::parse(&text),
+            (None, Err(_)) => bail!(
+                "give the server with --server, or in HPROF_RS_SERVER; `hprof-rs serve` starts one"
+            ),
+        }
+    }
+
+    /// The process that is meant.
+    fn pid(&self) -> Option<Pid> {
+        let number = self.what.to_str()?.parse().ok()?;
+        (number > 0).then_some(Pid(number))
+    }
+
+    fn open(&self) -> anyhow::Result<Source> {
+        let shown = || format!("cannot read {}", self.what.display());
+        let file = File::open(&self.what).with_context(shown)?;
+        anyhow::ensure!(
+            file.metadata().with_context(shown)?.is_file(),
+            "{} is no plain file",
+            self.what.display()
+        );
+        let name = self.what.file_name().map(|it| it.to_string_lossy());
+        let name = name.unwrap_or_default().into_owned();
+        Ok(Source {
+            file,
+            name: self.name.clone().unwrap_or(name),
+        })
+    }
+
+    fn dump(&self, pid: Pid, interrupt: &Interrupt) -> anyhow::Result<Source> {
+        let wish = DumpWish {
+            pid,
+            is_live: self.live,
+            folder: self.dump_folder.clone(),
+            limit: Duration::from_secs(self.timeout),
+        };
+        let (file, program) = dump(&wish, interrupt)?;
+        let name = format!("{program}-{}.hprof", pid.0);
+        Ok(Source {
+            file,
+            name: self.name.clone().unwrap_or(name),
+        })
+    }
+
+    /// Packs and sends the file; gives the dump's id and the bytes that were sent.
+    fn send(
+        &self,
+        client: &Client,
+        address: &Address,
+        source: &mut Source,
+        patience: &mut Patience,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<(String, u64)> {
+        let named = |path: &Path| path.extension().is_some_and(|it| it == "gz");
+        let packing = Packing {
+            strips: self.strip,
+            compresses: match &self.keep {
+                Some(keep) => named(keep),
+                // Here a compressed file costs more time than its bytes.
+                None => !address.is_local,
+            },
+        };
+        let room = || tempfile::tempfile().context("cannot pack (TMPDIR names another folder)");
+        let mut packed = pack(&mut source.file, &source.name, packing, room)?;
+        let file = packed.as_mut().unwrap_or(&mut source.file);
+        if let Some(keep) = &self.keep {
+            keep_copy(file, keep)?;
+        }
+        let sent = file.metadata()?.len();
+        let rules: Vec<String> = self.fail_above.iter().map(Rule::to_string).collect();
+        let mut metadata = Vec::new();
+        if !rules.is_empty() {
+            metadata.push(("fail_above", rules.join(",")));
+        }
+        let parcel = Parcel {
+            file,
+            name: &source.name,
+            metadata: &metadata,
+        };
+        Ok((send(client, parcel, patience, interrupt)?, sent))
+    }
+
+    fn show(
+        &self,
+        link: &str,
+        dump: &str,
+        sent: u64,
+        outcome: &Outcome,
+    ) -> anyhow::Result<ExitCode> {
+        let broken = outcome.rules.iter().any(|rule| rule.passed == Some(false));
+        let is_done = outcome.state == "done";
+        let status = match (is_done || self.no_wait, broken) {
+            (true, false) => ExitCode::SUCCESS,
+            (true, true) => ExitCode::from(1),
+            (false, _) => ExitCode::from(2),
+        };
+        if self.json {
+            print_json(&json!({
+                "dump": dump,
+                "link": link,
+                "sent_bytes": sent,
+                "state": outcome.state,
+                "headline": outcome.headline,
+                "note": outcome.note,
+                "error": outcome.error,
+                "rules": outcome.rules,
+            }))?;
+            return Ok(status);
+        }
+        tell!("hprof-rs: sent {}", bytes(sent));
+        let mut text = String::new();
+        if let Some(headline) = &outcome.headline {
+            text.push_str(&format!("{}\n", printable(headline)));
+        }
+        for rule in &outcome.rules {
+            let word = match rule.passed {
+                Some(true) => "kept",
+                Some(false) => "BROKEN",
+                None => "unknown",
+            };
+            let sentence = rule.sentence.as_deref().unwrap_or_default();
+            let (rule, sentence) = (printable(&rule.rule), printable(sentence));
+            text.push_str(&format!("{word}: {rule}: {sentence}\n"));
+        }
+        text.push_str(&format!("{link}\n"));
+        print(&text)?;
+        if !outcome.note.is_empty() {
+            tell!("hprof-rs: note: {}", outcome.note);
+        }
+        if let Some(error) = &outcome.error {
+            tell!("hprof-rs: the analysis {}: {error}", outcome.state);
+        } else if !is_done && !self.no_wait {
+            tell!("hprof-rs: the analysis is {}", outcome.state);
+        }
+        Ok(status)
+    }
+}
+
+/// Asks whether the server takes uploads with this token.
+fn check(client: &Client, patience: &mut Patience) -> anyhow::Result<()> {
+    let answer = client.ask("GET", "/api/v1/server", &[], None, patience)?;
+    if answer.status != 200 {
+        return Err(answer.problem());
+    }
+    match answer.json()?["role"].as_str() {
+        Some("uploader" | "admin") => Ok(()),
+        Some("reader") => bail!(
+            "the token lets you read only; `hprof-rs serve --new-token uploader` makes another"
+        ),
+        _ => bail!("the answer is not one of `hprof-rs serve`; check the address"),
+    }
+}
+
+fn keep_copy(file: &mut File, path: &Path) -> anyhow::Result<()> {
+    use std::io::{Seek, SeekFrom};
+    let fail = || format!("cannot write {}", path.display());
+    file.seek(SeekFrom::Start(0))?;
+    let copied = convert::write_whole_with(path, |to| Ok(std::io::copy(file, to)?));
+    copied.with_context(fail)?;
+    written::say(path, "look at it with `hprof-rs summary FILE`");
+    Ok(())
+}

@@ -1,0 +1,119 @@
+// A running JVM: what is recorded of it and what it does now, with the controls above.
+import { useEffect, useState } from "preact/hooks";
+import { failureOf, getJson, type Failure } from "../api/client";
+import { ended, growth } from "../api/events";
+import type { LiveJvm } from "../api/types";
+import { NotFound, useTitle } from "../app";
+import { duration, shown } from "../format";
+import { A, Name, Problem, Skeleton } from "../parts/basics";
+import { address, to } from "../route";
+import { texts } from "../texts";
+import { Controls } from "./controls";
+import { LiveHistogram } from "./histogram";
+import { LiveProfile } from "./profile";
+import { LiveThreadsView } from "./threads";
+
+/** How often state and cost are asked for beside the events, in milliseconds. */
+const REFRESH = 3000;
+const RECORDED = ["flame", "methods", "tree"];
+const NOW = ["histogram", "threads"];
+
+function useJvm(id: string): { jvm: LiveJvm | null; failure: Failure | null; take: (jvm: LiveJvm) => void } {
+  const [jvm, setJvm] = useState<LiveJvm | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const isEnded = ended.value.has(id);
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer = 0;
+    const load = async () => {
+      try {
+        setJvm(await getJson<LiveJvm>("jvms/" + encodeURIComponent(id), abort.signal));
+        setFailure(null);
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        const found = failureOf(error);
+        setFailure(found);
+        // A JVM that is unknown does not come back under its id.
+        if (found.problem.status === 404) return;
+      }
+      timer = window.setTimeout(() => void load(), REFRESH);
+    };
+    void load();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [id, isEnded]);
+  return { jvm, failure, take: setJvm };
+}
+
+export function LivePage({ id, view }: { id: string; view: string }) {
+  const t = texts.value;
+  const { jvm, failure, take } = useJvm(id);
+  const [frozen, setFrozen] = useState<string | null>(null);
+  const title = t.live.views[view] ?? "";
+  useTitle(title, jvm?.name ?? t.live.title);
+  if (!title || (!jvm && failure?.problem.status === 404)) return <NotFound />;
+  const grown = growth.value[id];
+  const tick = `${grown?.revision ?? 0}.${Math.max(grown?.samples ?? 0, jvm?.samples ?? 0)}`;
+  // What one looks at goes along between the views of a recording.
+  const { query } = address.value;
+  const keep = { last: query.get("last"), dimension: query.get("dimension"), thread: RECORDED.includes(view) ? query.get("thread") : null };
+  return (
+    <div class="workspace profile live">
+      <div class="dump-bar">
+        <A href="/" class="dim">
+          {t.home}
+        </A>
+        <span class="dim" aria-hidden="true">
+          /
+        </span>
+        <strong title={shown(jvm?.name ?? id)}>
+          <Name text={jvm?.name ?? id} mono={false} />
+        </strong>
+        {jvm && <Facts jvm={jvm} />}
+      </div>
+      <main id="main" tabIndex={-1} class={"view live-" + view} aria-labelledby="view-title">
+        {jvm ? <Controls id={id} jvm={jvm} take={take} isEnded={ended.value.has(id)} /> : !failure && <Skeleton lines={3} />}
+        {failure && <Problem failure={failure} />}
+        <nav class="profile-views" aria-label={t.nav.label}>
+          {[...RECORDED, ...NOW].map((name) => (
+            <A key={name} href={to(`/jvms/${encodeURIComponent(id)}/${name}`, RECORDED.includes(name) ? keep : {})} current={name === view}>
+              {t.live.views[name]}
+            </A>
+          ))}
+        </nav>
+        <h1 id="view-title" class="hidden-text">
+          {title}
+        </h1>
+        {jvm && RECORDED.includes(view) && <LiveProfile id={id} jvm={jvm} view={view} tick={frozen ?? tick} isFrozen={frozen !== null} freeze={(on) => setFrozen(on ? tick : null)} />}
+        {jvm && view === "histogram" && <LiveHistogram id={id} jvm={jvm} />}
+        {jvm && view === "threads" && <LiveThreadsView id={id} jvm={jvm} />}
+      </main>
+    </div>
+  );
+}
+
+function Facts({ jvm }: { jvm: LiveJvm }) {
+  const t = texts.value;
+  return (
+    <p class="dump-facts">
+      {jvm.pid !== null && <span>PID {jvm.pid}</span>}
+      {jvm.version && (
+        <span>
+          {t.start.jvmVersion} {shown(jvm.version)}
+        </span>
+      )}
+      <span>
+        {t.start.jvmUser} {shown(jvm.user)}
+      </span>
+      {jvm.uptime !== null && (
+        <span>
+          {t.start.jvmUptime} {duration(jvm.uptime)}
+        </span>
+      )}
+      {jvm.container && <span>{t.live.container}</span>}
+      {jvm.place === "network" && <span>{t.live.network}</span>}
+    </p>
+  );
+}

@@ -1,0 +1,310 @@
+// The page of a running JVM in Chromium against the mock: every control, keys, growth, hostile names, axe.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { start } from "../mock/server.mjs";
+import { audit, LAPTOP, launch, openPage, options, PHONE } from "./browser.mjs";
+
+let server;
+let browser;
+
+before(async () => {
+  if (options.skip) return;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  // A test that failed has left its server.
+  await server?.close();
+});
+
+/** Each test has JVMs of its own. */
+async function open(path, more = {}) {
+  server = await start({ speed: more.speed ?? 4 });
+  const found = await openPage(browser, server.url + path, more);
+  return { ...found, jvms: server.live, close: async () => (await found.close(), server.close()) };
+}
+
+const record = (jvms, id = "4711") => jvms.act(jvms.jvms.get(id), "attach", { modes: ["cpu", "alloc"] });
+const samples = (page) => page.locator(".timeline .dim[role=status]").textContent().then((text) => Number(/[\d,]+/.exec(text)[0].replaceAll(",", "")));
+const grows = (page, before) => page.waitForFunction((before) => Number(/[\d,]+/.exec(document.querySelector(".timeline .dim[role=status]").textContent)?.[0].replaceAll(",", "")) > before, before);
+
+test("every view of a running JVM draws, in light and dark, on a laptop and a phone", { ...options, timeout: 120_000 }, async () => {
+  for (const [viewport, colorScheme] of [[LAPTOP, "light"], [LAPTOP, "dark"], [PHONE, "light"]]) {
+    const { page, jvms, close } = await open("/", { viewport, colorScheme });
+    await page.getByRole("link", { name: "com.acme.shop.Main", exact: true }).waitFor();
+    await audit(page, `start ${colorScheme} ${viewport.width}`);
+    await page.goto(server.url + "/jvms/4711");
+    await page.getByRole("button", { name: "Attach and record" }).waitFor();
+    await audit(page, `attach ${colorScheme} ${viewport.width}`);
+    await record(jvms);
+    for (const address of ["/jvms/4711", "/jvms/4711/methods", "/jvms/4711/tree", "/jvms/4711/histogram", "/jvms/4711/threads", "/jvms/4711/threads?thread=4720", "/jvms/net-1", "/jvms/net-1/threads", "/jvms/1", "/jvms/1/histogram"]) {
+      await page.goto(server.url + address);
+      await page.waitForFunction(() => document.querySelector(".live-state") && !document.querySelector(".skeleton"));
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      assert.equal(wide, false, `${address} is wider than ${viewport.width}`);
+      await audit(page, `${address} ${colorScheme} ${viewport.width}`);
+    }
+    await close();
+  }
+});
+
+test("from the list of JVMs one attaches with keys only, and the recording grows", options, async () => {
+  const { page, jvms, close } = await open("/");
+  await page.getByRole("link", { name: "Watch: com.acme.shop.Main" }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/jvms\/4711$/);
+  await page.getByText("Not attached").waitFor();
+  assert.equal(await page.getByRole("checkbox", { name: /^CPU/ }).isChecked(), true, "what most begin with");
+  await page.getByRole("checkbox", { name: /^Locks/ }).focus();
+  await page.keyboard.press("Space");
+  await page.getByText("More options of the agent").click();
+  await page.getByRole("textbox").fill("nonsense=1");
+  await page.getByRole("button", { name: "Attach and record" }).press("Enter");
+  await page.getByRole("alert").getByText("nonsense: no such option of the agent").waitFor();
+  await page.getByRole("textbox").fill("depth=128");
+  await page.getByRole("button", { name: "Attach and record" }).press("Enter");
+  await page.getByText("Recording", { exact: false }).first().waitFor();
+  assert.deepEqual(jvms.asked.at(-1), ["attach", { modes: ["cpu", "lock"], options: "depth=128" }]);
+  await page.locator("canvas").waitFor();
+  await page.getByText("Agent: 0.4% of a core").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Locks", pressed: true }).isDisabled(), true, "locks are recorded to the end");
+  await grows(page, await samples(page));
+  await close();
+});
+
+test("the flame graph grows without losing zoom, search, choice or place", options, async () => {
+  const { page, jvms, close } = await open("/");
+  await record(jvms);
+  jvms.tick();
+  await page.goto(server.url + "/jvms/4711");
+  const graph = page.locator("canvas");
+  await graph.focus();
+  for (let at = 0; at < 3; at++) await page.keyboard.press("ArrowUp");
+  const chosen = await page.locator(".flame-details b").textContent();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/zoom=/);
+  await page.getByLabel(/^Search frames/).fill("com");
+  await page.getByText(/^Matched/).waitFor();
+  const zoom = new URL(page.url()).searchParams.get("zoom");
+  const before = await samples(page);
+  // A stack that is seen late puts its names before others: indexes of frames change.
+  for (let at = 0; at < 4; at++) jvms.tick();
+  await grows(page, before + 100);
+  assert.equal(new URL(page.url()).searchParams.get("zoom"), zoom);
+  assert.equal(await page.locator(".flame-details b").textContent(), chosen);
+  assert.equal(await page.getByLabel(/^Search frames/).inputValue(), "com");
+  await page.getByText(/^Matched [1-9]/).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Reset zoom" }).isEnabled(), true);
+
+  // A link restores the same frame, though it has another index by now.
+  await page.reload();
+  await page.getByText(/^Matched [1-9]/).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Reset zoom" }).isEnabled(), true);
+
+  await page.getByRole("button", { name: "Hold still" }).click();
+  const held = await samples(page);
+  for (let at = 0; at < 3; at++) jvms.tick();
+  await page.waitForTimeout(600);
+  assert.equal(await samples(page), held, "the picture holds still");
+  await page.getByRole("button", { name: "Hold still" }).click();
+  await grows(page, held);
+  await close();
+});
+
+test("the call tree keeps expanded rows while it grows, and a link restores them", options, async () => {
+  const { page, context, jvms, close } = await open("/");
+  await record(jvms);
+  jvms.tick();
+  await page.goto(server.url + "/jvms/4711/tree");
+  const tree = page.getByRole("treegrid");
+  await tree.locator(".grid-body .row").first().waitFor();
+  await tree.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".row[aria-level='2']").first().waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await page.locator(".row[aria-level='3']").first().waitFor();
+  await page.waitForURL(/open=/);
+  const names = () => page.locator(".grid-body .row .cell.main").allTextContents();
+  const before = await names();
+  const total = () => page.locator(".row[aria-level='1'] .numeric").first().textContent();
+  const old = await total();
+  for (let at = 0; at < 4; at++) jvms.tick();
+  await page.waitForFunction((old) => document.querySelector(".row[aria-level='1'] .numeric").textContent !== old, old);
+  for (const name of before) assert.ok((await names()).includes(name), name);
+  assert.equal(await page.locator(".row.active .cell.main").textContent(), before[1], "the same row is active");
+  const copy = await context.newPage();
+  await copy.goto(page.url());
+  await copy.locator(".row[aria-level='3']").first().waitFor();
+  await close();
+});
+
+test("the time that is looked at is chosen by pointer, keys and list", options, async () => {
+  const { page, jvms, close } = await open("/", { speed: 1 });
+  await record(jvms);
+  for (let at = 0; at < 120; at++) jvms.tick();
+  await page.goto(server.url + "/jvms/4711/methods");
+  const slider = page.getByRole("slider");
+  await slider.waitFor();
+  await page.locator(".grid-body .row").first().waitFor();
+  await page.getByLabel(/^Show/).selectOption("30");
+  await page.waitForURL(/last=30/);
+  assert.equal(await slider.getAttribute("aria-valuetext"), "the last 30\u00a0s");
+  await slider.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForURL(/last=3[5-9]/);
+  await page.keyboard.press("Home");
+  await page.waitForURL((url) => !url.searchParams.has("last"));
+  const box = await slider.boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + 10);
+  await page.waitForURL(/last=[56]\d/);
+  const asked = page.waitForRequest(/profile\/methods\?.*last=/);
+  jvms.tick();
+  await asked;
+  await close();
+});
+
+test("modes stop and start; keep, dump and detach ask before, show progress and lead on", options, async () => {
+  const { page, jvms, close } = await open("/");
+  await record(jvms);
+  jvms.tick();
+  await page.goto(server.url + "/jvms/4711");
+  const modes = page.getByRole("group", { name: "What is recorded" });
+  await modes.getByRole("button", { name: "Allocation", pressed: true }).click();
+  await modes.getByRole("button", { name: "Allocation", pressed: false }).waitFor();
+  await modes.getByRole("button", { name: "Allocation" }).click();
+  await modes.getByRole("button", { name: "Allocation", pressed: true }).waitFor();
+  assert.deepEqual(jvms.asked.slice(-2), [["stop", { modes: ["alloc"] }], ["start", { modes: ["alloc"] }]]);
+  assert.equal(await modes.getByRole("button", { name: "Locks" }).count(), 0, "locks begin with the recording only");
+
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Keep as analysis" }).click();
+  await dialog.getByLabel("Name").fill("before the release, cpu");
+  await audit(page, "keep");
+  await dialog.getByRole("button", { name: "Keep as analysis" }).click();
+  await page.getByRole("link", { name: "before the release, cpu" }).waitFor();
+
+  await page.getByRole("button", { name: "Dump heap" }).click();
+  await dialog.getByText("The JVM stops while it writes the dump").waitFor();
+  await audit(page, "dump");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(jvms.asked.at(-1)[0], "keep", "nothing is dumped without a yes");
+  await page.getByRole("button", { name: "Dump heap" }).click();
+  await dialog.getByRole("checkbox").uncheck();
+  await dialog.getByRole("button", { name: "Dump heap" }).click();
+  await page.getByText(/MB so far/).waitFor();
+  await page.getByRole("link", { name: "com.acme.shop.Main.hprof" }).waitFor();
+  assert.deepEqual(jvms.asked.at(-1), ["dump", { live: false }]);
+
+  await page.getByRole("button", { name: "Detach" }).click();
+  await dialog.getByText("The recording ends").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  assert.equal(jvms.asked.at(-1)[0], "dump", "nothing is detached without a yes");
+  await page.getByRole("button", { name: "Detach" }).click();
+  await dialog.getByRole("button", { name: "Detach" }).click();
+  await page.getByText("Not attached").waitFor();
+  await page.locator("canvas").waitFor();
+  await page.getByRole("button", { name: "Attach and record" }).waitFor();
+  await page.getByRole("link", { name: "com.acme.shop.Main.hprof" }).click();
+  await page.waitForURL(/\/dumps\//);
+  await close();
+});
+
+test("the heap of now is counted, filtered, collected after a yes, and compared with before", options, async () => {
+  const { page, close } = await open("/jvms/4711/histogram");
+  const grid = page.getByRole("grid", { name: "Heap now" });
+  await grid.locator(".row .foreign").first().waitFor();
+  assert.equal(Number(await grid.getAttribute("aria-rowcount")), 1408, "both pages are there");
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByRole("columnheader", { name: /Shallow \+/ }).waitFor();
+  assert.match(await grid.locator(".grid-body .row").first().textContent(), /com\.acme\.session\.Session.*\+1,000.*\+40\.0/);
+  await page.getByRole("searchbox").fill("evil");
+  await page.getByText(/^2 rows/).waitFor();
+  await page.getByRole("searchbox").fill("");
+  await page.getByRole("button", { name: "Collect garbage first" }).click();
+  const dialog = page.getByRole("dialog");
+  await audit(page, "collect");
+  await dialog.getByRole("button", { name: "Collect garbage first" }).click();
+  await page.getByText("After a collection.").waitFor();
+  assert.match(await grid.locator(".grid-body .row").first().textContent(), /\+2,000/);
+  await page.getByRole("button", { name: "Compare from now on" }).click();
+  await page.getByRole("columnheader", { name: /Shallow \+/ }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: /^Objects/ }).click();
+  await page.waitForURL(/sort=-objects/);
+  await close();
+});
+
+test("threads show stacks, locks and the deadlock, and are followed", options, async () => {
+  const { page, close } = await open("/jvms/4711/threads");
+  await page.getByRole("alert").getByText("worker-1 and worker-2 wait for each other").waitFor();
+  await page.getByRole("alert").getByRole("link", { name: "worker-2" }).click();
+  await page.waitForURL(/thread=4721/);
+  const stack = page.locator(".stack-part");
+  await stack.getByText("com.acme.cart.Cart.total(Cart.java:52)").waitFor();
+  await stack.getByText("held by worker-1").waitFor();
+  const grid = page.getByRole("grid", { name: "Threads now" });
+  await grid.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/thread=4720/);
+  const asked = page.waitForRequest(/threads$/);
+  await page.getByLabel("every 2 s").check();
+  await asked;
+  await page.getByText("64 threads").waitFor();
+  assert.equal(await page.locator(".row.selected").count(), 1, "the choice stays");
+  await page.getByRole("searchbox").fill("exec-1");
+  await page.getByText("11 threads").waitFor();
+  await page.getByRole("button", { name: "Copy all stacks" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  await page.goto(server.url + "/jvms/net-1/threads");
+  await page.getByText("cannot be asked for from here").waitFor();
+  await close();
+});
+
+test("a JVM that ends says so, keeps its picture, and offers to keep it", options, async () => {
+  const { page, jvms, close } = await open("/");
+  await record(jvms);
+  jvms.tick();
+  await page.goto(server.url + "/jvms/4711");
+  await page.locator("canvas").waitFor();
+  jvms.end("4711");
+  await page.getByText("This JVM has ended.").waitFor();
+  await page.locator("canvas").waitFor();
+  await page.getByRole("button", { name: "Keep as analysis" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Detach" }).count(), 0);
+  await close();
+});
+
+test("readers watch, and are offered no control", options, async () => {
+  const { page, context, jvms, close } = await open("/nowhere");
+  await record(jvms);
+  jvms.tick();
+  await context.route("**/api/v1/server", (route) => route.fulfill({ json: { version: "0", role: "reader", jvms: true } }));
+  await page.goto(server.url + "/jvms/4711");
+  await page.getByText("need an admin's token").waitFor();
+  await page.locator("canvas").waitFor();
+  for (const name of ["Dump heap", "Detach", "Keep as analysis", "Attach and record"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
+  await close();
+});
+
+test("a server that lists no JVMs is not asked for them", options, async () => {
+  const other = await start({ jvms: false });
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const errors = [];
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.goto(other.url + "/");
+  await page.getByText("Recent analyses").waitFor();
+  await page.waitForTimeout(300);
+  assert.deepEqual(errors, []);
+  assert.equal(await page.getByText("JVMs of this machine").count(), 0);
+  await context.close();
+  await other.close();
+});
+
+test("a JVM that nobody knows is not found", options, async () => {
+  const { page, close } = await open("/jvms/99");
+  await page.getByText("There is nothing at this address").waitFor();
+  await close();
+});
