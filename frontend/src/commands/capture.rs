@@ -73,7 +73,7 @@ pub struct Capture {
     keep: Option<PathBuf>,
 
     /// A rule for the dump, such as `suspects=0`; may be repeated. Status 1 if one is broken.
-    #[arg(long, value_name = "RULE", value_parser = rule)]
+    #[arg(long, value_name = "RULE")]
     fail_above: Vec<Rule>,
 
     /// End when the file is sent; the server analyses it later.
@@ -128,10 +128,6 @@ fn label(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("a label is KEY=VALUE".to_owned()),
     }
-}
-
-fn rule(text: &str) -> Result<Rule, String> {
-    text.parse()
 }
 
 /// The file to send.

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use hprof_platform::rules::{Rule, judge};
 
 use super::convert;
 use crate::render::foreign;
+use crate::render::out::tell;
 use crate::render::screen::{print, print_json};
 use crate::report::{Report, html, markdown};
 use crate::snapshot::{self, HeapArguments};
@@ -36,6 +38,11 @@ pub struct ReportCommand {
     /// Print Markdown instead.
     #[arg(long, conflicts_with = "json")]
     md: bool,
+
+    /// A rule for the dump, such as `suspects=0`; may be repeated. Status 1 if one is broken.
+    /// `hprof-rs help capture` lists the rules.
+    #[arg(long, value_name = "RULE")]
+    fail_above: Vec<Rule>,
 }
 
 const EXAMPLES: &str = "\
@@ -43,6 +50,7 @@ Examples:
   hprof-rs report heap.hprof -o report.html
   hprof-rs report --md heap.hprof > report.md
   hprof-rs report --json heap.hprof | jq '.summary'
+  hprof-rs report heap.hprof --fail-above retained:com.example.Cache=100MB
 docs/report-schema.md describes the JSON.";
 
 /// The forms of a report.
@@ -70,12 +78,14 @@ impl ReportCommand {
         let form = self.form()?;
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
         let report = Report::new(&snapshot)?;
+        let status = self.judge(&report)?;
         let is_printed = match &self.output {
             None => form != Form::Html,
             Some(output) => output == Path::new("-"),
         };
         if is_printed && form == Form::Json {
-            return print_json(&report);
+            print_json(&report)?;
+            return Ok(status);
         }
         let text = match form {
             Form::Json => foreign::json(&serde_json::to_string_pretty(&report)?),
@@ -85,7 +95,8 @@ impl ReportCommand {
             Form::Html => foreign::markup(&html(&report)?),
         };
         if is_printed {
-            return print(&text);
+            print(&text)?;
+            return Ok(status);
         }
         let output = match self.output {
             Some(output) => output,
@@ -99,7 +110,27 @@ impl ReportCommand {
             Form::Markdown => "paste it into a ticket",
         };
         written::say(&output, next);
-        Ok(ExitCode::SUCCESS)
+        Ok(status)
+    }
+
+    /// Says how the dump keeps to the rules; gives the exit status.
+    fn judge(&self, report: &Report) -> anyhow::Result<ExitCode> {
+        if self.fail_above.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let figures = serde_json::from_value(serde_json::to_value(report)?)?;
+        let mut is_broken = false;
+        for rule in &self.fail_above {
+            let verdict = judge(rule, &figures);
+            let word = match verdict.passed {
+                Some(true) => "kept",
+                _ => "BROKEN",
+            };
+            is_broken |= verdict.passed != Some(true);
+            let sentence = verdict.sentence.unwrap_or_default();
+            tell!("hprof-rs: {word}: {}: {sentence}", verdict.rule);
+        }
+        Ok(ExitCode::from(u8::from(is_broken)))
     }
 
     /// The form that is asked for, by a flag or by the name of the output, which must agree.

@@ -219,6 +219,7 @@ fn every_route_refuses_everybody_who_may_not() {
         assert_eq!(answer.status, 413, "{} {path}", route.method);
     }
     let count = cases.count;
+    eprintln!("{count} cases, {} routes", routes.len());
     let mut after = server.dump(&id);
     assert_eq!(after["job"].take(), before["job"], "nothing has changed");
     assert_eq!(

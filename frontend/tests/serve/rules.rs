@@ -39,6 +39,27 @@ fn a_broken_rule_is_told_by_dump_job_and_status() {
 }
 
 #[test]
+fn report_judges_rules_without_a_server() {
+    let scene = Scene::new();
+    chain(&scene.path("chain.hprof"), 10_000);
+    let check = |rule: &str| {
+        let report = ["report", "--md", "chain.hprof", "--fail-above", rule];
+        let output = run(&mut scene.hprof_rs(&report), "");
+        assert!(
+            stdout(&output).contains("Node"),
+            "the report is printed in any case"
+        );
+        (output.status.code(), stderr(&output))
+    };
+    let (status, text) = check("objects:Node=10000");
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("kept: objects:Node=10000: class Node has 10000 live objects."));
+    let (status, text) = check("objects:Node=9999");
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("BROKEN: objects:Node=9999"), "{text}");
+}
+
+#[test]
 fn rules_are_set_by_every_way_in_and_by_a_change() {
     let scene = Scene::new();
     let server = Server::start(&scene, &[]);
