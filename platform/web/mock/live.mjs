@@ -168,6 +168,6 @@ const THREADS = {
     { name: "<script>alert(1)</script>\u202e", state: "TIMED_WAITING", os_id: null, cpu_ms: null, frames: [], waits_for: { lock: "<i>lock</i>", owner: null }, holds: [] },
     ...Array.from({ length: 60 }, (_, at) => ({ name: `http-nio-8080-exec-${at}`, state: ["WAITING", "RUNNABLE"][at % 2], os_id: 5000 + at, cpu_ms: at * 31, frames: ["jdk.internal.misc.Unsafe.park(Native Method)", "java.lang.Thread.run(Thread.java:840)"], waits_for: null, holds: [] })),
   ],
-  deadlocks: [{ sentence: "worker-1 and worker-2 wait for each other", threads: ["worker-1", "worker-2"] }],
+  deadlocks: [{ sentence: `"worker-1" waits for ${lock(2)}, which "worker-2" holds; "worker-2" waits for ${lock(1)}, which "worker-1" holds`, threads: ["worker-1", "worker-2"] }],
   notes: [],
 };

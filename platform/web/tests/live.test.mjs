@@ -238,7 +238,7 @@ test("the heap of now is counted, filtered, collected after a yes, and compared 
 
 test("threads show stacks, locks and the deadlock, and are followed", options, async () => {
   const { page, close } = await open("/jvms/4711/threads");
-  await page.getByRole("alert").getByText("worker-1 and worker-2 wait for each other").waitFor();
+  await page.getByRole("alert").getByText(/^"worker-1" waits for com\.acme\.cart\.Cart .*, which "worker-2" holds/).waitFor();
   await page.getByRole("alert").getByRole("link", { name: "worker-2" }).click();
   await page.waitForURL(/thread=4721/);
   const stack = page.locator(".stack-part");
@@ -248,7 +248,7 @@ test("threads show stacks, locks and the deadlock, and are followed", options, a
   await grid.focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  await page.waitForURL(/thread=4720/);
+  await page.waitForURL(/thread=5059/);
   const asked = page.waitForRequest(/threads$/);
   await page.getByLabel("every 2 s").check();
   await asked;
