@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::intake::Recognise;
-use crate::live::Machine;
+use crate::live::{Machine, Network};
 
 /// Everything that the command line says.
 #[derive(Debug, Clone)]
@@ -43,6 +43,8 @@ pub struct Config {
     pub recognise: Recognise,
     /// The JVMs of this machine; none if the server leaves them alone.
     pub machine: Option<Arc<dyn Machine>>,
+    /// Whatever listens for agents that stream their profiles; none if nothing does.
+    pub network: Option<Arc<dyn Network>>,
 }
 
 /// Which dumps go; pinned ones never do.

@@ -17,7 +17,7 @@ use crate::intake::digest;
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::store::FolderStore;
-use crate::{api, connections, jobs, retention, tls};
+use crate::{api, connections, jobs, live, retention, tls};
 
 /// Threads for requests: they wait for others nearly all the time.
 const THREADS: usize = 2;
@@ -158,6 +158,7 @@ impl Server {
             let mut interrupt = signal(SignalKind::interrupt())?;
             let queue = tokio::spawn(jobs::run(state.clone()));
             let sweeper = tokio::spawn(retention::run(state.clone()));
+            let network = tokio::spawn(live::network::run(state.clone()));
             let adder = state.clone();
             tokio::task::spawn_blocking(move || {
                 adopt_orphans(&adder);
@@ -186,6 +187,7 @@ impl Server {
                 }
             })
             .await;
+            let _ = network.await;
             // Workers are killed, so this is short.
             let _ = queue.await;
             Ok::<_, std::io::Error>(())

@@ -55,6 +55,7 @@ fn server(folder: &Path, keep: Retention) -> AppState {
         keep,
         recognise: |_| None,
         machine: None,
+        network: None,
     };
     let catalogue = SqliteCatalogue::open(&folder.join("catalogue.db")).unwrap();
     let store = FolderStore::open(folder).unwrap();

@@ -199,6 +199,7 @@ fn site() -> Site {
         keep: Default::default(),
         recognise: |_| None,
         machine: Some(Arc::clone(&fake) as Arc<dyn Machine>),
+        network: None,
     };
     let state = AppState::new(config, Box::new(catalogue), Box::new(store));
     let token = |role| state.add_token(role, "test").unwrap().reveal().to_owned();

@@ -11,6 +11,7 @@ use clap::Args;
 use hprof_platform::catalogue::{Catalogue, Role};
 use hprof_platform::{Config, Retention, Server, access, open_folder};
 
+use crate::listen::{Address, Background};
 use crate::memory::{free_bytes, parse_bytes, parse_size};
 use crate::render::out::{Log, tell};
 use crate::render::screen::print;
@@ -90,6 +91,11 @@ pub struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     keep_bytes: Option<u64>,
 
+    /// Take the streams of agents with `net=HOST:PORT` here. HOST is this machine if it is left out.
+    /// Whoever reaches the port can send profiles.
+    #[arg(long, value_name = "[HOST:]PORT")]
+    agents: Option<String>,
+
     /// Leave the JVMs of this machine alone: neither list nor record them.
     #[arg(long)]
     no_jvms: bool,
@@ -148,6 +154,7 @@ impl Serve {
             found.with_context(|| format!("--allow-root {}", root.display()))
         };
         let roots = self.allow_root.into_iter().map(root);
+        let (config_folder, agents_folder) = (folder.clone(), folder.join("agents"));
         Ok(Config {
             listen: self.listen,
             folder,
@@ -170,6 +177,19 @@ impl Serve {
                 bytes: self.keep_bytes,
             },
             recognise: what_it_is::of_bytes,
+            network: match self.agents {
+                None => None,
+                Some(address) => {
+                    let address = match address.bytes().all(|byte| byte.is_ascii_digit()) {
+                        true => format!("127.0.0.1:{address}"),
+                        false => address,
+                    };
+                    let address = Address::parse(&address)?;
+                    // Makes it for its user alone.
+                    open_folder(&config_folder)?;
+                    Some(Arc::new(Background::start(address, agents_folder)?))
+                }
+            },
             machine: match self.no_jvms {
                 true => None,
                 false => Some(Arc::new(LocalMachine)),

@@ -9,6 +9,7 @@
 mod address;
 mod agent;
 mod agents;
+mod background;
 mod board;
 mod console;
 mod follow;
@@ -36,6 +37,7 @@ use signal_hook::iterator::Signals;
 
 use address::SocketFile;
 pub use address::{Address, Listener};
+pub use background::Background;
 pub use grammar::help;
 pub use hub::Limits;
 pub use script::{Step, parse as parse_script};

@@ -136,9 +136,10 @@ impl Costs {
                 slice.totals[at] += total;
             }
         }
-        for at in 0..MEASURES.len() {
-            slice.totals[at] = slice.totals[at].max(listed[at]);
-            self.totals[at] += slice.totals[at];
+        let totals = self.totals.iter_mut().zip(&mut slice.totals);
+        for ((all, total), listed) in totals.zip(listed) {
+            *total = listed.max(*total);
+            *all += *total;
         }
         self.rows += slice.rows.len();
         self.slices.push_back(slice);

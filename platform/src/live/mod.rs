@@ -11,6 +11,7 @@ mod histogram;
 mod keeping;
 mod machine;
 mod modes;
+pub mod network;
 mod recorder;
 mod recording;
 mod stream;
@@ -28,6 +29,7 @@ pub use costs::{Bucket, Timeline};
 pub use histogram::{ClassRow, class_histogram};
 pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind};
 pub use modes::{Mode, check_options};
+pub use network::{Finished, Network, Sender};
 pub use recording::{Cost, Recording, Status};
 pub use threads::{Deadlock, LiveThread, ThreadDump, WaitsFor, thread_dump};
 

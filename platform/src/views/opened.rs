@@ -245,7 +245,7 @@ impl Opened {
     }
 
     /// The referrers of all objects, if they are known by now; begins to look them up where nobody has.
-    /// Never known for dumps of more than [`MAX_INBOUND`] objects.
+    /// Never known for dumps of more than `MAX_INBOUND` objects.
     ///
     /// # Errors
     /// If there is no room for them.

@@ -83,6 +83,7 @@ fn site() -> Site {
         keep: Default::default(),
         recognise: |_| None,
         machine: None,
+        network: None,
     };
     let state = AppState::new(config, Box::new(catalogue), Box::new(store));
     let token = state

@@ -77,7 +77,7 @@ export class LiveJvms {
     if (action === "attach" || action === "start") {
       if (body.options?.includes("nonsense")) throw new Problem(400, "bad-request", "nonsense: no such option of the agent");
       if (body.modes.includes("lock") && action === "start") throw new Problem(409, "conflict", "lock begins with the recording");
-      Object.assign(jvm, { agent: true, live: true, modes: [...new Set([...jvm.modes, ...body.modes])], since: jvm.since ?? Date.now() });
+      Object.assign(jvm, { agent: true, live: true, modes: [...new Set([...jvm.modes, ...body.modes])], since: jvm.since ?? Date.now(), ended: null });
       return detail(jvm);
     }
     if (action === "stop") {
@@ -85,7 +85,7 @@ export class LiveJvms {
       return detail(jvm);
     }
     if (action === "detach") {
-      Object.assign(jvm, { agent: false, live: false, modes: [], since: null });
+      Object.assign(jvm, { live: false, modes: [], ended: "the agent was detached" });
       return detail(jvm);
     }
     if (action === "keep") return this.jobs.add(body.name ?? "kept-cpu", 120_000);
@@ -105,7 +105,7 @@ const head = ({ id, pid, name, version, user, uptime, attachable, reason, agent,
 function detail(jvm) {
   const local = jvm.place === "local";
   const cost = jvm.live ? { cpu_percent: 0.4, memory_bytes: 3_200_000, sentence: "the agent takes 0.4% of one core" } : null;
-  return { ...head(jvm), modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
+  return { ...head(jvm), modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
 }
 
 function root(jvm) {

@@ -203,7 +203,8 @@ test("modes stop and start; keep, dump and detach ask before, show progress and 
   assert.equal(jvms.asked.at(-1)[0], "dump", "nothing is detached without a yes");
   await page.getByRole("button", { name: "Detach" }).click();
   await dialog.getByRole("button", { name: "Detach" }).click();
-  await page.getByText("Not attached").waitFor();
+  await page.getByText("Recording ended").waitFor();
+  await page.getByText("The agent was detached.").waitFor();
   await page.locator("canvas").waitFor();
   await page.getByRole("button", { name: "Attach and record" }).waitFor();
   await page.getByRole("link", { name: "com.acme.shop.Main.hprof" }).click();

@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 use super::extract::{InBody, InPath};
 use crate::live::{
-    Cost, JvmFacts, Live, Mode, Pid, Recording, Refused, RefusedKind, Status, check_options,
+    Cost, JvmFacts, Live, Mode, Pid, Recording, Refused, RefusedKind, Sender, Status, check_options,
 };
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -49,6 +49,8 @@ impl From<Refused> for Problem {
 enum Place {
     /// A process of the server's machine.
     Local,
+    /// An agent that streams its profile to the server.
+    Network,
 }
 
 /// A JVM.
@@ -56,7 +58,7 @@ enum Place {
 struct Jvm {
     /// What to pass as `id`.
     id: String,
-    /// The process.
+    /// The process, as numbered where it runs; 0 if its agent does not tell.
     pid: u32,
     /// The main class or archive.
     name: String,
@@ -119,9 +121,11 @@ struct Jvms {
 }
 
 fn live(state: &AppState) -> Result<&Live, Problem> {
-    state
-        .live()
-        .ok_or_else(|| Problem::not_found("the server was started with --no-jvms"))
+    state.live().ok_or_else(no_jvms)
+}
+
+fn no_jvms() -> Problem {
+    Problem::not_found("the server was started with --no-jvms")
 }
 
 /// The process that a path names.
@@ -151,6 +155,39 @@ impl Jvm {
             place: Place::Local,
         }
     }
+
+    fn of_sender(sender: Sender) -> Self {
+        let Sender {
+            number,
+            pid,
+            name,
+            host,
+            seconds,
+        } = sender;
+        Self {
+            id: format!("n{number}"),
+            pid: pid.unwrap_or(0),
+            name,
+            version: None,
+            user: String::new(),
+            uptime: Some(seconds),
+            attachable: false,
+            reason: Some(format!(
+                "it streams its profile from {host}; the profile appears among the dumps when the \
+                 stream ends"
+            )),
+            agent: true,
+            live: false,
+            container: false,
+            place: Place::Network,
+        }
+    }
+}
+
+/// The agents that stream to this server.
+fn senders(state: &AppState) -> Vec<Sender> {
+    let network = state.config().network.as_ref();
+    network.map_or_else(Vec::new, |network| network.senders())
 }
 
 impl JvmDetail {
@@ -178,6 +215,24 @@ impl JvmDetail {
             jvm: Jvm::of(facts, live),
         })
     }
+
+    fn of_sender(sender: Sender) -> Self {
+        Self {
+            jvm: Jvm::of_sender(sender),
+            modes: Vec::new(),
+            since: None,
+            samples: 0,
+            cost: None,
+            can: Can {
+                dump: false,
+                histogram: false,
+                threads: false,
+                record: false,
+            },
+            ended: None,
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// Lists the JVMs of the server's machine.
@@ -185,11 +240,16 @@ impl JvmDetail {
     responses((status = 200, body = Jvms), (status = 404, body = Problem)))]
 async fn list(State(state): State<AppState>) -> Result<Json<Jvms>, Problem> {
     let found = state.blocking(|state| {
-        let live = live(state)?;
-        let items = live.jvms()?.into_iter();
-        Ok(Jvms {
-            items: items.map(|facts| Jvm::of(facts, live)).collect(),
-        })
+        let mut items: Vec<Jvm> = match state.live() {
+            Some(live) => {
+                let jvms = live.jvms()?.into_iter();
+                jvms.map(|facts| Jvm::of(facts, live)).collect()
+            }
+            None if state.config().network.is_some() => Vec::new(),
+            None => return Err(no_jvms()),
+        };
+        items.extend(senders(state).into_iter().map(Jvm::of_sender));
+        Ok(Jvms { items })
     });
     found.await.map(Json)
 }
@@ -203,6 +263,12 @@ async fn show(
     InPath(id): InPath<String>,
 ) -> Result<Json<JvmDetail>, Problem> {
     let found = state.blocking(move |state| {
+        let sender = senders(state)
+            .into_iter()
+            .find(|it| id == format!("n{}", it.number));
+        if let Some(sender) = sender {
+            return Ok(JvmDetail::of_sender(sender));
+        }
         let (live, pid) = (live(state)?, pid(&id)?);
         if let Some(recording) = live.recording(pid) {
             recording.touch();

@@ -71,6 +71,7 @@ export const WHOLE: Record<string, string> = {
   "a view broke on this dump; see the server's log": "视图在此转储上出错；请查看服务器日志",
   "the server's log says why": "原因见服务器日志",
   "an identifier is a hexadecimal number such as 0x7f001230": "标识是十六进制数，例如 0x7f001230",
+  "the agent was detached": "代理已分离",
   "The worker could not work": "工作进程无法工作",
   "The worker was killed": "工作进程被终止",
   "The memory limit was reached": "已达到内存上限",
