@@ -51,7 +51,7 @@ export class LiveJvms {
   }
 
   end(id) {
-    this.jvms.get(id).modes = [];
+    Object.assign(this.jvms.get(id), { modes: [], live: false, agent: false, attachable: false, ended: "the JVM has ended" });
     this.jobs.tell("jvm_gone", { id });
   }
 
@@ -86,6 +86,7 @@ export class LiveJvms {
     }
     if (action === "detach") {
       Object.assign(jvm, { live: false, modes: [], ended: "the agent was detached" });
+      this.jobs.tell("jvm_gone", { id: jvm.id });
       return detail(jvm);
     }
     if (action === "keep") return this.jobs.add(body.name ?? "kept-cpu", 120_000);
