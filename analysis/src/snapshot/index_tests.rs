@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::index::{Reading, reseal};
 use super::{IndexPlace, IndexState, OpenOptions, Snapshot};
+use crate::graph::Inbound;
 use crate::leaks::{LeakOptions, leaks_with};
 use crate::paths::{Path as Way, ShortestPaths, alternatives, merged};
 use crate::retained::{RetainedBy, retained_by};
@@ -89,8 +90,13 @@ impl Scene {
     }
 
     fn open(&self) -> Snapshot {
+        self.open_with(false)
+    }
+
+    fn open_with(&self, trusts_index: bool) -> Snapshot {
         let options = OpenOptions {
             index: IndexPlace::Folder(self.folder.path().to_owned()),
+            trusts_index,
             ..OpenOptions::default()
         };
         Snapshot::open(&self.dump, &options).unwrap()
@@ -212,4 +218,35 @@ fn an_index_of_another_user_is_not_used() {
     let scene = Scene::new();
     std::os::unix::fs::chown(&scene.index, Some(65_534), None).unwrap();
     assert!(matches!(scene.open().index(), IndexState::Failed(_)));
+}
+
+#[test]
+fn a_trusted_index_is_used_only_if_it_is_whole() {
+    let scene = Scene::new();
+    let middle = scene.whole.len() / 2;
+    for at in [33, 64, middle, scene.whole.len() - 1] {
+        let mut damaged = scene.whole.clone();
+        damaged[at] ^= 0x10;
+        let _ = fs::remove_file(&scene.index);
+        fs::write(&scene.index, &damaged).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(&scene.index, mode).unwrap();
+        let made = scene.open_with(true);
+        assert!(matches!(made.index(), IndexState::Written { .. }), "{at}");
+        assert!(matches!(scene.open_with(true).index(), IndexState::Used));
+    }
+}
+
+#[test]
+fn lists_of_referrers_are_those_that_a_walk_finds() {
+    let scene = Scene::new();
+    let snapshot = scene.open();
+    let inbound = Inbound::new(snapshot.graph(), snapshot.store()).unwrap();
+    let mut found = 0;
+    for object in snapshot.graph().objects() {
+        let listed = inbound.referring(object);
+        assert_eq!(listed, snapshot.referring(object));
+        found += listed.len();
+    }
+    assert!(found > 3000, "{found}");
 }

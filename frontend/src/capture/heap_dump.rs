@@ -9,7 +9,10 @@ use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rustix::fs::{AtFlags, unlinkat};
@@ -22,6 +25,11 @@ use crate::render::screen::printable;
 
 /// The words of a JVM that has written a dump (`attachListener.cpp`).
 const CREATED: &str = "Heap dump file created";
+
+/// How long an interrupted command waits for the file that it is to remove.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// The pause between two looks for it.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What is wanted of a JVM.
 #[derive(Debug, Clone)]
@@ -55,16 +63,19 @@ pub fn dump(wish: &DumpWish, interrupt: &Interrupt) -> anyhow::Result<(File, Str
             wish.pid.0
         )
     })?;
-    let removed = Removed {
-        folder: folder.try_clone()?,
-        name: name.clone(),
+    let is_over = Arc::new(AtomicBool::new(false));
+    let unfinished = Unfinished {
+        dump: Name {
+            folder: folder.try_clone()?,
+            name: name.clone(),
+        },
+        requests: requests(&target),
+        shown: printable(shown),
+        is_over: Arc::clone(&is_over),
     };
-    let _leftover = interrupt.removes(move || {
-        removed.remove();
-        "removed the JVM's dump; the JVM goes on when it has written it".to_owned()
-    });
+    let _leftover = interrupt.removes(move || unfinished.remove());
     // Whatever happens, the name goes; the file stays as long as it is open.
-    let written = Removed { folder, name };
+    let written = Removed(Name { folder, name });
     let meter = Meter::begin("dumping", 0);
     let request = Request::HeapDump {
         file: shown,
@@ -74,7 +85,9 @@ pub fn dump(wish: &DumpWish, interrupt: &Interrupt) -> anyhow::Result<(File, Str
         connect: Duration::from_secs(10),
         answer: wish.limit,
     };
-    let answer = attach::ask(&target, &request, limits)?;
+    let answer = attach::ask(&target, &request, limits);
+    is_over.store(true, Ordering::Relaxed);
+    let answer = answer?;
     drop(meter);
     if answer.status != 0 || !answer.text.contains(CREATED) {
         bail!(
@@ -102,22 +115,70 @@ fn file_name(pid: Pid) -> String {
     format!(".hprof-rs-{}-{number:016x}.hprof", pid.0)
 }
 
-/// A file of the JVM, which goes when this is dropped.
-struct Removed {
+/// The files that ask a JVM to listen, which `attach` makes in one of two folders.
+fn requests(target: &Target) -> Vec<Name> {
+    let tmp = target.root.folder(Path::new("/tmp")).ok();
+    let current = target.current.as_ref().and_then(|it| it.try_clone().ok());
+    let name = format!(".attach_pid{}", target.status().inner_pid);
+    let at = |folder| Name {
+        folder,
+        name: name.clone(),
+    };
+    tmp.into_iter().chain(current).map(at).collect()
+}
+
+/// A name in a folder.
+struct Name {
     folder: OwnedFd,
     name: String,
 }
 
-impl Removed {
-    fn remove(&self) {
-        // It may not be there yet, or not any more.
-        let _ = unlinkat(&self.folder, Path::new(&self.name), AtFlags::empty());
+impl Name {
+    /// Removes what has the name; false if nothing has it, or it stays.
+    fn remove(&self) -> bool {
+        unlinkat(&self.folder, Path::new(&self.name), AtFlags::empty()).is_ok()
     }
 }
 
+/// A file of the JVM, which goes when this is dropped.
+struct Removed(Name);
+
 impl Drop for Removed {
     fn drop(&mut self) {
-        self.remove();
+        // It may not be there.
+        self.0.remove();
+    }
+}
+
+/// What an interrupted dump leaves.
+struct Unfinished {
+    dump: Name,
+    requests: Vec<Name>,
+    shown: String,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Unfinished {
+    /// Removes it; gives what to say about it. The JVM may not have begun the file.
+    fn remove(&self) -> String {
+        for request in &self.requests {
+            request.remove();
+        }
+        let began = Instant::now();
+        loop {
+            // Before the name is looked at, so that nothing is made in between.
+            let is_over = self.is_over.load(Ordering::Relaxed);
+            if self.dump.remove() || is_over {
+                return "removed the JVM's dump".to_owned();
+            }
+            if began.elapsed() > FAREWELL {
+                return format!(
+                    "the JVM has not begun its dump; if it does later, remove {}",
+                    self.shown
+                );
+            }
+            sleep(PAUSE);
+        }
     }
 }
 
@@ -139,7 +200,7 @@ mod tests {
         std::fs::write(&path, "dump").unwrap();
         let folder = std::fs::File::open(scene.path()).unwrap().into();
         let name = "x".to_owned();
-        drop(Removed { folder, name });
+        drop(Removed(Name { folder, name }));
         assert!(!path.exists());
     }
 }

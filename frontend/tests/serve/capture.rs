@@ -311,6 +311,40 @@ fn the_heap_of_a_jvm_becomes_a_report() {
 }
 
 #[test]
+fn an_interrupted_dump_leaves_no_file() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &[]);
+    let jvm = Run::new(Jdk::tested()[0]).class("Idle").start();
+    jvm.wait_for_line("ready");
+    let pid = jvm.pid().to_string();
+    let request = std::path::PathBuf::from(format!("/tmp/.attach_pid{pid}"));
+    // It answers nobody while it is stopped.
+    signal(jvm.pid(), libc::SIGSTOP);
+    let child = start(&mut capture(&scene, &server, &[&pid]), "");
+    eventually("the request", || request.exists().then_some(()));
+    signal(child.id(), libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    signal(jvm.pid(), libc::SIGCONT);
+    assert_eq!(output.status.code(), Some(130));
+    let text = stderr(&output);
+    assert!(
+        text.contains("has not begun its dump; if it does later, remove"),
+        "{text}"
+    );
+    assert!(!request.exists());
+    // It goes on, and can be captured.
+    let output = run(&mut capture(&scene, &server, &[&pid]), "");
+    id_of(&output);
+    assert_eq!(
+        leftovers("/tmp")
+            .iter()
+            .filter(|it| it.contains(&pid))
+            .count(),
+        0
+    );
+}
+
+#[test]
 fn the_jvm_of_another_user_in_a_container_is_captured() {
     if !rights::may_make_containers() || !rights::may_act_for_others() {
         return;

@@ -51,7 +51,7 @@ export class LiveJvms {
   }
 
   end(id) {
-    this.jvms.get(id).modes = [];
+    Object.assign(this.jvms.get(id), { modes: [], live: false, agent: false, attachable: false, ended: "the JVM has ended" });
     this.jobs.tell("jvm_gone", { id });
   }
 
@@ -77,7 +77,7 @@ export class LiveJvms {
     if (action === "attach" || action === "start") {
       if (body.options?.includes("nonsense")) throw new Problem(400, "bad-request", "nonsense: no such option of the agent");
       if (body.modes.includes("lock") && action === "start") throw new Problem(409, "conflict", "lock begins with the recording");
-      Object.assign(jvm, { agent: true, live: true, modes: [...new Set([...jvm.modes, ...body.modes])], since: jvm.since ?? Date.now() });
+      Object.assign(jvm, { agent: true, live: true, modes: [...new Set([...jvm.modes, ...body.modes])], since: jvm.since ?? Date.now(), ended: null });
       return detail(jvm);
     }
     if (action === "stop") {
@@ -85,7 +85,8 @@ export class LiveJvms {
       return detail(jvm);
     }
     if (action === "detach") {
-      Object.assign(jvm, { agent: false, live: false, modes: [], since: null });
+      Object.assign(jvm, { live: false, modes: [], ended: "the agent was detached" });
+      this.jobs.tell("jvm_gone", { id: jvm.id });
       return detail(jvm);
     }
     if (action === "keep") return this.jobs.add(body.name ?? "kept-cpu", 120_000);
@@ -105,7 +106,7 @@ const head = ({ id, pid, name, version, user, uptime, attachable, reason, agent,
 function detail(jvm) {
   const local = jvm.place === "local";
   const cost = jvm.live ? { cpu_percent: 0.4, memory_bytes: 3_200_000, sentence: "the agent takes 0.4% of one core" } : null;
-  return { ...head(jvm), modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
+  return { ...head(jvm), modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
 }
 
 function root(jvm) {
@@ -168,6 +169,6 @@ const THREADS = {
     { name: "<script>alert(1)</script>\u202e", state: "TIMED_WAITING", os_id: null, cpu_ms: null, frames: [], waits_for: { lock: "<i>lock</i>", owner: null }, holds: [] },
     ...Array.from({ length: 60 }, (_, at) => ({ name: `http-nio-8080-exec-${at}`, state: ["WAITING", "RUNNABLE"][at % 2], os_id: 5000 + at, cpu_ms: at * 31, frames: ["jdk.internal.misc.Unsafe.park(Native Method)", "java.lang.Thread.run(Thread.java:840)"], waits_for: null, holds: [] })),
   ],
-  deadlocks: [{ sentence: "worker-1 and worker-2 wait for each other", threads: ["worker-1", "worker-2"] }],
+  deadlocks: [{ sentence: `"worker-1" waits for ${lock(2)}, which "worker-2" holds; "worker-2" waits for ${lock(1)}, which "worker-1" holds`, threads: ["worker-1", "worker-2"] }],
   notes: [],
 };

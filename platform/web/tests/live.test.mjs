@@ -203,7 +203,8 @@ test("modes stop and start; keep, dump and detach ask before, show progress and 
   assert.equal(jvms.asked.at(-1)[0], "dump", "nothing is detached without a yes");
   await page.getByRole("button", { name: "Detach" }).click();
   await dialog.getByRole("button", { name: "Detach" }).click();
-  await page.getByText("Not attached").waitFor();
+  await page.getByText("Recording ended").waitFor();
+  await page.getByText("The agent was detached.").waitFor();
   await page.locator("canvas").waitFor();
   await page.getByRole("button", { name: "Attach and record" }).waitFor();
   await page.getByRole("link", { name: "com.acme.shop.Main.hprof" }).click();
@@ -237,7 +238,7 @@ test("the heap of now is counted, filtered, collected after a yes, and compared 
 
 test("threads show stacks, locks and the deadlock, and are followed", options, async () => {
   const { page, close } = await open("/jvms/4711/threads");
-  await page.getByRole("alert").getByText("worker-1 and worker-2 wait for each other").waitFor();
+  await page.getByRole("alert").getByText(/^"worker-1" waits for com\.acme\.cart\.Cart .*, which "worker-2" holds/).waitFor();
   await page.getByRole("alert").getByRole("link", { name: "worker-2" }).click();
   await page.waitForURL(/thread=4721/);
   const stack = page.locator(".stack-part");
@@ -247,7 +248,7 @@ test("threads show stacks, locks and the deadlock, and are followed", options, a
   await grid.focus();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  await page.waitForURL(/thread=4720/);
+  await page.waitForURL(/thread=5059/);
   const asked = page.waitForRequest(/threads$/);
   await page.getByLabel("every 2 s").check();
   await asked;

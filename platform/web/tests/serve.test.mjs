@@ -129,6 +129,7 @@ test("from the first suspect down the tree to an object, its tabs, its path, and
     await drawn(page, tab);
     await audit(page, "inspector " + tab);
   }
+  await inspector.getByRole("tab", { name: "Path" }).click();
   await inspector.locator(".path li").first().waitFor();
   const copy = await context.newPage();
   await copy.goto(page.url());
@@ -289,7 +290,7 @@ test("a running JVM is attached to, its flame graph grows, and it continues afte
     await page.getByRole("link", { name: "kept" }).waitFor();
     await page.getByRole("button", { name: "Detach" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Detach" }).click();
-    await page.getByText("Not attached").waitFor();
+    await page.getByText("Recording ended").waitFor();
     assert.equal(jvm.exitCode, null, "the JVM continues");
     await page.getByRole("link", { name: "Flame graph" }).click();
     await page.locator("canvas").waitFor();

@@ -16,8 +16,8 @@ export const lastChange = signal<{ dump: Dump; job: Job } | null>(null);
 export const growth = signal<Record<string, { revision: number; samples: number }>>({});
 /** The bytes of heap dumps that running JVMs are writing, by id. */
 export const dumping = signal<Record<string, number>>({});
-/** JVMs that have ended since the page was opened. */
-export const ended = signal<ReadonlySet<string>>(new Set());
+/** How often a recording of a JVM has ended since the page was opened, by id: detached, or with the JVM. */
+export const endings = signal<Record<string, number>>({});
 
 interface JvmEvent {
   id: string;
@@ -98,7 +98,8 @@ export function listen(): void {
   });
   source.addEventListener("jvm", (event) => onJvm(JSON.parse(event.data as string) as JvmEvent));
   source.addEventListener("jvm_gone", (event) => {
-    ended.value = new Set([...ended.value, (JSON.parse(event.data as string) as JvmEvent).id]);
+    const { id } = JSON.parse(event.data as string) as JvmEvent;
+    endings.value = { ...endings.value, [id]: (endings.value[id] ?? 0) + 1 };
   });
   source.addEventListener("error", () => {
     connected.value = false;

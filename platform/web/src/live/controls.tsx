@@ -127,7 +127,7 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
 function State({ jvm, isEnded }: { jvm: LiveJvm; isEnded: boolean }) {
   const t = texts.value.live;
   const isRecording = jvm.live && !isEnded && jvm.modes.length > 0;
-  const words = isEnded ? t.stateEnded : isRecording ? t.recording : jvm.live ? t.pausedState : jvm.agent ? t.agentLoaded : t.notAttached;
+  const words = isEnded ? t.stateEnded : isRecording ? t.recording : jvm.live ? t.pausedState : jvm.ended !== null ? t.stateOver : jvm.agent ? t.agentLoaded : t.notAttached;
   const seconds = isRecording && jvm.since !== null ? (Date.now() - jvm.since) / 1000 : null;
   return (
     <span class={isRecording ? "live-state on" : "live-state"} role="status">

@@ -1,7 +1,7 @@
 // A running JVM: what is recorded of it and what it does now, with the controls above.
 import { useEffect, useState } from "preact/hooks";
 import { failureOf, getJson, type Failure } from "../api/client";
-import { ended, growth } from "../api/events";
+import { endings, growth } from "../api/events";
 import type { LiveJvm } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { duration, shown } from "../format";
@@ -21,7 +21,7 @@ const NOW = ["histogram", "threads"];
 function useJvm(id: string): { jvm: LiveJvm | null; failure: Failure | null; take: (jvm: LiveJvm) => void } {
   const [jvm, setJvm] = useState<LiveJvm | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
-  const isEnded = ended.value.has(id);
+  const endingsSeen = endings.value[id];
   useEffect(() => {
     const abort = new AbortController();
     let timer = 0;
@@ -43,7 +43,7 @@ function useJvm(id: string): { jvm: LiveJvm | null; failure: Failure | null; tak
       abort.abort();
       clearTimeout(timer);
     };
-  }, [id, isEnded]);
+  }, [id, endingsSeen]);
   return { jvm, failure, take: setJvm };
 }
 
@@ -74,7 +74,7 @@ export function LivePage({ id, view }: { id: string; view: string }) {
         {jvm && <Facts jvm={jvm} />}
       </div>
       <main id="main" tabIndex={-1} class={"view live-" + view} aria-labelledby="view-title">
-        {jvm ? <Controls id={id} jvm={jvm} take={take} isEnded={ended.value.has(id)} /> : !failure && <Skeleton lines={3} />}
+        {jvm ? <Controls id={id} jvm={jvm} take={take} isEnded={jvm.ended !== null && !jvm.live && !jvm.attachable} /> : !failure && <Skeleton lines={3} />}
         {failure && <Problem failure={failure} />}
         <nav class="profile-views" aria-label={t.nav.label}>
           {[...RECORDED, ...NOW].map((name) => (

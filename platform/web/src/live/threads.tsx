@@ -65,6 +65,8 @@ function useThreads(id: string, asks: boolean) {
 export function LiveThreadsView({ id, jvm }: { id: string; jvm: LiveJvm }) {
   const t = texts.value;
   const state = useAddressState();
+  // What works hardest comes first.
+  const sort = state.sort ?? "-cpu";
   const { value, failure, busy, load } = useThreads(id, jvm.can.threads);
   const [follows, setFollows] = useState(false);
   useEffect(() => {
@@ -76,7 +78,7 @@ export function LiveThreadsView({ id, jvm }: { id: string; jvm: LiveJvm }) {
     () => value?.threads.map((thread): Row => ({ name: thread.name, thread_state: thread.state, cpu: thread.cpu_ms, waits: thread.waits_for ? thread.waits_for.lock + (thread.waits_for.owner === null ? "" : ` ← ${thread.waits_for.owner}`) : null, method: thread.frames[0] ?? null, key: keyOf(thread) })) ?? [],
     [value],
   );
-  const model = useMemo(() => value && Object.assign(new Local(columns(), rows, state.sort, state.filter), { stays: true }), [value, rows, state.sort, state.filter, texts.value]);
+  const model = useMemo(() => value && Object.assign(new Local(columns(), rows, sort, state.filter), { stays: true }), [value, rows, sort, state.filter, texts.value]);
   const chosen = address.value.query.get("thread");
   const thread = value?.threads.find((item) => keyOf(item) === chosen);
   if (!jvm.can.threads) return <Empty>{t.live.noThreads}</Empty>;
@@ -115,7 +117,7 @@ export function LiveThreadsView({ id, jvm }: { id: string; jvm: LiveJvm }) {
       {model && (
         <div class="split">
           <div class="table-part">
-            <Grid model={model} label={t.live.views["threads"]!} sort={state.sort} onSort={(sort) => state.set({ sort })} actions={actions} onPick={(row) => setQuery({ thread: String(row["key"]) })} isSelected={(row) => row["key"] === chosen} empty={state.filter ? t.table.nothing : t.table.empty} />
+            <Grid model={model} label={t.live.views["threads"]!} sort={sort} onSort={(next) => state.set({ sort: next })} actions={actions} onPick={(row) => setQuery({ thread: String(row["key"]) })} isSelected={(row) => row["key"] === chosen} empty={state.filter ? t.table.nothing : t.table.empty} />
           </div>
           <section class="stack-part" aria-labelledby="stack-title" tabIndex={0}>
             {thread ? <Stack thread={thread} /> : <p class="dim" id="stack-title">{chosen ? t.live.threadGone : t.thread.pick}</p>}

@@ -9,6 +9,8 @@ import { texts } from "../texts";
 const RANGES = [10, 30, 60, 300, 900, 3600];
 /** Bars of the picture; more would be narrower than a pixel on a phone. */
 const MAX_BARS = 240;
+/** A recording of a few seconds has bars as thin as later. */
+const MIN_BARS = 40;
 const HIGH = 100;
 
 interface Bars {
@@ -47,15 +49,17 @@ export function Timeline({ id, tick, last, onPick, children }: Props) {
   const { values, each } = value ? barsOf(value) : { values: [0], each: 1 };
   const all = values.length * each;
   const most = Math.max(1, ...values);
-  const from = last === null ? 0 : Math.max(0, values.length - last / each);
+  const before = Math.max(0, MIN_BARS - values.length);
+  const width = before + values.length;
+  const from = last === null ? before : Math.max(before, width - last / each);
   const pick = (seconds: number) => onPick(seconds >= all ? null : Math.max(1, Math.round(seconds)));
   const now = Math.min(last ?? all, all);
   const text = last === null ? t.whole : t.lastSeconds(duration(last));
-  const bars = (isIn: boolean) => values.map((amount, at) => (amount > 0 && at + 1 > from === isIn ? `M${at + 0.08} ${HIGH}V${HIGH - (94 * amount) / most - 4}H${at + 0.92}V${HIGH}Z` : "")).join("");
+  const bars = (isIn: boolean) => values.map((amount, at) => (amount > 0 && before + at + 1 > from === isIn ? `M${before + at + 0.08} ${HIGH}V${HIGH - (94 * amount) / most - 4}H${before + at + 0.92}V${HIGH}Z` : "")).join("");
   const onPointer = (event: PointerEvent) => {
     if (event.type === "pointermove" && !(event.buttons & 1)) return;
     const place = picture.current!.getBoundingClientRect();
-    pick(all * (1 - Math.max(0, Math.min(1, (event.clientX - place.left) / Math.max(1, place.width)))));
+    pick(width * each * (1 - Math.max(0, Math.min(1, (event.clientX - place.left) / Math.max(1, place.width)))));
   };
   const onKey = (event: KeyboardEvent) => {
     const step = Math.max(1, Math.round(all / 20));
@@ -68,10 +72,10 @@ export function Timeline({ id, tick, last, onPick, children }: Props) {
   if (last !== null && !ranges.includes(last)) ranges.push(last);
   return (
     <section class="timeline" aria-label={t.timeline}>
-      <svg ref={picture} viewBox={`0 0 ${values.length} ${HIGH}`} preserveAspectRatio="none" tabindex={0} role="slider" aria-label={t.rangeFrom} aria-valuemin={1} aria-valuemax={Math.max(1, Math.round(all))} aria-valuenow={Math.max(1, Math.round(now))} aria-valuetext={text}
+      <svg ref={picture} viewBox={`0 0 ${width} ${HIGH}`} preserveAspectRatio="none" tabindex={0} role="slider" aria-label={t.rangeFrom} aria-valuemin={1} aria-valuemax={Math.max(1, Math.round(all))} aria-valuenow={Math.max(1, Math.round(now))} aria-valuetext={text}
         onPointerDown={onPointer} onPointerMove={onPointer} onKeyDown={onKey}>
         <title>{t.rangeHint}</title>
-        <rect class="timeline-range" x={from} y="0" width={Math.max(0, values.length - from)} height={HIGH} />
+        <rect class="timeline-range" x={from} y="0" width={width - from} height={HIGH} />
         <path class="timeline-out" d={bars(false)} />
         <path class="timeline-in" d={bars(true)} />
       </svg>

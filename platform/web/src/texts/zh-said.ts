@@ -71,6 +71,7 @@ export const WHOLE: Record<string, string> = {
   "a view broke on this dump; see the server's log": "视图在此转储上出错；请查看服务器日志",
   "the server's log says why": "原因见服务器日志",
   "an identifier is a hexadecimal number such as 0x7f001230": "标识是十六进制数，例如 0x7f001230",
+  "the agent was detached": "代理已分离",
   "The worker could not work": "工作进程无法工作",
   "The worker was killed": "工作进程被终止",
   "The memory limit was reached": "已达到内存上限",
@@ -99,6 +100,9 @@ export const PATTERNS: Said[] = [
   [/^Most of the memory is in (.+)\.$/s, (_, what) => `大部分内存位于 ${list(what)}。`],
   [/^Of (\S+) objects looked at, (\S+) were allocated in (.+)\.$/s, (_, all, n, where) => `在查看的 ${all} 个对象中，${n} 个分配于 ${where === "an unknown place" ? "未知位置" : where}。`],
   [/^No leak suspect; the largest object keeps (\S+) of (.+) alive\.$/s, (_, share, all) => `没有泄漏嫌疑；最大的对象使 ${size(all)} 中的 ${share} 保持存活。`],
+  // Running JVMs.
+  [/^"(.+?)" waits for (.+?), which "(.+?)" holds(?:; (.+))?$/s, (again, who, lock, owner, rest) => `“${who}”等待“${owner}”持有的 ${lock}${rest ? "；" + again(rest) : ""}`],
+  [/^(\d+) threads? of the JVM itself (?:is|are) not listed$/, (_, n) => `未列出 JVM 自身的 ${n} 个线程`],
   // Notes of views.
   [/^buffers that own their memory have (\d+) bytes outside of the heap$/, (_, n) => `拥有内存的缓冲区在堆外占 ${n} 字节`],
   [/^of (\d+) live arrays, equal ones waste (\d+) bytes; the (\d+) groups that waste most are listed$/, (_, all, much, n) => `在 ${all} 个存活数组中，相同的数组浪费 ${much} 字节；此处列出浪费最多的 ${n} 组`],
