@@ -159,9 +159,9 @@ fn facts(jvm: &Jvm) -> JvmFacts {
     let pid = jvm.pid.0;
     let apart = if is_in_container || jvm.in_container.is_none() {
         Some(format!(
-            "process {pid} is in a container, and sees no file of this server; `hprof-rs attach \
-             {pid} net=HOST:PORT` sends its profile to `hprof-rs listen`, `hprof-rs attach {pid} \
-             heap=dump,format=b` writes a dump there"
+            "process {pid} is in a container, and sees no file of this server; `hprof-rs capture \
+             {pid} --server URL` sends a heap dump here, `hprof-rs attach {pid} net=HOST:PORT` a \
+             profile to `serve --agents`"
         ))
     } else if is_other {
         Some(format!(

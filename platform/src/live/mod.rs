@@ -262,6 +262,7 @@ impl Live {
             machine: Arc::clone(&self.machine),
             stream,
             events: Arc::clone(&self.events),
+            dump_took: Duration::ZERO,
         };
         let builder = std::thread::Builder::new().name(format!("live {pid}"));
         if let Err(error) = builder.spawn(move || recorder.run()) {

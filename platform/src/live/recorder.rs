@@ -20,8 +20,10 @@ const UNWATCHED: Duration = Duration::from_secs(10);
 const WATCHES: Duration = Duration::from_secs(30);
 /// After this time without a request the agent is detached.
 pub const MAX_UNVIEWED: Duration = Duration::from_secs(30 * 60);
-/// A look takes at most this share of the time, one in so many.
-const LOOK_SHARE: u32 = 20;
+/// Dumps take at most this share of the time, one in so many: that of locks stops the program.
+const DUMP_SHARE: u32 = 20;
+/// Whole looks take at most this share. They wait for the agent's thread, and stop nothing.
+const LOOK_SHARE: u32 = 4;
 /// How often the agent is asked for its cost.
 const COST_EACH: Duration = Duration::from_secs(5);
 /// How long an answer may take. What comes later is added with the next look.
@@ -39,6 +41,8 @@ pub struct Recorder {
     pub stream: AgentStream,
     /// Where news are told.
     pub events: Arc<Events>,
+    /// How long the last dump took; zero at first.
+    pub dump_took: Duration,
 }
 
 /// Whether a recording goes on.
@@ -58,7 +62,7 @@ impl Recorder {
     /// Looks until the recording is to end or the program has ended; then the agent is detached.
     pub fn run(mut self) {
         let mut looked = Instant::now();
-        let mut took = Duration::ZERO;
+        let mut rest = Duration::ZERO;
         let mut measured: Option<Measured> = None;
         let why = loop {
             let unviewed = self.recording.unviewed();
@@ -73,7 +77,7 @@ impl Recorder {
             } else {
                 UNWATCHED
             };
-            let pause = pause.max(took * LOOK_SHARE);
+            let pause = pause.max(rest);
             let left = pause.saturating_sub(looked.elapsed());
             if !left.is_zero() {
                 if self.recording.pause(left.min(TICK)) {
@@ -93,7 +97,7 @@ impl Recorder {
             {
                 measured = self.measure(measured.as_ref());
             }
-            took = looked.elapsed();
+            rest = (self.dump_took * DUMP_SHARE).max(looked.elapsed() * LOOK_SHARE);
             self.tell();
         };
         if !self.stream.has_ended() {
@@ -126,6 +130,7 @@ impl Recorder {
             .filter(|&&mode| mode != Mode::Alloc)
             .map(|mode| mode.of_agent())
             .collect();
+        let began = Instant::now();
         if !dumped.is_empty() {
             match self.control(&Request::Dump(dumped)) {
                 Err(next) => return next,
@@ -135,6 +140,7 @@ impl Recorder {
                 Ok(_) => {}
             }
         }
+        self.dump_took = began.elapsed();
         let command = match started.contains(&Mode::Alloc) {
             true => Command::AllocSites {
                 flags: SiteFlags::default(),

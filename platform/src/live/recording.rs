@@ -156,19 +156,25 @@ impl Recording {
         }
         if let Some(table) = contents.sites.pop() {
             contents.sites.clear();
+            // Classes of several loaders may have one name.
+            let mut sums = Allocated::default();
             for row in &table.rows {
                 let key = (known(row.trace), row.class_name.clone());
-                let now = (row.allocated_bytes, row.allocated_objects);
-                let before = data.allocated.insert(key.clone(), now).unwrap_or_default();
+                let sum = sums.entry(key).or_default();
+                *sum = (sum.0 + row.allocated_bytes, sum.1 + row.allocated_objects);
+            }
+            for (key, now) in &sums {
+                let before = data.allocated.get(key).copied().unwrap_or_default();
                 let (trace, class) = key;
                 let more = [
                     (Measure::AllocatedBytes, now.0.saturating_sub(before.0)),
                     (Measure::AllocatedObjects, now.1.saturating_sub(before.1)),
                 ];
                 let rows =
-                    more.map(|(measure, value)| (measure, Some(class.clone()), trace, value));
+                    more.map(|(measure, value)| (measure, Some(class.clone()), *trace, value));
                 found.rows.extend(rows);
             }
+            data.allocated = sums;
             data.sites = Some(table);
         }
         // The remarks of a dump are about the agent's counters since the start.
@@ -426,3 +432,7 @@ fn live(table: &SiteTable) -> [Weights; 2] {
         of(Measure::LiveObjects, |row| row.live_objects),
     ]
 }
+
+#[cfg(test)]
+#[path = "recording_tests.rs"]
+mod tests;
