@@ -199,7 +199,7 @@ impl Input {
             Compression::None => Source::Mapped(map),
             Compression::Zip => stream_of(compression::unzip(map, path)?, &left_out),
             Compression::Gzip => match blocks::block_size(&map) {
-                Some(size) => Source::Stream(Box::new(blocks::inflate(map, size))),
+                Some(size) => stream_of(blocks::inflate(map, size), &left_out),
                 None => stream_of(
                     compression::decompress(compression, Cursor::new(map)),
                     &left_out,
@@ -285,7 +285,7 @@ impl Input {
                 stream_of(Cursor::new(bytes), &left_out)
             }
             (Compression::None | Compression::Zip, _) => Source::Bytes(bytes),
-            (_, Some(size)) => Source::Stream(Box::new(blocks::inflate(bytes, size))),
+            (_, Some(size)) => stream_of(blocks::inflate(bytes, size), &left_out),
             (_, None) => stream_of(
                 compression::decompress(compression, Cursor::new(bytes)),
                 &left_out,
