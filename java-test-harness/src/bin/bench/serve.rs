@@ -56,6 +56,9 @@ pub fn serve(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let cache = java_test_harness::cache_folder();
     fs::create_dir_all(&cache).with_context(|| cache.display().to_string())?;
     let temporary = tempfile::tempdir_in(cache)?;
+    if let Some(folder) = &arguments.keep {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
     let mut load = Load {
         command: front_end()?,
         folder: arguments.keep.as_deref().unwrap_or(temporary.path()),
@@ -358,16 +361,19 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Upload and job of one dump against a copy and `report`.
+    /// Upload and job of one dump against a copy and `report`. Both write an index.
     fn report(&mut self, pairs: usize) -> Result<()> {
         let file = self.dump(4 * self.megabytes, 0)?;
         let copy = self.folder.join("copy");
         let (mut alone, mut served) = (Vec::new(), Vec::new());
         for _ in 0..pairs {
+            let index = tempfile::tempdir_in(self.folder)?;
             let began = Instant::now();
             fs::copy(&file, &copy)?;
             let status = Command::new(&self.command)
-                .args(["report", "--no-index", "-o"])
+                .args(["report", "--index"])
+                .arg(index.path())
+                .arg("-o")
                 .arg(self.folder.join("report.html"))
                 .arg(&copy)
                 .stderr(Stdio::null())
