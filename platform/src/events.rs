@@ -37,7 +37,7 @@ pub enum Event {
         id: String,
         /// `dump`.
         action: &'static str,
-        /// What is written so far.
+        /// The bytes that are written so far.
         bytes: u64,
     },
     /// A live recording has ended.

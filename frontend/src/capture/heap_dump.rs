@@ -31,7 +31,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// The pause between two looks for it.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What is wanted of a JVM.
+/// The heap dump that is wanted of a JVM.
 #[derive(Debug, Clone)]
 pub struct DumpWish {
     /// The process.
@@ -150,7 +150,7 @@ impl Drop for Removed {
     }
 }
 
-/// What an interrupted dump leaves.
+/// The remains of an interrupted dump.
 struct Unfinished {
     dump: Name,
     requests: Vec<Name>,

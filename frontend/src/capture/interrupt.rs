@@ -1,4 +1,4 @@
-//! What Ctrl+C leaves: nothing on this machine, and no half upload on the server.
+//! Ctrl+C leaves nothing on this machine, and no half upload on the server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

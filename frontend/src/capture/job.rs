@@ -20,7 +20,7 @@ pub struct Verdict {
     pub rule: String,
     /// Whether the dump keeps to it; none if the job has not ended well.
     pub passed: Option<bool>,
-    /// What was found.
+    /// The verdict as a sentence; none if the job has not ended well.
     pub sentence: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Outcome {
     pub headline: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
-    /// What the server says of the file.
+    /// The server's remarks about the file.
     pub note: String,
     /// Verdicts on rules.
     pub rules: Vec<Verdict>,

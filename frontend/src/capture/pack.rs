@@ -21,7 +21,7 @@ const BLOCK: usize = 1 << 20;
 /// The most threads that compress.
 const MAX_THREADS: usize = 16;
 
-/// What to do with a file before it is sent.
+/// The steps before a file is sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Packing {
     /// Blank the values of fields and arrays, as `hprof-rs strip` does.

@@ -23,7 +23,7 @@ const MAX_PIECE: u64 = 16 << 20;
 /// How long the removal of an upload may take.
 const REMOVAL: Duration = Duration::from_secs(5);
 
-/// What is sent.
+/// The bytes that are sent.
 pub struct Parcel<'a> {
     /// The file.
     pub file: &'a mut File,

@@ -1,4 +1,4 @@
-//! What `hprof-rs serve` gives its server: the JVMs of this machine.
+//! The JVMs of this machine, for the server of `hprof-rs serve`.
 
 mod machine;
 

@@ -13,7 +13,7 @@ use crate::support::{Scene, data};
 
 /// The phases of a heap dump's job after the queue.
 const PHASES: [&str; 5] = ["reading", "graph", "dominators", "index", "report"];
-/// Objects of a dump, so many that each phase can be seen.
+/// Objects of a dump, enough to see each phase.
 const OBJECTS: u32 = 120_000;
 
 /// Checks that the analysis of a chain of objects is whole.
@@ -152,7 +152,7 @@ impl SmallDisk {
         Path::new(&root).join(inside.strip_prefix("/").unwrap())
     }
 
-    /// Takes all room but so many bytes.
+    /// Takes all room but N bytes.
     fn fill(&self, but: u64) {
         let mut file = File::create(self.path("filler")).unwrap();
         let block = vec![1; 64 << 10];

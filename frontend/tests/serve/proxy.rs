@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What happens to a connection.
+/// The fate of a connection.
 #[derive(Clone, Copy)]
 pub enum Fault {
-    /// It breaks off after so many bytes of the client.
+    /// It breaks off after N bytes of the client.
     Cut(usize),
     /// The client gets these bytes for an answer.
     Say(&'static str),
-    /// After so many bytes of the client nothing is read any more, and the connection stays.
+    /// After N bytes of the client nothing is read any more, and the connection stays.
     Stall(usize),
 }
 

@@ -94,7 +94,7 @@ impl Digested {
     }
 }
 
-/// What a sender wants beside the analysis.
+/// The wishes of a sender beside the analysis.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// Blank the values before the dump is kept.

@@ -23,13 +23,13 @@ const MAX_WORDS: usize = 1000;
 pub(super) struct Redacted {
     /// Where it is.
     pub part: PartId,
-    /// What was learned of it.
+    /// Its hash and kind.
     pub digested: Digested,
-    /// What to say about it; empty if all went well.
+    /// A remark about it; empty if all went well.
     pub note: String,
 }
 
-/// What the worker says on its standard error, as its last line.
+/// The last line that the worker prints on standard error.
 #[derive(Deserialize)]
 struct Said {
     /// Where the file is damaged or cut short.
@@ -92,7 +92,7 @@ impl AppState {
     }
 }
 
-/// What people have to know of a copy that is not whole.
+/// The remark about a copy that is not whole.
 fn note(said: &Said) -> String {
     let mut sentences = Vec::new();
     if let Some(end) = said.ends_at {

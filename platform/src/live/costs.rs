@@ -36,7 +36,7 @@ struct MeasureIndex(u8);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct ClassIndex(u32);
 
-/// What a cost belongs to.
+/// The measure, class and trace that a cost belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     measure: MeasureIndex,

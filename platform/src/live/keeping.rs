@@ -1,4 +1,4 @@
-//! What a live JVM gives to keep: its heap dump, the profile of a recording.
+//! Files from a live JVM that stay: its heap dump, the profile of a recording.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the server asks of the machine that it runs on: its JVMs.
+//! The machine that the server runs on, as a source of JVMs.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ impl fmt::Display for Pid {
     }
 }
 
-/// What can be seen of a JVM without touching it.
+/// The facts about a JVM that can be seen without touching it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JvmFacts {
     /// The process.

@@ -94,7 +94,7 @@ impl Live {
         }
     }
 
-    /// What the machine can do.
+    /// The machine that the JVMs run on.
     pub fn machine(&self) -> &dyn Machine {
         &*self.machine
     }

@@ -1,4 +1,4 @@
-//! What a live recording records, and the agent's options for it.
+//! The modes of a live recording, and the agent's options for them.
 
 use std::path::Path;
 

@@ -34,7 +34,7 @@ pub struct Sender {
 pub struct Finished {
     /// Who has sent it.
     pub sender: Sender,
-    /// What was saved.
+    /// The saved file.
     pub file: PathBuf,
 }
 

@@ -20,7 +20,7 @@ const UNWATCHED: Duration = Duration::from_secs(10);
 const WATCHES: Duration = Duration::from_secs(30);
 /// After this time without a request the agent is detached.
 pub const MAX_UNVIEWED: Duration = Duration::from_secs(30 * 60);
-/// Dumps take at most this share of the time, one in so many: that of locks stops the program.
+/// Dumps take at most one in N parts of the time: that of locks stops the program.
 const DUMP_SHARE: u32 = 20;
 /// Whole looks take at most this share. They wait for the agent's thread, and stop nothing.
 const LOOK_SHARE: u32 = 4;

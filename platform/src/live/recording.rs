@@ -25,7 +25,7 @@ const MAX_STACKS: usize = 64 << 20;
 /// Views of the present state that are kept for the next request.
 const KEPT: usize = 4;
 
-/// What the agent costs the program.
+/// The agent's cost for the program.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Cost {
     /// CPU time of the agent's own thread, in percent of one core.
@@ -314,7 +314,7 @@ impl Recording {
         u64::try_from(data.until - self.since.0).unwrap_or(0) / 1000
     }
 
-    /// What was recorded so far, or in the last seconds, for the views of profiles.
+    /// The contents recorded so far, or in the last seconds, for the views of profiles.
     ///
     /// # Errors
     /// If the agent has not written anything yet.
@@ -412,7 +412,7 @@ fn order(measure: Measure) -> usize {
         .unwrap_or(all.len())
 }
 
-/// What a table of sites says to be alive.
+/// The live objects and bytes of a table of sites.
 fn live(table: &SiteTable) -> [Weights; 2] {
     let of = |measure, value: fn(&SiteRow) -> u64| {
         let rows = table.rows.iter().map(|row| Weight {

@@ -62,14 +62,14 @@ pub struct Deadlock {
     pub threads: Vec<String>,
 }
 
-/// What a thread dump shows.
+/// The contents of a thread dump.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
 pub struct ThreadDump {
     /// Java threads in the order of the JVM.
     pub threads: Vec<LiveThread>,
     /// Deadlocks that the JVM has found.
     pub deadlocks: Vec<Deadlock>,
-    /// What limits the answer, as sentences.
+    /// Limits of the answer, as sentences.
     pub notes: Vec<String>,
 }
 

@@ -29,7 +29,7 @@ pub fn judge(rule: &Rule, report: &Report) -> Verdict {
     }
 }
 
-/// What was measured.
+/// A measured value.
 struct Measured {
     /// The figure, or what it is at most; none if nothing is known.
     number: Option<u64>,

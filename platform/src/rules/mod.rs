@@ -23,7 +23,7 @@ pub const MAX_RULES: usize = 64;
 /// The longest rule, in bytes.
 const MAX_RULE: usize = 500;
 
-/// What a rule measures.
+/// The quantity that a rule limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Retained,
@@ -174,7 +174,7 @@ impl FromStr for Rule {
 /// Reads rules with commas between them; none from an empty text.
 ///
 /// # Errors
-/// What is wrong with the first that is wrong, or that there are too many.
+/// Says why the first faulty rule is refused, or that there are too many.
 pub fn parse_list(text: &str) -> Result<Vec<Rule>, String> {
     let parts = text.split(',').map(str::trim).filter(|it| !it.is_empty());
     let rules = parts.map(str::parse).collect::<Result<Vec<_>, _>>()?;
@@ -191,7 +191,7 @@ pub struct Verdict {
     pub rule: String,
     /// False if what is measured is above the limit; none before the job is done.
     pub passed: Option<bool>,
-    /// What was found; none before the job is done.
+    /// The verdict as a sentence; none before the job is done.
     pub sentence: Option<String>,
 }
 

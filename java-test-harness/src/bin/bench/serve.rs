@@ -43,7 +43,7 @@ const ROUNDS: usize = 12;
 /// Nodes of trees that are expanded.
 const NODES: usize = 300;
 
-/// What is measured, and the dumps for it.
+/// The server's load, and the dumps for it.
 struct Load<'a> {
     command: PathBuf,
     folder: &'a Path,
@@ -107,7 +107,7 @@ impl Load<'_> {
         });
     }
 
-    /// A dump of about so many megabytes; another number, other bytes.
+    /// A dump of about `megabytes`; another number, other bytes.
     fn dump(&self, megabytes: u64, number: u64) -> Result<PathBuf> {
         let path = self.folder.join(format!("load-{megabytes}-{number}.hprof"));
         if !path.exists() {

@@ -112,11 +112,11 @@ impl Site {
 /// The most memory of server and workers together, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Peak {
-    /// What is no file's.
+    /// Anonymous memory.
     pub anonymous: u64,
     /// With the pages of mapped files, which go when others need room.
     pub resident: u64,
-    /// What is no file's, of workers alone.
+    /// Anonymous memory of workers alone.
     pub workers: u64,
 }
 
@@ -127,7 +127,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What was seen.
+    /// The highest values that were seen.
     pub fn end(self) -> Result<Peak> {
         self.over.store(true, Ordering::Relaxed);
         let peak = self.thread.join();

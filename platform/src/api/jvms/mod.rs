@@ -56,7 +56,7 @@ enum Place {
 /// A JVM.
 #[derive(Debug, Serialize, ToSchema)]
 struct Jvm {
-    /// What to pass as `id`.
+    /// The value of the parameter `id`.
     id: String,
     /// The process, as numbered where it runs; 0 if its agent does not tell.
     pid: u32,
@@ -81,7 +81,7 @@ struct Jvm {
     place: Place,
 }
 
-/// What can be done with a JVM now.
+/// The actions that a JVM allows now.
 #[derive(Debug, Serialize, ToSchema)]
 struct Can {
     /// Write a heap dump to the server.
@@ -105,7 +105,7 @@ struct JvmDetail {
     since: Option<Millis>,
     /// CPU samples so far.
     samples: u64,
-    /// What the agent costs the program.
+    /// The agent's cost for the program.
     cost: Option<Cost>,
     can: Can,
     /// Why the recording ended, if it has.
@@ -278,7 +278,7 @@ async fn show(
     found.await.map(Json)
 }
 
-/// What to record.
+/// The modes and options of a recording.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct AttachBody {

@@ -99,7 +99,7 @@ async fn dump(
     Ok((StatusCode::CREATED, Json(done.await?)))
 }
 
-/// What the kept profile is called.
+/// The name of the kept profile.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct KeepBody {

@@ -25,7 +25,7 @@ use crate::views::table::Table;
 #[derive(Debug, Clone, Copy, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 struct LastQuery {
-    /// Only the last so many seconds.
+    /// The last N seconds only.
     last: Option<u64>,
 }
 

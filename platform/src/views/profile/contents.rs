@@ -155,7 +155,7 @@ impl ProfileFile {
         Ok(Self::new(title, Arc::new(contents), weights))
     }
 
-    /// What a recording under way has so far, with remarks of the recorder.
+    /// The contents of a recording under way so far, with remarks of the recorder.
     pub fn of_recording(
         title: &str,
         contents: Arc<Contents>,
