@@ -9,14 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hprof_format::binary::{BasicType, IdSize, SubRecords, tags};
-use hprof_format::reader::{Buffer, FileHeader};
+use hprof_format::reader::{Buffer, Damage, FileHeader};
 
-/// ART begins a segment after 4096 bytes or 128 objects, so only a very large array makes longer ones.
-const MAX_SEGMENT: u64 = 256 << 20;
+/// The most bytes of a segment that are held. ART begins a new segment after 4096 bytes or 128 objects, so
+/// only a very large array of references makes longer ones.
+const MAX_HELD: u64 = 8 << 20;
+/// The most bytes that zeros stand for, in all segments together: no heap of a phone is larger. A made file
+/// could claim more than any disk holds.
+const MAX_MISSING: u64 = 4 << 30;
+/// The bytes of a segment that are looked at first.
+const FIRST_LOOK: u64 = 64 << 10;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
 /// The most bytes that are passed on at once.
-const CHUNK: u64 = 1 << 20;
+const CHUNK: u64 = 32 << 10;
 /// ART's files have identifiers of this width.
 const IDS: IdSize = IdSize::Four;
 /// The bytes of a primitive array before its elements: tag, identifier, trace, count, type.
@@ -54,6 +60,12 @@ pub struct Restored<R> {
     passing: u64,
     ready: Vec<u8>,
     at: usize,
+    /// Places in `ready` where zeros come first, and their numbers; the next one last.
+    zeros: Vec<(usize, u64)>,
+    /// The zeros of all segments so far.
+    missing: u64,
+    /// Why the input ends, to be told after all that has come.
+    failure: Option<io::Error>,
 }
 
 impl<R: Read> Restored<R> {
@@ -67,6 +79,9 @@ impl<R: Read> Restored<R> {
             passing: 0,
             ready: Vec::new(),
             at: 0,
+            zeros: Vec::new(),
+            missing: 0,
+            failure: None,
         }
     }
 
@@ -119,59 +134,79 @@ impl<R: Read> Restored<R> {
             self.passing = RECORD_HEAD as u64 + length;
             return self.advance();
         }
-        if length > MAX_SEGMENT {
-            self.elements = Elements::Present;
-            return Ok(());
-        }
-        self.input.fill(RECORD_HEAD as u64 + length + 1)?;
-        self.segment(length);
-        Ok(())
+        self.segment(length)
     }
 
-    fn segment(&mut self, length: u64) {
+    fn segment(&mut self, length: u64) -> io::Result<()> {
+        let mut held = FIRST_LOOK;
+        let fit = loop {
+            let is_all = !self.input.fill(RECORD_HEAD as u64 + held)?;
+            let body = &self.input.unread()[RECORD_HEAD..];
+            match Segment::of(body, length) {
+                Fit::Short if !is_all && held < MAX_HELD => held *= 2,
+                fit => break fit,
+            }
+        };
         let unread = self.input.unread();
         let body = &unread[RECORD_HEAD..];
-        let whole = match self.elements {
-            Elements::Unknown => Segment::of(body, length, false),
-            Elements::Present | Elements::Missing => None,
-        };
-        if let Some(whole) = whole {
-            if !whole.arrays.is_empty() {
-                self.elements = Elements::Present;
+        let segment = match fit {
+            Fit::Exact(segment)
+                if begins_record(&body[segment.end..])
+                    && self.missing + segment.missing() <= MAX_MISSING =>
+            {
+                segment
             }
-            let end = RECORD_HEAD + whole.end;
-            self.ready.extend_from_slice(&unread[..end]);
-            self.input.skip(end);
-            return;
-        }
-        let restored = Segment::of(body, length, true);
-        let Some(segment) = restored.filter(|found| begins_record(&body[found.end..])) else {
-            self.elements = Elements::Present;
-            return;
+            // The first array with elements does not fit without them, or nobody can tell.
+            _ => {
+                self.elements = Elements::Present;
+                return Ok(());
+            }
         };
-        self.elements = Elements::Missing;
-        self.left_out.0.store(true, Ordering::Release);
-        self.ready.extend_from_slice(&unread[..RECORD_HEAD]);
-        let mut from = 0;
-        for (at, missing) in segment.arrays {
-            self.ready.extend_from_slice(&body[from..at]);
-            self.ready.resize(self.ready.len() + missing, 0);
-            from = at;
+        if !segment.arrays.is_empty() {
+            self.elements = Elements::Missing;
+            self.left_out.0.store(true, Ordering::Release);
         }
-        self.ready.extend_from_slice(&body[from..segment.end]);
+        self.missing += segment.missing();
+        self.ready
+            .extend_from_slice(&unread[..RECORD_HEAD + segment.end]);
+        let arrays = segment.arrays.iter().rev();
+        self.zeros
+            .extend(arrays.map(|&(at, missing)| (RECORD_HEAD + at, missing)));
         self.input.skip(RECORD_HEAD + segment.end);
+        Ok(())
     }
 }
 
 impl<R: Read> Read for Restored<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some((place, left)) = self.zeros.last_mut()
+            && *place == self.at
+        {
+            let most = usize::try_from(*left).unwrap_or(usize::MAX);
+            let length = buffer.len().min(most);
+            buffer[..length].fill(0);
+            *left -= length as u64;
+            if *left == 0 {
+                self.zeros.pop();
+            }
+            return Ok(length);
+        }
         if self.at == self.ready.len() && self.elements != Elements::Present {
-            self.advance()?;
+            if let Err(error) = self.advance() {
+                // What has come before is worth reading.
+                self.failure = Some(error);
+                self.elements = Elements::Present;
+            }
         }
         if self.at == self.ready.len() && self.elements == Elements::Present {
-            return self.input.read(buffer);
+            self.ready = Vec::new();
+            self.at = 0;
+            let failure = self.failure.take_if(|_| self.input.unread().is_empty());
+            return failure.map_or_else(|| self.input.read(buffer), Err);
         }
-        let length = buffer.len().min(self.ready.len() - self.at);
+        let zeros = self.zeros.last();
+        let end = zeros.map_or(self.ready.len(), |(place, _)| *place);
+        let length = buffer.len().min(end - self.at);
         buffer[..length].copy_from_slice(&self.ready[self.at..][..length]);
         self.at += length;
         Ok(length)
@@ -201,47 +236,71 @@ fn begins_record(rest: &[u8]) -> bool {
     })
 }
 
-/// The sub-records of a segment.
+/// The sub-records of a segment without elements of arrays.
 struct Segment {
     /// Where they end in the file's bytes.
     end: usize,
     /// The ends of the heads of arrays that are not empty, and the bytes of their elements.
-    arrays: Vec<(usize, usize)>,
+    arrays: Vec<(usize, u64)>,
+}
+
+/// Whether sub-records without elements are the ones of a segment.
+enum Fit {
+    /// They fill its length, if their elements are added.
+    Exact(Segment),
+    /// There are too few bytes to tell.
+    Short,
+    /// They do not.
+    No,
 }
 
 impl Segment {
-    /// Walks over sub-records that fill `length` bytes exactly, elements included; `None` if they do not.
-    fn of(bytes: &[u8], length: u64, lacks_elements: bool) -> Option<Self> {
-        let length = usize::try_from(length).ok()?;
-        let (mut at, mut filled) = (0, 0);
+    /// The bytes of all elements.
+    fn missing(&self) -> u64 {
+        self.arrays.iter().map(|(_, missing)| missing).sum()
+    }
+
+    /// Walks over sub-records up to the length of their segment, elements included.
+    fn of(bytes: &[u8], length: u64) -> Fit {
+        let (mut at, mut filled) = (0, 0u64);
         let mut arrays = Vec::new();
         while filled < length {
-            let rest = bytes.get(at..)?;
-            if *rest.first()? == tags::heap::PRIMITIVE_ARRAY_DUMP {
-                let head = rest.get(..ARRAY_HEAD)?;
+            let rest = &bytes[at..];
+            let Some(&tag) = rest.first() else {
+                return Fit::Short;
+            };
+            let mut passed = ARRAY_HEAD;
+            if tag == tags::heap::PRIMITIVE_ARRAY_DUMP {
+                let Some(head) = rest.get(..ARRAY_HEAD) else {
+                    return Fit::Short;
+                };
                 let count = u32::from_be_bytes([head[9], head[10], head[11], head[12]]);
-                let width = BasicType::from_code(head[13])?.width(IDS);
-                let elements = usize::try_from(count).ok()?.checked_mul(width)?;
-                at += ARRAY_HEAD;
-                filled += ARRAY_HEAD + elements;
+                let Some(element) = BasicType::from_code(head[13]) else {
+                    return Fit::No;
+                };
+                let elements = u64::from(count) * element.width(IDS) as u64;
+                filled += elements;
                 if filled > length {
-                    return None;
+                    return Fit::No;
                 }
                 if elements > 0 {
-                    arrays.push((at, elements));
+                    arrays.push((at + ARRAY_HEAD, elements));
                 }
-                if !lacks_elements {
-                    at += elements;
+            } else {
+                let mut subs = SubRecords::new(rest, IDS, 0);
+                match subs.next() {
+                    Some(Ok(_)) => passed = subs.offset() as usize,
+                    Some(Err(Damage::SubRecordBody { .. })) | None => return Fit::Short,
+                    Some(Err(_)) => return Fit::No,
                 }
-                continue;
             }
-            let mut subs = SubRecords::new(rest, IDS, 0);
-            subs.next()?.ok()?;
-            let passed = usize::try_from(subs.offset()).ok()?;
             at += passed;
-            filled += passed;
+            filled += passed as u64;
         }
-        (filled == length && at <= bytes.len()).then_some(Self { end: at, arrays })
+        match filled == length {
+            true => Fit::Exact(Self { end: at, arrays }),
+            false => Fit::No,
+        }
     }
 }
 
@@ -315,6 +374,47 @@ mod tests {
         let mut wide = file(false, 0);
         wide[22] = 8;
         assert!(!lacks_elements(&wide) && restored(&wide) == wide);
+    }
+
+    #[test]
+    fn a_file_that_claims_more_than_a_phone_holds_stays_as_it_is() {
+        let huge = array(0x7fff_fff0, &[]);
+        let stated = ARRAY_HEAD + 0xffff_ffe0;
+        let segment = record(tags::record::HEAP_DUMP_SEGMENT, &huge, stated);
+        let file = [HEADER, &segment, &segment, &segment].concat();
+        let mut input = Restored::new(&*file, LeftOut::default());
+        let (mut buffer, mut total) = (vec![0; 1 << 20], 0);
+        loop {
+            match input.read(&mut buffer).unwrap() {
+                0 => break,
+                length => total += length as u64,
+            }
+        }
+        let restored = RECORD_HEAD as u64 + stated as u64;
+        assert_eq!(
+            total,
+            HEADER.len() as u64 + restored + 2 * segment.len() as u64
+        );
+    }
+
+    #[test]
+    fn what_came_before_an_error_is_read_first() {
+        struct Failing<'a>(&'a [u8]);
+        impl Read for Failing<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                match self.0.len() {
+                    0 => Err(io::ErrorKind::UnexpectedEof.into()),
+                    _ => self.0.read(buffer),
+                }
+            }
+        }
+        let whole = file(true, 7);
+        for cut in [20, 45, 80, 200, whole.len()] {
+            let mut out = Vec::new();
+            let mut input = Restored::new(Failing(&whole[..cut]), LeftOut::default());
+            assert!(input.read_to_end(&mut out).is_err(), "{cut}");
+            assert!(out == whole[..cut], "{cut}");
+        }
     }
 
     #[test]

@@ -99,14 +99,16 @@ impl<R: Read> Buffer<R> {
 /// Takes the unread bytes first, and then those of the input.
 impl<R: Read> Read for Buffer<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let unread = self.unread().len();
-        let found = match unread {
-            0 => self.input.read(into)?,
-            _ => (&self.bytes[self.start..self.end]).read(into)?,
-        };
-        if unread > 0 {
+        let found = if self.unread().is_empty() {
+            // Nothing passes through the window any more, unless somebody fills it.
+            self.bytes = Vec::new();
+            (self.start, self.end) = (0, 0);
+            self.input.read(into)?
+        } else {
+            let found = self.unread().read(into)?;
             self.start += found;
-        }
+            found
+        };
         self.offset += found as u64;
         Ok(found)
     }

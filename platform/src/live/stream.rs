@@ -170,6 +170,7 @@ impl AgentStream {
         if self.writer.write_all(&frame.encode()).is_err() {
             // A part of it may have gone, so no other command would be understood.
             let _ = self.writer.shutdown(std::net::Shutdown::Both);
+            self.shared.0.lock().has_ended = true;
             return Err(Lost::Ended);
         }
         let deadline = Instant::now() + limit;
