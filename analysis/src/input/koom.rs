@@ -191,12 +191,13 @@ impl<R: Read> Read for Restored<R> {
             }
             return Ok(length);
         }
-        if self.at == self.ready.len() && self.elements != Elements::Present {
-            if let Err(error) = self.advance() {
-                // What has come before is worth reading.
-                self.failure = Some(error);
-                self.elements = Elements::Present;
-            }
+        if self.at == self.ready.len()
+            && self.elements != Elements::Present
+            && let Err(error) = self.advance()
+        {
+            // What has come before is worth reading.
+            self.failure = Some(error);
+            self.elements = Elements::Present;
         }
         if self.at == self.ready.len() && self.elements == Elements::Present {
             self.ready = Vec::new();
