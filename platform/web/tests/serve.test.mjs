@@ -8,6 +8,7 @@ import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { audit, browserPath, launch } from "./browser.mjs";
+import { writeDump } from "./made-dump.mjs";
 
 const command = process.env.HPROF_RS_COMMAND;
 const options = { skip: !command ? "HPROF_RS_COMMAND is not set" : browserPath ? false : "there is no Chromium", timeout: 300_000 };
@@ -300,6 +301,44 @@ test("a running JVM is attached to, its flame graph grows, and it continues afte
   } finally {
     jvm.kill("SIGKILL");
   }
+});
+
+test("a dump of 500 MB comes with moving progress, leads from its suspect to a root, and is compared", options, async (t) => {
+  const [large, small] = ["large.hprof", "small.hprof"].map((name) => join(folder, name));
+  const entries = writeDump(large, 500e6) - writeDump(small, 20e6);
+  const { page, close } = await open();
+  // A server without optimization takes its time.
+  page.setDefaultTimeout(240_000);
+  await page.evaluate(() => {
+    window.steps = new Set();
+    const look = () => {
+      for (const bar of document.querySelectorAll("[role=progressbar][aria-valuenow]")) window.steps.add(bar.getAttribute("aria-valuenow"));
+    };
+    setInterval(look, 10);
+  });
+  await page.locator("#files").setInputFiles([large, small]);
+  for (const path of [large, small]) await page.locator("li.dump", { hasText: basename(path) }).locator(".headline").waitFor();
+  const steps = await page.evaluate(() => window.steps.size);
+  t.diagnostic(`progress was seen at ${steps} different percentages`);
+  assert.ok(steps >= 5, `only ${steps} steps of progress`);
+  const { id } = await dumpOf(page, large);
+  await page.goto(new URL(`/dumps/${id}/suspects`, link).href);
+  const suspect = page.locator("article").first();
+  await suspect.getByText(/held by the static field ENTRIES of class made\.Cache/).waitFor();
+  await suspect.getByRole("link", { name: "Dominator tree here" }).click();
+  await page.waitForURL(/node=0x2000/);
+  const tree = page.getByRole("treegrid");
+  await tree.locator(".row", { hasText: "made.Entry" }).first().click();
+  const inspector = page.getByRole("complementary", { name: "Inspector" });
+  await inspector.locator(".row", { hasText: "number" }).first().waitFor();
+  await inspector.getByRole("tab", { name: "Path" }).click();
+  await inspector.locator(".path li", { hasText: "ENTRIES" }).waitFor();
+  await page.goto(new URL(`/dumps/${id}/compare`, link).href);
+  await page.getByLabel("Compare with").selectOption({ label: await page.locator("option", { hasText: "small.hprof" }).textContent() });
+  const row = page.locator(".grid-body .row", { hasText: "made.Entry" });
+  await row.getByText(`+${entries.toLocaleString("en")}`).waitFor();
+  await drawn(page, "compare");
+  await close();
 });
 
 test("a dump is deleted after a yes", options, async () => {
