@@ -36,7 +36,6 @@ pub enum CallClock {
 /// the hooks were taken out of their classes end with a hook.
 pub(super) struct State {
     counters: Counters,
-    bytes: usize,
 }
 
 impl State {
@@ -73,7 +72,7 @@ impl State {
         // SAFETY: pages of zeroes with room for that many counters, which are never unmapped,
         // and nobody knows of them yet.
         let counters = unsafe { Counters::create(memory, nodes as u32, root, cost, limit) };
-        Some(Self { counters, bytes })
+        Some(Self { counters })
     }
 
     /// Its address, which threads have in a field.
@@ -99,21 +98,29 @@ impl State {
         }
     }
 
-    /// Sets the counters of the first `len` nodes to zero. Gives memory back when there are many.
+    /// Sets the counters of the first `len` nodes to zero. Gives memory back when there are many. The calls
+    /// in progress, which lie behind the counters, stay: hooks that end them read their nodes.
     pub(super) fn forget_all(&self, len: usize) {
         // SAFETY: asks for a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page = usize::try_from(page).unwrap_or(1 << 16);
-        let rest = self.bytes.saturating_sub(page);
+        let nodes = self.counters.nodes() as usize;
+        // Whole pages of counters, without the one that calls may begin in.
+        let end = Counters::bytes(nodes) / page * page;
+        let rest = end.saturating_sub(page);
         // The first page has the head, which hooks still read.
         let second = self.counters.as_pointer().cast::<u8>().wrapping_add(page);
         let given_back = len > FEW_NODES
             && rest > 0
             // SAFETY: whole pages of the mapping, which read as zero from now on.
             && unsafe { libc::madvise(second.cast(), rest, libc::MADV_DONTNEED) } == 0;
-        let left = if given_back { page / 8 } else { len };
-        for node in self.numbers(left) {
-            self.counters.forget(node);
+        // A counter has eight bytes: those of the first page and of the last are left.
+        let edge = page / 8;
+        for node in self.numbers(len) {
+            let number = node.0 as usize;
+            if !given_back || number < edge || number + edge >= nodes {
+                self.counters.forget(node);
+            }
         }
     }
 
@@ -176,5 +183,34 @@ mod tests {
         let (top, limit) = (word(32), word(40));
         assert_eq!(top, state.address() as u64 + 64 + 160);
         assert_eq!(limit - top, (MAX_CALLS * CALL) as u64);
+    }
+
+    #[test]
+    fn calls_in_progress_survive_when_many_nodes_are_forgotten() {
+        let nodes = 4 * FEW_NODES;
+        let automaton = Automaton::new(1, nodes);
+        let state = State::new(nodes, automaton.root(), CallClock::ClockedInclusive).unwrap();
+        state.begin(automaton.root(), 0);
+        let words = state.counters().as_pointer().cast::<u64>();
+        // SAFETY: the word of the head that tells where the next call begins.
+        let top = unsafe { words.add(4).read() } as usize;
+        let call = words.wrapping_byte_add(top - state.address());
+        let counter = |at: usize| words.wrapping_add(8 + at);
+        let last = 2 * nodes - 1;
+        // SAFETY: words of the mapping: a call, and counters of nodes.
+        unsafe {
+            call.write(7);
+            for at in [0, 1, nodes / 2, nodes - 1, nodes, last] {
+                counter(at).write(5);
+            }
+        }
+        state.forget_all(nodes);
+        // SAFETY: as above.
+        unsafe {
+            assert_eq!(call.read(), 7, "the call in progress");
+            for at in 0..=last {
+                assert_eq!(counter(at).read(), 0, "counter {at}");
+            }
+        }
     }
 }
