@@ -111,7 +111,7 @@ impl Run {
         Some(self.java_threads.get()?.current(jni))
     }
 
-    /// Reads the operating system's data about other threads. `None` on a VM that does not tell, and,
+    /// Reads the operating system's data about other threads. `None` on a VM whose layout is unknown, and,
     /// with a note on stderr, where the program may open no more files.
     pub fn thread_reader(&self) -> Option<ThreadReader<'_>> {
         match self.java_threads.get()?.reader() {

@@ -137,7 +137,7 @@ pub enum Body<'a> {
     Empty,
     /// JSON.
     Json(&'a Value),
-    /// So many bytes of a reader.
+    /// The first N bytes of a reader.
     Bytes(&'a mut dyn Read, u64),
 }
 

@@ -332,7 +332,7 @@ fn an_interrupted_dump_leaves_no_file() {
         "{text}"
     );
     assert!(!request.exists());
-    // It goes on, and can be captured.
+    // It continues, and can be captured.
     let output = run(&mut capture(&scene, &server, &[&pid]), "");
     id_of(&output);
     assert_eq!(

@@ -145,7 +145,7 @@ fn has_values(file: &File) -> Result<bool, Problem> {
     let mut head = Vec::new();
     let read = input.into_reader().take(64).read_to_end(&mut head);
     read.map_err(|error| unreadable(&error))?;
-    // "JAVA PROFILE 1.0.2" and a zero byte; a text goes on with a comma.
+    // "JAVA PROFILE 1.0.2" and a zero byte; in a text profile a comma follows.
     let is_text = head.starts_with(b"JAVA PROFILE") && head.get(18) != Some(&0);
     Ok(!is_text)
 }

@@ -45,9 +45,9 @@ pub struct Recorder {
     pub dump_took: Duration,
 }
 
-/// Whether a recording goes on.
+/// Whether a recording continues.
 enum Next {
-    GoesOn,
+    Continues,
     Ends(String),
 }
 
@@ -158,7 +158,7 @@ impl Recorder {
                 return Next::Ends("the agent wrote more at once than the server holds".to_owned());
             }
         }
-        Next::GoesOn
+        Next::Continues
     }
 
     /// Sends a request; what ends the recording is an error.

@@ -249,7 +249,7 @@ impl Recording {
         true
     }
 
-    /// Whether it goes on.
+    /// Whether it continues.
     pub fn is_live(&self) -> bool {
         self.data.lock().ended.is_none()
     }

@@ -115,7 +115,7 @@ fn measure(rule: &Rule, report: &Report) -> Measured {
                 _ => ("threads", "threads"),
             };
             match total(key) {
-                None => Measured::unknown(format!("the report does not tell {key}")),
+                None => Measured::unknown(format!("the report has no {key}")),
                 Some(bytes) if kind.is_size() => {
                     Measured::is(bytes, format!("{what} take {}", size(bytes)))
                 }

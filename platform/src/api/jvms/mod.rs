@@ -58,7 +58,7 @@ enum Place {
 struct Jvm {
     /// The value of the parameter `id`.
     id: String,
-    /// The process, as numbered where it runs; 0 if its agent does not tell.
+    /// The process, as numbered where it runs; 0 if its agent has not reported it.
     pid: u32,
     /// The main class or archive.
     name: String,
