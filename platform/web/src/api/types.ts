@@ -57,7 +57,10 @@ export interface Jvm {
   pid: number | null;
   name: string;
   version: string | null;
+  /** Empty when not known. */
   user: string;
+  /** The address from which its agent streams. */
+  host: string | null;
   /** Seconds. */
   uptime: number | null;
   attachable: boolean;
@@ -75,6 +78,8 @@ export type Mode = "cpu" | "alloc" | "lock";
 
 /** A JVM with what is recorded of it. */
 export interface LiveJvm extends Jvm {
+  /** Modes that can be recorded. */
+  offers: Mode[];
   modes: Mode[];
   since: number | null;
   samples: number;
