@@ -25,6 +25,13 @@ export interface Job {
   attempt: number;
 }
 
+/** A rule of a dump; it is not judged before the job is done. */
+export interface Verdict {
+  rule: string;
+  passed: boolean | null;
+  sentence: string | null;
+}
+
 export interface Dump {
   id: string;
   name: string;
@@ -34,6 +41,9 @@ export interface Dump {
   note: string | null;
   labels: Record<string, string>;
   pinned: boolean;
+  /** The server blanked its values before it kept it. */
+  stripped?: boolean;
+  rules?: Verdict[];
   sha256: string;
   job: Job | null;
   headline: string | null;

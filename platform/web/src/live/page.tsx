@@ -89,8 +89,8 @@ export function LivePage({ id, view }: { id: string; view: string }) {
           {title}
         </h1>
         {jvm && RECORDED.includes(view) && <LiveProfile id={id} jvm={jvm} view={view} tick={frozen ?? tick} isFrozen={frozen !== null} freeze={(on) => setFrozen(on ? tick : null)} />}
-        {jvm && !isFar && view === "histogram" && <LiveHistogram id={id} jvm={jvm} />}
-        {jvm && !isFar && view === "threads" && <LiveThreadsView id={id} jvm={jvm} />}
+        {jvm && view === "histogram" && <LiveHistogram id={id} jvm={jvm} />}
+        {jvm && view === "threads" && <LiveThreadsView id={id} jvm={jvm} />}
       </main>
     </div>
   );
