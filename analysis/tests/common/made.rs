@@ -104,7 +104,8 @@ impl Made {
         Ref(id).bytes(self.id_bytes)
     }
 
-    fn record(&mut self, tag: u8, body: &[u8]) {
+    /// A record outside of the heap.
+    pub fn record(&mut self, tag: u8, body: &[u8]) {
         self.records.push(tag);
         self.records.extend([0; 4]);
         self.records.extend((body.len() as u32).to_be_bytes());
@@ -270,6 +271,21 @@ impl Made {
             self.id(name),
         ];
         self.heap.extend(body.concat());
+    }
+
+    /// A thread that started, as the agent writes it.
+    pub fn start_thread(&mut self, serial: u32, thread: u64, name: &str) {
+        let name = self.name(name);
+        let group = self.name("main");
+        let body = [
+            serial.to_be_bytes().to_vec(),
+            self.id(thread),
+            vec![0; 4],
+            self.id(name),
+            self.id(group),
+            self.id(group),
+        ];
+        self.record(0x0a, &body.concat());
     }
 
     /// A root of a tag without more to say than the object.
