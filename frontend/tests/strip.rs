@@ -90,6 +90,57 @@ fn structure_and_sizes_stay() {
     assert!(fs::read(&plain).unwrap() != fs::read(&fields).unwrap());
 }
 
+/// The proof of a copy of a real file under a policy.
+fn proof(scene: &Scene, policy: &[&str]) -> Value {
+    let data = support::data("hprof-32.bin");
+    let (copy, proof) = (scene.path("copy.hprof"), scene.path("proof.json"));
+    let (copy, proof) = (copy.display().to_string(), proof.display().to_string());
+    strip(&[policy, &["--prove", &proof, &*data, "-o", &copy]].concat());
+    let text = fs::read_to_string(proof).expect("a proof");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn a_proof_says_what_is_left_and_why() {
+    let scene = Scene::new();
+    for (policy, allowed) in [
+        (&["--fields"][..], &["names", "thread-names"][..]),
+        (&[], &["fields", "names", "thread-names"]),
+        (
+            &["--fields", "--keep-strings"],
+            &["keep-strings", "names", "thread-names"],
+        ),
+    ] {
+        let proof = proof(&scene, policy);
+        assert_eq!(proof["is_clean"], true, "{policy:?}");
+        assert_eq!(proof["summary"]["forbidden"]["runs"], 0);
+        let runs = proof["runs"].as_array().expect("runs");
+        assert!(runs.len() > 100, "{policy:?}");
+        for run in runs {
+            let by = run["allowed_by"].as_str().expect("a policy");
+            assert!(allowed.contains(&by), "{policy:?}: {run}");
+            assert!(run["bytes"].as_u64().expect("bytes") >= 8);
+            assert!(run["id"].as_str().expect("an identifier").starts_with("0x"));
+        }
+        for by in allowed.iter().filter(|by| **by != "thread-names") {
+            assert!(runs.iter().any(|run| run["allowed_by"] == *by), "{by}");
+        }
+        let named = runs.iter().filter(|run| run["place"] == "fields");
+        for run in named {
+            assert!(!run["field"].as_str().expect("fields").is_empty());
+            assert!(!run["class"].as_str().expect("a class").is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_proof_needs_a_copy_that_can_be_read_again() {
+    let data = support::data("hprof-32.bin");
+    let output = heap(&["strip", "--prove", "p.json", &data, "-o", "-"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("-o the name of a file"));
+}
+
 #[test]
 fn a_file_that_is_cut_short_is_copied_so_far() {
     let scene = Scene::new();

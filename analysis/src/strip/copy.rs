@@ -14,7 +14,7 @@ const CHUNK: usize = 64 << 10;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
 /// The largest record of unknown kind, in bytes; longer ones are damage.
-const MAX_UNKNOWN: u64 = 256 << 10;
+pub(super) const MAX_UNKNOWN: u64 = 256 << 10;
 
 /// Why copying ends before the end of the file.
 enum Stop {
@@ -295,7 +295,7 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
 }
 
 /// True for the records that are known to hold nothing of the program's.
-fn is_known(tag: u8) -> bool {
+pub(super) fn is_known(tag: u8) -> bool {
     use tags::record as known;
     matches!(
         tag,

@@ -7,9 +7,13 @@
 //! (`policy.rs`). No length changes, so the copy takes two passes, neither of which holds more in memory
 //! than classes and names; where strings stay, a pass between them collects the arrays of these.
 
+mod contents;
 mod copy;
 mod names;
 mod policy;
+mod prove;
+mod shapes;
+mod windows;
 
 use std::io::{self, Read, Write};
 
@@ -18,6 +22,7 @@ use thiserror::Error;
 
 pub use names::StripPlan;
 pub use policy::{FieldRule, StripPolicy};
+pub use prove::{By, Proof, Run, Tally, prove};
 
 /// Why a file cannot be copied.
 #[derive(Debug, Error)]

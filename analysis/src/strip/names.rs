@@ -13,7 +13,7 @@ use super::policy::{ArraySearch, FieldRule, KeptArrays, PlacedRule, Rule, StripP
 use crate::heap::ClassShape;
 
 /// No class has more super classes than this; in damaged files they may go in circles.
-const MAX_HIERARCHY: usize = 256;
+pub(super) const MAX_HIERARCHY: usize = 256;
 
 /// The facts about a file that copying needs.
 #[derive(Debug)]
@@ -233,7 +233,10 @@ impl<'p> StripPlan<'p> {
 }
 
 /// Reads a file to its end, past damage, and gives the width of its identifiers.
-fn each_event(input: impl Read, mut see: impl FnMut(&Event<'_>)) -> Result<IdSize, StripError> {
+pub(super) fn each_event(
+    input: impl Read,
+    mut see: impl FnMut(&Event<'_>),
+) -> Result<IdSize, StripError> {
     let mut reader = match StreamReader::new(input) {
         Ok(reader) => reader,
         Err(StreamError::Io(error)) => return Err(error.into()),

@@ -15,6 +15,8 @@ pub struct StripPolicy<'a> {
     pub empties_fields: bool,
     /// The contents of all strings stay.
     pub keeps_strings: bool,
+    /// All contents stay but what goes by other rules.
+    pub keeps_all: bool,
     /// Fields whose value stays: a number, or the contents of the string or primitive array that it
     /// refers to.
     pub keeps: Option<FieldRule<'a>>,
@@ -28,6 +30,7 @@ impl std::fmt::Debug for StripPolicy<'_> {
         f.debug_struct("StripPolicy")
             .field("empties_fields", &self.empties_fields)
             .field("keeps_strings", &self.keeps_strings)
+            .field("keeps_all", &self.keeps_all)
             .field("has_keeps", &self.keeps.is_some())
             .field("has_drops", &self.drops.is_some())
             .finish()

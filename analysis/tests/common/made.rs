@@ -104,7 +104,8 @@ impl Made {
         Ref(id).bytes(self.id_bytes)
     }
 
-    fn record(&mut self, tag: u8, body: &[u8]) {
+    /// A record outside of the heap.
+    pub fn record(&mut self, tag: u8, body: &[u8]) {
         self.records.push(tag);
         self.records.extend([0; 4]);
         self.records.extend((body.len() as u32).to_be_bytes());
@@ -152,7 +153,11 @@ impl Made {
         statics: &[(&str, Put)],
         size: u32,
     ) {
-        let name_id = self.name(&name.replace('.', "/"));
+        // Android writes names as source code has them.
+        let name_id = match self.version.ends_with("1.0.3") {
+            true => self.name(name),
+            false => self.name(&name.replace('.', "/")),
+        };
         let load = [
             1u32.to_be_bytes().to_vec(),
             self.id(id),
@@ -255,6 +260,32 @@ impl Made {
     pub fn string(&mut self, class: u64, text: &str) -> u64 {
         let value = self.primitives(8, text.len() as u32, text.as_bytes());
         self.instance(class, &[("value", Ref(value))])
+    }
+
+    /// Says that the objects from now on are of one of Android's heaps, by the number that ART gives it.
+    pub fn heap(&mut self, number: u8, name: &str) {
+        let name = self.name(name);
+        let body = [
+            vec![0xfe],
+            u32::from(number).to_be_bytes().to_vec(),
+            self.id(name),
+        ];
+        self.heap.extend(body.concat());
+    }
+
+    /// A thread that started, as the agent writes it.
+    pub fn start_thread(&mut self, serial: u32, thread: u64, name: &str) {
+        let name = self.name(name);
+        let group = self.name("main");
+        let body = [
+            serial.to_be_bytes().to_vec(),
+            self.id(thread),
+            vec![0; 4],
+            self.id(name),
+            self.id(group),
+            self.id(group),
+        ];
+        self.record(0x0a, &body.concat());
     }
 
     /// A root of a tag without more to say than the object.

@@ -1,5 +1,7 @@
 //! `hprof-rs strip`: a heap dump without what its objects hold.
 
+mod prove;
+
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,6 +13,8 @@ use flate2::write::GzEncoder;
 use hprof_analysis::input::Input;
 use hprof_analysis::strip::{FieldRule, StripPlan, StripPolicy, Stripped};
 use hprof_options::glob;
+
+use serde_json::json;
 
 use super::convert;
 use crate::memory::MemoryArgument;
@@ -58,6 +62,11 @@ pub struct Strip {
     #[arg(long, value_name = "CLASS[.FIELD]")]
     drop: Vec<String>,
 
+    /// Read the finished copy, and write as JSON which contents of the original are still in it, where, and which
+    /// policy allows them; status 1 if none allows one. `.gz` at the end of the name compresses it.
+    #[arg(long, value_name = "PROOF.json")]
+    prove: Option<PathBuf>,
+
     #[command(flatten)]
     memory: MemoryArgument,
 }
@@ -68,6 +77,7 @@ Examples:
   hprof-rs strip --fields heap.hprof.gz -o stripped.hprof.gz
   hprof-rs strip --keep java.lang.Thread.name heap.hprof -o stripped.hprof
   hprof-rs strip --keep-strings --drop 'com.example.customer.*' heap.hprof -o stripped.hprof
+  hprof-rs strip --fields --prove proof.json heap.hprof -o stripped.hprof
   ssh host cat heap.hprof | hprof-rs strip - -o stripped.hprof
 
 The copy still has the names of classes, fields and threads, all sizes, and all references.";
@@ -80,6 +90,10 @@ impl Strip {
                 "the copy must have another name than the original"
             );
         }
+        ensure!(
+            self.prove.is_none() || self.output != Path::new("-"),
+            "a proof reads the copy again, so standard output will not do: give -o the name of a file"
+        );
         // What comes from a pipe can be read once only.
         let unpacked = match self.file == Path::new("-") {
             true => {
@@ -112,6 +126,7 @@ impl Strip {
         let policy = StripPolicy {
             empties_fields: self.fields,
             keeps_strings: self.keep_strings,
+            keeps_all: false,
             keeps: (!self.keep.is_empty()).then_some(&keeps as FieldRule<'_>),
             drops: (!self.drop.is_empty()).then_some(&drops as FieldRule<'_>),
         };
@@ -137,7 +152,30 @@ impl Strip {
             &self.output,
             "look at it with `hprof-rs summary FILE` before you give it away",
         );
-        Ok(ExitCode::from(u8::from(stripped.is_damaged)))
+        let mut is_failed = stripped.is_damaged;
+        if let Some(path) = &self.prove {
+            let copied = prove::Copied {
+                original: open,
+                original_name: &name,
+                copy: &self.output,
+                policy: &policy,
+                options: self.policy_as_json(),
+                memory: self.memory.memory,
+            };
+            let proof = copied.prove(path)?;
+            prove::say(&self.output, path, &proof);
+            is_failed |= !proof.is_clean();
+        }
+        Ok(ExitCode::from(u8::from(is_failed)))
+    }
+
+    fn policy_as_json(&self) -> serde_json::Value {
+        json!({
+            "fields": self.fields,
+            "keep_strings": self.keep_strings,
+            "keep": self.keep,
+            "drop": self.drop,
+        })
     }
 }
 
