@@ -10,6 +10,7 @@ mod listener;
 mod locks;
 mod made_dump;
 mod net;
+mod objects;
 mod read;
 mod rewriting;
 mod serve;
@@ -28,7 +29,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 19] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 20] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -114,6 +115,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 19] = [
         "late",
         "cpu=times begun and ended while the program runs: fib(40), pauses, per JDK",
         attach::late,
+    ),
+    (
+        "objects",
+        "1,000 questions about a million live objects: pauses, ids, memory",
+        objects::objects,
     ),
     (
         "soak",
