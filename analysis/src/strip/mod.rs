@@ -12,6 +12,7 @@ mod copy;
 mod names;
 mod policy;
 mod prove;
+mod redact;
 mod shapes;
 mod windows;
 
@@ -23,6 +24,8 @@ use thiserror::Error;
 pub use names::StripPlan;
 pub use policy::{FieldRule, StripPolicy};
 pub use prove::{By, Proof, Run, Tally, prove};
+pub(crate) use redact::is_secret_name;
+pub use redact::{Detectors, FoundSecret, SecretKind, Secrets};
 
 /// Why a file cannot be copied.
 #[derive(Debug, Error)]
@@ -54,6 +57,8 @@ pub struct Stripped {
     pub emptied: u64,
     /// Names and other text outside of the heap that were blotted out.
     pub texts: u64,
+    /// The bytes of secrets that were overwritten.
+    pub redacted: u64,
     /// Records of unknown kinds, of which only the heads were copied.
     pub unknown: u64,
     /// Where the file is damaged or cut short: the copy ends there.

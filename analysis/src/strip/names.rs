@@ -10,6 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::StripError;
 use super::policy::{ArraySearch, FieldRule, KeptArrays, PlacedRule, Rule, StripPolicy};
+use super::redact::Secrets;
+use super::shapes::Shapes;
 use crate::heap::ClassShape;
 
 /// No class has more super classes than this; in damaged files they may go in circles.
@@ -25,6 +27,9 @@ pub struct StripPlan<'p> {
     texts: FxHashMap<StringId, Box<str>>,
     class_names: FxHashMap<ObjectId, StringId>,
     kept: KeptArrays,
+    /// Strings that name threads and their groups.
+    thread_names: FxHashSet<StringId>,
+    secrets: Option<Secrets>,
     id_size: IdSize,
 }
 
@@ -44,6 +49,8 @@ impl<'p> StripPlan<'p> {
             texts: FxHashMap::default(),
             class_names: FxHashMap::default(),
             kept: KeptArrays::default(),
+            thread_names: FxHashSet::default(),
+            secrets: None,
             id_size: IdSize::Eight,
         };
         plan.id_size = each_event(open()?, |event| plan.see(event))?;
@@ -59,6 +66,10 @@ impl<'p> StripPlan<'p> {
                 }),
             })?;
             plan.kept = search.end();
+        }
+        if let Some(detectors) = policy.detectors {
+            let shapes = Shapes::of(open()?)?;
+            plan.secrets = Some(Secrets::of(&mut open, &shapes, detectors)?);
         }
         Ok(plan)
     }
@@ -108,7 +119,7 @@ impl<'p> StripPlan<'p> {
                 group,
                 parent_group,
                 ..
-            } => self.names.extend([name, group, parent_group]),
+            } => self.thread_names.extend([name, group, parent_group]),
             _ => {}
         }
     }
@@ -131,14 +142,27 @@ impl<'p> StripPlan<'p> {
         self.id_size
     }
 
-    /// True if a string names something.
+    /// True if a string names a part of the program.
     pub(super) fn is_name(&self, id: StringId) -> bool {
         self.names.contains(&id)
     }
 
-    /// True if an array keeps its elements.
+    /// True if a string stays, but for secrets in it.
+    pub(super) fn keeps_text(&self, id: StringId) -> bool {
+        self.policy.keeps_all || self.thread_names.contains(&id)
+    }
+
+    /// True if an array keeps its elements, but for secrets in it.
     pub(super) fn keeps_array(&self, array: u64) -> bool {
-        self.kept.contains(array)
+        match self.policy.keeps_all {
+            true => !self.kept.drops(array),
+            false => self.kept.contains(array),
+        }
+    }
+
+    /// The secrets that the copy is without; `None` without detectors.
+    pub fn secrets(&self) -> Option<&Secrets> {
+        self.secrets.as_ref()
     }
 
     /// True if fields of some classes are to be emptied.

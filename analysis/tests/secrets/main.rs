@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod heaps;
+mod redact;
 
 use std::io;
 

@@ -1,5 +1,6 @@
 //! `hprof-rs strip`: a heap dump without what its objects hold.
 
+mod found;
 mod prove;
 
 use std::io::{self, BufWriter, Write};
@@ -11,7 +12,7 @@ use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hprof_analysis::input::Input;
-use hprof_analysis::strip::{FieldRule, StripPlan, StripPolicy, Stripped};
+use hprof_analysis::strip::{Detectors, FieldRule, StripPlan, StripPolicy, Stripped};
 use hprof_options::glob;
 
 use serde_json::json;
@@ -29,9 +30,10 @@ use crate::{what_it_is, written};
 /// outside of the heap that names no class, field, method or thread. Classes, sizes, references,
 /// roots and stacks stay, so that histogram, leaks, dominators and paths do not change. `--fields`
 /// also empties fields of primitive types. `--keep-strings` and `--keep` let contents stay, `--drop`
-/// takes some of these away again.
+/// takes some of these away again. `--redact` lets all contents stay but what looks like a secret.
 ///
-/// The command reads the file twice, or three times if contents stay. It copies a truncated file up to its end, and a damaged file up
+/// `--prove` shows that the copy holds nothing else. Without it, the command reads the file twice, or more often if
+/// contents stay. It copies a truncated file up to its end, and a damaged file up
 /// to the first damaged place, with status 1. It copies only the head of unknown records.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -62,6 +64,23 @@ pub struct Strip {
     #[arg(long, value_name = "CLASS[.FIELD]")]
     drop: Vec<String>,
 
+    /// Let all contents stay, unless `--keep-strings` or `--keep` say which, and overwrite secrets in them by asterisks:
+    /// values of properties, variables and fields with names such as `db.password` or `apiKey`, JSON Web
+    /// Tokens, AWS keys, private keys, tokens of known services, passwords in URLs and settings, e-mail
+    /// addresses, card numbers with a right check digit. What is found in one text goes everywhere.
+    #[arg(long)]
+    redact: bool,
+
+    /// A regular expression for further secrets, with a group around the secret if that is not all; may be repeated,
+    /// implies `--redact`.
+    #[arg(long, value_name = "REGEX")]
+    redact_pattern: Vec<String>,
+
+    /// Write as JSON which secrets were found: kind, hash, name of the property, count, places. Their texts are
+    /// not in it.
+    #[arg(long, value_name = "LIST.json")]
+    redact_list: Option<PathBuf>,
+
     /// Read the finished copy, and write as JSON which contents of the original are still in it, where, and which
     /// policy allows them; status 1 if none allows one. `.gz` at the end of the name compresses it.
     #[arg(long, value_name = "PROOF.json")]
@@ -77,10 +96,12 @@ Examples:
   hprof-rs strip --fields heap.hprof.gz -o stripped.hprof.gz
   hprof-rs strip --keep java.lang.Thread.name heap.hprof -o stripped.hprof
   hprof-rs strip --keep-strings --drop 'com.example.customer.*' heap.hprof -o stripped.hprof
+  hprof-rs strip --redact --redact-pattern 'KD-[0-9]{6}' heap.hprof -o redacted.hprof
   hprof-rs strip --fields --prove proof.json heap.hprof -o stripped.hprof
   ssh host cat heap.hprof | hprof-rs strip - -o stripped.hprof
 
-The copy still has the names of classes, fields and threads, all sizes, and all references.";
+The copy still has the names of classes, fields and threads, all sizes, and all references. A form of secret
+that no detector knows is still in a copy of `--redact`; one without options has no texts at all.";
 
 impl Strip {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
@@ -123,10 +144,16 @@ impl Strip {
             let is_meant = |rule: &String| matches(rule, class) || matches(rule, &whole);
             self.drop.iter().any(is_meant)
         };
+        let redacts = self.redact || !self.redact_pattern.is_empty() || self.redact_list.is_some();
+        let detectors = redacts.then(|| Detectors::new(&self.redact_pattern));
+        let detectors = detectors
+            .transpose()
+            .context("--redact-pattern must be a regular expression")?;
         let policy = StripPolicy {
             empties_fields: self.fields,
             keeps_strings: self.keep_strings,
-            keeps_all: false,
+            keeps_all: redacts && !self.keep_strings && self.keep.is_empty(),
+            detectors: detectors.as_ref(),
             keeps: (!self.keep.is_empty()).then_some(&keeps as FieldRule<'_>),
             drops: (!self.drop.is_empty()).then_some(&drops as FieldRule<'_>),
         };
@@ -152,6 +179,12 @@ impl Strip {
             &self.output,
             "look at it with `hprof-rs summary FILE` before you give it away",
         );
+        if let Some(secrets) = plan.secrets() {
+            found::say(secrets, &stripped);
+            if let Some(path) = &self.redact_list {
+                found::write(path, &name, secrets)?;
+            }
+        }
         let mut is_failed = stripped.is_damaged;
         if let Some(path) = &self.prove {
             let copied = prove::Copied {
@@ -175,6 +208,8 @@ impl Strip {
             "keep_strings": self.keep_strings,
             "keep": self.keep,
             "drop": self.drop,
+            "redact": self.redact,
+            "redact_pattern": self.redact_pattern,
         })
     }
 }
