@@ -109,6 +109,14 @@ pub enum Cause {
         /// The mode.
         mode: &'static str,
     },
+    /// Such a mode, and a name that selects binary output.
+    #[error("{file} selects format=b, which {mode} does not support; give the file another name")]
+    NotInPacked {
+        /// The mode.
+        mode: &'static str,
+        /// The file.
+        file: String,
+    },
     /// A mode that cannot be drawn.
     #[error(
         "a {mode} has no stacks to draw, so it cannot go to {file}; use cpu=samples, cpu=times or \
@@ -122,8 +130,8 @@ pub enum Cause {
     },
     /// A name that promises a format which the agent does not write.
     #[error(
-        "the agent does not write {end}, as {file} says; name it .txt, .hprof (with format=b), .html, \
-         .svg, .collapsed, .pb.gz or .speedscope.json, or give format=a|b for text or binary in a \
+        "the agent does not write {end}, as {file} says; name it .txt, .hprof (with format=b), .hprof.gz, \
+         .hprof.zst, .html, .svg, .collapsed, .pb.gz or .speedscope.json, or give format=a|b for text or binary in a \
          file of any name"
     )]
     ForeignFormat {
@@ -131,6 +139,21 @@ pub enum Cause {
         end: String,
         /// The file.
         file: String,
+    },
+    /// Less than all of a heap dump that is no binary one.
+    #[error(
+        "{option} needs format=b; leave it out for text, which never holds primitive values and always \
+         holds references"
+    )]
+    OnlyInBinary {
+        /// The option with its value.
+        option: String,
+    },
+    /// A level below 2 with a finer rule.
+    #[error("dumplevel={level} and strip= cannot be combined; write only one of them")]
+    LevelWithStrip {
+        /// The level.
+        level: u8,
     },
     /// Samples and call times in one run.
     #[error(

@@ -24,6 +24,7 @@ pub mod file_name;
 pub mod help;
 mod hints;
 mod numbers;
+mod packing;
 pub mod parse;
 mod patterns;
 pub mod picture;
@@ -31,18 +32,21 @@ pub mod raw;
 pub mod resolve;
 pub mod settings;
 mod signals;
+mod strip;
 pub mod table;
 
 pub use depth::with_depth;
 pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
 pub use file_name::{StartTime, expand_file_name, unique_name};
 pub use help::help_text;
+pub use packing::{Packing, unique_packed_name};
 pub use parse::{Request, parse};
 pub use patterns::{Patterns, glob};
 pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
 pub use resolve::resolve;
 pub use settings::{Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings};
+pub use strip::{Keeps, Strip};
 
 /// The task that the options give the agent.
 #[derive(Debug, Clone, PartialEq)]

@@ -100,6 +100,10 @@ pub struct Raw {
     pub exitcmd: bool,
     pub control: bool,
     pub signal: Option<String>,
+    /// 0 to 2.
+    pub dump_level: u8,
+    /// `strip=`.
+    pub strip: Option<String>,
     pub primfields: bool,
     pub primarrays: bool,
     pub logflags: i32,
@@ -148,6 +152,8 @@ impl Default for Raw {
             exitcmd: false,
             control: true,
             signal: None,
+            dump_level: 2,
+            strip: None,
             primfields: true,
             primarrays: true,
             logflags: 0,

@@ -6,12 +6,14 @@ use hprof_format::rank::Cutoff;
 
 use super::error::{Cause, Failure, Hint, OptionError};
 use super::file_name::expand_file_name;
+use super::packing::Packing;
 use super::parse::BRACKETS;
 use super::patterns::Patterns;
 use super::picture::{PICTURE_CALLS_CUTOFF, PICTURE_DEPTH, Picture, foreign_end};
 use super::raw::{Raw, RawDestination, Timing};
 use super::settings::{Destination, Format, MAX_DEPTH, Modes, Process, Settings};
 use super::signals;
+use super::strip::Strip;
 
 /// Applies defaults and checks what only all options together can show.
 ///
@@ -25,16 +27,24 @@ pub fn resolve(raw: &Raw, process: &Process) -> Result<Settings, Failure> {
 /// The order of the checks decides which of several errors is reported: those
 /// of the JDK's agent come first, in its order.
 fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
-    if raw.format == Format::Binary {
-        if raw.cpu_timing.is_some() {
-            return Err(Cause::NotInBinary {
-                mode: "cpu=times|old",
-            }
-            .into());
+    let packing = packing(raw);
+    let format = match packing {
+        Some(_) if !raw.has_format => Format::Binary,
+        _ => raw.format,
+    };
+    let mode = match raw.cpu_timing {
+        Some(_) => Some("cpu=times|old"),
+        None => raw.locks.any().then_some("monitor=y"),
+    };
+    if let (Format::Binary, Some(mode)) = (format, mode) {
+        return Err(match &raw.destination {
+            Some(RawDestination::File(file)) if !raw.has_format => Cause::NotInPacked {
+                mode,
+                file: file.clone(),
+            },
+            _ => Cause::NotInBinary { mode },
         }
-        if raw.locks.any() {
-            return Err(Cause::NotInBinary { mode: "monitor=y" }.into());
-        }
+        .into());
     }
     if let (true, Some(timing)) = (raw.cpu_samples, raw.cpu_timing) {
         let times = match timing {
@@ -53,7 +63,10 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     }
     let signal = signal(raw.signal.as_deref())?;
     let destination = destination(raw, process)?;
-    let picture = picture(raw, &destination)?;
+    let picture = match packing {
+        Some(_) => None,
+        None => picture(raw, &destination)?,
+    };
     let depth = match picture {
         Some(_) if !raw.has_depth => PICTURE_DEPTH,
         _ => depth,
@@ -69,9 +82,10 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
     Ok(Settings {
         text: raw.text.clone(),
         modes: modes(raw),
-        format: raw.format,
+        format,
         destination,
         picture,
+        packing,
         depth,
         has_depth: raw.has_depth,
         interval: Duration::from_millis(u64::try_from(raw.interval).unwrap_or_default().max(1)),
@@ -92,6 +106,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         force: raw.force,
         has_force: raw.has_force,
         verbose: raw.verbose,
+        strip: strip(raw, format)?,
         primfields: raw.primfields,
         primarrays: raw.primarrays,
         logflags: raw.logflags,
@@ -127,6 +142,44 @@ fn modes(raw: &Raw) -> Modes {
         };
     }
     asked
+}
+
+/// The compression that the name of the file selects.
+fn packing(raw: &Raw) -> Option<Packing> {
+    match &raw.destination {
+        Some(RawDestination::File(name)) => Packing::of_name(name.as_ref()),
+        _ => None,
+    }
+}
+
+/// What binary heap dumps leave out.
+fn strip(raw: &Raw, format: Format) -> Result<Strip, OptionError> {
+    let asked = match raw.strip.as_deref().map(Strip::parse) {
+        None => None,
+        Some(Ok(asked)) => Some(asked),
+        Some(Err(reason)) => {
+            return Err(Cause::BadValue {
+                name: "strip",
+                rule: "none|arrays|values|all-but=<pattern>[:...]".to_owned(),
+                hint: Hint::new(reason),
+            }
+            .into());
+        }
+    };
+    let strip = match (raw.dump_level, asked) {
+        (2, asked) => asked.unwrap_or_default(),
+        (level, Some(_)) => return Err(Cause::LevelWithStrip { level }.into()),
+        (1, None) => Strip::Values,
+        (_, None) => Strip::Contents,
+    };
+    if format == Format::Text && !strip.is_none() {
+        let option = match &raw.strip {
+            Some(asked) => format!("strip={asked}"),
+            None => format!("dumplevel={}", raw.dump_level),
+        };
+        return Err(Cause::OnlyInBinary { option }.into());
+    }
+    Ok(strip)
 }
 
 /// The picture that the name of the file selects, unless `format` is given.

@@ -7,8 +7,10 @@ use hprof_format::rank::Cutoff;
 
 use super::error::ErrorPolicy;
 use super::file_name::StartTime;
+use super::packing::Packing;
 use super::patterns::Patterns;
 use super::picture::Picture;
+use super::strip::Strip;
 
 /// The largest accepted `depth`. JVMTI fills a buffer of this many frames per
 /// stack trace, and longer ones are unreadable.
@@ -165,6 +167,8 @@ pub struct Settings {
     pub destination: Destination,
     /// The picture to write instead of a profile, if `format` was not given.
     pub picture: Option<Picture>,
+    /// The compression of the file, by its name.
+    pub packing: Option<Packing>,
     /// Frames kept per trace: 0 to [`MAX_DEPTH`].
     pub depth: u32,
     /// Whether `depth` was written, or is the default.
@@ -202,6 +206,8 @@ pub struct Settings {
     pub has_force: bool,
     /// Messages about dumps on standard error.
     pub verbose: bool,
+    /// What binary heap dumps leave out.
+    pub strip: Strip,
     /// Values of primitive fields in heap dumps.
     pub primfields: bool,
     /// Contents of primitive arrays in heap dumps.

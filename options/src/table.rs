@@ -283,8 +283,9 @@ pub static TABLE: &[OptionSpec] = &[
                   id, `%t` the start time (`YYYYMMDD-HHMMSS`), `%%` a percent sign. The default \
                   is `java.hprof.txt`, with `format=b` `java.hprof`. A name that ends in `.html` \
                   (flame graphs and tables), `.svg`, `.collapsed`, `.pb.gz` (pprof) or \
-                  `.speedscope.json` selects that format, unless `format` is given. Endings of \
-                  other tools' formats (`.json`, `.jfr`, `.csv`, `.gz` ...) are then refused. \
+                  `.speedscope.json` selects that format, unless `format` is given. `.hprof.gz` and \
+                  `.hprof.zst` compress, and select `format=b`, unless `format` is given. Endings of \
+                  other tools' formats (`.json`, `.jfr`, `.csv`, `.zip` ...) are then refused. \
                   `-` and `/dev/stdout` mean standard output. A symbolic link is replaced, not \
                   followed.",
         section: Section::Standard,
@@ -558,6 +559,42 @@ pub static TABLE: &[OptionSpec] = &[
             rule: "decimal and >= 0",
             field: |raw| &mut raw.lock_threshold,
         },
+    },
+    OptionSpec {
+        name: "dumplevel",
+        value: "0|1|2",
+        default: "2",
+        summary: "how much heap dumps hold",
+        details: "binary heap dumps, with the meanings of JVMPI: `2` all; `1` no primitive values; `0` \
+                  objects and types only, so neither values nor references. Zeros stand for what \
+                  is left out: [modes.md](modes.md#less-in-a-dump)",
+        section: Section::New,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "0",
+                set: |raw| raw.dump_level = 0,
+            },
+            Choice {
+                word: "1",
+                set: |raw| raw.dump_level = 1,
+            },
+            Choice {
+                word: "2",
+                set: |raw| raw.dump_level = 2,
+            },
+        ]),
+    },
+    OptionSpec {
+        name: "strip",
+        value: "none|arrays|values|all-but=<pattern>[:...]",
+        default: "none",
+        summary: "what heap dumps leave out",
+        details: "binary heap dumps: zeros for the elements of primitive arrays (`arrays`), or for \
+                  all primitive values as `dumplevel=1` (`values`), or for all but those of \
+                  classes and fields that match a pattern, as in \
+                  `strip=all-but=com.example.Config:*.size:int[]`",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.strip),
     },
     OptionSpec {
         name: "primfields",

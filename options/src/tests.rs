@@ -58,6 +58,7 @@ fn defaults() {
         format: Format::Text,
         destination: Destination::File("java.hprof.txt".into()),
         picture: None,
+        packing: None,
         depth: 4,
         has_depth: false,
         interval: Duration::from_millis(10),
@@ -69,6 +70,7 @@ fn defaults() {
         force: true,
         has_force: false,
         verbose: true,
+        strip: Strip::None,
         primfields: true,
         primarrays: true,
         logflags: 0,
@@ -96,7 +98,7 @@ fn defaults() {
 #[test]
 fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
-                verbose=n,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
+                verbose=n,dumplevel=1,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
                 errorexit=y,pause=y,debug=y,netwait=5,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
                 live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,format=b,file=f";
     let modes = Modes {
@@ -109,6 +111,7 @@ fn written_values_arrive() {
         format: Format::Binary,
         destination: Destination::File("f".into()),
         picture: None,
+        packing: None,
         depth: 8,
         has_depth: true,
         interval: Duration::from_millis(1),
@@ -120,6 +123,7 @@ fn written_values_arrive() {
         force: false,
         has_force: true,
         verbose: false,
+        strip: Strip::Values,
         primfields: false,
         primarrays: false,
         logflags: 4,
@@ -391,4 +395,76 @@ fn names_of_pictures_ask_for_pictures() {
         let detail = format!("a {what} has no stacks to draw, so it cannot go to {file};");
         assert!(failure.lines[0].contains(&detail), "{:?}", failure.lines);
     }
+}
+
+#[test]
+fn levels_and_strips_are_one_rule() {
+    let strip = |text: &str| settings(text).strip;
+    assert_eq!(strip("format=b"), Strip::None);
+    assert_eq!(strip("format=b,dumplevel=2,strip=arrays"), Strip::Arrays);
+    assert_eq!(strip("format=b,strip=values"), Strip::Values);
+    assert_eq!(strip("format=b,dumplevel=1"), Strip::Values);
+    assert_eq!(strip("dumplevel=0,format=b,heap=all"), Strip::Contents);
+    assert_eq!(strip("dumplevel=2,strip=none"), Strip::None);
+    let kept = strip("format=b,strip=all-but=a.Config:int[]");
+    assert!(kept.keeps_array("int[]") && kept.keeps_field("a.Config", "a.Config", "x"));
+    for (text, said) in [
+        (
+            "format=b,dumplevel=3",
+            "dumplevel option value must be 0|1|2",
+        ),
+        (
+            "format=b,strip=all",
+            "strip option value must be none|arrays|values|all-but=<pattern>[:...]; 'all' is not",
+        ),
+        (
+            "format=b,dumplevel=1,strip=arrays",
+            "dumplevel=1 and strip= cannot be combined",
+        ),
+        (
+            "dumplevel=1",
+            "dumplevel=1 needs format=b; leave it out for text, which never holds primitive",
+        ),
+        ("heap=dump,strip=arrays", "strip=arrays needs format=b"),
+    ] {
+        assert!(
+            failure(text).lines[0].contains(said),
+            "{text}: {:?}",
+            failure(text).lines
+        );
+    }
+}
+
+#[test]
+fn a_compressed_file_is_binary_unless_the_format_is_given() {
+    for (text, format, packing) in [
+        (
+            "heap=dump,file=a-%p.hprof.gz",
+            Format::Binary,
+            Some(Packing::Gzip),
+        ),
+        (
+            "file=a.hprof.zst,dumplevel=1",
+            Format::Binary,
+            Some(Packing::Zstd),
+        ),
+        (
+            "format=a,file=a.hprof.zst",
+            Format::Text,
+            Some(Packing::Zstd),
+        ),
+        ("format=b,file=a.hprof", Format::Binary, None),
+        ("format=b,file=a.gz", Format::Binary, None),
+    ] {
+        let settings = settings(text);
+        assert_eq!(
+            (settings.format, settings.packing),
+            (format, packing),
+            "{text}"
+        );
+    }
+    let said = "a.hprof.gz selects format=b, which monitor=y does not support";
+    assert!(failure("monitor=y,file=a.hprof.gz").lines[0].contains(said));
+    let said = "the agent does not write .gz";
+    assert!(failure("heap=dump,file=a.gz").lines[0].contains(said));
 }

@@ -14,6 +14,7 @@ mod reader;
 mod recorder;
 mod sizes;
 mod splice;
+mod strip;
 mod survey;
 mod text;
 mod thread_objects;

@@ -72,6 +72,7 @@ impl HeapDumpRecorder {
                 text: settings.format == Format::Text,
                 fields: settings.primfields,
                 arrays: settings.primarrays,
+                strip: &settings.strip,
                 lines: settings.lineno,
             },
             ctime: &ctime,

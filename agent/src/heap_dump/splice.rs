@@ -1,9 +1,9 @@
-//! Binary output: instances and arrays are copied as they are, but for their allocation trace.
-//! Class and object ids are addresses and stay.
+//! Binary output: instances and arrays are copied as they are, but for their allocation trace and what
+//! `strip` leaves out. Class and object ids are addresses and stay.
 
 use std::io::{self, Read};
 
-use hprof_format::binary::{BasicType, IdSize, Record, SubRecords, tags};
+use hprof_format::binary::{IdSize, Record, SubRecords, tags};
 use hprof_format::ids::{ObjectId, TraceSerial};
 use hprof_format::model::HeapTotals;
 use hprof_format::reader::Damage;
@@ -12,6 +12,7 @@ use hprof_format::writer::ProfileWriter;
 use super::ids::DumpIds;
 use super::primitive_array;
 use super::reader::{DumpError, Visitor};
+use super::strip::Blanks;
 use super::survey::Survey;
 use super::thread_objects::ThreadObjects;
 use super::write::{Content, Serials, each_class, roots, stacks};
@@ -21,6 +22,7 @@ pub struct Splice<'a, 'n> {
     writer: &'a mut (dyn ProfileWriter + Send),
     ids: &'a mut DumpIds<'n>,
     content: Content,
+    blanks: Blanks,
     /// The traces of objects are known.
     is_joined: bool,
     survey: Survey,
@@ -41,6 +43,8 @@ const HEAD: usize = 25;
 const TRACE: usize = 9;
 /// Where the class of an instance is.
 const CLASS: usize = 13;
+/// How many bytes of a large array's elements are copied at once.
+const LARGE_PIECE: usize = 256 << 10;
 
 impl<'a, 'n> Splice<'a, 'n> {
     /// Copies into `writer`.
@@ -54,6 +58,7 @@ impl<'a, 'n> Splice<'a, 'n> {
             writer,
             ids,
             content,
+            blanks: Blanks::new(content.strip, !content.fields),
             is_joined,
             survey: Survey::default(),
             serials: Serials::default(),
@@ -77,9 +82,12 @@ impl<'a, 'n> Splice<'a, 'n> {
                 stacks(writer, survey, &self.serials, self.content.lines)?;
                 // All names before the heap: see `heap_class_names`.
                 let ids = &*self.ids;
-                each_class(survey, ids, 0, &mut |class| writer.heap_class_names(class))?;
+                let strip = self.content.strip;
+                each_class(survey, ids, 0, strip, &mut |class| {
+                    writer.heap_class_names(class)
+                })?;
                 writer.heap_begin(&HeapTotals::default(), "")?;
-                each_class(survey, ids, 0, &mut |class| writer.heap_class(class))?;
+                each_class(survey, ids, 0, strip, &mut |class| writer.heap_class(class))?;
                 Begun {
                     threads: ThreadObjects::new(survey),
                     classes: survey.classes.len(),
@@ -98,7 +106,8 @@ impl<'a, 'n> Splice<'a, 'n> {
         };
         let (writer, survey) = (self.writer, &mut self.survey);
         let ids = &mut *self.ids;
-        each_class(survey, ids, begun.classes, &mut |class| {
+        let strip = self.content.strip;
+        each_class(survey, ids, begun.classes, strip, &mut |class| {
             writer.heap_class(class)
         })?;
         survey.threads = Some(Box::new(begun.threads));
@@ -107,22 +116,6 @@ impl<'a, 'n> Splice<'a, 'n> {
         writer.heap_end()?;
         new.iter().try_for_each(|thread| thread.write(writer))?;
         Ok(begun.objects)
-    }
-
-    fn clear_primitives(&self, instance: &mut [u8]) {
-        let class = id_at(instance, CLASS);
-        let mut at = HEAD;
-        for class in self.survey.hierarchy(class) {
-            for (_, basic_type) in &class.fields {
-                let end = at + basic_type.width(IdSize::Eight);
-                if *basic_type != BasicType::Object
-                    && let Some(value) = instance.get_mut(at..end)
-                {
-                    value.fill(0);
-                }
-                at = end;
-            }
-        }
     }
 }
 
@@ -159,12 +152,17 @@ impl Visitor for Splice<'_, '_> {
             if tag == tags::heap::INSTANCE_DUMP {
                 let (id, class) = (id_at(object, 1), id_at(object, CLASS));
                 begun.threads.note(id, class, &object[HEAD..]);
-                if !self.content.fields {
-                    self.clear_primitives(object);
+                self.blanks
+                    .instance(&self.survey, class, &mut object[HEAD..]);
+            } else if tag == tags::heap::OBJECT_ARRAY_DUMP {
+                if !self.blanks.keeps_references() {
+                    object[HEAD..].fill(0);
                 }
-            } else if tag == tags::heap::PRIMITIVE_ARRAY_DUMP && !self.content.arrays {
+            } else if !self.content.arrays {
                 object[primitive_array::at::LENGTH..primitive_array::at::TYPE].fill(0);
                 keep = primitive_array::HEAD;
+            } else if !self.blanks.keeps_elements_of(object) {
+                object[primitive_array::HEAD..].fill(0);
             }
             if joins {
                 trace = self.ids.trace(id_at(object, 1)).get().to_be_bytes();
@@ -199,6 +197,7 @@ impl Visitor for Splice<'_, '_> {
         }
         let begun = self.begin().map_err(DumpError::Output)?;
         begun.objects += 1;
+        let keeps = self.blanks.keeps_elements(element);
         let width = element.width(IdSize::Eight) as u64;
         let whole = primitive_array::HEAD as u64 + u64::from(length) * width;
         // It came out of a segment whose length has as many bits.
@@ -209,7 +208,14 @@ impl Visitor for Splice<'_, '_> {
             .and_then(|out| out.write_all(&head).map(|()| out))
             .map_err(DumpError::Output)?;
         let mut left = u64::from(whole) - primitive_array::HEAD as u64;
-        let mut buffer = vec![0; 256 << 10];
+        let mut buffer = vec![0; LARGE_PIECE];
+        // What is left out need not be read.
+        while !keeps && left > 0 {
+            let most = left.min(LARGE_PIECE as u64);
+            out.write_all(&buffer[..most as usize])
+                .map_err(DumpError::Output)?;
+            left -= most;
+        }
         let mut failure = None;
         while left > 0 {
             let most = buffer

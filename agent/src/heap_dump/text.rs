@@ -77,7 +77,10 @@ pub fn dump(
     if let Err(DumpError::Output(error)) = read {
         return Err(error.into());
     }
-    each_class(&survey, ids, 0, &mut |class| writer.heap_class(class))?;
+    let strip = request.content.strip;
+    each_class(&survey, ids, 0, strip, &mut |class| {
+        writer.heap_class(class)
+    })?;
     writer.heap_end()?;
     match read {
         Ok(()) => Ok(survey.objects),

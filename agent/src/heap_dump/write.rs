@@ -12,7 +12,9 @@ use hprof_format::model::{
 use hprof_format::writer::ProfileWriter;
 
 use super::ids::DumpIds;
+use super::strip;
 use super::survey::{Class, Stack, Survey};
+use crate::options::Strip;
 
 /// The contents of a dump.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,8 @@ pub struct Content {
     pub fields: bool,
     /// Elements of primitive arrays (`primarrays`).
     pub arrays: bool,
+    /// What is left out (`dumplevel`, `strip`).
+    pub strip: &'static Strip,
     /// Line numbers in stacks (`lineno`).
     pub lines: bool,
 }
@@ -213,11 +217,13 @@ impl Serials {
     }
 }
 
-/// Shows the classes from the one at `first` on, each super class before its subclasses.
+/// Shows the classes from the one at `first` on, each super class before its subclasses. `strip` decides
+/// which static fields have their value.
 pub fn each_class(
     survey: &Survey,
     ids: &DumpIds<'_>,
     first: usize,
+    strip: &Strip,
     show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut shown = vec![false; survey.classes.len()];
@@ -233,7 +239,7 @@ pub fn each_class(
         }
         for &place in line.iter().rev() {
             if !std::mem::replace(&mut shown[place], true) {
-                show_class(survey, ids, &survey.classes[place], show)?;
+                show_class(survey, ids, &survey.classes[place], strip, show)?;
             }
         }
     }
@@ -244,13 +250,15 @@ fn show_class(
     survey: &Survey,
     ids: &DumpIds<'_>,
     class: &Class,
+    strip: &Strip,
     show: &mut dyn FnMut(&HeapClass<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     let statics = class.statics.iter();
     let statics: Vec<_> = statics
-        .map(|&(name, value)| HeapField {
-            name: survey.text(name),
-            value,
+        .map(|&(name, value)| {
+            let name = survey.text(name);
+            let value = strip::static_value(strip, &class.name, name, value);
+            HeapField { name, value }
         })
         .collect();
     let fields = class.fields.iter();

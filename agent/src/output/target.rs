@@ -72,6 +72,14 @@ impl SharedSink {
     pub(super) fn take(&self) -> Option<Sink> {
         self.0.lock().take()
     }
+
+    /// Writes what waits for compression.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        match &mut *self.0.lock() {
+            Some(Sink::File(file)) => file.finish(),
+            Some(Sink::Net(_)) | None => Ok(()),
+        }
+    }
 }
 
 impl Write for SharedSink {

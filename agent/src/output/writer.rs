@@ -242,7 +242,8 @@ impl Output {
         if self.failed {
             return false;
         }
-        if let Err(error) = self.target.draw(&self.sink) {
+        let finished = self.sink.finish();
+        if let Err(error) = finished.and_then(|()| self.target.draw(&self.sink)) {
             self.fail(&error);
             return false;
         }

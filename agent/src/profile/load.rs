@@ -13,7 +13,7 @@ use crate::call_times::Arrival;
 use crate::control;
 use crate::options::{
     self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
-    unique_picture_name,
+    unique_packed_name, unique_picture_name,
 };
 use crate::output::Output;
 use crate::report;
@@ -149,11 +149,13 @@ pub(super) unsafe fn load_late(
 fn create_sink(settings: &Settings, vm_waits: &VmWaits) -> Result<Sink, Refusal> {
     let endpoint = match &settings.destination {
         Destination::File(path) => {
-            let (format, is_picture) = (settings.format, settings.picture.is_some());
+            let (format, packing) = (settings.format, settings.packing);
+            let is_picture = settings.picture.is_some();
             let another = move |path: &std::path::Path| -> PathBuf {
                 let pid = std::process::id();
                 match is_picture {
                     true => unique_picture_name(path, pid),
+                    false if packing.is_some() => unique_packed_name(path, pid),
                     false => unique_name(path, pid, format),
                 }
             };
@@ -163,7 +165,7 @@ fn create_sink(settings: &Settings, vm_waits: &VmWaits) -> Result<Sink, Refusal>
                 true => Existing::Replace,
             };
             return FileSink::create(path, existing, another)
-                .map(Sink::File)
+                .map(|file| Sink::File(file.packed(packing)))
                 .map_err(|e| set_up_error(&e.to_string()));
         }
         Destination::Net { host, port } => Endpoint::Tcp(host.clone(), *port),

@@ -169,6 +169,13 @@ fn check_output(thread: &ProfileThread) {
     let Some(path) = thread.output.finished_file() else {
         return;
     };
+    if settings.packing.is_some() {
+        let path = path.display();
+        report::note(&format!(
+            "{path} is compressed; check it with: hprof-rs check {path}"
+        ));
+        return;
+    }
     check::check_file(&path);
     if settings.lists_output() && settings.modes.heap_dump {
         check::list_file(&path);

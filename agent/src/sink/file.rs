@@ -8,11 +8,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use super::packed::Packed;
 use super::special::Special;
+use crate::options::Packing;
 
 /// The destination of the bytes.
 enum Out {
     File(File),
+    Packed(Box<Packed>),
     Special(Special),
 }
 
@@ -103,6 +106,27 @@ impl FileSink {
         })
     }
 
+    /// Compresses what is written from now on. A pipe or a device takes plain bytes.
+    #[must_use]
+    pub fn packed(mut self, packing: Option<Packing>) -> Self {
+        self.out = match (self.out, packing) {
+            (Out::File(file), Some(packing)) => Out::Packed(Box::new(Packed::new(file, packing))),
+            (out, _) => out,
+        };
+        self
+    }
+
+    /// Writes what waits for compression, so that the file can be read.
+    ///
+    /// # Errors
+    /// The file system's error.
+    pub fn finish(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Out::Packed(packed) => packed.finish(),
+            Out::File(_) | Out::Special(_) => Ok(()),
+        }
+    }
+
     /// The name that the finished file has.
     pub fn path(&self) -> &Path {
         &self.path
@@ -110,7 +134,7 @@ impl FileSink {
 
     /// Whether it is a file, not a pipe or a device.
     pub fn is_regular(&self) -> bool {
-        matches!(self.out, Out::File(_))
+        matches!(self.out, Out::File(_) | Out::Packed(_))
     }
 
     /// Whether it is a file, under its final name.
@@ -178,6 +202,7 @@ impl Write for FileSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.out {
             Out::File(file) => file.write(bytes),
+            Out::Packed(packed) => packed.write(bytes),
             Out::Special(special) => special.write(bytes),
         }
     }

@@ -3,6 +3,7 @@
 mod endpoint;
 mod file;
 mod net;
+mod packed;
 mod special;
 
 pub use endpoint::{Endpoint, NetSource};

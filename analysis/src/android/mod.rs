@@ -5,6 +5,7 @@
 
 mod bitmaps;
 mod facts;
+mod left_out;
 mod state;
 
 use std::collections::BTreeMap;
@@ -17,8 +18,11 @@ use crate::numbers::ObjectNumber;
 use crate::paths::{Path, ShortestPaths};
 use crate::snapshot::{EdgeKind, Snapshot};
 
+use bitmaps::MissingPixels;
+
 pub use bitmaps::{BitmapRow, bitmaps};
 pub use facts::{AndroidFacts, android_facts};
+pub use left_out::LeftOut;
 pub use state::{State, Status};
 
 /// A step of a trace, with what is known about the object's life.
@@ -42,6 +46,10 @@ pub struct Trace {
     pub count: u64,
     /// Their retained size, in bytes.
     pub retained_bytes: u64,
+    /// True if objects are missing in the file, so that the size may be larger.
+    pub is_at_least: bool,
+    /// An estimate of the bytes of the pixels that they keep alive and that the file lacks.
+    pub missing_pixel_bytes: u64,
     /// The path to one of them.
     pub path: Path,
     /// The mark of each step.
@@ -108,6 +116,7 @@ const LIBRARY_LEAKS: &[(&str, &str, &str)] = &[
 /// All leaks, those of the program first, and in each part those that retain most first.
 pub fn traces(snapshot: &Snapshot, paths: &ShortestPaths) -> Vec<Trace> {
     let state = State::new(snapshot);
+    let pixels = MissingPixels::new(snapshot);
     let mut groups: BTreeMap<String, Trace> = BTreeMap::new();
     for object in state.leaking() {
         let Some(objects) = paths.to(object) else {
@@ -129,12 +138,15 @@ pub fn traces(snapshot: &Snapshot, paths: &ShortestPaths) -> Vec<Trace> {
             library_leak,
             count: 0,
             retained_bytes: 0,
+            is_at_least: snapshot.graph().gaps().missing_objects > 0,
+            missing_pixel_bytes: 0,
             path,
             marks,
             suspects,
         });
         trace.count += 1;
         trace.retained_bytes += retained;
+        trace.missing_pixel_bytes += pixels.below(snapshot, object);
     }
     let mut traces: Vec<Trace> = groups.into_values().collect();
     traces.sort_by_key(|trace| {

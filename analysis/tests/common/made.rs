@@ -153,7 +153,11 @@ impl Made {
         statics: &[(&str, Put)],
         size: u32,
     ) {
-        let name_id = self.name(&name.replace('.', "/"));
+        // Android writes names as source code has them.
+        let name_id = match self.version.ends_with("1.0.3") {
+            true => self.name(name),
+            false => self.name(&name.replace('.', "/")),
+        };
         let load = [
             1u32.to_be_bytes().to_vec(),
             self.id(id),
@@ -256,6 +260,17 @@ impl Made {
     pub fn string(&mut self, class: u64, text: &str) -> u64 {
         let value = self.primitives(8, text.len() as u32, text.as_bytes());
         self.instance(class, &[("value", Ref(value))])
+    }
+
+    /// Says that the objects from now on are of one of Android's heaps, by the number that ART gives it.
+    pub fn heap(&mut self, number: u8, name: &str) {
+        let name = self.name(name);
+        let body = [
+            vec![0xfe],
+            u32::from(number).to_be_bytes().to_vec(),
+            self.id(name),
+        ];
+        self.heap.extend(body.concat());
     }
 
     /// A thread that started, as the agent writes it.

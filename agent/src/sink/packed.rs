@@ -1,0 +1,353 @@
+//! A file that is compressed while it is written, in blocks that can be decompressed one by one.
+//!
+//! `.gz` has HotSpot's form (JDK-8237354): a gzip member for each mebibyte, and the size of the blocks
+//! in the first member's comment, so that readers find a place without decompressing what is
+//! before it. `.zst` has a frame for each mebibyte. Threads compress, as the VM may wait for the dump.
+//!
+//! Each member but the last is full, or readers would compute wrong places. So a partial block is kept
+//! when the file is finished, and its member is written again when more comes.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use flate2::{Compression, GzBuilder};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+use crate::options::Packing;
+
+/// The plain bytes of a member.
+const BLOCK: usize = 1 << 20;
+/// The most threads that compress: the VM's dumper writes no faster.
+const MAX_THREADS: usize = 4;
+/// The blocks that a thread may have before it, and so the memory: two bytes for each of theirs.
+const AHEAD: usize = 2;
+
+/// A file and what it lacks.
+pub(super) struct Packed {
+    file: File,
+    packing: Packing,
+    /// Plain bytes that fill no block yet.
+    block: Vec<u8>,
+    /// The first block that is compressed next is the first of the file.
+    is_first: bool,
+    /// Compressed bytes of whole blocks in the file.
+    length: u64,
+    /// The file ends in a member of [`Self::block`].
+    has_tail: bool,
+    threads: Option<Threads>,
+}
+
+impl Packed {
+    /// Writes into `file`, which is empty.
+    pub(super) fn new(file: File, packing: Packing) -> Self {
+        Self {
+            file,
+            packing,
+            block: Vec::new(),
+            is_first: true,
+            length: 0,
+            has_tail: false,
+            threads: None,
+        }
+    }
+
+    /// Writes all there is: the file can be read now. More may follow.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        if let Some(mut threads) = self.threads.take() {
+            while let Some(member) = threads.next() {
+                self.append(&member?)?;
+            }
+        }
+        let is_empty = self.block.is_empty() && !self.is_first;
+        if !self.has_tail && !is_empty {
+            let member = member(self.packing, &self.block, self.is_first)?;
+            let written = self.file.write_all(&member);
+            if written.is_err() {
+                self.cut();
+            }
+            written?;
+            self.has_tail = true;
+        }
+        Ok(())
+    }
+
+    /// Has the full block compressed, and writes what was compressed before.
+    fn pack(&mut self) -> io::Result<()> {
+        let block = std::mem::take(&mut self.block);
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        let packing = self.packing;
+        let threads = self.threads.get_or_insert_with(|| Threads::start(packing));
+        let mut done = match threads.take(Job { block, is_first }) {
+            Ok(()) => Vec::new(),
+            Err(job) => {
+                // No thread is to be had.
+                let mut done: Vec<_> = std::iter::from_fn(|| threads.next()).collect();
+                done.push(member(packing, &job.block, job.is_first));
+                done
+            }
+        };
+        while threads.is_full() {
+            done.extend(threads.next());
+        }
+        done.into_iter()
+            .try_for_each(|member| self.append(&member?))
+    }
+
+    fn append(&mut self, member: &[u8]) -> io::Result<()> {
+        match self.file.write_all(member) {
+            Ok(()) => {
+                self.length += member.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                self.cut();
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the last member away, if it is of a partial block or cut off itself.
+    fn cut(&mut self) {
+        // On a full disk too. If it fails, readers report where the file is damaged.
+        let _ = self.file.set_len(self.length);
+    }
+}
+
+impl Write for Packed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.has_tail && !bytes.is_empty() {
+            self.file.set_len(self.length)?;
+            self.file.seek(SeekFrom::Start(self.length))?;
+            self.has_tail = false;
+        }
+        if self.block.capacity() == 0 {
+            self.block.reserve_exact(BLOCK);
+        }
+        let taken = bytes.len().min(BLOCK - self.block.len());
+        self.block.extend_from_slice(&bytes[..taken]);
+        if self.block.len() == BLOCK {
+            self.pack()?;
+        }
+        Ok(taken)
+    }
+
+    /// A partial block waits for more, see [`Self::finish`].
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Job {
+    block: Vec<u8>,
+    is_first: bool,
+}
+
+type Member = io::Result<Vec<u8>>;
+
+/// Threads that compress. They end when this is dropped.
+struct Threads {
+    jobs: Sender<(Job, Sender<Member>)>,
+    started: usize,
+    /// What is being compressed, in order.
+    waiting: VecDeque<Receiver<Member>>,
+}
+
+impl Threads {
+    fn start(packing: Packing) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let wanted = cores.min(MAX_THREADS);
+        let (jobs, todo) = bounded::<(Job, Sender<Member>)>(wanted * AHEAD);
+        let work = move |todo: Receiver<(Job, Sender<Member>)>| {
+            for (job, done) in todo {
+                // Nobody waits for it if writing has failed.
+                let _ = done.send(member(packing, &job.block, job.is_first));
+            }
+        };
+        let start = |_: &usize| {
+            let todo = todo.clone();
+            let thread = thread::Builder::new().name("HPROF compression".to_owned());
+            thread.spawn(move || work(todo)).is_ok()
+        };
+        let started = (0..wanted).filter(start).count();
+        Self {
+            jobs,
+            started,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn take(&mut self, job: Job) -> Result<(), Job> {
+        if self.started == 0 {
+            return Err(job);
+        }
+        let (done, member) = bounded(1);
+        // There is room: no more wait than fit.
+        self.jobs.send((job, done)).map_err(|error| error.0.0)?;
+        self.waiting.push_back(member);
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.waiting.len() >= self.started * AHEAD
+    }
+
+    /// The next member, once it is compressed.
+    fn next(&mut self) -> Option<Member> {
+        let member = self.waiting.pop_front()?.recv();
+        Some(member.unwrap_or_else(|_| Err(io::Error::other("internal error"))))
+    }
+}
+
+/// A block on its own.
+fn member(packing: Packing, block: &[u8], is_first: bool) -> Member {
+    match packing {
+        Packing::Gzip => {
+            let builder = match is_first {
+                true => GzBuilder::new().comment(format!("HPROF BLOCKSIZE={BLOCK}")),
+                false => GzBuilder::new(),
+            };
+            let room = Vec::with_capacity(block.len() / 4);
+            let mut packer = builder.write(room, Compression::fast());
+            packer.write_all(block)?;
+            packer.finish()
+        }
+        Packing::Zstd => Ok(compress_to_vec(block, CompressionLevel::Fastest)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::MultiGzDecoder;
+    use proptest::prelude::*;
+    use ruzstd::decoding::StreamingDecoder;
+
+    use super::*;
+
+    fn plain(packing: Packing, file: &mut File) -> Vec<u8> {
+        let (mut packed, mut plain) = (Vec::new(), Vec::new());
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut packed).unwrap();
+        match packing {
+            Packing::Gzip => {
+                let mut reader = MultiGzDecoder::new(packed.as_slice());
+                reader.read_to_end(&mut plain).unwrap();
+            }
+            Packing::Zstd => {
+                let mut rest = packed.as_slice();
+                while !rest.is_empty() {
+                    let mut reader = StreamingDecoder::new(&mut rest).unwrap();
+                    reader.read_to_end(&mut plain).unwrap();
+                }
+            }
+        }
+        plain
+    }
+
+    /// The plain length of each gzip member.
+    fn members(file: &mut File) -> Vec<usize> {
+        let (mut packed, mut lengths) = (Vec::new(), Vec::new());
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut packed).unwrap();
+        let mut rest = packed.as_slice();
+        while !rest.is_empty() {
+            let mut member = flate2::bufread::GzDecoder::new(rest);
+            let mut plain = Vec::new();
+            member.read_to_end(&mut plain).unwrap();
+            rest = member.into_inner();
+            lengths.push(plain.len());
+        }
+        lengths
+    }
+
+    fn bytes(length: usize) -> Vec<u8> {
+        (0..length).map(|number| (number * 7 / 3) as u8).collect()
+    }
+
+    #[test]
+    fn the_first_member_tells_the_size_of_the_blocks() {
+        let first = member(Packing::Gzip, b"x", true).unwrap();
+        assert_eq!(first[..4], [0x1f, 0x8b, 8, 16]);
+        assert_eq!(first[10..34], *b"HPROF BLOCKSIZE=1048576\0");
+        let second = member(Packing::Gzip, b"x", false).unwrap();
+        assert_eq!(second[..8], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn all_members_but_the_last_are_full_also_after_finishing() {
+        for packing in [Packing::Gzip, Packing::Zstd] {
+            let mut packed = Packed::new(tempfile::tempfile().unwrap(), packing);
+            let all = bytes(4 * BLOCK + 77);
+            let mut done = 0;
+            for end in [
+                0,
+                5,
+                3 * BLOCK - 1,
+                3 * BLOCK,
+                3 * BLOCK,
+                3 * BLOCK + 9,
+                all.len(),
+            ] {
+                packed.write_all(&all[done..end]).unwrap();
+                done = end;
+                for _ in 0..2 {
+                    packed.finish().unwrap();
+                    let mut file = packed.file.try_clone().unwrap();
+                    assert!(plain(packing, &mut file) == all[..end], "{end}");
+                    if packing == Packing::Gzip {
+                        let lengths = members(&mut file);
+                        let (_, full) = lengths.split_last().unwrap();
+                        assert!(full.iter().all(|length| *length == BLOCK), "{lengths:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A disk that is full: the file ends with a whole member.
+    #[test]
+    fn a_file_that_cannot_grow_ends_with_a_whole_member() {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        let mut packed = Packed::new(path.reopen().unwrap(), Packing::Gzip);
+        packed.write_all(&bytes(3 * BLOCK)).unwrap();
+        packed.finish().unwrap();
+        // Nothing can be written to it any more.
+        packed.file = File::open(path.path()).unwrap();
+        let all = bytes(16 * BLOCK);
+        let written = packed.write_all(&all).and_then(|()| packed.finish());
+        assert!(written.is_err());
+        let mut file = path.reopen().unwrap();
+        assert!(plain(Packing::Gzip, &mut file) == bytes(3 * BLOCK));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(6))]
+        #[test]
+        fn pieces_of_any_length_are_read_back(
+            pieces in proptest::collection::vec((0..BLOCK * 3 / 2, any::<bool>()), 1..4),
+            is_gzip: bool,
+        ) {
+            let packing = if is_gzip { Packing::Gzip } else { Packing::Zstd };
+            let mut packed = Packed::new(tempfile::tempfile().unwrap(), packing);
+            let mut all = Vec::new();
+            for (length, finishes) in pieces {
+                let piece = bytes(length);
+                packed.write_all(&piece).unwrap();
+                all.extend(piece);
+                if finishes {
+                    packed.finish().unwrap();
+                }
+            }
+            packed.finish().unwrap();
+            let mut file = packed.file.try_clone().unwrap();
+            prop_assert!(plain(packing, &mut file) == all);
+        }
+    }
+}
