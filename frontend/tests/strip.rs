@@ -142,6 +142,36 @@ fn a_proof_needs_a_copy_that_can_be_read_again() {
 }
 
 #[test]
+fn forms_for_readers_of_android_need_a_dump_of_android() {
+    let scene = Scene::new();
+    let data = support::data("hprof-32.bin");
+    let copy = scene.path("copy.hprof").display().to_string();
+    for (options, what) in [
+        (&["--for", "koom"][..], "choose mat or shark"),
+        (&["--for", "no-data"], "choose mat or shark"),
+        (
+            &["--for", "koom", "--keep-strings"],
+            "leave out --keep-strings",
+        ),
+        (&["--redact-pattern", "("], "must be a regular expression"),
+    ] {
+        let output = heap(&[&["strip"], options, &[&*data, "-o", &copy]].concat());
+        assert_eq!(output.status.code(), Some(1), "{options:?}");
+        assert!(stderr(&output).contains(what), "{}", stderr(&output));
+        assert!(!Path::new(&copy).exists());
+    }
+    for options in [
+        &["--for", "mat"][..],
+        &["--for", "shark"],
+        &["--bitmaps", "dedupe"],
+    ] {
+        strip(&[options, &[&*data, "-o", &copy]].concat());
+        let of = |file: &str| json(&["histogram", "--json", "--top", "0", file]);
+        assert_eq!(of(&copy), of(&data), "{options:?}");
+    }
+}
+
+#[test]
 fn a_file_that_is_cut_short_is_copied_so_far() {
     let scene = Scene::new();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data/hprof-32.bin");

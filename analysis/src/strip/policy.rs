@@ -5,6 +5,7 @@ use hprof_format::ids::ObjectId;
 use hprof_format::reader::Event;
 use rustc_hash::FxHashMap;
 
+use super::form::Form;
 use super::redact::Detectors;
 
 /// Tells of a class and a field that it declares, by name, whether the rule is for it.
@@ -27,6 +28,10 @@ pub struct StripPolicy<'a> {
     pub drops: Option<FieldRule<'a>>,
     /// Detectors whose finds are overwritten in contents that stay.
     pub detectors: Option<&'a Detectors>,
+    /// The reader that the copy is for.
+    pub form: Form,
+    /// Android bitmaps with equal pixels refer to one buffer.
+    pub shares_bitmaps: bool,
 }
 
 impl std::fmt::Debug for StripPolicy<'_> {
@@ -38,6 +43,8 @@ impl std::fmt::Debug for StripPolicy<'_> {
             .field("has_keeps", &self.keeps.is_some())
             .field("has_drops", &self.drops.is_some())
             .field("has_detectors", &self.detectors.is_some())
+            .field("form", &self.form)
+            .field("shares_bitmaps", &self.shares_bitmaps)
             .finish()
     }
 }

@@ -15,6 +15,9 @@ use crate::strip::shapes::{Field, Holder, Shapes, each_reference_holder};
 /// The longest name of a property that is looked at, in bytes.
 const MAX_NAME: usize = 512;
 
+/// A type of services of `java.security.Provider`, whose properties name classes.
+const SERVICE: &str = "SecretKeyFactory";
+
 /// Objects, and what they lead to.
 #[derive(Default)]
 struct References {
@@ -73,7 +76,7 @@ pub(super) fn named_arrays<R: Read>(
                 let first = narrowed(element, chunk.bytes).into_iter().next();
                 let name = first.map_or_else(Vec::new, |view| view.text);
                 let name: String = name.iter().map(|&byte| char::from(byte)).collect();
-                if is_secret_name(&name) {
+                if is_secret_name(&name) && !name.contains(SERVICE) {
                     names.insert(array.get(), name.into());
                 }
             }
@@ -131,7 +134,7 @@ fn references(input: impl Read, shapes: &Shapes) -> Result<References, StripErro
                 }
             }
         }
-        Holder::Other(_) => {}
+        Holder::Long | Holder::Other(_) => {}
     })?;
     Ok(found)
 }
