@@ -314,6 +314,14 @@ impl Made {
         self.heap.extend(self.id(object));
     }
 
+    /// The heap that the objects after it belong to (Android).
+    pub fn heap_of(&mut self, heap: u8, name: &str) {
+        let name = self.name(name);
+        self.heap.extend([0xfe, 0, 0, 0, heap]);
+        let id = self.id(name);
+        self.heap.extend(id);
+    }
+
     /// The file.
     pub fn bytes(mut self) -> Vec<u8> {
         let heap = std::mem::take(&mut self.heap);
