@@ -14,6 +14,7 @@ use std::time::Duration;
 use hprof_format::binary::{IdSize, Record, SubRecords, tags};
 use hprof_format::reader::{Damage, FileHeader, HeaderError};
 
+use super::parts::Parts;
 use super::primitive_array;
 
 /// Why a dump of the VM cannot be passed on.
@@ -34,6 +35,9 @@ pub enum DumpError {
     /// It ends without its end mark.
     #[error("the VM's dump ends too early, after {0} bytes")]
     Unfinished(u64),
+    /// The VM has copied a part that was taken from it, see [`Parts`].
+    #[error("the VM's dump was copied while it was read; dump again")]
+    Copied,
     /// The profile cannot be written; whoever owns the output reports that.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
@@ -84,6 +88,8 @@ impl Growth {
 /// A dump that is read from start to end.
 pub struct DumpReader<'a> {
     growth: &'a Growth,
+    /// Taken while the VM writes them.
+    parts: Option<Parts>,
     file: File,
     buffer: Vec<u8>,
     start: usize,
@@ -109,6 +115,7 @@ impl<'a> DumpReader<'a> {
         file.seek(SeekFrom::Start(0))?;
         Ok(Self {
             growth,
+            parts: None,
             file,
             buffer: vec![0; BUFFER],
             start: 0,
@@ -120,6 +127,11 @@ impl<'a> DumpReader<'a> {
         })
     }
 
+    /// Takes the parts of the dump away from the VM as it writes them, and reads them as they are.
+    pub fn take_parts(&mut self, parts: Parts) {
+        self.parts = Some(parts);
+    }
+
     /// Shows the whole dump to `visitor`.
     pub fn read(mut self, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
         self.fill(FileHeader::LENGTH)?;
@@ -128,6 +140,14 @@ impl<'a> DumpReader<'a> {
             return Err(DumpError::NarrowIds);
         }
         self.skip(FileHeader::LENGTH);
+        if !self.records(visitor)? {
+            return Err(DumpError::Unfinished(self.offset));
+        }
+        Ok(())
+    }
+
+    /// Shows all records to `visitor`; returns whether the end mark is among them.
+    fn records(&mut self, visitor: &mut dyn Visitor) -> Result<bool, DumpError> {
         let mut ended = false;
         while self.fill(1)? {
             if !self.fill(RECORD_HEAD)? {
@@ -136,6 +156,15 @@ impl<'a> DumpReader<'a> {
             let head = self.unread();
             let tag = head[0];
             let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+            let is_end = tag == tags::record::HEAP_DUMP_END;
+            if is_end
+                || matches!(
+                    tag,
+                    tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT
+                )
+            {
+                self.parts(!is_end, visitor)?;
+            }
             match tag {
                 tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => {
                     let length = match length {
@@ -152,8 +181,16 @@ impl<'a> DumpReader<'a> {
                 _ => self.record(tag, length as usize, visitor)?,
             }
         }
-        if !ended {
-            return Err(DumpError::Unfinished(self.offset));
+        Ok(ended)
+    }
+
+    /// Shows the parts that were taken: the first holds the classes, so it comes before all other objects.
+    fn parts(&mut self, has_objects: bool, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
+        let Some(parts) = self.parts.take() else {
+            return Ok(());
+        };
+        for part in parts.end(has_objects)? {
+            DumpReader::new(&part, self.growth, self.frees)?.records(visitor)?;
         }
         Ok(())
     }
@@ -301,6 +338,9 @@ impl<'a> DumpReader<'a> {
             }
             // Asked before the reading: what was written last is then read.
             let is_finished = self.growth.is_finished();
+            if let Some(parts) = &mut self.parts {
+                parts.look();
+            }
             match self.file.read(&mut self.buffer[self.end..]) {
                 Ok(0) if is_finished => self.is_at_end = true,
                 Ok(0) => self.growth.wait(),

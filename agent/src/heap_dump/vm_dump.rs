@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use super::parts::Parts;
 use super::reader::Growth;
 use crate::vm::{Jni, VmDumper};
 
@@ -72,6 +73,11 @@ impl Place {
         let files = fs::read_dir(&self.folder.path).into_iter().flatten();
         let lengths = files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len()));
         lengths.sum::<u64>() > HEAD
+    }
+
+    /// The parts of the VM's file.
+    pub fn parts(&self) -> Parts {
+        Parts::of(&self.folder.path.join(FILE))
     }
 
     /// The VM's file, as soon as there is one. It loses its name, and so it goes when it is
