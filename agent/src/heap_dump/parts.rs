@@ -11,9 +11,10 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::reader::DumpError;
+use super::vm_dump::open;
 
 /// HotSpot's `io_buffer_max_size`, in bytes.
 const BUFFER: u64 = 1 << 20;
@@ -23,7 +24,7 @@ pub struct Parts {
     /// The first file of the dump.
     dump: PathBuf,
     taken: Vec<File>,
-    /// The VM may have copied one that was taken.
+    /// The VM may have copied the last that was taken.
     is_unsure: bool,
 }
 
@@ -46,11 +47,11 @@ impl Parts {
 
     fn take(&mut self, number: usize) -> io::Result<Option<File>> {
         let name = self.named(&format!(".p{number}"));
-        let part = match File::open(&name) {
+        let part = match open(&name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             part => part?,
         };
-        if !self.is_dumping()? {
+        if self.is_unsure || !self.is_dumping()? {
             return Ok(None);
         }
         let empty = self.named(".empty");
@@ -70,17 +71,25 @@ impl Parts {
         name.into()
     }
 
-    /// The taken parts in order, once the reader of the first file has come to the place where the VM copies
-    /// parts to. `has_objects` tells that there are some in the first file.
+    /// The taken parts in order. `rest` is what begins in the first file at the place to which the VM copies
+    /// parts, [`Self::START`] bytes if there are as many.
     ///
     /// # Errors
-    /// When they may be there twice.
-    pub fn end(self, has_objects: bool) -> Result<Vec<File>, DumpError> {
-        if self.is_unsure && has_objects {
-            return Err(DumpError::Copied);
+    /// When a part cannot be read.
+    pub fn end(mut self, rest: &[u8]) -> io::Result<Vec<File>> {
+        if let Some(last) = self.taken.pop_if(|_| self.is_unsure) {
+            // The head of a segment and the id of an object: no other part begins like this.
+            let mut start = [0; Self::START];
+            let length = last.read_at(&mut start, 0)?;
+            if length == 0 || !rest.starts_with(&start[..length]) {
+                self.taken.push(last);
+            }
         }
         Ok(self.taken)
     }
+
+    /// How many bytes tell parts from each other.
+    pub const START: usize = 64;
 }
 
 #[cfg(test)]
@@ -110,22 +119,34 @@ mod tests {
         fs::write(part(2), "copied").unwrap();
         parts.look();
         assert_eq!(fs::read(part(2)).unwrap(), b"copied");
+        assert_eq!(read(parts.end(b"copied").unwrap()), ["objects", "more"]);
+    }
+
+    fn read(parts: Vec<File>) -> Vec<String> {
         let read = |mut file: File| {
             let mut text = String::new();
             file.read_to_string(&mut text).map(|_| text)
         };
-        let found = parts.end(true).unwrap().into_iter().map(read);
-        let found: io::Result<Vec<_>> = found.collect();
-        assert_eq!(found.unwrap(), ["objects", "more"]);
+        let found: io::Result<_> = parts.into_iter().map(read).collect();
+        found.unwrap()
     }
 
+    /// The VM ended its dump at the moment in which a part was taken.
     #[test]
-    fn what_may_have_been_copied_is_not_read_twice() {
-        let mut parts = Parts::of(Path::new("heap.hprof"));
-        parts.is_unsure = true;
-        assert!(matches!(parts.end(true), Err(DumpError::Copied)));
-        let mut parts = Parts::of(Path::new("heap.hprof"));
-        parts.is_unsure = true;
-        assert!(parts.end(false).unwrap().is_empty());
+    fn what_was_copied_is_not_read_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        for (rest, found) in [
+            (&b"second, copied"[..], &["first"][..]),
+            (b"third", &["first", "second"]),
+            (b"", &["first", "second"]),
+        ] {
+            let mut parts = Parts::of(&folder.path().join("heap.hprof"));
+            for text in ["first", "second"] {
+                fs::write(folder.path().join(text), text).unwrap();
+                parts.taken.push(open(&folder.path().join(text)).unwrap());
+            }
+            parts.is_unsure = true;
+            assert_eq!(read(parts.end(rest).unwrap()), found);
+        }
     }
 }

@@ -35,9 +35,6 @@ pub enum DumpError {
     /// It ends without its end mark.
     #[error("the VM's dump ends too early, after {0} bytes")]
     Unfinished(u64),
-    /// The VM has copied a part that was taken from it, see [`Parts`].
-    #[error("the VM's dump was copied while it was read; dump again")]
-    Copied,
     /// The profile cannot be written; whoever owns the output reports that.
     #[error("cannot write: {0}")]
     Output(#[source] io::Error),
@@ -156,14 +153,8 @@ impl<'a> DumpReader<'a> {
             let head = self.unread();
             let tag = head[0];
             let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-            let is_end = tag == tags::record::HEAP_DUMP_END;
-            if is_end
-                || matches!(
-                    tag,
-                    tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT
-                )
-            {
-                self.parts(!is_end, visitor)?;
+            if is_heap(tag) {
+                self.parts(visitor)?;
             }
             match tag {
                 tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => {
@@ -185,11 +176,12 @@ impl<'a> DumpReader<'a> {
     }
 
     /// Shows the parts that were taken: the first holds the classes, so it comes before all other objects.
-    fn parts(&mut self, has_objects: bool, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
+    fn parts(&mut self, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
         let Some(parts) = self.parts.take() else {
             return Ok(());
         };
-        for part in parts.end(has_objects)? {
+        self.fill(Parts::START)?;
+        for part in parts.end(self.unread())? {
             DumpReader::new(&part, self.growth, self.frees)?.records(visitor)?;
         }
         Ok(())
@@ -373,6 +365,12 @@ impl<'a> DumpReader<'a> {
     }
 }
 
+/// Whether records of this tag come after all names and stacks.
+fn is_heap(tag: u8) -> bool {
+    use tags::record::{HEAP_DUMP, HEAP_DUMP_END, HEAP_DUMP_SEGMENT};
+    matches!(tag, HEAP_DUMP | HEAP_DUMP_SEGMENT | HEAP_DUMP_END)
+}
+
 fn too_long(offset: u64, tag: u8, expected: u64, found: u64) -> DumpError {
     Damage::SubRecordBody {
         offset,
@@ -406,3 +404,6 @@ impl Read for Elements<'_, '_> {
         Ok(length)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! The VM's own dump, in a file that no other user can read.
 
 use std::ffi::CString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
@@ -88,7 +88,7 @@ impl Place {
     pub fn file(&self, growth: &Growth) -> io::Result<File> {
         loop {
             let is_finished = growth.is_finished();
-            match File::open(self.folder.path.join(FILE)) {
+            match open(&self.folder.path.join(FILE)) {
                 Ok(file) => return Ok(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !is_finished => {
                     growth.wait();
@@ -97,6 +97,11 @@ impl Place {
             }
         }
     }
+}
+
+/// Opens a file of the VM to be read. Only a file that may be written to takes holes.
+pub fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(path)
 }
 
 struct Folder {

@@ -22,8 +22,8 @@ use crate::options::Packing;
 const BLOCK: usize = 1 << 20;
 /// The most threads that compress: the VM's dumper writes no faster.
 const MAX_THREADS: usize = 4;
-/// The blocks that a thread may have before it. Memory is bounded by these: each block and its member.
-const AHEAD: usize = 2;
+/// The blocks that may wait for a thread. Memory is bounded by these: each block and its member.
+const AHEAD: usize = 1;
 
 /// A file and what it lacks.
 pub(super) struct Packed {
@@ -170,7 +170,7 @@ impl Threads {
     fn start(packing: Packing) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let wanted = cores.min(MAX_THREADS);
-        let (jobs, todo) = bounded::<(Job, Sender<Done>)>(wanted * AHEAD);
+        let (jobs, todo) = bounded::<(Job, Sender<Done>)>(wanted + AHEAD);
         let work = move |todo: Receiver<(Job, Sender<Done>)>| {
             for (job, done) in todo {
                 // Nobody waits for it if writing has failed.
@@ -208,7 +208,7 @@ impl Threads {
     }
 
     fn is_full(&self) -> bool {
-        self.waiting.len() >= self.started.max(1) * AHEAD
+        self.waiting.len() >= self.started + AHEAD
     }
 
     /// The next block, once it is compressed.
