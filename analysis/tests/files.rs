@@ -184,6 +184,30 @@ fn compressed_files_read_as_plain_ones() {
     assert_eq!(objects(&contents(&path)), expected);
 }
 
+/// Matrix sends the dump with a text of its own.
+#[test]
+fn the_only_dump_of_an_archive_is_read() {
+    let plain = fs::read(data("hprof-32.bin")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.zip");
+    let archive_of = |names: &[&str]| {
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default();
+        for name in names {
+            archive.start_file(*name, options).unwrap();
+            archive.write_all(&plain).unwrap();
+        }
+        fs::write(&path, archive.finish().unwrap().into_inner()).unwrap();
+        Input::open(&path).err().map(|error| error.to_string())
+    };
+    assert_eq!(archive_of(&["result.info", "a_shrink.hprof"]), None);
+    assert_eq!(objects(&contents(&path)), objects(&stream(plain.clone())));
+    for names in [&["a.hprof", "b.HPROF"][..], &["a", "b"]] {
+        let refused = archive_of(names).unwrap();
+        assert!(refused.contains("several files"), "{refused}");
+    }
+}
+
 #[test]
 fn what_cannot_be_read_is_said() {
     let folder = tempfile::tempdir().unwrap();

@@ -15,6 +15,7 @@ mod commands;
 mod export;
 mod jvm;
 mod launch;
+mod left_out;
 mod listen;
 mod memory;
 mod open;

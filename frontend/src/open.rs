@@ -1,5 +1,6 @@
 //! Opens and reads a file, with a progress bar when that takes long.
 
+use crate::left_out;
 use crate::render::out::{self, tell};
 use crate::render::steps::{self, Step};
 use crate::what_it_is;
@@ -202,11 +203,7 @@ pub fn depth(opened: &Opened, weights: &Weights) -> Option<Depth> {
     Depth::of(&opened.contents.stacks, weights, stated)
 }
 
-/// Tells that contents of arrays are not known.
-pub const LACKS_ELEMENTS: &str = "KOOM has left the elements of all primitive arrays out, so texts and \
-                                  buffers are unknown; counts and sizes are as they were";
-
-/// Reports damage of a file on standard error; every command but `check` continues.
+/// Reports damage and missing parts of a file on standard error; every command but `check` continues.
 pub fn warn_of_damage(opened: &Opened) {
     let damage = &opened.contents.damage;
     if let Some(first) = damage.entries.first() {
@@ -217,6 +214,9 @@ pub fn warn_of_damage(opened: &Opened) {
                 damage.count - 1
             );
         }
+    }
+    for part in left_out::by_counts(&opened.contents) {
+        tell!("hprof-rs: {}: {part}", opened.name);
     }
 }
 

@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use anyhow::{Context, bail};
-use hprof_analysis::graph::{Gaps, ReferenceKind};
+use hprof_analysis::android::LeftOut;
+use hprof_analysis::graph::ReferenceKind;
 use hprof_analysis::mapping::Mapping;
 use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError};
 
 use hprof_options::glob;
 
+use crate::left_out;
 use crate::memory;
-use crate::open::LACKS_ELEMENTS;
 use crate::render::out::tell;
-use crate::render::screen::{bytes, count, percent, plural};
+use crate::render::screen::{bytes, count, percent};
 use crate::what_it_is;
 use progress::Progress;
 
@@ -162,19 +163,9 @@ pub fn notes(snapshot: &Snapshot) -> Vec<String> {
             ));
         }
     }
-    if snapshot.contents().lacks_elements {
-        notes.push(LACKS_ELEMENTS.to_owned());
-    }
     let graph = snapshot.graph();
-    let gaps = graph.gaps();
-    notes.extend(dangling(gaps));
-    if gaps.without_class > 0 {
-        notes.push(format!(
-            "{} objects are of classes that the file does not describe: their sizes are \
-             estimates and their references unknown",
-            count(gaps.without_class)
-        ));
-    }
+    let missing = LeftOut::of_snapshot(snapshot);
+    notes.extend(left_out::by_references(missing, graph.gaps()));
     let live = snapshot.dominators().len();
     if live == 0 && !graph.is_empty() {
         notes.push("the file has no roots, so nothing is known to be alive".to_owned());
@@ -192,29 +183,6 @@ pub fn is_partial(snapshot: &Snapshot) -> bool {
         || gaps.dangling_roots > 0
         || gaps.without_class > 0
         || snapshot.dominators().is_empty()
-}
-
-/// The references of a dump to missing objects, as sentences.
-pub fn dangling(gaps: Gaps) -> Vec<String> {
-    let mut lines = Vec::new();
-    let references = gaps.dangling_references - gaps.archived_references;
-    if references > 0 {
-        lines.push(format!(
-            "{} to objects that the file lacks",
-            plural(references, "reference leads", "references lead")
-        ));
-    }
-    if gaps.dangling_roots > 0 {
-        lines.push(format!(
-            "{} that the file lacks",
-            plural(
-                gaps.dangling_roots,
-                "root is an object",
-                "roots are objects"
-            )
-        ));
-    }
-    lines
 }
 
 /// The model of the figures, as a line.

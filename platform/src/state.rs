@@ -55,10 +55,11 @@ impl AppState {
     pub fn new(config: Config, catalogue: Box<dyn Catalogue>, store: Box<dyn Store>) -> Self {
         let rates = Rates::new(config.max_rate);
         let events = Arc::new(Events::default());
-        let live = config
-            .machine
-            .clone()
-            .map(|machine| Live::new(machine, &config.folder.join("live"), Arc::clone(&events)));
+        let live = config.machine.clone().map(|machine| {
+            let network = config.network.clone();
+            let folder = config.folder.join("live");
+            Live::new(machine, network, &folder, Arc::clone(&events))
+        });
         Self(Arc::new(Parts {
             config,
             rates,

@@ -16,6 +16,11 @@
 //!
 //! The thread of sub-commands 3 and 4 is the object id of its START THREAD record, as wide as ids
 //! are in the stream; the body's length tells four bytes from eight. Depth is sent as 7.
+//!
+//! [`tag::REQUEST`] is an addition: its body is a line of [`control`](crate::control), so that a
+//! front-end can ask what the control socket is asked. Other agents pass over it.
+
+use crate::control::{MAX_REQUEST, Request};
 
 /// Tags of commands.
 pub mod tag {
@@ -28,6 +33,7 @@ pub mod tag {
     pub const DUMP_TRACES: u8 = 0x06;
     pub const CPU_SAMPLES: u8 = 0x07;
     pub const CONTROL: u8 = 0x08;
+    pub const REQUEST: u8 = 0x40;
     pub const EOF: u8 = 0xff;
 }
 
@@ -181,6 +187,12 @@ pub enum FrameError {
     /// CONTROL with an unknown sub-command.
     #[error("unknown sub-command {0} of CONTROL")]
     UnknownControl(u16),
+    /// A request that is longer than any.
+    #[error("a request of {0} bytes; {MAX_REQUEST} are allowed")]
+    LongRequest(u32),
+    /// A request that is no text.
+    #[error("a request that is not UTF-8")]
+    NoText,
 }
 
 impl Frame {
@@ -210,12 +222,22 @@ impl Frame {
                 tag::CONTROL
             }
         };
-        let mut bytes = vec![tag];
-        bytes.extend(self.serial.to_be_bytes());
-        bytes.extend((body.len() as u32).to_be_bytes());
-        bytes.extend(body);
-        bytes
+        framed(tag, self.serial, &body)
     }
+}
+
+/// The bytes of a request, which the agent answers with marks of this number.
+#[must_use]
+pub fn encode_request(serial: u32, request: &Request) -> Vec<u8> {
+    framed(tag::REQUEST, serial, request.to_string().as_bytes())
+}
+
+fn framed(tag: u8, serial: u32, body: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![tag];
+    bytes.extend(serial.to_be_bytes());
+    bytes.extend((body.len() as u32).to_be_bytes());
+    bytes.extend(body);
+    bytes
 }
 
 impl Command {

@@ -108,6 +108,23 @@ pub enum RequestError {
     Surplus(&'static str),
 }
 
+impl Request {
+    /// Its first word.
+    #[must_use]
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "start",
+            Self::Stop(_) => "stop",
+            Self::Dump(_) => "dump",
+            Self::Reset(_) => "reset",
+            Self::Gc => "gc",
+            Self::Status => "status",
+            Self::Metrics => "metrics",
+            Self::Detach => "detach",
+        }
+    }
+}
+
 impl FromStr for Request {
     type Err = RequestError;
 
@@ -140,22 +157,13 @@ impl FromStr for Request {
 
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let with_modes = |f: &mut fmt::Formatter<'_>, verb: &str, modes: &[Mode]| {
-            f.write_str(verb)?;
-            modes
-                .iter()
-                .try_for_each(|mode| write!(f, " {}", mode.name()))
-        };
+        f.write_str(self.verb())?;
         match self {
-            Self::Start(None) => f.write_str("start"),
-            Self::Start(Some(options)) => write!(f, "start {options}"),
-            Self::Stop(modes) => with_modes(f, "stop", modes),
-            Self::Dump(modes) => with_modes(f, "dump", modes),
-            Self::Reset(modes) => with_modes(f, "reset", modes),
-            Self::Gc => f.write_str("gc"),
-            Self::Status => f.write_str("status"),
-            Self::Metrics => f.write_str("metrics"),
-            Self::Detach => f.write_str("detach"),
+            Self::Start(Some(options)) => write!(f, " {options}"),
+            Self::Stop(modes) | Self::Dump(modes) | Self::Reset(modes) => modes
+                .iter()
+                .try_for_each(|mode| write!(f, " {}", mode.name())),
+            Self::Start(None) | Self::Gc | Self::Status | Self::Metrics | Self::Detach => Ok(()),
         }
     }
 }
@@ -221,13 +229,13 @@ impl fmt::Display for Reply {
     }
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('\n', "\\n")
         .replace('\r', "\\r")
 }
 
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {

@@ -1,16 +1,24 @@
 //! Takes frames out of a stream of bytes that may hold anything.
 //!
 //! A frame's length says where the next one starts, whatever the frame is: unknown commands are
-//! skipped and reported. No more than [`MAX_BODY`] bytes of a body are kept, so a length of
-//! 2^32 - 1 costs no memory.
+//! skipped and reported. No more than [`MAX_BODY`] bytes of a body are kept, or [`MAX_REQUEST`] of a
+//! request, so a length of 2^32 - 1 costs no memory.
 
 use crate::command::{Command, Frame, FrameError, HEAD, MAX_BODY, tag};
+use crate::control::MAX_REQUEST;
 
 /// An item of the stream.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Incoming {
     /// A command.
     Command(Frame),
+    /// A line of [`control`](crate::control).
+    Request {
+        /// Its serial number.
+        serial: u32,
+        /// The line.
+        line: String,
+    },
     /// A frame that is no command.
     Bad {
         /// Its serial number.
@@ -25,8 +33,7 @@ pub enum Incoming {
 pub struct FrameReader {
     head: [u8; HEAD],
     head_len: usize,
-    body: [u8; MAX_BODY],
-    body_len: usize,
+    body: Vec<u8>,
     /// Bytes of the body that were passed over.
     skipped: u32,
     ended: bool,
@@ -73,13 +80,12 @@ impl FrameReader {
                     continue;
                 }
             }
-            let left = self.length() - self.body_len as u32 - self.skipped;
+            let left = self.length() - self.body.len() as u32 - self.skipped;
             let here = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
             let (part, rest) = bytes.split_at(here);
             bytes = rest;
-            let keep = part.len().min(MAX_BODY - self.body_len);
-            self.body[self.body_len..self.body_len + keep].copy_from_slice(&part[..keep]);
-            self.body_len += keep;
+            let keep = part.len().min(self.max_body() - self.body.len());
+            self.body.extend_from_slice(&part[..keep]);
             self.skipped += (part.len() - keep) as u32;
             if left as usize > part.len() {
                 return;
@@ -98,16 +104,28 @@ impl FrameReader {
         self.word(5)
     }
 
+    fn max_body(&self) -> usize {
+        match self.head[0] {
+            tag::REQUEST => MAX_REQUEST,
+            _ => MAX_BODY,
+        }
+    }
+
     /// The frame whose last byte has come.
     fn take(&mut self) -> Incoming {
-        let serial = self.word(1);
-        let body = &self.body[..self.body_len];
-        let incoming = match Command::decode(self.head[0], body, self.length()) {
-            Ok(command) => Incoming::Command(Frame { serial, command }),
-            Err(error) => Incoming::Bad { serial, error },
+        let (serial, length) = (self.word(1), self.length());
+        let body = std::mem::take(&mut self.body);
+        let decoded = match self.head[0] {
+            tag::REQUEST if self.skipped > 0 => Err(FrameError::LongRequest(length)),
+            tag::REQUEST => match String::from_utf8(body) {
+                Ok(line) => Ok(Incoming::Request { serial, line }),
+                Err(_) => Err(FrameError::NoText),
+            },
+            other => Command::decode(other, &body, length)
+                .map(|command| Incoming::Command(Frame { serial, command })),
         };
-        (self.head_len, self.body_len, self.skipped) = (0, 0, 0);
-        incoming
+        (self.head_len, self.skipped) = (0, 0);
+        decoded.unwrap_or_else(|error| Incoming::Bad { serial, error })
     }
 }
 
@@ -116,7 +134,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::command::{Control, SiteFlags, ThreadObject};
+    use crate::command::{Control, SiteFlags, ThreadObject, encode_request};
+    use crate::control::Request;
 
     fn read(parts: &[&[u8]]) -> Vec<Incoming> {
         let mut reader = FrameReader::new();
@@ -184,6 +203,7 @@ mod tests {
             tag in 9u8..0xff,
             body in prop::collection::vec(any::<u8>(), 0..300),
         ) {
+            prop_assume!(tag != tag::REQUEST);
             let mut bytes = vec![tag, 0, 0, 0, 1];
             bytes.extend((body.len() as u32).to_be_bytes());
             bytes.extend(&body);
@@ -195,6 +215,41 @@ mod tests {
                 [Incoming::Bad { serial: 1, error }, Incoming::Command(next)]
             );
         }
+    }
+
+    proptest! {
+        #[test]
+        fn requests_come_back_however_the_stream_is_cut(
+            serial in any::<u32>(),
+            options in "[a-z=,%/.0-9]{1,600}",
+            cut in 1usize..40,
+        ) {
+            let request = Request::Start(Some(options));
+            let mut bytes = encode_request(serial, &request);
+            let next = Frame { serial: 2, command: Command::ForceGc };
+            bytes.extend(next.encode());
+            let parts: Vec<&[u8]> = bytes.chunks(cut).collect();
+            let line = request.to_string();
+            prop_assert_eq!(
+                read(&parts),
+                [Incoming::Request { serial, line }, Incoming::Command(next)]
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_is_skipped() {
+        let request = Request::Start(Some("x".repeat(MAX_REQUEST)));
+        let mut bytes = encode_request(1, &request);
+        let length = bytes.len() as u32 - HEAD as u32;
+        let next = Frame {
+            serial: 2,
+            command: Command::ForceGc,
+        };
+        bytes.extend(next.encode());
+        let error = FrameError::LongRequest(length);
+        let bad = Incoming::Bad { serial: 1, error };
+        assert_eq!(read(&[&bytes]), [bad, Incoming::Command(next)]);
     }
 
     #[test]

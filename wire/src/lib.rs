@@ -26,6 +26,7 @@
 //! | DUMP TRACES | writes the traces that the stream lacks | TRACE records |
 //! | CPU SAMPLES | the table of samples; counting continues | traces, CPU SAMPLES; an empty table when nothing is sampled |
 //! | CONTROL | see [`Control`](command::Control) | CONTROL SETTINGS with what is in force now; a remark in text |
+//! | REQUEST | a line of the [control socket](control), but for `start OPTIONS` and `detach` | its values as [marks](marks::Value) |
 //! | EOF | no more commands follow | none |
 //!
 //! A command that cannot be carried out has no effect: its mode is off, the VM refuses it, or the frame is

@@ -5,14 +5,18 @@
 //!
 //! ```text
 //! hprof-rs agent: version=0.1.0 pid=4711 format=b modes=cpu=samples main=App
+//! hprof-rs value: serial=3 samples=1234
 //! hprof-rs reply: serial=3 done
 //! hprof-rs reply: serial=4 refused no allocation sites are recorded: start with heap=sites
 //! ```
 
 use std::fmt;
 
+use crate::control::{escape, unescape};
+
 const AGENT: &str = "hprof-rs agent: ";
 const REPLY: &str = "hprof-rs reply: ";
+const VALUE: &str = "hprof-rs value: ";
 
 /// Who writes the profile. Comes once, near the start; files have it as well. Whoever reads a stream
 /// believes the first.
@@ -39,6 +43,17 @@ pub struct Reply {
     pub refused: Option<String>,
 }
 
+/// A value of the answer to a request. Those of one request come in order, before its [`Reply`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// The number of the request.
+    pub serial: u32,
+    /// Its name, without blanks or `=`.
+    pub name: String,
+    /// Any text.
+    pub value: String,
+}
+
 /// A text of the agent about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {
@@ -46,6 +61,8 @@ pub enum Mark {
     Agent(Identity),
     /// The result of a command.
     Reply(Reply),
+    /// A part of the answer to a request.
+    Value(Value),
 }
 
 impl fmt::Display for Identity {
@@ -74,6 +91,17 @@ impl fmt::Display for Reply {
     }
 }
 
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            serial,
+            name,
+            value,
+        } = self;
+        write!(f, "{VALUE}serial={serial} {name}={}", escape(value))
+    }
+}
+
 impl Mark {
     /// Reads the text of a remark (without its `# `) or of a UTF8 record; `None` when it is none of
     /// these.
@@ -93,6 +121,15 @@ impl Mark {
                 }
             }
             return Some(Self::Agent(identity));
+        }
+        if let Some(rest) = text.strip_prefix(VALUE) {
+            let (serial, pair) = rest.strip_prefix("serial=")?.split_once(' ')?;
+            let (name, value) = pair.split_once('=')?;
+            return Some(Self::Value(Value {
+                serial: serial.parse().ok()?,
+                name: name.to_owned(),
+                value: unescape(value),
+            }));
         }
         let rest = text.strip_prefix(REPLY)?.strip_prefix("serial=")?;
         let (serial, outcome) = rest.split_once(' ')?;
@@ -137,6 +174,18 @@ mod tests {
             prop_assert_eq!(Mark::parse(&identity.to_string()), Some(Mark::Agent(identity)));
             let reply = Reply { serial, refused: refused.then_some(why) };
             prop_assert_eq!(Mark::parse(&reply.to_string()), Some(Mark::Reply(reply)));
+        }
+
+        #[test]
+        fn values_come_back_in_one_line(
+            serial in any::<u32>(),
+            name in "[a-z_.]{1,12}",
+            value in "(?s).{0,60}",
+        ) {
+            let value = Value { serial, name, value };
+            let text = value.to_string();
+            prop_assert!(!text.contains(['\n', '\r']));
+            prop_assert_eq!(Mark::parse(&text), Some(Mark::Value(value)));
         }
 
         #[test]

@@ -11,7 +11,7 @@ use super::recorders::Recorders;
 use super::thread::{Figures, ProfileThread};
 use crate::os::native_thread;
 use crate::output::DumpEnd;
-use crate::recording::{Context, Order, Phase, Recorder};
+use crate::recording::{Asked, Context, Order, Phase, Recorder};
 use crate::report;
 use crate::vm::{self, Vm};
 
@@ -66,19 +66,36 @@ impl<'a> Dispatcher<'a> {
     /// for nothing is: whoever sends commands must not keep the program.
     pub(super) fn command(&mut self, order: Order) {
         let run = self.cx.run;
-        let command = order.command.map_err(|error| error.to_string());
         let is_over = || run.phase() != Phase::Live;
         let outcome = loop {
             self.cx.output.begin_dump();
-            let outcome = if is_over() {
-                Err("the run ends".to_owned())
-            } else {
-                let command = command.clone();
-                command.and_then(|command| commands::carry_out(self, command))
+            let mut values = Vec::new();
+            let outcome = match &order.asked {
+                _ if is_over() => Err("the run ends".to_owned()),
+                Ok(Asked::Command(command)) => commands::carry_out(self, *command),
+                Ok(Asked::Request(request)) => {
+                    // A dump begins and ends by itself.
+                    let reply = self.request(request.clone());
+                    self.cx.output.begin_dump();
+                    values = reply.values;
+                    reply.error.map_or(Ok(()), Err)
+                }
+                Err(error) => Err(error.clone()),
             };
             for (at, &serial) in order.serials.iter().enumerate() {
                 if at >= MAX_LAST_REPLIES && is_over() {
                     break;
+                }
+                for (name, value) in &values {
+                    let (name, value) = (name.clone(), value.clone());
+                    let value = marks::Value {
+                        serial,
+                        name,
+                        value,
+                    };
+                    self.cx
+                        .output
+                        .write(|writer| writer.mark(&value.to_string()));
                 }
                 let reply = marks::Reply {
                     serial,
@@ -95,7 +112,7 @@ impl<'a> Dispatcher<'a> {
         if let Err(reason) = outcome {
             self.tell_refusal(&reason, order.serials.len(), is_over());
         }
-        if let Ok(command) = command
+        if let Ok(Asked::Command(command)) = order.asked
             && !is_over()
         {
             commands::after_reply(self, command);

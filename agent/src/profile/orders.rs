@@ -6,10 +6,11 @@
 
 use std::time::{Duration, Instant};
 
-use hprof_wire::command::{Command, FrameError};
+use hprof_wire::command::Command;
+use hprof_wire::control::Request;
 use hprof_wire::frames::Incoming;
 
-use crate::recording::Order;
+use crate::recording::{Asked, Order};
 
 /// Those that wait.
 #[derive(Debug, Default)]
@@ -29,24 +30,28 @@ const MAX_COMMANDS: usize = 1 << 16;
 impl Orders {
     /// Takes a command in.
     pub(super) fn push(&mut self, incoming: Incoming) {
-        let (serial, command) = match incoming {
+        let (serial, asked) = match incoming {
             Incoming::Command(frame) if frame.command == Command::Eof => return,
-            Incoming::Command(frame) => (frame.serial, Ok(frame.command)),
-            Incoming::Bad { serial, error } => (serial, Err(error)),
+            Incoming::Command(frame) => (frame.serial, Ok(Asked::Command(frame.command))),
+            Incoming::Request { serial, line } => {
+                let request = line.parse().map_err(|error| format!("{error}"));
+                (serial, request.and_then(allowed).map(Asked::Request))
+            }
+            Incoming::Bad { serial, error } => (serial, Err(error.to_string())),
         };
         self.commands += 1;
-        let reports = only_reports(&command);
+        let reports = only_reports(&asked);
         let equal = self
             .waiting
             .iter_mut()
             .rev()
             .take(if reports { LOOK_BACK } else { 1 })
-            .take_while(|order| !reports || only_reports(&order.command))
-            .find(|order| order.command == command);
+            .take_while(|order| !reports || only_reports(&order.asked))
+            .find(|order| order.asked == asked);
         match equal {
             Some(order) => order.serials.push(serial),
             None => self.waiting.push(Order {
-                command,
+                asked,
                 serials: vec![serial],
             }),
         }
@@ -68,19 +73,34 @@ impl Orders {
     }
 }
 
+/// A request that a front-end may make: whoever listens at a port must not choose options, nor end
+/// the run.
+fn allowed(request: Request) -> Result<Request, String> {
+    match request {
+        Request::Start(Some(_)) => {
+            Err("options come from the program's command line or `hprof-rs attach` only".to_owned())
+        }
+        Request::Detach => Err("only `hprof-rs control PID detach` ends the run".to_owned()),
+        request => Ok(request),
+    }
+}
+
 /// Whether it changes nothing that a later command could show.
-fn only_reports(command: &Result<Command, FrameError>) -> bool {
-    match command {
-        Ok(
+fn only_reports(asked: &Result<Asked, String>) -> bool {
+    match asked {
+        Ok(Asked::Command(command)) => match command {
             Command::ForceGc
             | Command::DumpHeap
             | Command::AllocSites { .. }
             | Command::HeapSummary
             | Command::DumpTraces
-            | Command::CpuSamples { .. },
-        )
-        | Err(_) => true,
-        Ok(Command::Exit | Command::Control(_) | Command::Eof) => false,
+            | Command::CpuSamples { .. } => true,
+            Command::Exit | Command::Control(_) | Command::Eof => false,
+        },
+        Ok(Asked::Request(request)) => {
+            matches!(request, Request::Gc | Request::Status | Request::Metrics)
+        }
+        Err(_) => true,
     }
 }
 
@@ -130,7 +150,10 @@ mod tests {
         }
         let taken = orders.take().into_iter();
         taken
-            .map(|order| (order.command.unwrap(), order.serials))
+            .map(|order| match order.asked {
+                Ok(Asked::Command(command)) => (command, order.serials),
+                other => panic!("{other:?}"),
+            })
             .collect()
     }
 
@@ -153,6 +176,24 @@ mod tests {
                 (DumpHeap, vec![5]),
             ]
         );
+    }
+
+    #[test]
+    fn a_front_end_chooses_no_options_and_ends_no_run() {
+        let mut orders = Orders::default();
+        for (serial, line) in ["status", "start file=/x", "detach", "start", "nonsense"]
+            .into_iter()
+            .enumerate()
+        {
+            orders.push(Incoming::Request {
+                serial: serial as u32,
+                line: line.to_owned(),
+            });
+        }
+        let asked: Vec<_> = orders.take().into_iter().map(|order| order.asked).collect();
+        assert_eq!(asked[0], Ok(Asked::Request(Request::Status)));
+        assert!(asked[1].is_err() && asked[2].is_err() && asked[4].is_err());
+        assert_eq!(asked[3], Ok(Asked::Request(Request::Start(None))));
     }
 
     #[test]

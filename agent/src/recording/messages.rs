@@ -1,17 +1,26 @@
 //! The messages from other threads to the profile thread.
 
 use crossbeam_channel::Sender;
-use hprof_wire::command::{Command, FrameError};
+use hprof_wire::command::Command;
 use hprof_wire::control::{Reply, Request};
 
 use crate::output::Record;
 use crate::sink::NetSink;
 
+/// What a front-end may ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// A command of the manual.
+    Command(Command),
+    /// A request, as the control socket takes them.
+    Request(Request),
+}
+
 /// A command of the front-end, and who is told what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
-    /// The command, or the reason why it is invalid.
-    pub command: Result<Command, FrameError>,
+    /// What is asked for, or the reason why it is invalid.
+    pub asked: Result<Asked, String>,
     /// The serial numbers of all commands that it merges.
     pub serials: Vec<u32>,
 }

@@ -12,6 +12,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::array::{Array, Store};
 use super::classes::Classes;
 use super::ids::IdMap;
+use super::missing::MissingIds;
 use super::number::Number;
 use super::options::Follow;
 use super::references::{ReferenceSink, ReferenceWriter, References};
@@ -54,6 +55,8 @@ pub(super) struct Counts {
     pub dangling: u64,
     /// Those of them in arrays that native code holds.
     pub archived: u64,
+    /// The objects that the other ones lead to, as far as they are told apart.
+    pub missing: u64,
     /// Objects of classes that the file does not describe.
     pub without_class: u64,
 }
@@ -125,6 +128,9 @@ struct Worker<'w, 's, 'a, N: Number> {
     last_class: Option<(u64, ClassNumber)>,
     passed_over: Vec<(u64, u64)>,
     counts: Counts,
+    missing: MissingIds,
+    /// The identifier of the array whose elements are looked at, else 0.
+    array: u64,
 }
 
 pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Built<N>> {
@@ -137,6 +143,7 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
     let error = Mutex::new(None);
     let mut passed_over = Vec::new();
     let mut counts = Counts::default();
+    let mut missing = MissingIds::default();
     {
         let shared = Shared::<N> {
             plan,
@@ -155,6 +162,8 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
                 last_class: None,
                 passed_over: Vec::new(),
                 counts: Counts::default(),
+                missing: MissingIds::default(),
+                array: 0,
             };
             for task in tasks {
                 let result = if task == last {
@@ -171,10 +180,11 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
                 }
             }
             worker.writer.flush();
-            (worker.passed_over, worker.counts)
+            (worker.passed_over, worker.counts, worker.missing)
         });
-        for (more, sums) in parts {
+        for (more, sums, ids) in parts {
             passed_over.extend(more);
+            missing.merge(ids);
             counts.dangling += sums.dangling;
             counts.archived += sums.archived;
             counts.without_class += sums.without_class;
@@ -183,6 +193,7 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
     if let Some(error) = error.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
+    counts.missing = missing.len();
     let mut references = References {
         start,
         chunks: Vec::new(),
@@ -282,14 +293,11 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                 self.targets.clear();
                 let bytes = elements.as_bytes();
                 let step = plan.id_size.bytes();
-                let before = self.counts.dangling;
+                self.array = array.get();
                 for at in (0..bytes.len()).step_by(step) {
                     self.target(bytes, at);
                 }
-                let dangling = self.counts.dangling - before;
-                if dangling > 0 && plan.archives.contains(&array.get()) {
-                    self.counts.archived += dangling;
-                }
+                self.array = 0;
                 let class = self.class(class.get());
                 let size = units(plan.layout.object_array(elements.len() as u64));
                 self.finish(number, class, size)
@@ -358,7 +366,16 @@ impl<N: Number> Worker<'_, '_, '_, N> {
     fn reference(&mut self, id: u64) {
         match self.shared.plan.ids.number(id) {
             Some(target) => self.targets.push(N::of(target)),
-            None => self.counts.dangling += 1,
+            None => self.dangling(id),
+        }
+    }
+
+    #[cold]
+    fn dangling(&mut self, id: u64) {
+        self.counts.dangling += 1;
+        match self.shared.plan.archives.contains(&self.array) {
+            true => self.counts.archived += 1,
+            false => self.missing.add(id),
         }
     }
 

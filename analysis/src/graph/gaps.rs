@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::build::{ClassPlan, plans};
 use super::classes::Classes;
 use super::ids::IdMap;
+use super::missing::MissingIds;
 use super::options::{Follow, ReferenceKind};
 use super::{Gaps, scan};
 use crate::contents::{Contents, Format};
@@ -57,7 +58,8 @@ impl Gaps {
             let is_there = scan.ids.number(root.object.get()).is_some();
             gaps.dangling_roots += u64::from(!is_there);
         }
-        let archives = archives(&scan.roots);
+        let has_numbers = scan.has_arrays_of_numbers();
+        let archives = archives(&scan.roots, contents.is_android());
         let classes = Classes::new(
             scan.classes,
             &scan.used_classes,
@@ -78,7 +80,7 @@ impl Gaps {
             archives: &archives,
         };
         let parts = pass.run(Pass::tasks_of(&scan.blocks), |tasks| {
-            let mut part = Self::default();
+            let mut part = Part::default();
             for task in tasks {
                 let Ok::<(), Infallible>(()) =
                     pass.runs(file, id_size, &scan.blocks, task, |sub_record| {
@@ -88,57 +90,85 @@ impl Gaps {
             }
             part
         });
+        let mut all = Part::default();
+        counting.of_classes(&mut all);
         for part in parts {
-            gaps.dangling_references += part.dangling_references;
-            gaps.archived_references += part.archived_references;
-            gaps.without_class += part.without_class;
+            all.dangling += part.dangling;
+            all.archived += part.archived;
+            all.without_class += part.without_class;
+            all.missing.merge(part.missing);
         }
-        gaps.dangling_references += counting.of_classes();
+        gaps.dangling_references = all.dangling;
+        gaps.archived_references = all.archived;
+        gaps.without_class = all.without_class;
+        gaps.missing_objects = all.missing.len();
+        gaps.lacks_arrays = contents.is_android() && gaps.missing_objects > 0 && !has_numbers;
         gaps
     }
 }
 
 /// The objects of global references of native code: among them HotSpot's array of the objects of
-/// its archive, of which it loads, and dumps, only what the program uses (JEP 310).
-pub(super) fn archives(roots: &[hprof_format::model::Root]) -> FxHashSet<u64> {
+/// its archive, of which it loads, and dumps, only what the program uses (JEP 310). Android has none.
+pub(super) fn archives(roots: &[hprof_format::model::Root], is_android: bool) -> FxHashSet<u64> {
+    if is_android {
+        return FxHashSet::default();
+    }
     let is_global =
         |root: &&hprof_format::model::Root| matches!(root.kind, RootKind::JniGlobal { .. });
     let globals = roots.iter().filter(is_global);
-    globals.map(|root| root.object.get()).collect()
+    let ids = globals.map(|root| root.object.get());
+    ids.filter(|&id| id != 0).collect()
+}
+
+/// The results of one thread.
+#[derive(Default)]
+struct Part {
+    dangling: u64,
+    archived: u64,
+    without_class: u64,
+    missing: MissingIds,
+}
+
+impl Part {
+    /// Counts a reference to an object that the file lacks.
+    fn add(&mut self, id: u64, is_archived: bool) {
+        self.dangling += 1;
+        match is_archived {
+            true => self.archived += 1,
+            false => self.missing.add(id),
+        }
+    }
 }
 
 impl Counting<'_> {
-    fn dangles(&self, bytes: &[u8], at: usize, width: usize) -> bool {
-        let Some(field) = bytes.get(at..at + width) else {
-            return false;
-        };
+    /// The identifier in a field, if the file lacks its object.
+    fn dangling(&self, bytes: &[u8], at: usize, width: usize) -> Option<u64> {
+        let field = bytes.get(at..at + width)?;
         let id = (field.iter()).fold(0, |id: u64, &byte| id << 8 | u64::from(byte));
-        id != 0 && self.ids.number(id).is_none()
+        (id != 0 && self.ids.number(id).is_none()).then_some(id)
     }
 
-    fn add(&self, sub_record: &SubRecord<'_>, width: usize, gaps: &mut Gaps) {
+    fn add(&self, sub_record: &SubRecord<'_>, width: usize, part: &mut Part) {
         match *sub_record {
             SubRecord::Instance { class, values, .. } => {
                 let class = self.classes.by_id(class.get());
                 let known = class.filter(|&class| self.classes.get(class).is_described);
                 let Some(class) = known else {
-                    gaps.without_class += 1;
+                    part.without_class += 1;
                     return;
                 };
                 let references = self.plans[class.index()].all_references();
-                let dangling = references.filter(|&at| self.dangles(values, at, width));
-                gaps.dangling_references += dangling.count() as u64;
+                for id in references.filter_map(|at| self.dangling(values, at, width)) {
+                    part.add(id, false);
+                }
             }
             SubRecord::ObjectArray {
                 array, elements, ..
             } => {
                 let bytes = elements.as_bytes();
                 let places = (0..bytes.len()).step_by(width);
-                let dangling = places.filter(|&at| self.dangles(bytes, at, width));
-                let dangling = dangling.count() as u64;
-                gaps.dangling_references += dangling;
-                if dangling > 0 && self.archives.contains(&array.get()) {
-                    gaps.archived_references += dangling;
+                for id in places.filter_map(|at| self.dangling(bytes, at, width)) {
+                    part.add(id, self.archives.contains(&array.get()));
                 }
             }
             _ => {}
@@ -146,15 +176,15 @@ impl Counting<'_> {
     }
 
     /// Of class objects, whose references no instance record tells.
-    fn of_classes(&self) -> u64 {
+    fn of_classes(&self, part: &mut Part) {
         let described = self
             .classes
             .list()
             .iter()
             .filter(|class| class.is_described);
-        let dangling = |id: &u64| *id != 0 && self.ids.number(*id).is_none();
-        described
-            .map(|class| class.references().filter(dangling).count() as u64)
-            .sum()
+        let is_dangling = |id: &u64| *id != 0 && self.ids.number(*id).is_none();
+        for id in described.flat_map(|class| class.references().filter(is_dangling)) {
+            part.add(id, false);
+        }
     }
 }

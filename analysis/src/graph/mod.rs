@@ -12,6 +12,7 @@ mod ids;
 mod inbound;
 mod links;
 mod locate;
+mod missing;
 mod number;
 mod options;
 mod references;
@@ -38,6 +39,7 @@ pub use ids::{IdMap, IdPlan};
 pub use inbound::Inbound;
 pub use links::Links;
 pub(crate) use locate::Blocks;
+pub use missing::MAX_MISSING_OBJECTS;
 pub use number::Number;
 pub use options::{Follow, ReferenceKind};
 pub(crate) use references::TooMany;
@@ -81,6 +83,12 @@ pub struct Gaps {
     /// Those of them in arrays that native code holds. HotSpot's archive has an array of classes and
     /// other objects of which it loads, and dumps, only what the program uses (JEP 310).
     pub archived_references: u64,
+    /// The objects that the other ones of them lead to. No more than [`MAX_MISSING_OBJECTS`] are told
+    /// apart.
+    pub missing_objects: u64,
+    /// Android: true if objects are missing, and of all primitive arrays only such of bytes and characters
+    /// are there, as in the files that Matrix shrinks.
+    pub lacks_arrays: bool,
     /// Roots whose object the file lacks.
     pub dangling_roots: u64,
     /// Objects of classes that the file does not describe.
@@ -156,6 +164,7 @@ impl Graph {
             (Layout::assumed(id_size, is_of_agent), LayoutSource::Assumed)
         };
         let names = &contents.names;
+        let has_numbers = scan.has_arrays_of_numbers();
         let dumped = scan.classes.iter().map(|class| class.id);
         let measured = scan.observer.sizes(names, dumped);
         let classes = Classes::new(
@@ -179,7 +188,7 @@ impl Graph {
         roots::add_boot_classes(&mut roots, &classes, &ids);
         let roots::Sorted { roots, locals } = roots::sort(roots);
         let extra = roots::extra(&locals, &classes, &ids);
-        let archives = gaps::archives(&scan.roots);
+        let archives = gaps::archives(&scan.roots, is_android);
         let plan = build::Plan {
             file,
             id_size,
@@ -215,6 +224,8 @@ impl Graph {
         };
         gaps.dangling_references = counts.dangling;
         gaps.archived_references = counts.archived;
+        gaps.missing_objects = counts.missing;
+        gaps.lacks_arrays = is_android && counts.missing > 0 && !has_numbers;
         gaps.without_class = counts.without_class;
         let heap_name = |(heap, name)| {
             let name = names.string(name);

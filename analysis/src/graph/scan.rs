@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hprof_format::binary::{IdSize, SubRecord, SubRecords};
+use hprof_format::binary::{BasicType, IdSize, SubRecord, SubRecords};
 use hprof_format::ids::{ObjectId, StringId};
 use hprof_format::model::Root;
 use hprof_format::reader::Damage;
@@ -30,9 +30,17 @@ pub(super) struct Scan {
     pub damage: DamageLog,
     /// Android: objects marked as not reachable.
     pub unreachable_marks: u64,
+    /// A bit for the code of each primitive type that has arrays.
+    pub primitive_types: u16,
 }
 
 impl Scan {
+    /// Whether there are primitive arrays of other types than those of texts and pictures.
+    pub fn has_arrays_of_numbers(&self) -> bool {
+        let of_contents = [BasicType::Byte, BasicType::Char].map(bit_of);
+        self.primitive_types & !(of_contents[0] | of_contents[1]) != 0
+    }
+
     /// No object, class or root.
     fn empty() -> Self {
         Self {
@@ -45,8 +53,16 @@ impl Scan {
             observer: LayoutObserver::default(),
             damage: DamageLog::default(),
             unreachable_marks: 0,
+            primitive_types: 0,
         }
     }
+}
+
+/// The bit of a primitive type.
+#[inline]
+fn bit_of(element: BasicType) -> u16 {
+    // Type codes are below 16.
+    1 << (element.code() & 15)
 }
 
 /// The results of one thread.
@@ -63,6 +79,7 @@ struct Part {
     observer: LayoutObserver,
     damage: DamageLog,
     unreachable_marks: u64,
+    primitive_types: u16,
 }
 
 pub(super) fn scan(
@@ -117,6 +134,7 @@ fn merge(parts: Vec<Part>) -> Option<Scan> {
         scan.observer.merge(&part.observer);
         scan.damage.merge(part.damage);
         scan.unreachable_marks += part.unreachable_marks;
+        scan.primitive_types |= part.primitive_types;
     }
     // Threads take segments in any order; answers must not depend on it.
     scan.blocks.sort_unstable_by_key(|block| block.offset);
@@ -141,6 +159,7 @@ impl Part {
             observer: LayoutObserver::new(sees_addresses),
             damage: DamageLog::default(),
             unreachable_marks: 0,
+            primitive_types: 0,
         }
     }
 
@@ -225,12 +244,19 @@ impl Visit for Part {
                 self.observer
                     .see(array, Some((elements.len() as u64, true)));
             }
-            SubRecord::PrimitiveArray { array, values, .. } => {
+            SubRecord::PrimitiveArray {
+                array,
+                element,
+                values,
+                ..
+            } => {
                 self.object(array);
+                self.primitive_types |= bit_of(element);
                 self.observer.see(array, Some((values.len() as u64, false)));
             }
-            SubRecord::PrimitiveArrayNoData { array, .. } => {
+            SubRecord::PrimitiveArrayNoData { array, element, .. } => {
                 self.object(array);
+                self.primitive_types |= bit_of(element);
                 self.observer.see(array, None);
             }
             _ => self.other(offset, sub_record),

@@ -95,26 +95,35 @@ pub fn decompress(
     }
 }
 
-/// The first file in a zip archive.
+/// The only file in a zip archive, or the only one of them whose name ends with `.hprof`: Matrix sends a
+/// text along with a dump.
 pub fn unzip(map: Mmap, path: &Path) -> Result<impl Read + Send + use<>, OpenError> {
     let fail = |reason: String| OpenError::Zip {
         path: path.to_owned(),
         reason,
     };
     let mut archive = ZipArchive::new(Cursor::new(map)).map_err(|error| fail(error.to_string()))?;
-    let mut files = (0..archive.len()).filter(|&index| {
-        archive
-            .name_for_index(index)
-            .is_some_and(|name| name.is_ok_and(|name| !name.ends_with('/')))
-    });
-    let Some(index) = files.next() else {
-        return Err(fail("there is no file in it".to_owned()));
-    };
-    if files.next().is_some() {
-        return Err(fail(
-            "there are several files in it; extract one".to_owned(),
-        ));
+    let (mut files, mut dumps) = (Vec::new(), Vec::new());
+    for index in 0..archive.len() {
+        let Some(Ok(name)) = archive.name_for_index(index) else {
+            continue;
+        };
+        if !name.ends_with('/') {
+            files.push(index);
+        }
+        if name.to_ascii_lowercase().ends_with(".hprof") {
+            dumps.push(index);
+        }
     }
+    let index = match (files.as_slice(), dumps.as_slice()) {
+        ([], _) => return Err(fail("there is no file in it".to_owned())),
+        ([only], _) | (_, [only]) => *only,
+        _ => {
+            return Err(fail(
+                "there are several files in it; extract one".to_owned(),
+            ));
+        }
+    };
     // A look ahead, since the decompressing thread cannot report it.
     archive
         .by_index(index)

@@ -51,6 +51,7 @@ fn facts(graph: &Graph) -> bool {
         && layout.alignment.is_power_of_two()
         && (8..=crate::heap::MAX_ALIGNMENT).contains(&layout.alignment)
         && graph.gaps.archived_references <= graph.gaps.dangling_references
+        && graph.gaps.missing_objects <= graph.gaps.dangling_references
         && graph.damage.count >= graph.damage.entries.len() as u64
 }
 

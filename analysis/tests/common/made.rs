@@ -153,7 +153,11 @@ impl Made {
         statics: &[(&str, Put)],
         size: u32,
     ) {
-        let name_id = self.name(&name.replace('.', "/"));
+        // Android writes names as source code has them.
+        let name_id = match self.version.ends_with("1.0.3") {
+            true => self.name(name),
+            false => self.name(&name.replace('.', "/")),
+        };
         let load = [
             1u32.to_be_bytes().to_vec(),
             self.id(id),
@@ -258,6 +262,17 @@ impl Made {
         self.instance(class, &[("value", Ref(value))])
     }
 
+    /// Says that the objects from now on are of one of Android's heaps, by the number that ART gives it.
+    pub fn heap(&mut self, number: u8, name: &str) {
+        let name = self.name(name);
+        let body = [
+            vec![0xfe],
+            u32::from(number).to_be_bytes().to_vec(),
+            self.id(name),
+        ];
+        self.heap.extend(body.concat());
+    }
+
     /// A thread that started, as the agent writes it.
     pub fn start_thread(&mut self, serial: u32, thread: u64, name: &str) {
         let name = self.name(name);
@@ -273,10 +288,38 @@ impl Made {
         self.record(0x0a, &body.concat());
     }
 
+    /// A global reference of native code.
+    pub fn native(&mut self, object: u64) {
+        self.root(0x01, object);
+        self.heap.extend(self.id(0));
+    }
+
+    /// The object of a running thread.
+    pub fn thread(&mut self, object: u64, serial: u32) {
+        self.root(0x08, object);
+        self.heap.extend(serial.to_be_bytes());
+        self.heap.extend([0xff; 4]);
+    }
+
+    /// A local variable of a thread.
+    pub fn local(&mut self, object: u64, thread: u32) {
+        self.root(0x03, object);
+        self.heap.extend(thread.to_be_bytes());
+        self.heap.extend([0xff; 4]);
+    }
+
     /// A root of a tag without more to say than the object.
     pub fn root(&mut self, tag: u8, object: u64) {
         self.heap.push(tag);
         self.heap.extend(self.id(object));
+    }
+
+    /// The heap that the objects after it belong to (Android).
+    pub fn heap_of(&mut self, heap: u8, name: &str) {
+        let name = self.name(name);
+        self.heap.extend([0xfe, 0, 0, 0, heap]);
+        let id = self.id(name);
+        self.heap.extend(id);
     }
 
     /// The file.

@@ -5,7 +5,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod forms;
 mod heaps;
+mod redact;
 
 use std::io;
 

@@ -6,10 +6,10 @@ use clap::Args;
 use hprof_analysis::android::{
     AndroidFacts, BitmapRow, Status, Trace, android_facts, bitmaps, traces,
 };
-use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::snapshot::Snapshot;
 use serde_json::json;
 
+use crate::left_out::kept_alive;
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
 use crate::render::table;
 use crate::snapshot::{self, HeapArguments};
@@ -38,8 +38,7 @@ pub struct Android {
 impl Android {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
-        let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
-        let traces = traces(&snapshot, &paths);
+        let traces = traces(&snapshot)?;
         let mut images = bitmaps(&snapshot);
         let heaps = heaps(&snapshot);
         let facts = android_facts(&snapshot);
@@ -120,10 +119,10 @@ pub(super) fn as_text(trace: &Trace, style: Style) -> String {
         .end()
         .map_or("", |step| step.description.as_str());
     let mut text = style.bold(&format!(
-        "{} of {}, {} kept alive",
+        "{} of {}, {}",
         plural(trace.count, "leak", "leaks"),
         printable(last),
-        bytes(trace.retained_bytes)
+        kept_alive(trace)
     ));
     text.push_str(&format!("\nSignature {}", trace.signature));
     if let Some(leak) = trace.library_leak {
@@ -148,35 +147,53 @@ pub(super) fn as_text(trace: &Trace, style: Style) -> String {
         };
         let reason = match mark.reason.as_str() {
             "" => String::new(),
-            reason => format!(" ({reason})"),
+            reason => format!(" ({})", printable(reason)),
         };
         text.push_str(&format!(
             "  \u{251c} {}\n  \u{2502}    {status}{reason}\n",
             printable(&step.description)
         ));
+        for label in &mark.labels {
+            text.push_str(&format!("  \u{2502}    {}\n", printable(label)));
+        }
     }
     text.push('\n');
     text
 }
 
 fn bitmap_lines(images: &mut Vec<BitmapRow>, top: usize) -> String {
-    let all: u64 = images.iter().map(|row| row.bytes * row.count).sum();
+    let all: u64 = images.iter().map(|row| row.bytes * row.buffers).sum();
     let number: u64 = images.iter().map(|row| row.count).sum();
-    let wasted: u64 = images.iter().map(|row| row.bytes * (row.count - 1)).sum();
+    let wasted: u64 = (images.iter())
+        .map(|row| row.bytes * (row.buffers - 1))
+        .sum();
+    let estimated: u64 = (images.iter())
+        .filter(|row| row.is_estimate)
+        .map(|row| row.bytes)
+        .sum();
     let mut text = format!(
         "{} of {}, {} of it in equal ones\n",
         plural(number, "bitmap", "bitmaps"),
         bytes(all),
         bytes(wasted)
     );
+    if estimated > 0 {
+        text.push_str(&format!(
+            "  {} of it is an estimate by width and height: the file lacks these pixels\n",
+            bytes(estimated)
+        ));
+    }
     images.truncate(top);
     for row in images {
-        let times = match row.count {
-            1 => String::new(),
-            times => format!(", {times} times"),
+        let times = match (row.count, row.buffers) {
+            (1, _) => String::new(),
+            (times, 1) => format!(", {times} times with one buffer"),
+            (times, buffers) if times == buffers => format!(", {times} times"),
+            (times, buffers) => format!(", {times} times with {buffers} buffers"),
         };
+        let about = if row.is_estimate { "about " } else { "" };
         text.push_str(&format!(
-            "  {} x {}, {}{times}\n",
+            "  {} x {}, {about}{}{times}\n",
             row.width,
             row.height,
             bytes(row.bytes)

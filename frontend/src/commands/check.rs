@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use hprof_analysis::android::LeftOut;
 use hprof_analysis::contents::ReadError;
 use hprof_analysis::graph::Gaps;
 use serde_json::json;
 
+use crate::left_out;
 use crate::open::{self, FileArgument, Opened};
 use crate::render::out::tell;
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
-use crate::snapshot;
 
 /// Read a whole file and report every place that is damaged.
 #[derive(Debug, Args)]
@@ -47,7 +48,10 @@ impl Check {
         let mut missing = missing_parts(&opened);
         let gaps = gaps(&opened, input.mapped().unwrap_or_default());
         missing.extend(gaps.iter().flat_map(|&(number, gaps)| {
-            let lines = snapshot::dangling(gaps).into_iter();
+            let dump = opened.contents.dumps.get(number - 1);
+            let missing = dump.map(|dump| LeftOut::of_dump(&opened.contents, dump));
+            let lines = left_out::dangling(missing.unwrap_or_default(), gaps);
+            let lines = lines.into_iter();
             lines.map(move |line| format!("heap dump {number}: {line}"))
         }));
         let is_sound = opened.contents.damage.is_empty() && missing.is_empty();
@@ -83,9 +87,7 @@ fn gaps(opened: &Opened, file: &[u8]) -> Vec<(usize, Gaps)> {
 fn missing_parts(opened: &Opened) -> Vec<String> {
     let contents = &opened.contents;
     let mut missing = Vec::new();
-    if contents.lacks_elements {
-        missing.push(open::LACKS_ELEMENTS.to_owned());
-    }
+    missing.extend(left_out::by_counts(contents));
     for (number, dump) in (1..).zip(&contents.dumps) {
         if !dump.is_ended {
             missing.push(format!(

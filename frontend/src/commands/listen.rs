@@ -93,6 +93,7 @@ impl Listen {
             script: self.exec.map(|script| script.0),
             json: self.json,
             limits: Limits {
+                stream: Limits::default().stream,
                 per_source: usize::from(self.per_address),
                 silence: Duration::from_secs(u64::from(self.silence)),
             },

@@ -50,7 +50,7 @@ pub struct Serve {
     #[arg(long, value_name = "DIR")]
     allow_root: Vec<PathBuf>,
 
-    /// The largest file that may be uploaded.
+    /// The largest file that may be uploaded, and the longest stream of an agent.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "256G")]
     max_upload: u64,
 
@@ -187,7 +187,11 @@ impl Serve {
                     let address = Address::parse(&address)?;
                     // Makes it for its user alone.
                     open_folder(&config_folder)?;
-                    Some(Arc::new(Background::start(address, agents_folder)?))
+                    Some(Arc::new(Background::start(
+                        address,
+                        agents_folder,
+                        self.max_upload,
+                    )?))
                 }
             },
             machine: match self.no_jvms {

@@ -7,6 +7,7 @@ use clap::Args;
 use hprof_analysis::android::{AndroidFacts, android_facts};
 use hprof_analysis::contents::{Contents, Dump, Format, TextDump};
 use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram, text_histogram};
+use hprof_analysis::input::Compression;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
 use hprof_analysis::stacks::{Measure, Weights, by_method};
 use hprof_format::reader::Version;
@@ -14,7 +15,8 @@ use serde_json::{Value, json};
 
 use super::android::fact_lines;
 use super::top;
-use crate::open::{FileArgument, LACKS_ELEMENTS, Opened};
+use crate::left_out;
+use crate::open::{FileArgument, Opened};
 use crate::render::screen::{
     Align, Style, bytes, columns, count, percent, plural, print, printable,
 };
@@ -143,8 +145,8 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         let rows = plural(contents.old_cpu.len() as u64, "row", "rows");
         text.push_str(&format!("\n{title}: {rows}\n"));
     }
-    if contents.lacks_elements {
-        text.push_str(&format!("\n{}\n", style.warn(LACKS_ELEMENTS)));
+    for part in left_out::by_counts(contents) {
+        text.push_str(&format!("\n{}\n", style.warn(&part)));
     }
     if !contents.damage.is_empty() {
         let places = plural(contents.damage.count, "damaged place", "damaged places");
@@ -160,11 +162,11 @@ fn format_line(opened: &Opened) -> String {
     let mut line = format_words(contents.format);
     line.push_str(&format!(", {}", bytes(contents.bytes)));
     if let Some(on_disk) = opened.file_bytes.filter(|&size| size != contents.bytes) {
-        line.push_str(&format!(
-            " ({} as {})",
-            bytes(on_disk),
-            opened.compression.name()
-        ));
+        let kind = match opened.compression {
+            Compression::None => "without elements",
+            compression => compression.name(),
+        };
+        line.push_str(&format!(" ({} as {kind})", bytes(on_disk)));
     }
     line
 }
@@ -377,6 +379,7 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "compression": opened.compression,
         "bytes": contents.bytes,
         "lacks_elements": contents.lacks_elements,
+        "missing": left_out::by_counts(contents),
         "format": format_words(contents.format),
         "created": created(contents),
         "records": records,

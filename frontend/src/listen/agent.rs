@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::address::Stream;
+use super::agents::Agent;
 use super::agents::End;
 use super::follow::{Follower, Kind, Note};
 use super::hub::Hub;
@@ -27,6 +28,8 @@ enum Reason {
     Broken(io::Error),
     /// The file cannot be written.
     Disk(io::Error),
+    /// It is longer than allowed.
+    Long(u64),
     /// It is no profile.
     Garbage,
     /// No header has come in this time.
@@ -66,6 +69,7 @@ impl Connection {
         let mut closing_since: Option<Instant> = None;
         let began = Instant::now();
         let mut first_byte: Option<Instant> = None;
+        let mut bytes = 0;
         loop {
             if hub.is_closing() {
                 let since = *closing_since.get_or_insert_with(Instant::now);
@@ -94,6 +98,10 @@ impl Connection {
                 },
             };
             first_byte.get_or_insert_with(Instant::now);
+            bytes += found.len() as u64;
+            if bytes > hub.limits().stream {
+                return Reason::Long(hub.limits().stream);
+            }
             // Saved first: what the disk does not take must not count.
             if let Some(saved) = &mut self.saved
                 && let Err(error) = saved.write(found)
@@ -133,6 +141,10 @@ impl Connection {
             Reason::Closed | Reason::Listener => None,
             Reason::Broken(error) => Some(format!("the connection broke: {error}")),
             Reason::Disk(error) => Some(format!("the file could not be written: {error}")),
+            Reason::Long(limit) => Some(format!(
+                "it sent more than {}; `--max-upload` sets the limit",
+                crate::render::screen::bytes(*limit)
+            )),
             Reason::Garbage => Some("it sent no HPROF profile".to_owned()),
             Reason::Silent(limit) => Some(format!("it began no profile in {} s", limit.as_secs())),
         };
@@ -151,11 +163,7 @@ impl Connection {
                 fault,
             };
         };
-        let name = hub.with_agent(number, |agent| {
-            let identity = agent.identity.as_ref();
-            let main = identity.map_or("", |identity| identity.main.as_str());
-            file_name(main, identity.map(|identity| identity.pid), number)
-        });
+        let name = hub.with_agent(number, Agent::file_name);
         let name = name.unwrap_or_else(|| file_name("", None, number));
         match saved.finish(&name, kind, cut.as_ref(), is_cut) {
             Ok(path) => End {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hprof_wire::command::{Command, Frame};
-use hprof_wire::marks::Identity;
+use hprof_wire::marks::{self, Identity};
 
 use super::address::{Peer, Source, Stream};
 use super::follow::{Kind, Summary};
+use super::save::file_name;
 use super::script::Order;
 
 /// Ended agents beyond this number are forgotten, the oldest first.
@@ -19,6 +19,8 @@ const SILENT: Duration = Duration::from_secs(1);
 const INTRODUCTION: Duration = Duration::from_secs(2);
 /// Commands that one agent has not answered.
 const MAX_PENDING: usize = 1000;
+/// Bytes of the values of one answer.
+const MAX_VALUES: usize = 8 << 20;
 
 /// An agent, or the profile that one has sent.
 #[derive(Debug)]
@@ -73,10 +75,36 @@ pub(super) struct Pending {
     pub bytes_before: u64,
     /// Answered, and about to be reported.
     pub is_answered: bool,
+    /// The answer to a request, as far as it has come.
+    pub values: Values,
+}
+
+/// Names and values of an answer, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Values {
+    pairs: Vec<(String, String)>,
+    bytes: usize,
+}
+
+impl Values {
+    /// Adds a value. Those beyond a bound are left out: whoever connects can send them.
+    fn push(&mut self, name: String, value: String) {
+        const PAIR: usize = 64;
+        let bytes = self.bytes + name.len() + value.len() + PAIR;
+        if bytes <= MAX_VALUES {
+            self.bytes = bytes;
+            self.pairs.push((name, value));
+        }
+    }
+
+    /// All of them.
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.pairs
+    }
 }
 
 /// An answer, to be shown.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Answer {
     /// The agent's number.
     pub agent: u32,
@@ -94,6 +122,8 @@ pub struct Answer {
     pub path: Option<PathBuf>,
     /// The totals of the heap, if these were asked for.
     pub summary: Option<Summary>,
+    /// The answer to a request.
+    pub values: Values,
 }
 
 /// All agents of a listener.
@@ -107,6 +137,8 @@ pub(super) struct State {
     pub last_serial: u32,
     /// Commands that were refused or lost, and mistakes.
     pub failures: u64,
+    /// The commands for whose answers somebody waits, by number.
+    pub asked: BTreeMap<u32, Option<Answer>>,
 }
 
 impl State {
@@ -177,11 +209,28 @@ impl Agent {
         name.rsplit('.').next().unwrap_or(name)
     }
 
+    /// The name of its file, without the ending.
+    pub(super) fn file_name(&self) -> String {
+        let identity = self.identity.as_ref();
+        let main = identity.map_or("", |identity| identity.main.as_str());
+        file_name(main, identity.map(|identity| identity.pid), self.number)
+    }
+
     /// The place of the first unanswered command that is meant.
     pub(super) fn waiting(&self, is_meant: impl Fn(&Pending) -> bool) -> Option<usize> {
         self.pending
             .iter()
             .position(|it| !it.is_answered && is_meant(it))
+    }
+
+    /// A value of an answer has come.
+    pub(super) fn value(&mut self, value: marks::Value) {
+        let Some(index) = self.waiting(|it| it.serial == value.serial) else {
+            return;
+        };
+        if let Order::Request(_) = self.pending[index].order {
+            self.pending[index].values.push(value.name, value.value);
+        }
     }
 
     /// Sends a command.
@@ -192,14 +241,18 @@ impl Agent {
         let Some(stream) = &self.stream else {
             return Err("the agent takes no more commands".to_owned());
         };
-        let command = order.command(self.kind, self.identity.is_some());
-        let frame = Frame { serial, command };
-        if let Err(error) = stream.send_now(&frame.encode()) {
+        let is_ours = self.identity.is_some();
+        if let Order::Request(_) = order
+            && !is_ours
+        {
+            return Err("agents of other makers take no requests".to_owned());
+        }
+        if let Err(error) = stream.send_now(&order.encode(serial, self.kind, is_ours)) {
             // A part of a frame may have gone, so nothing may follow.
             self.stream = None;
             return Err(format!("the agent takes no commands: {error}"));
         }
-        if command == Command::Eof {
+        if *order == Order::Eof {
             self.stream = None;
             return Ok(());
         }
@@ -212,6 +265,7 @@ impl Agent {
             sent: Instant::now(),
             bytes_before: self.bytes,
             is_answered: false,
+            values: Values::default(),
         });
         Ok(())
     }

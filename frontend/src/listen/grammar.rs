@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Parser, Subcommand, ValueEnum};
 use hprof_wire::command::SiteFlags;
+use hprof_wire::control::RequestError;
 
 use super::script::{Order, Step, Target};
 use crate::render::table;
@@ -55,6 +56,16 @@ enum Verb {
     Exit {
         #[arg(value_name = "vm", hide_possible_values = true)]
         what: Option<Exit>,
+    },
+    /// What `hprof-rs control` asks: stop, start, dump and reset with modes, status, metrics
+    Control {
+        #[arg(
+            value_name = "REQUEST",
+            required = true,
+            trailing_var_arg = true,
+            allow_hyphen_values = true
+        )]
+        request: Vec<String>,
     },
     /// Send no more commands; the profile continues
     Eof,
@@ -175,7 +186,7 @@ pub(super) fn parse(words: &[String]) -> Result<Step, String> {
         words => words,
     };
     match Line::try_parse_from(words) {
-        Ok(line) => Ok(line.verb.step()),
+        Ok(line) => line.verb.step(),
         // Clap's own list of commands ends at the first word of each.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => Ok(Step::Help(match words {
             [_] => help(),
@@ -293,8 +304,12 @@ fn corrected(error: &clap::Error, words: &[String]) -> Option<String> {
 }
 
 impl Verb {
-    fn step(self) -> Step {
+    fn step(self) -> Result<Step, String> {
         let order = match self {
+            Self::Control { request } => {
+                let request = request.join(" ").parse();
+                Order::Request(request.map_err(|error: RequestError| error.to_string())?)
+            }
             Self::Dump(Part::Samples { cutoff }) => Order::Samples { cutoff },
             Self::Dump(Part::Sites { options }) => sites(&options),
             Self::Dump(Part::Heap) => Order::DumpHeap,
@@ -312,19 +327,19 @@ impl Verb {
                 what: Some(Exit::Vm),
             } => Order::Exit,
             Self::Eof => Order::Eof,
-            Self::List => return Step::List,
-            Self::Use { target } => return Step::Use(target),
+            Self::List => return Ok(Step::List),
+            Self::Use { target } => return Ok(Step::Use(target)),
             Self::Wait { seconds, for_what } => {
-                return match for_what {
+                return Ok(match for_what {
                     None => Step::Wait(seconds),
                     Some(Awaited::Agents { number, seconds }) => Step::WaitAgents(number, seconds),
                     Some(Awaited::End { seconds }) => Step::WaitEnd(seconds),
-                };
+                });
             }
-            Self::Sleep { seconds } => return Step::Sleep(seconds),
-            Self::Exit { what: None } | Self::Quit => return Step::Quit,
+            Self::Sleep { seconds } => return Ok(Step::Sleep(seconds)),
+            Self::Exit { what: None } | Self::Quit => return Ok(Step::Quit),
         };
-        Step::Send(None, order)
+        Ok(Step::Send(None, order))
     }
 }
 

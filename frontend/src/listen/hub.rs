@@ -22,6 +22,8 @@ const MAX_AGENTS: usize = 1000;
 pub struct Limits {
     /// Connections from one address.
     pub per_source: usize,
+    /// The longest stream, in bytes.
+    pub stream: u64,
     /// How long a connection may be without the beginning of a profile. The JDK's agent fills a
     /// buffer before it sends anything.
     pub silence: Duration,
@@ -31,9 +33,21 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             per_source: 250,
+            stream: u64::MAX,
             silence: Duration::from_secs(600),
         }
     }
+}
+
+/// Why a command has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The agent's stream has ended.
+    Gone,
+    /// It was not sent.
+    NotSent(String),
+    /// It has not come in time; it may come later.
+    Late,
 }
 
 /// The agents behind a lock, and a signal when something changes.
@@ -154,6 +168,7 @@ impl Hub {
             agent.path = path.map(Path::to_owned);
         }
         let mut has_news = false;
+        let mut answers = Vec::new();
         let mut identified = None;
         for note in notes.drain(..) {
             has_news = true;
@@ -167,17 +182,24 @@ impl Hub {
                     agent.identity = Some(identity.clone());
                     identified = Some(identity);
                 }
+                Note::Mark(Mark::Value(value)) => agent.value(value),
                 Note::Mark(Mark::Reply(reply)) => {
                     let index = agent.waiting(|it| it.serial == reply.serial);
-                    self.answered(agent, index, reply.refused);
+                    answers.extend(answered(agent, index, reply.refused));
                 }
                 // Agents that mark their answers do so after them.
                 Note::Done(part) if agent.identity.is_none() => {
                     let index = agent.waiting(|it| it.order.part() == Some(part));
-                    self.answered(agent, index, None);
+                    answers.extend(answered(agent, index, None));
                 }
                 Note::Done(_) => {}
             }
+        }
+        for answer in answers {
+            if let Some(asked) = state.asked.get_mut(&answer.serial) {
+                *asked = Some(answer.clone());
+            }
+            let _ = self.answers.send(answer);
         }
         drop(state);
         if let Some(identity) = &identified {
@@ -186,24 +208,6 @@ impl Hub {
         if has_news {
             self.changed.notify_all();
         }
-    }
-
-    fn answered(&self, agent: &mut Agent, index: Option<usize>, refused: Option<String>) {
-        let Some(pending) = index.and_then(|index| agent.pending.get_mut(index)) else {
-            return;
-        };
-        pending.is_answered = true;
-        let answer = Answer {
-            agent: agent.number,
-            serial: pending.serial,
-            order: pending.order.clone(),
-            refused,
-            took: pending.sent.elapsed(),
-            bytes: agent.bytes - pending.bytes_before,
-            path: agent.path.clone(),
-            summary: agent.summary,
-        };
-        let _ = self.answers.send(answer);
     }
 
     /// An answer was shown.
@@ -286,6 +290,40 @@ impl Hub {
         sent
     }
 
+    /// Sends a command to one agent, and waits for its answer.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn ask(&self, number: u32, order: &Order, limit: Duration) -> Result<Answer, Unanswered> {
+        let deadline = Instant::now() + limit;
+        let mut state = self.lock();
+        let serial = state.last_serial.wrapping_add(1);
+        state.last_serial = serial;
+        let live = state.agents.get_mut(&number).filter(|it| it.end.is_none());
+        let agent = live.ok_or(Unanswered::Gone)?;
+        agent.send(serial, order).map_err(Unanswered::NotSent)?;
+        state.asked.insert(serial, None);
+        loop {
+            if let Some(Some(answer)) = state.asked.get(&serial) {
+                let answer = answer.clone();
+                state.asked.remove(&serial);
+                return Ok(answer);
+            }
+            let agent = state.agents.get(&number);
+            let left = deadline.saturating_duration_since(Instant::now());
+            let is_gone = agent.is_none_or(|agent| agent.end.is_some());
+            if is_gone || left.is_zero() {
+                state.asked.remove(&serial);
+                return Err(match is_gone {
+                    true => Unanswered::Gone,
+                    false => Unanswered::Late,
+                });
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// The number of refused or lost commands so far.
     pub fn failures(&self) -> u64 {
         self.lock().failures
@@ -328,4 +366,21 @@ impl Hub {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An agent has answered the command at a place.
+fn answered(agent: &mut Agent, index: Option<usize>, refused: Option<String>) -> Option<Answer> {
+    let pending = agent.pending.get_mut(index?)?;
+    pending.is_answered = true;
+    Some(Answer {
+        agent: agent.number,
+        serial: pending.serial,
+        order: pending.order.clone(),
+        refused,
+        took: pending.sent.elapsed(),
+        bytes: agent.bytes - pending.bytes_before,
+        path: agent.path.clone(),
+        summary: agent.summary,
+        values: std::mem::take(&mut pending.values),
+    })
 }

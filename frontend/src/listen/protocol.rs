@@ -1,20 +1,30 @@
 //! The commands of the wire that carry out an order, and what answers them.
 
 use hprof_format::binary::IdSize;
-use hprof_wire::command::{Command, Control, ThreadObject};
+use hprof_wire::command::{Command, Control, Frame, ThreadObject, encode_request};
+use hprof_wire::control::Request;
 
 use super::follow::{Kind, Part};
 use super::script::Order;
 
 impl Order {
-    /// The command for an agent. That of the JDK reads ids in the byte order of its machine.
-    pub(super) fn command(&self, kind: Option<Kind>, is_ours: bool) -> Command {
+    /// The bytes of the command for an agent.
+    pub(super) fn encode(&self, serial: u32, kind: Option<Kind>, is_ours: bool) -> Vec<u8> {
+        match self.command(kind, is_ours) {
+            Ok(command) => Frame { serial, command }.encode(),
+            Err(request) => encode_request(serial, request),
+        }
+    }
+
+    /// The command for an agent, or the request. The JDK's agent reads ids in the byte order of its machine.
+    fn command(&self, kind: Option<Kind>, is_ours: bool) -> Result<Command, &Request> {
         let thread = |id: u64| match kind {
             Some(Kind::Binary(IdSize::Eight)) => ThreadObject::Wide(id),
             _ if is_ours => ThreadObject::Narrow(id as u32),
             _ => ThreadObject::Narrow((id as u32).swap_bytes()),
         };
-        match *self {
+        Ok(match *self {
+            Self::Request(ref request) => return Err(request),
             Self::Gc => Command::ForceGc,
             Self::DumpHeap => Command::DumpHeap,
             Self::Sites { flags, cutoff } => Command::AllocSites { flags, cutoff },
@@ -30,7 +40,7 @@ impl Order {
             Self::ClearSites => Command::Control(Control::ClearSites),
             Self::Depth(depth) => Command::Control(Control::Depth(depth)),
             Self::Eof => Command::Eof,
-        }
+        })
     }
 
     /// The part of the stream that answers it, if any.
@@ -46,6 +56,6 @@ impl Order {
 
     /// True if an answer comes, or the stream ends instead.
     pub(super) fn expects_answer(&self) -> bool {
-        self.part().is_some() || *self == Self::Exit
+        self.part().is_some() || matches!(self, Self::Exit | Self::Request(_))
     }
 }

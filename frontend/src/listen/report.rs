@@ -1,5 +1,6 @@
 //! The output of the listener: lines for people, or JSON, one object per line.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -248,6 +249,9 @@ fn as_text(event: &Event<'_>) -> String {
             if let Some(table) = table {
                 text.push_str(&table.text());
             }
+            for (name, value) in answer.values.pairs() {
+                text.push_str(&format!("  {}={}\n", printable(name), printable(value)));
+            }
             text
         }
         Event::Lost { number, order, why } => {
@@ -302,7 +306,7 @@ fn as_json(event: &Event<'_>) -> Value {
             "event": "answered", "agent": answer.agent, "command": answer.order.words(),
             "done": answer.refused.is_none(), "refused": answer.refused,
             "seconds": answer.took.as_secs_f64(), "bytes": answer.bytes,
-            "table": table.map(Table::json),
+            "table": table.map(Table::json), "values": answer.values.pairs().iter().cloned().collect::<BTreeMap<_, _>>(),
         }),
         Event::Lost { number, order, why } => json!({
             "event": "lost", "agent": number, "command": order.words(), "why": why,

@@ -1,13 +1,13 @@
 //! The file of one stream.
 
 use std::fs;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use hprof_format::splitter::Cut;
 use tempfile::NamedTempFile;
 
-use super::follow::Kind;
+use super::follow::{Follower, Kind, Note};
 
 /// A file that grows under a temporary name.
 #[derive(Debug)]
@@ -108,6 +108,31 @@ impl Saved {
         }
         Ok(())
     }
+}
+
+/// Copies what has come of a stream that continues, as a whole file.
+///
+/// # Errors
+/// Those of the disk, or that nothing has come yet.
+pub fn copy(stream: &mut impl Read, folder: &Path, number: u32, name: &str) -> io::Result<PathBuf> {
+    let mut copy = Saved::create(folder, number)?;
+    let (mut follower, mut kind) = (Follower::new(), None);
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let some = match stream.read(&mut buffer)? {
+            0 => break,
+            length => &buffer[..length],
+        };
+        copy.write(some)?;
+        let pushed = follower.push(some, &mut |note| {
+            if let Note::Kind(found) = note {
+                kind = Some(found);
+            }
+        });
+        pushed.map_err(|_| io::Error::other("it is no HPROF profile"))?;
+    }
+    let kind = kind.ok_or_else(|| io::Error::other("nothing has come yet"))?;
+    copy.finish(name, kind, follower.end().as_ref(), false)
 }
 
 /// A name for files from what a stranger says: letters, digits, `.`, `_` and `-` only.

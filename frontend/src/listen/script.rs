@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hprof_wire::command::SiteFlags;
+use hprof_wire::control::Request;
 
 use super::agents::Agent;
 use super::grammar;
@@ -35,6 +36,7 @@ pub enum Order {
     ClearSamples,
     ClearSites,
     Depth(u16),
+    Request(Request),
     Eof,
 }
 
@@ -109,6 +111,7 @@ impl Order {
             Self::ClearSamples => "clear samples",
             Self::ClearSites => "clear sites",
             Self::Depth(_) => "depth",
+            Self::Request(request) => request.verb(),
             Self::Eof => "eof",
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use hprof_analysis::paths::Path;
 
 use super::Report;
+use crate::left_out::kept_alive;
 use crate::render::screen::{bytes, count, percent, printable};
 
 /// The report in Markdown, for tickets and merge requests.
@@ -43,10 +44,10 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         let last = trace.path.end().map_or("", |step| &step.description);
         writeln!(
             out,
-            "### {} x {}, {} kept alive\n",
+            "### {} x {}, {}\n",
             count(trace.count),
             cell(last),
-            bytes(trace.retained_bytes)
+            kept_alive(trace)
         )?;
         if let Some(leak) = trace.library_leak {
             writeln!(out, "A known leak of Android itself: {leak}.\n")?;

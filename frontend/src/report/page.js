@@ -142,7 +142,8 @@
       step.edge ? make("span", {class: "edge mono" + (suspects && suspects.includes(index) ? " blame" : "")}, edge(step.edge) + " \u2192 ") : null,
       describe(step.description), " ",
       make("span", {class: "bytes"}, object(step.id), ", keeps " + bytes(step.retained_bytes)),
-      marks && marks[index].status !== "unknown" ? make("div", {class: "mark " + marks[index].status}, words[marks[index].status] + (marks[index].reason ? ": " + marks[index].reason : "")) : null);
+      marks && marks[index].status !== "unknown" ? make("div", {class: "mark " + marks[index].status}, words[marks[index].status] + (marks[index].reason ? ": " + marks[index].reason : "")) : null,
+      marks ? marks[index].labels.map(label => make("div", {class: "mark"}, label)) : null);
     let steps = p.steps.map(step);
     if (steps.length > 30) steps = [...steps.slice(0, 15), make("li", null, count(steps.length - 30) + " more"), ...steps.slice(-15)];
     return make("ul", {class: "path"}, make("li", null, make("span", {class: "edge"}, p.root)), steps);
@@ -152,7 +153,8 @@
   if (data.dead_objects.length) section("dead", "Objects that should be gone",
     make("p", null, "Their life is over, and still something refers to them. One of the references that are underlined is the cause."),
     data.dead_objects.map(trace => make("article", {class: "suspect"},
-      make("h3", null, count(trace.count) + " \u00d7 " + trace.path.steps[trace.path.steps.length - 1].description + ", " + bytes(trace.retained_bytes) + " kept alive"),
+      make("h3", null, count(trace.count) + " \u00d7 " + trace.path.steps[trace.path.steps.length - 1].description + ", " + (trace.is_at_least ? "at least " : "") + bytes(trace.retained_bytes) + " kept alive" +
+        (trace.missing_pixel_bytes ? ", and pixels that the file lacks: an estimated " + bytes(trace.missing_pixel_bytes) : "")),
       trace.library_leak ? make("p", null, "A known leak of Android itself: " + trace.library_leak + ".") : null,
       path(trace.path, trace.marks, trace.suspects))));
   const clear = data.leaks.suspects.some(suspect => suspect.share >= data.leaks.threshold);

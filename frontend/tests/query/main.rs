@@ -8,11 +8,10 @@ mod damaged;
 mod support;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Output;
 
 use serde_json::{Value, json};
-use support::{Scene, data, run, stderr, stdout};
+use support::{Scene, data, run, shared, stderr, stdout};
 
 fn command(arguments: &[&str]) -> Output {
     run(&mut Scene::new().hprof_rs(arguments), "")
@@ -31,20 +30,6 @@ fn json_of(arguments: &[&str]) -> Value {
 
 fn dump() -> String {
     data("hprof-32.bin")
-}
-
-/// A larger file, from the folder named by `HPROF_FIXTURES` or from one beside the workspace.
-fn shared(name: &str) -> Option<PathBuf> {
-    let manifest = env!("CARGO_MANIFEST_DIR");
-    let named = std::env::var_os("HPROF_FIXTURES").map(PathBuf::from);
-    let beside = ["fixtures", "goldens"];
-    let beside = beside.map(|folder| PathBuf::from(format!("{manifest}/../../shared/{folder}")));
-    let mut paths = named.iter().chain(&beside).map(|folder| folder.join(name));
-    let found = paths.find(|path| path.exists());
-    if found.is_none() {
-        println!("{name} is not there: set HPROF_FIXTURES to the folder that holds it");
-    }
-    found
 }
 
 /// The rows of a query, each an array.

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::server::{Server, eventually};
 use crate::support::Scene;
-use crate::support::listener::{FakeAgent, beginning};
 
 fn jdks() -> impl Iterator<Item = &'static Jdk> {
     Jdk::tested().into_iter()
@@ -209,57 +208,4 @@ fn what_is_no_jvm_or_not_for_the_server_is_refused_with_the_reason() {
     drop(server);
     let server = Server::start(&scene, &["--no-jvms"]);
     server.get("/api/v1/jvms").assert_problem(404, "not-found");
-}
-
-#[test]
-fn a_stream_of_an_agent_becomes_a_dump_with_its_origin() {
-    let scene = Scene::new();
-    let port = {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        free.local_addr().unwrap().port().to_string()
-    };
-    let server = Server::start(&scene, &["--no-jvms", "--agents", &port]);
-    let address = format!("127.0.0.1:{port}");
-    let mut agent = FakeAgent::connect(&address);
-    agent.send(&beginning(4242, "com.acme.App"));
-    let listed = eventually("the agent", || {
-        let list = ok(&server.get("/api/v1/jvms"));
-        list["items"].as_array().unwrap().first().cloned()
-    });
-    assert_eq!(
-        (&listed["place"], &listed["pid"]),
-        (&json!("network"), &json!(4242))
-    );
-    assert_eq!(
-        (&listed["name"], &listed["attachable"]),
-        (&json!("App"), &json!(false))
-    );
-    let detail = ok(&server.get(&format!("/api/v1/jvms/{}", listed["id"].as_str().unwrap())));
-    assert_eq!(detail["can"]["record"], false);
-    agent.close();
-    let dump = eventually("the dump", || {
-        let list = ok(&server.get("/api/v1/dumps"));
-        let dump = list["items"].as_array().unwrap().first().cloned();
-        dump.filter(|dump| dump["labels"]["main"] == "App")
-    });
-    assert_eq!(dump["labels"]["pid"], "4242");
-    assert!(
-        dump["name"]
-            .as_str()
-            .unwrap()
-            .starts_with("com.acme.App-4242"),
-        "{dump}"
-    );
-    eventually("an empty folder", || {
-        let left = std::fs::read_dir(scene.path("serve/agents"))
-            .unwrap()
-            .count();
-        (left == 0).then_some(())
-    });
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(scene.path("serve"))
-        .unwrap()
-        .permissions()
-        .mode();
-    assert_eq!(mode & 0o077, 0, "others can enter the server's folder");
 }

@@ -7,6 +7,7 @@ mod corpus;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agents;
 mod capture;
 mod damaged;
 mod dumps;

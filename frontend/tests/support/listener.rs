@@ -187,6 +187,7 @@ impl FakeAgent {
             self.reader
                 .push(&buffer[..found], |incoming| match incoming {
                     Incoming::Command(frame) => frames.push(frame),
+                    Incoming::Request { line, .. } => panic!("{line}"),
                     Incoming::Bad { error, .. } => panic!("{error}"),
                 });
         }

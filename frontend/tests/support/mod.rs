@@ -3,6 +3,7 @@
 
 pub mod browser;
 pub mod listener;
+pub mod phones;
 
 use std::env;
 use std::fs;
@@ -59,6 +60,22 @@ pub fn data(name: &str) -> String {
         .to_str()
         .expect("a path in UTF-8")
         .to_owned()
+}
+
+/// A larger file, from the folder named by `HPROF_FIXTURES` or from one beside the workspace. If it
+/// is not there, says so.
+#[allow(clippy::disallowed_macros)]
+pub fn shared(name: &str) -> Option<PathBuf> {
+    let manifest = env!("CARGO_MANIFEST_DIR");
+    let named = env::var_os("HPROF_FIXTURES").map(PathBuf::from);
+    let beside = ["fixtures", "goldens"];
+    let beside = beside.map(|folder| PathBuf::from(format!("{manifest}/../../shared/{folder}")));
+    let mut paths = (named.iter().chain(&beside)).map(|folder| folder.join(name));
+    let found = paths.find(|path| path.exists());
+    if found.is_none() {
+        println!("{name} is not there: set HPROF_FIXTURES to the folder that holds it");
+    }
+    found
 }
 
 /// The program that the tests profile, in source form.

@@ -69,7 +69,7 @@ pub(super) async fn show(
             },
             jobs: JobCounts { running, queued },
             allowed_roots: roots.map(|root| root.display().to_string()).collect(),
-            jvms: state.live().is_some(),
+            jvms: state.live().is_some() || config.network.is_some(),
         })
     });
     Ok(Json(info.await?))

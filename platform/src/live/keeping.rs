@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 
-use super::machine::{Pid, Refused, RefusedKind};
+use super::Live;
+use super::link::JvmId;
+use super::machine::{Refused, RefusedKind};
 use super::recording::Recording;
 use crate::catalogue::Dump;
 use crate::events::Event;
@@ -33,10 +35,14 @@ impl AppState {
     ///
     /// # Errors
     /// If the JVM refuses, the disk lacks room, or it writes what is no dump.
-    pub fn dump_jvm(&self, pid: Pid, only_live: bool) -> Result<Dump, Problem> {
+    pub fn dump_jvm(&self, id: JvmId, only_live: bool) -> Result<Dump, Problem> {
         let live = self
             .live()
             .ok_or_else(|| Problem::not_found("the server leaves JVMs alone"))?;
+        let pid = match id {
+            JvmId::Process(pid) => pid,
+            JvmId::Sender(number) => return self.dump_sender(live, number),
+        };
         let jvm = live.jvm(pid)?;
         if let Some(why) = jvm.refusal.as_ref().or(jvm.apart.as_ref()) {
             return Err(Refused::new(RefusedKind::Forbidden, why.clone()).into());
@@ -82,6 +88,34 @@ impl AppState {
         self.add_named(&path, &format!("{}-{pid}.hprof", jvm.name))
     }
 
+    /// Has an agent write a heap dump into its stream, and takes what it has sent so far.
+    fn dump_sender(&self, live: &Live, number: u32) -> Result<Dump, Problem> {
+        let sender = live.sender(number)?;
+        if !sender.is_binary {
+            return Err(Problem::conflict(
+                "its profile is text (format=a), and a heap dump in it is of little use; start the \
+                 program with format=b, or use `hprof-rs capture`",
+            ));
+        }
+        live.dump_sender(number)?;
+        self.take_stream(number, None)
+    }
+
+    /// Takes what an agent has sent so far among the dumps. Its stream continues. Blocks.
+    ///
+    /// # Errors
+    /// If it is not connected, or the disk fails.
+    pub fn take_stream(&self, number: u32, name: Option<&str>) -> Result<Dump, Problem> {
+        let Some(network) = &self.config().network else {
+            return Err(Problem::not_found("the server takes no streams of agents"));
+        };
+        let file = network.copy(number)?;
+        let _temporary = Temporary(&file);
+        let own = file.file_name().map(|name| name.to_string_lossy());
+        let own = own.as_deref().unwrap_or("profile");
+        self.add_named(&file, name.unwrap_or(own))
+    }
+
     /// Takes what a recording has so far among the dumps, as a profile. Blocks.
     ///
     /// # Errors
@@ -104,7 +138,7 @@ impl AppState {
             let mut digested = Digested::default();
             digested.take(&bytes, self.config().recognise)?;
             let facts = &recording.facts;
-            let own = format!("{}-{}.hprof.txt", facts.name, facts.pid);
+            let own = format!("{}-{}.hprof.txt", facts.name, recording.id);
             self.admit(&part, name.unwrap_or(&own), digested)
         });
         if kept.is_err() {

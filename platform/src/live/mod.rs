@@ -9,27 +9,31 @@ mod costs;
 mod fresh;
 mod histogram;
 mod keeping;
+mod link;
 mod machine;
 mod modes;
 pub mod network;
 mod recorder;
 mod recording;
+mod recovery;
 mod stream;
 mod threads;
+mod watching;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hprof_wire::control::Request;
+use hprof_wire::control::{Reply, Request};
 use parking_lot::Mutex;
 
 pub use costs::{Bucket, Timeline};
 pub use histogram::{ClassRow, class_histogram};
+pub use link::JvmId;
 pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind};
 pub use modes::{Mode, check_options};
-pub use network::{Finished, Network, Sender};
+pub use network::{Ask, Finished, Network, Sender};
 pub use recording::{Cost, Recording, Status};
 pub use threads::{Deadlock, LiveThread, ThreadDump, WaitsFor, thread_dump};
 
@@ -39,6 +43,7 @@ use crate::store::PartId;
 use crate::views::page::TableQuery;
 use crate::views::table::Table;
 use fresh::Fresh;
+use link::ProcessLink;
 use recorder::Recorder;
 use stream::Expected;
 
@@ -54,16 +59,14 @@ const LISTED: Duration = Duration::from_secs(3);
 const CONNECTS: Duration = Duration::from_secs(10);
 /// How long a request to the agent may take.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How long an agent may take to answer while the server starts.
-const SHORT: Duration = Duration::from_secs(2);
 /// How long a recording may take to end when that is asked for.
 const ENDS: Duration = Duration::from_secs(25);
 
 #[derive(Debug, Default)]
 struct State {
-    recordings: BTreeMap<Pid, Arc<Recording>>,
+    recordings: BTreeMap<JvmId, Arc<Recording>>,
     /// JVMs to which the agent is on its way.
-    attaching: BTreeSet<Pid>,
+    attaching: BTreeSet<JvmId>,
     closing: bool,
 }
 
@@ -71,6 +74,7 @@ struct State {
 #[derive(Debug)]
 pub struct Live {
     machine: Arc<dyn Machine>,
+    network: Option<Arc<dyn Network>>,
     folder: PathBuf,
     events: Arc<Events>,
     state: Mutex<State>,
@@ -81,9 +85,15 @@ pub struct Live {
 
 impl Live {
     /// Without recordings; sockets lie in `folder`.
-    pub fn new(machine: Arc<dyn Machine>, folder: &Path, events: Arc<Events>) -> Self {
+    pub fn new(
+        machine: Arc<dyn Machine>,
+        network: Option<Arc<dyn Network>>,
+        folder: &Path,
+        events: Arc<Events>,
+    ) -> Self {
         Self {
             machine,
+            network,
             // JVMs have current folders of their own. It fails for an empty path only.
             folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
             events,
@@ -117,7 +127,9 @@ impl Live {
         drop(listed);
         let mut state = self.state.lock();
         forget(&mut state);
-        let gone = state.recordings.values().map(|it| &it.facts);
+        let processes = state.recordings.values();
+        let processes = processes.filter(|it| matches!(it.id, JvmId::Process(_)));
+        let gone = processes.map(|it| &it.facts);
         let gone = gone.filter(|facts| !jvms.iter().any(|jvm| jvm.pid == facts.pid));
         let gone: Vec<JvmFacts> = gone.map(ended).collect();
         jvms.extend(gone);
@@ -130,7 +142,7 @@ impl Live {
     /// If there is none.
     pub fn jvm(&self, pid: Pid) -> Result<JvmFacts, Refused> {
         let found = self.machine.jvm(pid);
-        match (found, self.recording(pid)) {
+        match (found, self.recording(JvmId::Process(pid))) {
             (Ok(jvm), _) => Ok(jvm),
             (Err(_), Some(recording)) => Ok(ended(&recording.facts)),
             (Err(refused), None) => Err(refused),
@@ -179,54 +191,32 @@ impl Live {
         }
     }
 
-    /// Ends recordings that an earlier server left in JVMs when it was killed. Blocks; to be called
-    /// before anything else.
-    pub fn recover(&self) {
-        if let Ok(files) = std::fs::read_dir(&self.folder) {
-            for file in files.flatten() {
-                let _ = std::fs::remove_file(file.path());
-            }
-        }
-        let ours = format!("net=unix:{}/", self.folder.display());
-        let jvms = self.machine.jvms().unwrap_or_default().into_iter();
-        for jvm in jvms.filter(|jvm| jvm.has_agent && jvm.refusal.is_none()) {
-            let pid = jvm.pid;
-            let Ok(status) = self.machine.control(pid, &Request::Status, SHORT) else {
-                continue;
-            };
-            let options = status.get("options").unwrap_or_default();
-            if !options.contains(&ours) {
-                continue;
-            }
-            if let Ok(reply) = self.machine.control(pid, &Request::Detach, ANSWER) {
-                tracing::info!(%pid, "the agent of an earlier server was detached");
-                remove_substitute(pid, reply.get("output").unwrap_or_default());
-            }
-        }
-    }
-
     /// The recording of a JVM, ended ones too.
-    pub fn recording(&self, pid: Pid) -> Option<Arc<Recording>> {
-        self.state.lock().recordings.get(&pid).cloned()
+    pub fn recording(&self, id: JvmId) -> Option<Arc<Recording>> {
+        self.state.lock().recordings.get(&id).cloned()
     }
 
     /// Records a JVM: loads the agent, or adds modes to what is recorded. Blocks.
     ///
     /// # Errors
     /// If the JVM or the agent refuses, or there are too many recordings.
-    pub fn attach(&self, pid: Pid, modes: &[Mode], options: &str) -> Result<(), Refused> {
+    pub fn attach(&self, id: JvmId, modes: &[Mode], options: &str) -> Result<(), Refused> {
+        let pid = match id {
+            JvmId::Process(pid) => pid,
+            JvmId::Sender(number) => return self.watch(number, modes, options),
+        };
         let refused = |text: String| Refused::new(RefusedKind::Refused, text);
         let facts = self.machine.jvm(pid)?;
         if let Some(why) = facts.refusal.as_ref().or(facts.apart.as_ref()) {
             return Err(Refused::new(RefusedKind::Forbidden, why.clone()));
         }
-        if let Some(recording) = self.recording(pid)
+        if let Some(recording) = self.recording(id)
             && recording.is_live()
             && recording.facts.began == facts.began
         {
             return self.start(&recording, modes);
         }
-        let _attaching = self.reserve(pid)?;
+        let _attaching = self.reserve(id)?;
         if facts.has_agent
             && let Ok(reply) = self.machine.control(pid, &Request::Status, ANSWER)
             && reply.get("state").is_some_and(|state| state != "idle")
@@ -256,22 +246,32 @@ impl Live {
                 "the agent in process {pid} has not connected to the server: {error}"
             ))
         })?;
-        let recording = Arc::new(Recording::new(facts, modes));
-        let recorder = Recorder {
-            recording: Arc::clone(&recording),
+        let recording = Arc::new(Recording::new(id, facts, modes));
+        let link = ProcessLink {
+            pid,
             machine: Arc::clone(&self.machine),
             stream,
-            events: Arc::clone(&self.events),
-            dump_took: Duration::ZERO,
         };
-        let builder = std::thread::Builder::new().name(format!("live {pid}"));
-        if let Err(error) = builder.spawn(move || recorder.run()) {
+        let recorder = Recorder::new(&recording, Box::new(link), &self.events);
+        let recorded = self.record(&recording, recorder);
+        if recorded.is_err() {
             let _ = self.machine.control(pid, &Request::Detach, ANSWER);
-            return Err(failed(error));
+        }
+        recorded
+    }
+
+    /// Starts the thread of a recording.
+    fn record(&self, recording: &Arc<Recording>, recorder: Recorder) -> Result<(), Refused> {
+        let builder = std::thread::Builder::new().name(format!("live {}", recording.id));
+        if let Err(error) = builder.spawn(move || recorder.run()) {
+            return Err(Refused::new(
+                RefusedKind::Failed,
+                format!("the server has no thread for the recording: {error}"),
+            ));
         }
         *self.listed.lock() = None;
         let mut state = self.state.lock();
-        state.recordings.insert(pid, Arc::clone(&recording));
+        state.recordings.insert(recording.id, Arc::clone(recording));
         if state.closing {
             recording.ask_end();
         }
@@ -279,18 +279,18 @@ impl Live {
     }
 
     /// Takes a place among the recordings.
-    fn reserve(&self, pid: Pid) -> Result<Reserved<'_>, Refused> {
+    fn reserve(&self, id: JvmId) -> Result<Reserved<'_>, Refused> {
         let mut state = self.state.lock();
         let live = state.recordings.values().filter(|it| it.is_live()).count();
         let why = if state.closing {
             "the server stops".to_owned()
-        } else if state.attaching.contains(&pid) {
-            format!("the agent is on its way into process {pid}; ask again")
+        } else if state.attaching.contains(&id) {
+            format!("the agent is on its way into JVM {id}; ask again")
         } else if live + state.attaching.len() >= MAX_RECORDINGS {
             format!("the server records {MAX_RECORDINGS} JVMs at once; detach one")
         } else {
-            state.attaching.insert(pid);
-            return Ok(Reserved { live: self, pid });
+            state.attaching.insert(id);
+            return Ok(Reserved { live: self, id });
         };
         Err(Refused::new(RefusedKind::Refused, why))
     }
@@ -300,11 +300,11 @@ impl Live {
     /// # Errors
     /// If the agent refuses.
     pub fn start(&self, recording: &Recording, modes: &[Mode]) -> Result<(), Refused> {
-        let pid = recording.facts.pid;
+        let id = recording.id;
         let started = recording.started();
         for mode in modes.iter().filter(|mode| !started.contains(mode)) {
             let request = Request::Start(Some(mode.options().to_owned()));
-            self.request(pid, &request)?;
+            self.request(id, &request)?;
             recording.add_modes(&[*mode]);
         }
         let active = recording.modes();
@@ -312,14 +312,14 @@ impl Live {
             return Ok(());
         }
         // The agent resumes all modes at once, so those that are to stay stopped are stopped again.
-        self.request(pid, &Request::Start(None))?;
+        self.request(id, &Request::Start(None))?;
         recording.add_modes(modes);
         let active = recording.modes();
         let stopped = started.iter().filter(|mode| !active.contains(mode));
         let stopped: Vec<_> = stopped.map(|mode| mode.of_agent()).collect();
         match stopped.is_empty() {
             true => Ok(()),
-            false => self.request(pid, &Request::Stop(stopped)),
+            false => self.request(id, &Request::Stop(stopped)),
         }
     }
 
@@ -329,13 +329,19 @@ impl Live {
     /// If the agent refuses: locks are recorded to the end.
     pub fn stop(&self, recording: &Recording, modes: &[Mode]) -> Result<(), Refused> {
         let wanted = modes.iter().map(|mode| mode.of_agent()).collect();
-        self.request(recording.facts.pid, &Request::Stop(wanted))?;
+        self.request(recording.id, &Request::Stop(wanted))?;
         recording.remove_modes(modes);
         Ok(())
     }
 
-    fn request(&self, pid: Pid, request: &Request) -> Result<(), Refused> {
-        let reply = self.machine.control(pid, request, ANSWER)?;
+    fn request(&self, id: JvmId, request: &Request) -> Result<(), Refused> {
+        let reply = match (id, &self.network) {
+            (JvmId::Process(pid), _) => self.machine.control(pid, request, ANSWER)?,
+            (JvmId::Sender(number), Some(network)) => {
+                network.ask(number, &Ask::Request(request.clone()), ANSWER)?
+            }
+            (JvmId::Sender(_), None) => Reply::error("there are no agents"),
+        };
         match reply.error {
             None => Ok(()),
             Some(error) => Err(Refused::new(RefusedKind::Refused, error)),
@@ -372,8 +378,7 @@ impl Live {
         for recording in recordings {
             let left = deadline.saturating_duration_since(Instant::now());
             if !recording.wait_end(left) {
-                let pid = recording.facts.pid;
-                tracing::warn!(%pid, "the agent did not end in time; `hprof-rs control` ends it");
+                tracing::warn!(jvm = %recording.id, "the agent did not end in time; `hprof-rs control` ends it");
             }
         }
     }
@@ -382,22 +387,12 @@ impl Live {
 /// A place among the recordings, while the agent is on its way.
 struct Reserved<'a> {
     live: &'a Live,
-    pid: Pid,
+    id: JvmId,
 }
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.live.state.lock().attaching.remove(&self.pid);
-    }
-}
-
-/// Removes the file that an agent begins in the program's folder when it has lost the server.
-fn remove_substitute(pid: Pid, output: &str) {
-    let path = Path::new(output);
-    let name = format!("java.hprof.{pid}.txt");
-    if path.is_absolute() && path.file_name().is_some_and(|it| it == name.as_str()) {
-        // It may never have got its name.
-        let _ = std::fs::remove_file(path);
+        self.live.state.lock().attaching.remove(&self.id);
     }
 }
 
@@ -413,15 +408,15 @@ fn ended(facts: &JvmFacts) -> JvmFacts {
 
 /// Forgets recordings that have ended long ago, or are too many.
 fn forget(state: &mut State) {
-    let mut ended: Vec<(Duration, Pid)> = state
+    let mut ended: Vec<(Duration, JvmId)> = state
         .recordings
         .iter()
-        .filter_map(|(&pid, recording)| Some((recording.ended_for()?, pid)))
+        .filter_map(|(&id, recording)| Some((recording.ended_for()?, id)))
         .collect();
     ended.sort_unstable();
-    for (at, (age, pid)) in ended.into_iter().enumerate() {
+    for (at, (age, id)) in ended.into_iter().enumerate() {
         if at >= MAX_ENDED || age > KEEPS {
-            state.recordings.remove(&pid);
+            state.recordings.remove(&id);
         }
     }
 }

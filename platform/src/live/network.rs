@@ -5,6 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hprof_wire::control::{Reply, Request};
+
+use super::machine::Refused;
 use crate::catalogue::DumpPatch;
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -27,6 +30,25 @@ pub struct Sender {
     pub host: String,
     /// For how many seconds it has been connected.
     pub seconds: u64,
+    /// Whether it is the agent of this project, which answers requests.
+    pub is_ours: bool,
+    /// Whether its profile is binary.
+    pub is_binary: bool,
+    /// Its modes, as options: `cpu=samples,heap=sites`. Empty when it has not reported them.
+    pub options: String,
+}
+
+/// Something to ask of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// A request, as the control socket takes them.
+    Request(Request),
+    /// The table of allocation sites.
+    Sites,
+    /// Traces that its stream lacks.
+    Traces,
+    /// A heap dump.
+    Heap,
 }
 
 /// A stream that has ended.
@@ -44,6 +66,23 @@ pub trait Network: fmt::Debug + Send + Sync {
     fn senders(&self) -> Vec<Sender>;
     /// The streams that have ended since the last call.
     fn finished(&self) -> Vec<Finished>;
+    /// Whether an agent is connected.
+    fn is_connected(&self, number: u32) -> bool;
+    /// Asks an agent, and waits for its answer; the stream then has what was asked for.
+    ///
+    /// # Errors
+    /// If the agent refuses, has gone, or does not answer in time.
+    fn ask(&self, number: u32, ask: &Ask, limit: Duration) -> Result<Reply, Refused>;
+    /// Some of what an agent has sent, from a place on; empty when nothing more has come.
+    ///
+    /// # Errors
+    /// If the stream has ended, or cannot be read.
+    fn read(&self, number: u32, from: u64) -> Result<Vec<u8>, Refused>;
+    /// A copy of what an agent has sent so far, as a whole file in [`Network::folder`].
+    ///
+    /// # Errors
+    /// If the stream has ended, or the disk fails.
+    fn copy(&self, number: u32) -> Result<PathBuf, Refused>;
     /// Where streams are saved.
     fn folder(&self) -> &Path;
     /// Ends all streams, each where it can be cut; true once all have.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hprof_wire::command::{Command, SiteFlags};
 use hprof_wire::control::{self, Reply, Request};
 
-use super::machine::{Machine, RefusedKind};
+use super::link::{JvmId, Link, Look};
+use super::machine::RefusedKind;
 use super::modes::Mode;
 use super::recording::{Cost, Recording};
-use super::stream::{AgentStream, Lost};
+use super::stream::Lost;
 use crate::events::{Event, Events};
 
 /// How often a recording that somebody watches is looked at.
@@ -33,16 +33,12 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Looks at a recording until it ends.
 pub struct Recorder {
-    /// The recording.
-    pub recording: Arc<Recording>,
-    /// Where its JVM is.
-    pub machine: Arc<dyn Machine>,
-    /// The agent's stream.
-    pub stream: AgentStream,
+    recording: Arc<Recording>,
+    link: Box<dyn Link>,
     /// Where news are told.
-    pub events: Arc<Events>,
+    events: Arc<Events>,
     /// How long the last dump took; zero at first.
-    pub dump_took: Duration,
+    dump_took: Duration,
 }
 
 /// Whether a recording continues.
@@ -59,6 +55,16 @@ struct Measured {
 }
 
 impl Recorder {
+    /// A recorder over a connection to the agent.
+    pub fn new(recording: &Arc<Recording>, link: Box<dyn Link>, events: &Arc<Events>) -> Self {
+        Self {
+            recording: Arc::clone(recording),
+            link,
+            events: Arc::clone(events),
+            dump_took: Duration::ZERO,
+        }
+    }
+
     /// Looks until the recording is to end or the program has ended; then the agent is detached.
     pub fn run(mut self) {
         let mut looked = Instant::now();
@@ -68,9 +74,11 @@ impl Recorder {
             let unviewed = self.recording.unviewed();
             if unviewed > MAX_UNVIEWED {
                 let minutes = MAX_UNVIEWED.as_secs() / 60;
-                break format!(
-                    "nobody has looked for {minutes} minutes, so the agent was detached"
-                );
+                let end = match self.recording.id {
+                    JvmId::Process(_) => "the agent was detached",
+                    JvmId::Sender(_) => "the recording has ended; the agent's stream continues",
+                };
+                break format!("nobody has looked for {minutes} minutes, so {end}");
             }
             let pause = if unviewed < WATCHES {
                 WATCHED
@@ -81,9 +89,14 @@ impl Recorder {
             let left = pause.saturating_sub(looked.elapsed());
             if !left.is_zero() {
                 if self.recording.pause(left.min(TICK)) {
-                    break "the agent was detached".to_owned();
+                    break match self.recording.id {
+                        JvmId::Process(_) => "the agent was detached".to_owned(),
+                        JvmId::Sender(_) => {
+                            "the recording was ended; the agent's stream continues".to_owned()
+                        }
+                    };
                 }
-                if !self.stream.has_ended() {
+                if !self.link.has_ended() {
                     continue;
                 }
             }
@@ -100,7 +113,7 @@ impl Recorder {
             rest = (self.dump_took * DUMP_SHARE).max(looked.elapsed() * LOOK_SHARE);
             self.tell();
         };
-        if !self.stream.has_ended() {
+        if !self.link.has_ended() {
             // What came since the last look.
             let _ = self.look();
             self.detach();
@@ -108,14 +121,14 @@ impl Recorder {
         self.recording.end(why);
         self.tell();
         self.events.send(Event::JvmGone {
-            id: self.recording.facts.pid.to_string(),
+            id: self.recording.id.to_string(),
         });
     }
 
     fn tell(&self) {
         let status = self.recording.status();
         self.events.send(Event::Jvm {
-            id: self.recording.facts.pid.to_string(),
+            id: self.recording.id.to_string(),
             revision: status.revision,
             samples: status.samples,
         });
@@ -141,15 +154,11 @@ impl Recorder {
             }
         }
         self.dump_took = began.elapsed();
-        let command = match started.contains(&Mode::Alloc) {
-            true => Command::AllocSites {
-                flags: SiteFlags::default(),
-                cutoff: 0.0,
-            },
-            // Its answer marks the end of what was dumped.
-            false => Command::DumpTraces,
+        let look = match started.contains(&Mode::Alloc) {
+            true => Look::Sites,
+            false => Look::Traces,
         };
-        match self.stream.ask(command, ANSWER) {
+        match self.link.look(look, ANSWER) {
             Ok(text) => self.recording.add(&text),
             Err(Lost::Late) => self.recording.note(LATE),
             Err(Lost::Ended) => return Next::Ends(GONE.to_owned()),
@@ -163,8 +172,7 @@ impl Recorder {
 
     /// Sends a request; what ends the recording is an error.
     fn control(&self, request: &Request) -> Result<Reply, Next> {
-        let pid = self.recording.facts.pid;
-        match self.machine.control(pid, request, ANSWER) {
+        match self.link.control(request, ANSWER) {
             Ok(reply) => Ok(reply),
             Err(refused) => match refused.kind {
                 RefusedKind::Missing => Err(Next::Ends(GONE.to_owned())),
@@ -208,14 +216,9 @@ impl Recorder {
     }
 
     fn detach(&self) {
-        let pid = self.recording.facts.pid;
-        let refused = match self.machine.control(pid, &Request::Detach, ANSWER) {
-            Ok(reply) => reply.error,
-            Err(refused) if refused.kind == RefusedKind::Missing => None,
-            Err(refused) => Some(refused.text),
-        };
-        if let Some(why) = refused {
-            tracing::warn!(%pid, why, "the agent could not be detached");
+        if let Err(refused) = self.link.detach(ANSWER) {
+            let why = refused.text;
+            tracing::warn!(jvm = %self.recording.id, why, "the agent could not be detached");
             self.recording
                 .note(&format!("the agent could not be detached: {why}"));
         }

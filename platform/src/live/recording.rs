@@ -14,6 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::costs::{Costs, Found, Timeline};
+use super::link::JvmId;
 use super::machine::JvmFacts;
 use super::modes::Mode;
 use crate::time::Millis;
@@ -87,6 +88,8 @@ struct Data {
 /// A live recording of one JVM.
 #[derive(Debug)]
 pub struct Recording {
+    /// Which JVM it is of.
+    pub id: JvmId,
     /// The JVM as it was at the start.
     pub facts: JvmFacts,
     since: Millis,
@@ -96,9 +99,10 @@ pub struct Recording {
 
 impl Recording {
     /// A recording that begins now.
-    pub fn new(facts: JvmFacts, modes: &[Mode]) -> Self {
+    pub fn new(id: JvmId, facts: JvmFacts, modes: &[Mode]) -> Self {
         let since = Millis::now();
         Self {
+            id,
             facts,
             since,
             data: Mutex::new(Data {
@@ -120,6 +124,16 @@ impl Recording {
             }),
             changed: Condvar::new(),
         }
+    }
+
+    /// Takes names and stacks of a stream that began before the recording; its tables are of that time.
+    pub fn begin(&self, text: &str) {
+        let mut data = self.data.lock();
+        data.text.push(text);
+        let contents = Arc::make_mut(&mut data.text.contents);
+        contents.cpu.clear();
+        contents.monitors.clear();
+        contents.sites.clear();
     }
 
     /// Adds what the agent has written since the last look.

@@ -1,3 +1,4 @@
+use super::super::link::JvmId;
 use super::super::machine::Pid;
 use super::*;
 
@@ -15,7 +16,7 @@ fn recording() -> Recording {
         has_agent: true,
         in_container: false,
     };
-    Recording::new(facts, &[Mode::Alloc])
+    Recording::new(JvmId::Process(facts.pid), facts, &[Mode::Alloc])
 }
 
 /// A table of two classes of one name, of two loaders.

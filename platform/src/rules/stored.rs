@@ -66,15 +66,19 @@ impl AppState {
             })
         };
         let judged: Vec<Verdict> = dump.rules.iter().map(verdict).collect();
-        // Others may have set other rules meanwhile.
-        if self
+        // Others may have judged them, or set other rules, meanwhile.
+        let is_set = self
             .catalogue()
-            .set_rules(&dump.id, &judged, Some(&dump.rules))?
-        {
+            .set_rules(&dump.id, &judged, Some(&dump.rules))?;
+        let rules = match is_set {
+            true => Some(judged),
+            false => self.catalogue().dump(&dump.id)?.map(|now| now.rules),
+        };
+        if let Some(rules) = rules {
             if let Some(job) = &mut dump.job {
-                job.rules.clone_from(&judged);
+                job.rules.clone_from(&rules);
             }
-            dump.rules = judged;
+            dump.rules = rules;
         }
         Ok(())
     }

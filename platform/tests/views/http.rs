@@ -314,3 +314,20 @@ fn a_view_that_breaks_ends_nothing_but_its_request() {
     assert!(!problem.detail.contains("broken"));
     site.ok(&site.heap, "histogram");
 }
+
+#[test]
+fn rules_that_somebody_else_judged_meanwhile_are_shown_as_judged() {
+    use hprof_platform::rules::{Rule, Verdict};
+
+    let site = site();
+    let rule: Rule = "suspects=0".parse().unwrap();
+    let catalogue = site.state.catalogue();
+    let open = [Verdict::open(&rule)];
+    assert!(catalogue.set_rules(&site.profile, &open, None).unwrap());
+    let read = || catalogue.dump(&site.profile).unwrap().unwrap();
+    let (mut first, mut second) = (read(), read());
+    site.state.judge_in(&mut first).unwrap();
+    site.state.judge_in(&mut second).unwrap();
+    assert_eq!(first.rules[0].passed, Some(false));
+    assert_eq!(second.rules, first.rules);
+}

@@ -66,7 +66,7 @@ export class Jobs {
   }
 
   change(dump, part) {
-    for (const key of ["name", "note", "labels", "pinned"]) if (key in part) dump[key] = part[key];
+    for (const key of ["name", "note", "labels", "pinned", "fail_above"]) if (key in part) dump[key] = part[key];
     this.tell("dump", dump);
     return dump;
   }

@@ -14,15 +14,16 @@ const STACKS = [
 const CLASSES = ["byte[]", "java.lang.String", "java.util.HashMap$Node", "com.acme.session.Session", "<b>com.evil.Bold</b>", "java.lang.Object[]", "com.evil.\u202eeman\u202c", ...Array.from({ length: 1400 }, (_, at) => `com.acme.gen${at % 37}.Type${at}`)];
 
 const LIST = [
-  { id: "4711", pid: 4711, name: "com.acme.shop.Main", version: "17.0.12", user: "shop", uptime: 93784, attachable: true, reason: null, agent: false, container: false, place: "local" },
-  { id: "1", pid: 1, name: "jenkins.war", version: "21.0.4", user: "jenkins", uptime: 120, attachable: false, reason: "its user is jenkins; run the server as that user or as root", agent: false, container: true, place: "local" },
-  { id: "net-1", pid: null, name: "<script>alert(1)</script> \u202emain", version: "11.0.2", user: "app", uptime: null, attachable: false, reason: null, agent: true, container: false, place: "network" },
+  { id: "4711", pid: 4711, name: "com.acme.shop.Main", version: "17.0.12", user: "shop", uptime: 93784, attachable: true, reason: null, agent: false, container: false, place: "local", host: null, offers: ["cpu", "alloc", "lock"] },
+  { id: "1", pid: 1, name: "jenkins.war", version: "21.0.4", user: "jenkins", uptime: 120, attachable: false, reason: "its user is jenkins; run the server as that user or as root", agent: false, container: true, place: "local", host: null, offers: ["cpu", "alloc", "lock"] },
+  { id: "net-1", pid: null, name: "<script>alert(1)</script> \u202emain", version: "11.0.2", user: "app", uptime: null, attachable: false, reason: null, agent: true, container: false, place: "network", host: "10.0.0.9:41222", offers: ["cpu"] },
+  { id: "n2", pid: 812, name: "com.acme.Worker", version: null, user: "", uptime: 60, attachable: true, reason: null, agent: true, container: false, place: "network", host: "10.0.0.7:41234", offers: ["cpu", "alloc"] },
 ];
 
 export class LiveJvms {
   constructor(jobs, speed) {
     this.jobs = jobs;
-    this.jvms = new Map(LIST.map((jvm) => [jvm.id, { ...jvm, modes: jvm.place === "network" ? ["cpu"] : [], since: null, samples: 0, revision: 0, counts: new Map(), buckets: [], live: jvm.place === "network", turns: 0 }]));
+    this.jvms = new Map(LIST.map((jvm) => [jvm.id, { ...jvm, modes: jvm.id === "net-1" ? ["cpu"] : [], since: null, samples: 0, revision: 0, counts: new Map(), buckets: [], live: jvm.id === "net-1", turns: 0 }]));
     this.asked = [];
     this.timer = setInterval(() => this.tick(), 1000 / speed);
   }
@@ -101,12 +102,12 @@ export class LiveJvms {
   }
 }
 
-const head = ({ id, pid, name, version, user, uptime, attachable, reason, agent, live, container, place }) => ({ id, pid, name, version, user, uptime, attachable, reason, agent, live, container, place });
+const head = ({ id, pid, name, version, user, host, uptime, attachable, reason, agent, live, container, place }) => ({ id, pid, name, version, user, host, uptime, attachable, reason, agent, live, container, place });
 
 function detail(jvm) {
   const local = jvm.place === "local";
   const cost = jvm.live ? { cpu_percent: 0.4, memory_bytes: 3_200_000, sentence: "the agent takes 0.4% of one core" } : null;
-  return { ...head(jvm), modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
+  return { ...head(jvm), offers: jvm.offers, modes: jvm.modes, since: jvm.since, samples: jvm.samples, cost, ended: jvm.ended ?? null, notes: [], can: { dump: local && jvm.attachable, histogram: local && jvm.attachable, threads: local && jvm.attachable, record: jvm.attachable || !local } };
 }
 
 function root(jvm) {

@@ -263,6 +263,25 @@ test("threads show stacks, locks and the deadlock, and are followed", options, a
   await close();
 });
 
+test("an agent that streams here is watched in the modes that it records, and left as it is", options, async () => {
+  const { page, jvms, close } = await open("/jvms/n2");
+  await page.getByText("10.0.0.7:41234").waitFor();
+  assert.equal(await page.getByRole("checkbox").count(), 2, "locks are not recorded by this agent");
+  assert.equal(await page.getByText("More options of the agent").count(), 0, "options come from its command line");
+  assert.equal(await page.getByRole("link", { name: "Heap now" }).count(), 0);
+  await audit(page, "an agent of the network");
+  await page.getByRole("button", { name: "Watch", exact: true }).click();
+  await page.locator("canvas").waitFor();
+  assert.deepEqual(jvms.asked.at(-1), ["attach", { modes: ["cpu", "alloc"] }]);
+  const before = await samples(page);
+  await grows(page, before);
+  await page.getByRole("button", { name: "End watching" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "End watching" }).click();
+  await page.getByText("Views of what was watched").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Watch", exact: true }).waitFor();
+  await close();
+});
+
 test("a JVM that ends says so, keeps its picture, and offers to keep it", options, async () => {
   const { page, jvms, close } = await open("/");
   await record(jvms);

@@ -59,12 +59,27 @@ test("jobs are cancelled and retried, dumps are found, pinned, described and del
   assert.equal(added.pinned, true);
 
   await line.getByRole("button", { name: /^Actions/ }).click();
-  await page.getByRole("menuitem", { name: "Edit name, note and labels" }).click();
+  await page.getByRole("menuitem", { name: "Edit name, note, labels and rules" }).click();
   await page.getByLabel("Note", { exact: true }).fill("<b>note</b>");
   await page.getByLabel(/^Labels/).fill("team=core\nbuild=7");
   await page.getByRole("button", { name: "Save" }).click();
   await line.locator(".dump-note", { hasText: "<b>note</b>" }).waitFor();
   assert.deepEqual(added.labels, { team: "core", build: "7" });
+
+  Object.assign(added, { stripped: true, rules: [
+    { rule: "live=10MB", passed: false, sentence: "live objects take 12 MB, above 10MB." },
+    { rule: "objects:<b>Cart</b>=5", passed: true, sentence: "there are 3 objects." },
+  ] });
+  await page.reload();
+  await line.getByText("breaks 1 of 2 rules").waitFor();
+  await line.getByText("values blanked").waitFor();
+  await line.getByRole("button", { name: /^Actions/ }).click();
+  await page.getByRole("menuitem", { name: "Edit name, note, labels and rules" }).click();
+  assert.equal(await page.getByLabel(/^Rules/).inputValue(), "live=10MB\nobjects:<b>Cart</b>=5");
+  await page.getByLabel(/^Rules/).fill("suspects=0");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.deepEqual(added.fail_above, ["suspects=0"]);
 
   await page.getByRole("searchbox").fill("team");
   await page.waitForFunction(() => document.querySelectorAll("section[aria-labelledby=recent-title] li.dump").length === 1);

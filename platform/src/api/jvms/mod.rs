@@ -15,7 +15,8 @@ use utoipa_axum::routes;
 
 use super::extract::{InBody, InPath};
 use crate::live::{
-    Cost, JvmFacts, Live, Mode, Pid, Recording, Refused, RefusedKind, Sender, Status, check_options,
+    Cost, JvmFacts, JvmId, Live, Mode, Pid, Recording, Refused, RefusedKind, Sender, Status,
+    check_options,
 };
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -64,8 +65,10 @@ struct Jvm {
     name: String,
     /// The version of its JDK.
     version: Option<String>,
-    /// The user it runs as.
+    /// The user it runs as; empty when not known.
     user: String,
+    /// The address from which its agent streams.
+    host: Option<String>,
     /// Seconds since its start.
     uptime: Option<u64>,
     /// Whether something can be asked of it.
@@ -82,7 +85,7 @@ struct Jvm {
 }
 
 /// The actions that a JVM allows now.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 struct Can {
     /// Write a heap dump to the server.
     dump: bool,
@@ -99,6 +102,8 @@ struct Can {
 struct JvmDetail {
     #[serde(flatten)]
     jvm: Jvm,
+    /// Modes that can be recorded.
+    offers: Vec<Mode>,
     /// Modes that record now.
     modes: Vec<Mode>,
     /// When the recording began.
@@ -128,17 +133,27 @@ fn no_jvms() -> Problem {
     Problem::not_found("the server was started with --no-jvms")
 }
 
-/// The process that a path names.
+/// The JVM that a path names.
+fn jvm_id(id: &str) -> Result<JvmId, Problem> {
+    let missing = |()| Problem::not_found(format!("there is no JVM {id}; GET /jvms lists them"));
+    id.parse().map_err(missing)
+}
+
+/// The process that a path names; the agents of the network can be asked less.
 fn pid(id: &str) -> Result<Pid, Problem> {
-    let number = id.parse().ok().filter(|&number| number > 0);
-    let missing = || Problem::not_found(format!("there is no JVM {id}; GET /jvms lists them"));
-    number.map(Pid).ok_or_else(missing)
+    match jvm_id(id)? {
+        JvmId::Process(pid) => Ok(pid),
+        JvmId::Sender(_) => Err(Problem::conflict(
+            "this is asked through the JVM's own attach mechanism, which the network does not reach; \
+             run `hprof-rs` on its machine",
+        )),
+    }
 }
 
 impl Jvm {
     fn of(facts: JvmFacts, live: &Live) -> Self {
         let is_live = live
-            .recording(facts.pid)
+            .recording(JvmId::Process(facts.pid))
             .is_some_and(|it| it.facts.began == facts.began && it.is_live());
         Self {
             id: facts.pid.to_string(),
@@ -148,6 +163,7 @@ impl Jvm {
             name: facts.name,
             version: facts.version,
             user: facts.user,
+            host: None,
             uptime: facts.uptime,
             agent: facts.has_agent,
             live: is_live,
@@ -156,28 +172,20 @@ impl Jvm {
         }
     }
 
-    fn of_sender(sender: Sender) -> Self {
-        let Sender {
-            number,
-            pid,
-            name,
-            host,
-            seconds,
-        } = sender;
+    fn of_sender(sender: Sender, recording: Option<&Recording>) -> Self {
+        let reason = sender.refusal();
         Self {
-            id: format!("n{number}"),
-            pid: pid.unwrap_or(0),
-            name,
+            id: JvmId::Sender(sender.number).to_string(),
+            pid: sender.pid.unwrap_or(0),
+            name: sender.name,
             version: None,
             user: String::new(),
-            uptime: Some(seconds),
-            attachable: false,
-            reason: Some(format!(
-                "it streams its profile from {host}; the profile appears among the dumps when the \
-                 stream ends"
-            )),
+            host: Some(sender.host),
+            uptime: Some(sender.seconds),
+            attachable: reason.is_none(),
+            reason,
             agent: true,
-            live: false,
+            live: recording.is_some_and(Recording::is_live),
             container: false,
             place: Place::Network,
         }
@@ -191,46 +199,66 @@ fn senders(state: &AppState) -> Vec<Sender> {
 }
 
 impl JvmDetail {
-    fn of(live: &Live, pid: Pid) -> Result<Self, Problem> {
-        let facts = live.jvm(pid)?;
-        let recording = live.recording(pid);
-        let recording = recording.filter(|it| it.facts.began == facts.began);
-        let status: Option<Status> = recording.map(|it| it.status());
-        let is_open = facts.refusal.is_none();
-        let is_near = is_open && facts.apart.is_none();
-        let status = status.as_ref();
-        Ok(Self {
+    fn of(live: &Live, id: JvmId) -> Result<Self, Problem> {
+        let recording = live.recording(id);
+        let mut offers = Mode::ALL.to_vec();
+        let (jvm, can, recording) = match id {
+            JvmId::Process(pid) => {
+                let facts = live.jvm(pid)?;
+                let is_open = facts.refusal.is_none();
+                let is_near = is_open && facts.apart.is_none();
+                let can = Can {
+                    dump: is_near,
+                    histogram: is_open,
+                    threads: is_open,
+                    record: is_near,
+                };
+                let recording = recording.filter(|it| it.facts.began == facts.began);
+                (Jvm::of(facts, live), can, recording)
+            }
+            JvmId::Sender(number) => match (live.sender(number), &recording) {
+                (Ok(sender), _) => {
+                    offers = sender.modes();
+                    let can = Can {
+                        dump: sender.is_ours && sender.is_binary,
+                        histogram: false,
+                        threads: false,
+                        record: sender.refusal().is_none(),
+                    };
+                    (Jvm::of_sender(sender, recording.as_deref()), can, recording)
+                }
+                (Err(refused), None) => return Err(refused.into()),
+                // What was watched stays for an hour.
+                (Err(refused), Some(watched)) => {
+                    let mut jvm = Jvm::of(watched.facts.clone(), live);
+                    jvm.id = id.to_string();
+                    jvm.place = Place::Network;
+                    (jvm.attachable, jvm.reason) = (false, Some(refused.text));
+                    (jvm, Can::default(), recording)
+                }
+            },
+        };
+        let status = recording.map(|it| it.status());
+        Ok(Self::with(jvm, can, offers, status.as_ref()))
+    }
+
+    /// An agent of a server that leaves JVMs alone.
+    fn of_sender(sender: Sender) -> Self {
+        let jvm = Jvm::of_sender(sender, None);
+        Self::with(jvm, Can::default(), Vec::new(), None)
+    }
+
+    fn with(jvm: Jvm, can: Can, offers: Vec<Mode>, status: Option<&Status>) -> Self {
+        Self {
+            jvm,
+            offers,
             modes: status.map_or_else(Vec::new, |it| it.modes.clone()),
             since: status.map(|it| it.since),
             samples: status.map_or(0, |it| it.samples),
             cost: status.and_then(|it| it.cost.clone()),
+            can,
             ended: status.and_then(|it| it.ended.clone()),
             notes: status.map_or_else(Vec::new, |it| it.notes.clone()),
-            can: Can {
-                dump: is_near,
-                histogram: is_open,
-                threads: is_open,
-                record: is_near,
-            },
-            jvm: Jvm::of(facts, live),
-        })
-    }
-
-    fn of_sender(sender: Sender) -> Self {
-        Self {
-            jvm: Jvm::of_sender(sender),
-            modes: Vec::new(),
-            since: None,
-            samples: 0,
-            cost: None,
-            can: Can {
-                dump: false,
-                histogram: false,
-                threads: false,
-                record: false,
-            },
-            ended: None,
-            notes: Vec::new(),
         }
     }
 }
@@ -248,7 +276,11 @@ async fn list(State(state): State<AppState>) -> Result<Json<Jvms>, Problem> {
             None if state.config().network.is_some() => Vec::new(),
             None => return Err(no_jvms()),
         };
-        items.extend(senders(state).into_iter().map(Jvm::of_sender));
+        items.extend(senders(state).into_iter().map(|sender| {
+            let id = JvmId::Sender(sender.number);
+            let recording = state.live().and_then(|live| live.recording(id));
+            Jvm::of_sender(sender, recording.as_deref())
+        }));
         Ok(Jvms { items })
     });
     found.await.map(Json)
@@ -263,17 +295,16 @@ async fn show(
     InPath(id): InPath<String>,
 ) -> Result<Json<JvmDetail>, Problem> {
     let found = state.blocking(move |state| {
-        let sender = senders(state)
-            .into_iter()
-            .find(|it| id == format!("n{}", it.number));
-        if let Some(sender) = sender {
-            return Ok(JvmDetail::of_sender(sender));
+        let id = jvm_id(&id)?;
+        if let (JvmId::Sender(number), None) = (id, state.live()) {
+            let sender = senders(state).into_iter().find(|it| it.number == number);
+            return sender.map(JvmDetail::of_sender).ok_or_else(no_jvms);
         }
-        let (live, pid) = (live(state)?, pid(&id)?);
-        if let Some(recording) = live.recording(pid) {
+        let live = live(state)?;
+        if let Some(recording) = live.recording(id) {
             recording.touch();
         }
-        JvmDetail::of(live, pid)
+        JvmDetail::of(live, id)
     });
     found.await.map(Json)
 }
@@ -304,9 +335,9 @@ async fn attach(
     let options = body.options.unwrap_or_default();
     check_options(&options).map_err(Problem::bad_request)?;
     let done = state.blocking(move |state| {
-        let (live, pid) = (live(state)?, pid(&id)?);
-        live.attach(pid, &modes, &options)?;
-        JvmDetail::of(live, pid)
+        let (live, id) = (live(state)?, jvm_id(&id)?);
+        live.attach(id, &modes, &options)?;
+        JvmDetail::of(live, id)
     });
     done.await.map(Json)
 }
@@ -359,13 +390,13 @@ async fn change(
 ) -> Result<Json<JvmDetail>, Problem> {
     let modes = Mode::of_words(&body.modes).map_err(Problem::bad_request)?;
     let done = state.blocking(move |state| {
-        let (live, pid) = (live(state)?, pid(&id)?);
-        let recording = recorded(live, pid)?;
+        let (live, id) = (live(state)?, jvm_id(&id)?);
+        let recording = recorded(live, id)?;
         if !recording.is_live() {
             return Err(Problem::conflict("the recording has ended; attach again"));
         }
         change(live, &recording, &modes)?;
-        JvmDetail::of(live, pid)
+        JvmDetail::of(live, id)
     });
     done.await.map(Json)
 }
@@ -380,19 +411,19 @@ async fn detach(
     InPath(id): InPath<String>,
 ) -> Result<Json<JvmDetail>, Problem> {
     let done = state.blocking(move |state| {
-        let (live, pid) = (live(state)?, pid(&id)?);
-        let recording = recorded(live, pid)?;
+        let (live, id) = (live(state)?, jvm_id(&id)?);
+        let recording = recorded(live, id)?;
         live.detach(&recording)?;
-        JvmDetail::of(live, pid)
+        JvmDetail::of(live, id)
     });
     done.await.map(Json)
 }
 
 /// The recording of a JVM.
-fn recorded(live: &Live, pid: Pid) -> Result<Arc<Recording>, Problem> {
-    let recording = live.recording(pid).ok_or_else(|| {
+fn recorded(live: &Live, id: JvmId) -> Result<Arc<Recording>, Problem> {
+    let recording = live.recording(id).ok_or_else(|| {
         Problem::not_ready(format!(
-            "JVM {pid} is not recorded; POST /jvms/{pid}/attach begins"
+            "JVM {id} is not recorded; POST /jvms/{id}/attach begins"
         ))
     })?;
     recording.touch();

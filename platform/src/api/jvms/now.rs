@@ -9,12 +9,12 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{live, pid, recorded};
+use super::{jvm_id, live, pid, recorded};
 use crate::access::Caller;
 use crate::api::extract::{InBody, InPath, InQuery};
 use crate::api::views::answer::respond;
 use crate::catalogue::{Dump, Role};
-use crate::live::ThreadDump;
+use crate::live::{JvmId, ThreadDump};
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::views::page::TableQuery;
@@ -94,7 +94,7 @@ async fn dump(
     let _body = state.uploads().body().await?;
     let done = state.blocking(move |state| {
         live(state)?;
-        state.dump_jvm(pid(&id)?, body.live.unwrap_or(true))
+        state.dump_jvm(jvm_id(&id)?, body.live.unwrap_or(true))
     });
     Ok((StatusCode::CREATED, Json(done.await?)))
 }
@@ -118,7 +118,11 @@ async fn keep(
 ) -> Result<(StatusCode, Json<Dump>), Problem> {
     let _body = state.uploads().body().await?;
     let done = state.blocking(move |state| {
-        let recording = recorded(live(state)?, pid(&id)?)?;
+        let (live, id) = (live(state)?, jvm_id(&id)?);
+        if let (JvmId::Sender(number), None) = (id, live.recording(id)) {
+            return state.take_stream(number, body.name.as_deref());
+        }
+        let recording = recorded(live, id)?;
         state.keep_recording(&recording, body.name.as_deref())
     });
     Ok((StatusCode::CREATED, Json(done.await?)))

@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::{live, pid, recorded};
+use super::{jvm_id, live, recorded};
 use crate::api::extract::{InPath, InQuery};
 use crate::api::views::answer::respond;
 use crate::live::Timeline;
@@ -39,7 +39,7 @@ async fn ask<T: Send + 'static>(
     let permit = state.views().permit().await?;
     let work = move |state: &AppState| {
         let _permit = permit;
-        let recording = recorded(live(state)?, pid(&id)?)?;
+        let recording = recorded(live(state)?, jvm_id(&id)?)?;
         Ok(view(&*recording.profile(part.last)?)?)
     };
     state.blocking(work).await
@@ -68,7 +68,7 @@ async fn about(
     InQuery(part): InQuery<LastQuery>,
 ) -> Result<Json<LiveAbout>, Problem> {
     let found = state.blocking(move |state| {
-        let recording = recorded(live(state)?, pid(&id)?)?;
+        let recording = recorded(live(state)?, jvm_id(&id)?)?;
         let status = recording.status();
         Ok(LiveAbout {
             about: recording.profile(part.last)?.about(),
@@ -137,7 +137,7 @@ async fn timeline(
     State(state): State<AppState>,
     InPath(id): InPath<String>,
 ) -> Result<Json<Timeline>, Problem> {
-    let found = state.blocking(move |state| Ok(recorded(live(state)?, pid(&id)?)?.timeline()));
+    let found = state.blocking(move |state| Ok(recorded(live(state)?, jvm_id(&id)?)?.timeline()));
     found.await.map(Json)
 }
 

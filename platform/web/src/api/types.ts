@@ -25,6 +25,13 @@ export interface Job {
   attempt: number;
 }
 
+/** A rule of a dump; it is not judged before the job is done. */
+export interface Verdict {
+  rule: string;
+  passed: boolean | null;
+  sentence: string | null;
+}
+
 export interface Dump {
   id: string;
   name: string;
@@ -34,6 +41,9 @@ export interface Dump {
   note: string | null;
   labels: Record<string, string>;
   pinned: boolean;
+  /** The server blanked its values before it kept it. */
+  stripped?: boolean;
+  rules?: Verdict[];
   sha256: string;
   job: Job | null;
   headline: string | null;
@@ -57,7 +67,10 @@ export interface Jvm {
   pid: number | null;
   name: string;
   version: string | null;
+  /** Empty when not known. */
   user: string;
+  /** The address from which its agent streams. */
+  host: string | null;
   /** Seconds. */
   uptime: number | null;
   attachable: boolean;
@@ -75,6 +88,8 @@ export type Mode = "cpu" | "alloc" | "lock";
 
 /** A JVM with what is recorded of it. */
 export interface LiveJvm extends Jvm {
+  /** Modes that can be recorded. */
+  offers: Mode[];
   modes: Mode[];
   since: number | null;
   samples: number;

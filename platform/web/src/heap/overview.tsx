@@ -6,6 +6,7 @@ import { bytes, count, percent, shown, time } from "../format";
 import { A, Bar, Name, Notes, Problem, Skeleton } from "../parts/basics";
 import { texts } from "../texts";
 import { said } from "../texts/said";
+import { Rules } from "../start/rules";
 import { Linked } from "./linked";
 
 export function Overview({ dump }: { dump: Dump }) {
@@ -29,6 +30,8 @@ export function Overview({ dump }: { dump: Dump }) {
   return (
     <div class="page-body">
       <Notes notes={facts.notes} />
+      {dump.stripped && <p class="note">{t.dump.strippedText}</p>}
+      <Rules dump={dump} />
       {first && (
         <section class="card-block lead" aria-labelledby="main-suspect">
           <h2 id="main-suspect">{o.suspect}</h2>

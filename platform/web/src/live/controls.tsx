@@ -85,7 +85,7 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
         <span class="spring" />
         {mayAct ? (
           <div class="live-buttons">
-            {(jvm.samples > 0 || jvm.live || jvm.ended !== null) && (
+            {(jvm.samples > 0 || jvm.live || jvm.ended !== null || (jvm.place === "network" && jvm.agent)) && (
               <button type="button" class="small" disabled={busy !== null} onClick={() => setAsked("keep")}>
                 {t.keep}
               </button>
@@ -97,7 +97,7 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
             )}
             {jvm.live && !isEnded && (
               <button type="button" class="small" disabled={busy !== null} onClick={() => setAsked("detach")}>
-                {busy === "detach" ? t.detaching : t.detach}
+                {jvm.place === "network" ? t.unwatch : busy === "detach" ? t.detaching : t.detach}
               </button>
             )}
           </div>
@@ -119,7 +119,7 @@ export function Controls({ id, jvm, take, isEnded }: Props) {
       )}
       {asked === "dump" && <DumpDialog onYes={(live) => void make("dump", { live })} onClose={() => setAsked(null)} />}
       {asked === "keep" && <KeepDialog jvm={jvm} onYes={(name) => void make("keep", name ? { name } : {})} onClose={() => setAsked(null)} />}
-      {asked === "detach" && <Confirm title={t.detachTitle} text={t.detachText} action={t.detach} onYes={() => void change("detach", {})} onClose={() => setAsked(null)} />}
+      {asked === "detach" && <Confirm title={jvm.place === "network" ? t.unwatch : t.detachTitle} text={jvm.place === "network" ? t.unwatchText : t.detachText} action={jvm.place === "network" ? t.unwatch : t.detach} onYes={() => void change("detach", {})} onClose={() => setAsked(null)} />}
     </section>
   );
 }
@@ -151,7 +151,8 @@ function Cost({ cost }: { cost: NonNullable<LiveJvm["cost"]> }) {
 /** The choice of modes for a JVM that is not recorded. */
 function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach: (body: { modes: Mode[]; options?: string }) => void }) {
   const t = texts.value.live;
-  const [modes, setModes] = useState<Mode[]>(["cpu"]);
+  const isFar = jvm.place === "network";
+  const [modes, setModes] = useState<Mode[]>(isFar ? jvm.offers : ["cpu"]);
   const [options, setOptions] = useState("");
   const toggle = (mode: Mode, on: boolean) => setModes(MODES.filter((item) => (item === mode ? on : modes.includes(item))));
   const submit = (event: SubmitEvent) => {
@@ -164,7 +165,7 @@ function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach
     <form class="attach" onSubmit={submit}>
       <fieldset>
         <legend>{t.choose}</legend>
-        {MODES.map((mode) => (
+        {MODES.filter((mode) => jvm.offers.includes(mode)).map((mode) => (
           <label key={mode} class="attach-mode">
             <input type="checkbox" checked={modes.includes(mode)} onChange={(event) => toggle(mode, event.currentTarget.checked)} />
             <span>
@@ -174,18 +175,20 @@ function Attach({ jvm, busy, onAttach }: { jvm: LiveJvm; busy: boolean; onAttach
           </label>
         ))}
       </fieldset>
-      <details>
-        <summary>{t.options}</summary>
-        <label class="fields">
-          <span class="dim">{t.optionsHint}</span>
-          <input class="mono" value={options} spellcheck={false} autocomplete="off" onInput={(event) => setOptions(event.currentTarget.value)} />
-        </label>
-      </details>
+      {!isFar && (
+        <details>
+          <summary>{t.options}</summary>
+          <label class="fields">
+            <span class="dim">{t.optionsHint}</span>
+            <input class="mono" value={options} spellcheck={false} autocomplete="off" onInput={(event) => setOptions(event.currentTarget.value)} />
+          </label>
+        </details>
+      )}
       <p class="attach-go">
         <button type="submit" class="primary" disabled={busy || !modes.length}>
-          {busy ? t.attaching : t.attach}
+          {isFar ? t.watch : busy ? t.attaching : t.attach}
         </button>
-        <span class="dim">{t.attachText}</span>
+        <span class="dim">{isFar ? t.watchText : t.attachText}</span>
       </p>
     </form>
   );

@@ -56,6 +56,8 @@ export function LivePage({ id, view }: { id: string; view: string }) {
   if (!title || (!jvm && failure?.problem.status === 404)) return <NotFound />;
   const grown = growth.value[id];
   const tick = `${grown?.revision ?? 0}.${Math.max(grown?.samples ?? 0, jvm?.samples ?? 0)}`;
+  // The network reaches the agent only, which has neither.
+  const isFar = jvm?.place === "network";
   // What one looks at goes along between the views of a recording.
   const { query } = address.value;
   const keep = { last: query.get("last"), dimension: query.get("dimension"), thread: RECORDED.includes(view) ? query.get("thread") : null };
@@ -77,7 +79,7 @@ export function LivePage({ id, view }: { id: string; view: string }) {
         {jvm ? <Controls id={id} jvm={jvm} take={take} isEnded={jvm.ended !== null && !jvm.live && !jvm.attachable} /> : !failure && <Skeleton lines={3} />}
         {failure && <Problem failure={failure} />}
         <nav class="profile-views" aria-label={t.nav.label}>
-          {[...RECORDED, ...NOW].map((name) => (
+          {[...RECORDED, ...(isFar ? [] : NOW)].map((name) => (
             <A key={name} href={to(`/jvms/${encodeURIComponent(id)}/${name}`, RECORDED.includes(name) ? keep : {})} current={name === view}>
               {t.live.views[name]}
             </A>
@@ -98,15 +100,18 @@ function Facts({ jvm }: { jvm: LiveJvm }) {
   const t = texts.value;
   return (
     <p class="dump-facts">
-      {jvm.pid !== null && <span>PID {jvm.pid}</span>}
+      {jvm.pid ? <span>PID {jvm.pid}</span> : null}
       {jvm.version && (
         <span>
           {t.start.jvmVersion} {shown(jvm.version)}
         </span>
       )}
-      <span>
-        {t.start.jvmUser} {shown(jvm.user)}
-      </span>
+      {jvm.user && (
+        <span>
+          {t.start.jvmUser} {shown(jvm.user)}
+        </span>
+      )}
+      {jvm.host && <span>{shown(jvm.host)}</span>}
       {jvm.uptime !== null && (
         <span>
           {t.start.jvmUptime} {duration(jvm.uptime)}

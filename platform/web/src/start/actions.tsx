@@ -58,9 +58,11 @@ function Edit({ dump, onClose }: { dump: Dump; onClose: () => void }) {
       const key = (at < 0 ? line : line.slice(0, at)).trim();
       if (key) labels[key] = at < 0 ? "" : line.slice(at + 1).trim();
     }
+    const rules = String(form.get("rules") ?? "").split("\n").map((line) => line.trim()).filter((line) => line);
     const body = { name: String(form.get("name") ?? ""), note: String(form.get("note") ?? ""), labels };
+    const sent = dump.kind === "profile" ? body : { ...body, fail_above: rules };
     try {
-      const found = await send<Dump>("PATCH", "dumps/" + dump.id, body);
+      const found = await send<Dump>("PATCH", "dumps/" + dump.id, sent);
       upsert(found ?? { ...dump, ...body });
       onClose();
     } catch (error) {
@@ -83,6 +85,12 @@ function Edit({ dump, onClose }: { dump: Dump; onClose: () => void }) {
           {t.dump.labelsLabel}
           <textarea name="labels" rows={3} spellcheck={false} class="mono" defaultValue={lines.join("\n")} />
         </label>
+        {dump.kind !== "profile" && (
+          <label>
+            {t.rules.label}
+            <textarea name="rules" rows={3} spellcheck={false} class="mono" placeholder="retained:com.example.Cache=100MB" defaultValue={(dump.rules ?? []).map((rule) => rule.rule).join("\n")} />
+          </label>
+        )}
         {failure && <Problem failure={failure} />}
         <div class="buttons">
           <button type="button" onClick={onClose}>

@@ -77,15 +77,18 @@ function JvmLine({ jvm }: { jvm: Jvm }) {
           {jvm.place === "network" && <span class="label">{t.live.network}</span>}
         </p>
         <p class="dump-facts">
-          {jvm.pid !== null && <span>PID {jvm.pid}</span>}
+          {jvm.pid ? <span>PID {jvm.pid}</span> : null}
           {jvm.version && (
             <span>
               {s.jvmVersion} {shown(jvm.version)}
             </span>
           )}
-          <span>
-            {s.jvmUser} {shown(jvm.user)}
-          </span>
+          {jvm.user && (
+            <span>
+              {s.jvmUser} {shown(jvm.user)}
+            </span>
+          )}
+          {jvm.host && <span>{shown(jvm.host)}</span>}
           {jvm.uptime !== null && (
             <span>
               {s.jvmUptime} {duration(jvm.uptime)}

@@ -10,6 +10,7 @@ import { Icon } from "../parts/icon";
 import { texts } from "../texts";
 import { said } from "../texts/said";
 import { DumpActions } from "./actions";
+import { RuleCount } from "./rules";
 
 export function Recent() {
   const t = texts.value.start;
@@ -85,6 +86,11 @@ function DumpLine({ dump }: { dump: Dump }) {
               {shown(key)}={shown(value)}
             </span>
           ))}
+          {dump.stripped && (
+            <span class="label" title={t.dump.strippedText}>
+              {t.dump.stripped}
+            </span>
+          )}
         </p>
         {dump.headline && <p class="headline">{shown(said(dump.headline))}</p>}
         {dump.note && <p class="dump-note">{shown(dump.note)}</p>}
@@ -92,6 +98,7 @@ function DumpLine({ dump }: { dump: Dump }) {
           <span>{t.dump.kinds[dump.kind]}</span>
           <span>{bytes(dump.bytes)}</span>
           <span title={time(dump.uploaded_at)}>{t.dump.uploaded(ago(dump.uploaded_at))}</span>
+          <RuleCount dump={dump} />
           {job && job.state !== "done" && <span class={job.state === "failed" ? "bad" : undefined}>{t.states[job.state]}</span>}
         </p>
         {job?.state === "failed" && job.error && (
