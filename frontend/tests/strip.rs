@@ -142,6 +142,37 @@ fn a_proof_needs_a_copy_that_can_be_read_again() {
 }
 
 #[test]
+fn a_proof_of_a_large_copy_stays_below_its_memory() {
+    const LENGTH: u32 = 3 << 20;
+    let scene = Scene::new();
+    // Numbers without a pattern, as the fields of an object whose class is not in the file.
+    let mut number = 1u32;
+    let values = (0..LENGTH).map(|_| {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 24) as u8
+    });
+    let mut object = vec![0x21, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7];
+    object.extend(LENGTH.to_be_bytes());
+    object.extend(values);
+    let path = scene.path("large.hprof").display().to_string();
+    fs::write(&path, with_record(0x1c, object.len() as u32, &object)).expect("a file");
+    let copy = scene.path("copy.hprof.gz").display().to_string();
+    let proof = scene.path("proof.json").display().to_string();
+    strip(&["--memory", "64M", "--prove", &proof, &path, "-o", &copy]);
+    let proof: Value = serde_json::from_str(&fs::read_to_string(&proof).unwrap()).unwrap();
+    assert_eq!(proof["is_clean"], true);
+    assert!(
+        proof["summary"]["slices"].as_u64() > Some(1),
+        "{}",
+        proof["summary"]
+    );
+    let runs = proof["runs"].as_array().expect("runs");
+    let of = runs.iter().filter(|run| run["place"] == "instance");
+    let bytes: u64 = of.map(|run| run["bytes"].as_u64().expect("bytes")).sum();
+    assert!(bytes >= u64::from(LENGTH), "{bytes}");
+}
+
+#[test]
 fn forms_for_readers_of_android_need_a_dump_of_android() {
     let scene = Scene::new();
     let data = support::data("hprof-32.bin");

@@ -18,6 +18,10 @@ use super::bitmaps::Bitmaps;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
 
+/// The most bytes of zeros that stand for elements in a segment: no heap of a phone is larger. A made file could
+/// claim more than any memory holds.
+const MAX_ZEROS: u64 = 1 << 30;
+
 /// The reader that a copy is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
@@ -134,12 +138,24 @@ impl<'b, W: Write> Reshaped<'b, W> {
         id_size: IdSize,
     ) -> io::Result<()> {
         let mut out = Vec::with_capacity(body.len());
+        let mut zeros = 0;
         let mut subs = SubRecords::new(body, id_size, 0);
         loop {
             let at = subs.offset() as usize;
             match subs.next() {
                 None => break,
                 Some(Ok(sub)) => {
+                    if let SubRecord::PrimitiveArrayNoData {
+                        element, length, ..
+                    } = sub
+                    {
+                        zeros += u64::from(length) * element.width(id_size) as u64;
+                    }
+                    if self.fills() && zeros > MAX_ZEROS {
+                        let what = "arrays without elements claim to be larger than a phone's memory; \
+                                    choose another reader than mat and shark";
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                    }
                     self.sub_record(&sub, &body[at..subs.offset() as usize], id_size, &mut out);
                 }
                 Some(Err(_)) => {
@@ -161,6 +177,11 @@ impl<'b, W: Write> Reshaped<'b, W> {
         self.out.write_all(&head[..5])?;
         self.out.write_all(&length.to_be_bytes())?;
         self.out.write_all(&out)
+    }
+
+    /// True if zeros become elements of arrays without any.
+    fn fills(&self) -> bool {
+        matches!(self.form, Form::Mat | Form::Shark)
     }
 
     fn sub_record(&self, sub: &SubRecord<'_>, bytes: &[u8], id_size: IdSize, out: &mut Vec<u8>) {

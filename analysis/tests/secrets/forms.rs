@@ -99,6 +99,22 @@ fn copies_for_other_readers_have_the_objects_and_no_secret() {
     }
 }
 
+#[test]
+fn an_array_without_elements_that_claims_more_than_a_phone_holds_is_refused() {
+    let mut file = copy(&phone().bytes(), of(Form::NoData));
+    // The count of the array, before the type `int`.
+    let count = place(&file, &[0, 0, 0, 4, 10]).expect("an array");
+    file[count] = 0x7f;
+    for (form, is_taken) in [(Form::Mat, false), (Form::Shark, false), (Form::Same, true)] {
+        let plan = StripPlan::of(|| Ok(&*file), of(form)).expect("a plan");
+        assert_eq!(
+            plan.copy(&*file, std::io::sink()).is_ok(),
+            is_taken,
+            "{form:?}"
+        );
+    }
+}
+
 /// A dump of Android with its roots and heaps, and an array without elements.
 fn phone() -> Made {
     let mut made = Made::of("JAVA PROFILE 1.0.3", 4);

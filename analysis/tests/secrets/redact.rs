@@ -225,6 +225,38 @@ fn generated_heaps_lose_their_properties_and_nothing_else() {
 }
 
 #[test]
+fn a_secret_beyond_latin_1_goes_elsewhere_too() {
+    let detectors = detectors();
+    let policy = StripPolicy {
+        keeps_all: true,
+        detectors: Some(&detectors),
+        ..StripPolicy::default()
+    };
+    let mut made = Made::new();
+    let object = made.object();
+    let string = made.class("java.lang.String", object, &[("value", Ref(0))]);
+    let fields = [("key", Ref(0)), ("value", Ref(0))];
+    let node = made.class("java.util.HashMap$Node", object, &fields);
+    let secret = forms("κωδικός-abc")[1].clone();
+    let value = made.primitives(8, secret.len() as u32, &secret);
+    let entry = [
+        ("key", Ref(made.string(string, "password"))),
+        (
+            "value",
+            Ref(made.instance(string, &[("value", Ref(value))])),
+        ),
+    ];
+    made.instance(node, &entry);
+    let buffer = [b"before", &secret[..], b"after!"].concat();
+    made.primitives(8, buffer.len() as u32, &buffer);
+    let file = made.bytes();
+    let copy = crate::copy(&file, policy);
+    assert!(place(&file, &secret).is_some() && place(&copy, &secret).is_none());
+    assert!(place(&copy, b"before").is_some() && place(&copy, b"after!").is_some());
+    assert!(proof(&file, &copy, &policy).0.is_clean());
+}
+
+#[test]
 fn a_secret_that_lies_across_the_parts_of_a_long_array_is_found() {
     let detectors = detectors();
     let policy = StripPolicy {

@@ -45,7 +45,7 @@ impl SecretKind {
 const FORMS: [(SecretKind, &str); 8] = [
     (
         SecretKind::Password,
-        r#"(?i)[a-z0-9_.-]{0,64}(?:passw(?:or)?d|passphrase|secret|token|credential|api[_.-]?key|access[_.-]?key|pwd)[a-z0-9_.-]{0,64}["']?\s{0,4}[=:]\s{0,4}["']?([^\s"'&;,<>]{4,})"#,
+        r#"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|api[_.-]?key|access[_.-]?key|pwd)[a-z0-9_.-]{0,64}["']?\s{0,4}[=:]\s{0,4}["']?([^\s"'&;,<>]{4,})"#,
     ),
     (
         SecretKind::Password,

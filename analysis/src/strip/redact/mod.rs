@@ -135,7 +135,7 @@ impl Secrets {
         keyed: SipHasher13,
     ) {
         let is_value = text.len() >= MIN_NAMED && !WORDS.contains(&&*text);
-        if let Some(name) = name.filter(|_| is_value && !is_blank(&text)) {
+        if let Some(name) = name.filter(|_| is_value && !is_blank(chunk.bytes)) {
             // A named value longer than a chunk goes chunk by chunk.
             let span = chunk.seen / width..text.len();
             self.note(
@@ -154,7 +154,10 @@ impl Secrets {
             // What reaches to the end is found as a whole in the next chunk, unless it is too long.
             let is_cut = !chunk.is_last && end == text.len() && (end - start) * width < OVERLAP;
             // What ends with the chunk before was cut there.
-            if !is_cut && end * width >= chunk.seen && !is_blank(&text[start..end]) {
+            if !is_cut
+                && end * width >= chunk.seen
+                && !is_blank(&chunk.bytes[start * width..end * width])
+            {
                 self.note(place, chunk, kind, None, &text, start..end, width, keyed);
             }
         });
@@ -203,7 +206,8 @@ impl Secrets {
             found.places.push(shown);
         }
         if found.count == 1 {
-            each_form(secret, |window, needed| {
+            let raw = &chunk.bytes[span.start * width..span.end * width];
+            each_form(secret, raw, |window, needed| {
                 let known = self.windows.entry(window).or_insert(needed);
                 *known = needed.min(*known);
             });
@@ -245,7 +249,7 @@ impl Secrets {
     }
 }
 
-/// True for text that was overwritten.
-fn is_blank(text: &[u8]) -> bool {
-    text.iter().all(|&byte| byte == b'*' || byte == 0)
+/// True for bytes that were overwritten.
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == b'*' || byte == 0)
 }

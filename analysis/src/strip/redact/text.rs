@@ -49,12 +49,18 @@ fn is_utf16(bytes: &[u8]) -> bool {
 }
 
 /// Calls `see` with each window of a secret in all forms that strings have, and with the bytes of the secret that must be
-/// there in a row before any of them is one: sixteen characters, or all.
-pub(super) fn each_form(secret: &[u8], mut see: impl FnMut(u64, u8)) {
+/// there in a row before any of them is one: sixteen characters, or all. Of a text beyond Latin-1 only its own form is known,
+/// `raw`.
+pub(super) fn each_form(secret: &[u8], raw: &[u8], mut see: impl FnMut(u64, u8)) {
     const MAX_CHARACTERS: usize = 16;
+    if secret.contains(&OTHER) {
+        let needed = raw.len().min(2 * MAX_CHARACTERS) as u8;
+        each_window(raw, 0, |_, window| see(window, needed));
+        return;
+    }
     let needed = secret.len().min(MAX_CHARACTERS) as u8;
     each_window(secret, 0, |_, window| see(window, needed));
-    if secret.contains(&OTHER) || 2 * secret.len() < WINDOW {
+    if 2 * secret.len() < WINDOW {
         return;
     }
     for form in [

@@ -77,7 +77,7 @@ pub struct Strip {
     redact_pattern: Vec<String>,
 
     /// Write as JSON which secrets were found: kind, hash, name of the property, count, places. Their texts are
-    /// not in it.
+    /// not in it. Implies `--redact`.
     #[arg(long, value_name = "LIST.json")]
     redact_list: Option<PathBuf>,
 
@@ -90,7 +90,7 @@ pub struct Strip {
     bitmaps: Option<Share>,
 
     /// Read the finished copy, and write as JSON which contents of the original are still in it, where, and which
-    /// policy allows them; status 1 if none allows one. `.gz` at the end of the name compresses it.
+    /// policy allows them; status 1 if there are any that none allows. `.gz` at the end of the name compresses it.
     #[arg(long, value_name = "PROOF.json")]
     prove: Option<PathBuf>,
 

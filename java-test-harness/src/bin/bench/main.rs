@@ -6,6 +6,7 @@ mod cost;
 mod figures;
 mod graph;
 mod heap;
+mod levels;
 mod listener;
 mod locks;
 mod made_dump;
@@ -28,7 +29,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 19] = [
+const BENCHMARKS: [(&str, &str, Benchmark); 20] = [
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -69,6 +70,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 19] = [
         "dumps",
         "heap dumps of 13 million objects: time, memory",
         heap::dumps,
+    ),
+    (
+        "levels",
+        "dumps of 13 million objects without values, compressed, per JDK",
+        levels::levels,
     ),
     (
         "locks",
