@@ -357,8 +357,7 @@ fn the_android_fixture_leaks_its_activity_and_a_bitmap() {
         return;
     };
     let snapshot = open(&path, &OpenOptions::default());
-    let paths = ShortestPaths::new(snapshot.graph(), snapshot.store()).unwrap();
-    let traces = hprof_analysis::android::traces(&snapshot, &paths);
+    let traces = hprof_analysis::android::traces(&snapshot).unwrap();
     let leaks: Vec<(&str, String)> = (traces.iter())
         .map(|trace| {
             let step = trace.path.end().unwrap();

@@ -297,6 +297,26 @@ fn no_command_lets_control_or_bidi_characters_through() {
     }
     let copy = format!("copy{EVIL}.hprof");
     all(&["strip", heap, "-o", &copy]);
+    let (list, proof) = (format!("list{EVIL}.json"), format!("proof{EVIL}.json"));
+    all(&[
+        "strip",
+        "--redact",
+        "--redact-list",
+        &list,
+        "--prove",
+        &proof,
+        heap,
+        "-o",
+        &copy,
+    ]);
+    all(&[
+        "strip",
+        "--redact-pattern",
+        &format!("({EVIL}"),
+        heap,
+        "-o",
+        &copy,
+    ]);
     for output in ["x.html", "x.md", "x.json"] {
         let output = format!("{EVIL}{output}");
         all(&["report", heap, "-o", &output]);

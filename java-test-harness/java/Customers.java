@@ -28,12 +28,19 @@ public class Customers {
 
     static String motto = made("motto-", 9);
     static Object[] all;
+    // What `--redact` knows by its form. The mail has a letter that Latin-1 does not have.
+    static String card = made("paid with 4111 1111 1111 ", 1111);
+    static String session = made("session eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmVk ", 1);
+    static String mail = made("\u03b1 kim@example.com ", 1);
+    static String order = made("order KD-", 100042);
+    static java.util.Map<String, String> environment;
 
     static String made(String start, int number) {
         return new StringBuilder(start).append(number).append("-\u00e9nd").toString();
     }
 
     public static void main(String[] args) throws Exception {
+        environment = System.getenv();
         Customer customer = new Customer();
         all = new Object[] {customer, new Order(customer.city), new Order(null)};
         ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(args[0], true);

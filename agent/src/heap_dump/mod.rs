@@ -9,6 +9,7 @@
 //! addresses.
 
 mod ids;
+mod parts;
 mod primitive_array;
 mod reader;
 mod recorder;
@@ -248,7 +249,12 @@ fn follow<V: Visitor + Send>(
     let growth = Growth::default();
     let read = |visitor: &mut V| {
         let file = place.file(&growth)?;
-        DumpReader::new(&file, &growth, frees)?.read(visitor)?;
+        let mut reader = DumpReader::new(&file, &growth, frees)?;
+        // A file that is read once only need not hold all.
+        if frees {
+            reader.take_parts(place.parts());
+        }
+        reader.read(visitor)?;
         Ok(file)
     };
     let (dumped, read_meanwhile) = thread::scope(|scope| {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use hprof_format::binary::{IdSize, Record, SubRecords, tags};
 use hprof_format::reader::{Damage, FileHeader, HeaderError};
 
+use super::parts::Parts;
 use super::primitive_array;
 
 /// Why a dump of the VM cannot be passed on.
@@ -84,6 +85,8 @@ impl Growth {
 /// A dump that is read from start to end.
 pub struct DumpReader<'a> {
     growth: &'a Growth,
+    /// Taken while the VM writes them.
+    parts: Option<Parts>,
     file: File,
     buffer: Vec<u8>,
     start: usize,
@@ -109,6 +112,7 @@ impl<'a> DumpReader<'a> {
         file.seek(SeekFrom::Start(0))?;
         Ok(Self {
             growth,
+            parts: None,
             file,
             buffer: vec![0; BUFFER],
             start: 0,
@@ -120,6 +124,11 @@ impl<'a> DumpReader<'a> {
         })
     }
 
+    /// Takes the parts of the dump away from the VM as it writes them, and reads them as they are.
+    pub fn take_parts(&mut self, parts: Parts) {
+        self.parts = Some(parts);
+    }
+
     /// Shows the whole dump to `visitor`.
     pub fn read(mut self, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
         self.fill(FileHeader::LENGTH)?;
@@ -128,6 +137,14 @@ impl<'a> DumpReader<'a> {
             return Err(DumpError::NarrowIds);
         }
         self.skip(FileHeader::LENGTH);
+        if !self.records(visitor)? {
+            return Err(DumpError::Unfinished(self.offset));
+        }
+        Ok(())
+    }
+
+    /// Shows all records to `visitor`; returns whether the end mark is among them.
+    fn records(&mut self, visitor: &mut dyn Visitor) -> Result<bool, DumpError> {
         let mut ended = false;
         while self.fill(1)? {
             if !self.fill(RECORD_HEAD)? {
@@ -136,6 +153,9 @@ impl<'a> DumpReader<'a> {
             let head = self.unread();
             let tag = head[0];
             let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+            if is_heap(tag) {
+                self.parts(visitor)?;
+            }
             match tag {
                 tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => {
                     let length = match length {
@@ -152,8 +172,17 @@ impl<'a> DumpReader<'a> {
                 _ => self.record(tag, length as usize, visitor)?,
             }
         }
-        if !ended {
-            return Err(DumpError::Unfinished(self.offset));
+        Ok(ended)
+    }
+
+    /// Shows the parts that were taken: the first holds the classes, so it comes before all other objects.
+    fn parts(&mut self, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
+        let Some(parts) = self.parts.take() else {
+            return Ok(());
+        };
+        self.fill(Parts::START)?;
+        for part in parts.end(self.unread())? {
+            DumpReader::new(&part, self.growth, self.frees)?.records(visitor)?;
         }
         Ok(())
     }
@@ -301,6 +330,9 @@ impl<'a> DumpReader<'a> {
             }
             // Asked before the reading: what was written last is then read.
             let is_finished = self.growth.is_finished();
+            if let Some(parts) = &mut self.parts {
+                parts.look();
+            }
             match self.file.read(&mut self.buffer[self.end..]) {
                 Ok(0) if is_finished => self.is_at_end = true,
                 Ok(0) => self.growth.wait(),
@@ -331,6 +363,12 @@ impl<'a> DumpReader<'a> {
         self.frees = done == 0;
         self.freed = to;
     }
+}
+
+/// Whether records of this tag come after all names and stacks.
+fn is_heap(tag: u8) -> bool {
+    use tags::record::{HEAP_DUMP, HEAP_DUMP_END, HEAP_DUMP_SEGMENT};
+    matches!(tag, HEAP_DUMP | HEAP_DUMP_SEGMENT | HEAP_DUMP_END)
 }
 
 fn too_long(offset: u64, tag: u8, expected: u64, found: u64) -> DumpError {
@@ -366,3 +404,6 @@ impl Read for Elements<'_, '_> {
         Ok(length)
     }
 }
+
+#[cfg(test)]
+mod tests;

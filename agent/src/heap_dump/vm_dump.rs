@@ -1,13 +1,14 @@
 //! The VM's own dump, in a file that no other user can read.
 
 use std::ffi::CString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use super::parts::Parts;
 use super::reader::Growth;
 use crate::vm::{Jni, VmDumper};
 
@@ -74,6 +75,11 @@ impl Place {
         lengths.sum::<u64>() > HEAD
     }
 
+    /// The parts of the VM's file.
+    pub fn parts(&self) -> Parts {
+        Parts::of(&self.folder.path.join(FILE))
+    }
+
     /// The VM's file, as soon as there is one. It loses its name, and so it goes when it is
     /// closed, whatever happens to this process.
     ///
@@ -82,7 +88,7 @@ impl Place {
     pub fn file(&self, growth: &Growth) -> io::Result<File> {
         loop {
             let is_finished = growth.is_finished();
-            match File::open(self.folder.path.join(FILE)) {
+            match open(&self.folder.path.join(FILE)) {
                 Ok(file) => return Ok(file),
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !is_finished => {
                     growth.wait();
@@ -91,6 +97,11 @@ impl Place {
             }
         }
     }
+}
+
+/// Opens a file of the VM to be read. Only a file that may be written to takes holes.
+pub fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(path)
 }
 
 struct Folder {

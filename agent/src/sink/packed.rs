@@ -14,7 +14,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::{Compression, GzBuilder};
-use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use ruzstd::encoding::{CompressionLevel, compress};
 
 use crate::options::Packing;
 
@@ -22,8 +22,8 @@ use crate::options::Packing;
 const BLOCK: usize = 1 << 20;
 /// The most threads that compress: the VM's dumper writes no faster.
 const MAX_THREADS: usize = 4;
-/// The blocks that a thread may have before it, and so the memory: two bytes for each of theirs.
-const AHEAD: usize = 2;
+/// The blocks that may wait for a thread. Memory is bounded by these: each block and its member.
+const AHEAD: usize = 1;
 
 /// A file and what it lacks.
 pub(super) struct Packed {
@@ -60,13 +60,14 @@ impl Packed {
     /// The file system's.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         if let Some(mut threads) = self.threads.take() {
-            while let Some(member) = threads.next() {
-                self.append(&member?)?;
+            while let Some(done) = threads.next() {
+                self.append(&done?.member)?;
             }
         }
         let is_empty = self.block.is_empty() && !self.is_first;
         if !self.has_tail && !is_empty {
-            let member = member(self.packing, &self.block, self.is_first)?;
+            let mut member = Vec::new();
+            pack_block(self.packing, &self.block, self.is_first, &mut member)?;
             let written = self.file.write_all(&member);
             if written.is_err() {
                 self.cut();
@@ -79,24 +80,25 @@ impl Packed {
 
     /// Has the full block compressed, and writes what was compressed before.
     fn pack(&mut self) -> io::Result<()> {
-        let block = std::mem::take(&mut self.block);
-        let is_first = std::mem::replace(&mut self.is_first, false);
         let packing = self.packing;
         let threads = self.threads.get_or_insert_with(|| Threads::start(packing));
-        let mut done = match threads.take(Job { block, is_first }) {
-            Ok(()) => Vec::new(),
-            Err(job) => {
-                // No thread is to be had.
-                let mut done: Vec<_> = std::iter::from_fn(|| threads.next()).collect();
-                done.push(member(packing, &job.block, job.is_first));
-                done
+        let mut job = threads.spare.pop().unwrap_or_default();
+        std::mem::swap(&mut job.block, &mut self.block);
+        job.is_first = std::mem::replace(&mut self.is_first, false);
+        threads.take(job);
+        while self.threads.as_ref().is_some_and(Threads::is_full) {
+            let done = self.threads.as_mut().and_then(Threads::next);
+            let Some(mut job) = done.transpose()? else {
+                break;
+            };
+            self.append(&job.member)?;
+            job.block.clear();
+            job.member.clear();
+            if let Some(threads) = &mut self.threads {
+                threads.spare.push(job);
             }
-        };
-        while threads.is_full() {
-            done.extend(threads.next());
         }
-        done.into_iter()
-            .try_for_each(|member| self.append(&member?))
+        Ok(())
     }
 
     fn append(&mut self, member: &[u8]) -> io::Result<()> {
@@ -143,30 +145,36 @@ impl Write for Packed {
     }
 }
 
+/// A block and, later, its member. Both are used again for other blocks: memory that one thread allocates
+/// and another frees is not given back.
+#[derive(Default)]
 struct Job {
     block: Vec<u8>,
     is_first: bool,
+    member: Vec<u8>,
 }
 
-type Member = io::Result<Vec<u8>>;
+type Done = io::Result<Job>;
 
 /// Threads that compress. They end when this is dropped.
 struct Threads {
-    jobs: Sender<(Job, Sender<Member>)>,
+    packing: Packing,
+    jobs: Sender<(Job, Sender<Done>)>,
     started: usize,
     /// What is being compressed, in order.
-    waiting: VecDeque<Receiver<Member>>,
+    waiting: VecDeque<Receiver<Done>>,
+    spare: Vec<Job>,
 }
 
 impl Threads {
     fn start(packing: Packing) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let wanted = cores.min(MAX_THREADS);
-        let (jobs, todo) = bounded::<(Job, Sender<Member>)>(wanted * AHEAD);
-        let work = move |todo: Receiver<(Job, Sender<Member>)>| {
+        let (jobs, todo) = bounded::<(Job, Sender<Done>)>(wanted + AHEAD);
+        let work = move |todo: Receiver<(Job, Sender<Done>)>| {
             for (job, done) in todo {
                 // Nobody waits for it if writing has failed.
-                let _ = done.send(member(packing, &job.block, job.is_first));
+                let _ = done.send(packed(packing, job));
             }
         };
         let start = |_: &usize| {
@@ -176,49 +184,65 @@ impl Threads {
         };
         let started = (0..wanted).filter(start).count();
         Self {
+            packing,
             jobs,
             started,
             waiting: VecDeque::new(),
+            spare: Vec::new(),
         }
     }
 
-    fn take(&mut self, job: Job) -> Result<(), Job> {
-        if self.started == 0 {
-            return Err(job);
-        }
+    fn take(&mut self, job: Job) {
         let (done, member) = bounded(1);
-        // There is room: no more wait than fit.
-        self.jobs.send((job, done)).map_err(|error| error.0.0)?;
         self.waiting.push_back(member);
-        Ok(())
+        let job = match self.started {
+            // No thread is to be had.
+            0 => Err((job, done)),
+            // There is room: no more wait than fit.
+            _ => self.jobs.send((job, done)).map_err(|error| error.0),
+        };
+        if let Err((job, done)) = job {
+            // Its receiver waits above.
+            let _ = done.send(packed(self.packing, job));
+        }
     }
 
     fn is_full(&self) -> bool {
-        self.waiting.len() >= self.started * AHEAD
+        self.waiting.len() >= self.started + AHEAD
     }
 
-    /// The next member, once it is compressed.
-    fn next(&mut self) -> Option<Member> {
-        let member = self.waiting.pop_front()?.recv();
-        Some(member.unwrap_or_else(|_| Err(io::Error::other("internal error"))))
+    /// The next block, once it is compressed.
+    fn next(&mut self) -> Option<Done> {
+        let done = self.waiting.pop_front()?.recv();
+        Some(done.unwrap_or_else(|_| Err(io::Error::other("internal error"))))
     }
 }
 
-/// A block on its own.
-fn member(packing: Packing, block: &[u8], is_first: bool) -> Member {
+fn packed(packing: Packing, mut job: Job) -> Done {
+    pack_block(packing, &job.block, job.is_first, &mut job.member)?;
+    Ok(job)
+}
+
+/// Appends a block on its own to `member`.
+fn pack_block(
+    packing: Packing,
+    block: &[u8],
+    is_first: bool,
+    member: &mut Vec<u8>,
+) -> io::Result<()> {
     match packing {
         Packing::Gzip => {
             let builder = match is_first {
                 true => GzBuilder::new().comment(format!("HPROF BLOCKSIZE={BLOCK}")),
                 false => GzBuilder::new(),
             };
-            let room = Vec::with_capacity(block.len() / 4);
-            let mut packer = builder.write(room, Compression::fast());
+            let mut packer = builder.write(member, Compression::fast());
             packer.write_all(block)?;
-            packer.finish()
+            packer.finish()?;
         }
-        Packing::Zstd => Ok(compress_to_vec(block, CompressionLevel::Fastest)),
+        Packing::Zstd => compress(block, member, CompressionLevel::Fastest),
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -273,10 +297,15 @@ mod tests {
 
     #[test]
     fn the_first_member_tells_the_size_of_the_blocks() {
-        let first = member(Packing::Gzip, b"x", true).unwrap();
+        let member = |is_first| {
+            let mut member = Vec::new();
+            pack_block(Packing::Gzip, b"x", is_first, &mut member).unwrap();
+            member
+        };
+        let first = member(true);
         assert_eq!(first[..4], [0x1f, 0x8b, 8, 16]);
         assert_eq!(first[10..34], *b"HPROF BLOCKSIZE=1048576\0");
-        let second = member(Packing::Gzip, b"x", false).unwrap();
+        let second = member(false);
         assert_eq!(second[..8], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0]);
     }
 
@@ -286,15 +315,7 @@ mod tests {
             let mut packed = Packed::new(tempfile::tempfile().unwrap(), packing);
             let all = bytes(4 * BLOCK + 77);
             let mut done = 0;
-            for end in [
-                0,
-                5,
-                3 * BLOCK - 1,
-                3 * BLOCK,
-                3 * BLOCK,
-                3 * BLOCK + 9,
-                all.len(),
-            ] {
+            for end in [0, 5, 2 * BLOCK - 1, 2 * BLOCK, 2 * BLOCK + 9, all.len()] {
                 packed.write_all(&all[done..end]).unwrap();
                 done = end;
                 for _ in 0..2 {

@@ -80,7 +80,7 @@ fn look_at_all(snapshot: &Snapshot) {
     }
     duplicates(snapshot, 10).expect("room");
     growth::places(snapshot, &paths).expect("room");
-    android::traces(snapshot, &paths);
+    android::traces(snapshot).expect("room");
     android::bitmaps(snapshot);
     snapshot.threads();
     snapshot.system_properties();

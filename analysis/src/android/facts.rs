@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::graph::Static;
+use super::fields::static_of;
 use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
 
@@ -121,14 +121,6 @@ fn text(snapshot: &Snapshot, value: Option<Value>) -> Option<String> {
     // A stripped dump has names of zeros.
     let is_blank = text.is_empty() || text.chars().all(char::is_control);
     (!is_blank && !snapshot.is_stripped()).then_some(text)
-}
-
-fn static_of(snapshot: &Snapshot, class: &str, field: &str) -> Option<Value> {
-    let classes = snapshot.graph().classes().list().iter();
-    let mut classes = classes.filter(|it| it.name == class);
-    let is_wanted = |it: &&Static| it.name == field;
-    let found = classes.find_map(|class| class.statics.iter().find(is_wanted))?;
-    Some(snapshot.static_value(found))
 }
 
 fn instances<'a>(snapshot: &'a Snapshot, class: &str) -> impl Iterator<Item = ObjectNumber> + 'a {

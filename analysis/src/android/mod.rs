@@ -4,12 +4,21 @@
 //! LeakCanary's documentation describes ("How LeakCanary works", "Fundamentals").
 
 mod bitmaps;
+mod contexts;
 mod facts;
+mod fields;
+mod inspect;
+mod known;
+mod labels;
 mod left_out;
+mod library_leaks;
+mod rules;
 mod state;
+mod views;
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
+use std::io;
 
 use rustc_hash::FxHasher;
 use serde::Serialize;
@@ -19,11 +28,14 @@ use crate::paths::{Path, ShortestPaths};
 use crate::snapshot::{EdgeKind, Snapshot};
 
 use bitmaps::MissingPixels;
+use known::Known;
+use labels::labels;
+use state::{Finding, State};
 
 pub use bitmaps::{BitmapRow, bitmaps};
 pub use facts::{AndroidFacts, android_facts};
 pub use left_out::LeftOut;
-pub use state::{State, Status};
+pub use state::Status;
 
 /// A step of a trace, with what is known about the object's life.
 #[derive(Debug, Clone, Serialize)]
@@ -32,6 +44,8 @@ pub struct Mark {
     pub status: Status,
     /// Why.
     pub reason: String,
+    /// What else is known of the object.
+    pub labels: Vec<String>,
 }
 
 /// The shortest path to an object whose life is over.
@@ -59,90 +73,43 @@ pub struct Trace {
     pub suspects: Vec<usize>,
 }
 
-/// References within Android that are known to leak what they refer to, with what is known.
-const LIBRARY_LEAKS: &[(&str, &str, &str)] = &[
-    (
-        "android.view.inputmethod.InputMethodManager",
-        "mNextServedView",
-        "the input method keeps the view it served last",
-    ),
-    (
-        "android.view.inputmethod.InputMethodManager",
-        "mServedView",
-        "the input method keeps the view it served last",
-    ),
-    (
-        "android.view.inputmethod.InputMethodManager",
-        "mLastSrvView",
-        "the input method keeps the view it served last",
-    ),
-    (
-        "android.view.inputmethod.InputMethodManager",
-        "mCurRootView",
-        "the input method keeps the window it served last",
-    ),
-    (
-        "android.app.ActivityThread$ActivityClientRecord",
-        "nextIdle",
-        "the activity thread waits to be idle before it lets an activity go",
-    ),
-    (
-        "android.text.TextLine",
-        "sCached",
-        "lines of text are kept to be used again",
-    ),
-    (
-        "android.media.session.MediaSessionLegacyHelper",
-        "sInstance",
-        "the helper keeps the context that first asked for it",
-    ),
-    (
-        "android.view.accessibility.AccessibilityNodeInfo",
-        "sPool",
-        "accessibility nodes are kept to be used again",
-    ),
-    (
-        "android.view.textservice.SpellCheckerSession$1",
-        "this$0",
-        "the spelling checker keeps its session",
-    ),
-    (
-        "android.os.UserManager",
-        "mContext",
-        "the user manager keeps the context that first asked for it",
-    ),
-];
-
 /// All leaks, those of the program first, and in each part those that retain most first.
-pub fn traces(snapshot: &Snapshot, paths: &ShortestPaths) -> Vec<Trace> {
+///
+/// Paths over references that are known to leak are taken where there is no other path. Where the only path
+/// is one that comes and goes, such as a local variable of the main thread, there is no leak.
+///
+/// # Errors
+/// If there is no room for the paths.
+pub fn traces(snapshot: &Snapshot) -> io::Result<Vec<Trace>> {
     let state = State::new(snapshot);
+    let known = Known::new(&state.fields, &android_facts(snapshot));
+    let turn = |from, to| known.turn(from, to);
+    let paths = ShortestPaths::in_turns(snapshot.graph(), snapshot.store(), &turn)?;
     let pixels = MissingPixels::new(snapshot);
     let mut groups: BTreeMap<String, Trace> = BTreeMap::new();
     for object in state.leaking() {
-        let Some(objects) = paths.to(object) else {
+        let Some(objects) = paths.to(object).filter(|path| !known.is_passing(path)) else {
             continue;
         };
         // What another leaking object keeps alive is part of that one's leak.
         let before = &objects[..objects.len() - 1];
-        let is_leaking =
-            |&o: &ObjectNumber| state.mark(o).is_some_and(|m| m.status == Status::Leaking);
-        if before.iter().any(is_leaking) {
+        if before.iter().any(|&object| state.is_leak(object)) {
             continue;
         }
         let path = Path::new(snapshot, &objects);
-        let (marks, suspects) = marks(&state, &objects);
-        let (signature, library_leak) = signature(snapshot, &path, &objects, &suspects);
+        let lives = Lives::new(&state, &objects);
+        let signature = signature(snapshot, &path, &objects, &lives.suspects());
         let retained = snapshot.retained(object);
-        let trace = groups.entry(signature.clone()).or_insert(Trace {
+        let trace = groups.entry(signature.clone()).or_insert_with(|| Trace {
             signature,
-            library_leak,
+            library_leak: known.leak_on(&objects),
             count: 0,
             retained_bytes: 0,
             is_at_least: snapshot.graph().gaps().missing_objects > 0,
             missing_pixel_bytes: 0,
             path,
-            marks,
-            suspects,
+            marks: lives.marks(&state, &objects),
+            suspects: lives.suspects(),
         });
         trace.count += 1;
         trace.retained_bytes += retained;
@@ -155,56 +122,75 @@ pub fn traces(snapshot: &Snapshot, paths: &ShortestPaths) -> Vec<Trace> {
             std::cmp::Reverse(trace.retained_bytes),
         )
     });
-    traces
+    Ok(traces)
 }
 
-/// The mark of each step: the steps before an expected object are expected too,
-/// and the steps after a leaking one are leaking.
-fn marks(state: &State<'_>, objects: &[ObjectNumber]) -> (Vec<Mark>, Vec<usize>) {
-    let own: Vec<Option<Mark>> = objects.iter().map(|&object| state.mark(object)).collect();
-    let is = |index: &usize, status| own[*index].as_ref().is_some_and(|m| m.status == status);
-    let last_alive = (0..objects.len())
-        .rev()
-        .find(|index| is(index, Status::NotLeaking));
-    let after = last_alive.map_or(0, |last| last + 1);
-    let first_dead = (after..objects.len()).find(|index| is(index, Status::Leaking));
-    let first_dead = first_dead.unwrap_or(objects.len() - 1);
-    let mark = |index: usize| {
-        let known = own[index].clone();
-        if last_alive.is_some_and(|last| index < last) {
-            return Mark {
-                status: Status::NotLeaking,
-                reason: match known.filter(|mark| mark.status == Status::NotLeaking) {
-                    Some(mark) => mark.reason,
-                    None => "what it refers to is in use".to_owned(),
-                },
-            };
-        }
-        if index > first_dead {
-            return Mark {
-                status: Status::Leaking,
-                reason: "what refers to it is leaking".to_owned(),
-            };
-        }
-        known.unwrap_or(Mark {
-            status: Status::Unknown,
-            reason: String::new(),
-        })
-    };
-    // The reference that leads to a step belongs to it.
-    let suspects = (after.max(1)..=first_dead).collect();
-    ((0..objects.len()).map(mark).collect(), suspects)
+/// The lives of the objects on a path: the steps before an expected object are expected too, and the steps
+/// after a leaking one are leaking.
+struct Lives {
+    findings: Vec<Finding>,
+    last_alive: Option<usize>,
+    first_dead: usize,
 }
 
+impl Lives {
+    fn new(state: &State<'_>, objects: &[ObjectNumber]) -> Self {
+        let findings: Vec<Finding> = (objects.iter())
+            .map(|&object| state.finding(object))
+            .collect();
+        let is = |index: usize, status| {
+            (findings[index].as_ref()).is_some_and(|finding| finding.0 == status)
+        };
+        let last = objects.len() - 1;
+        // The last one is what leaks, whatever else is known of it.
+        let last_alive = (0..last).rev().find(|&index| is(index, Status::NotLeaking));
+        let after = last_alive.map_or(0, |last| last + 1);
+        let first_dead = (after..last).find(|&index| is(index, Status::Leaking));
+        Self {
+            last_alive,
+            first_dead: first_dead.unwrap_or(last),
+            findings,
+        }
+    }
+
+    /// The steps whose reference may be the cause: the reference that leads to a step belongs to it.
+    fn suspects(&self) -> Vec<usize> {
+        let after = self.last_alive.map_or(0, |last| last + 1);
+        (after.max(1)..=self.first_dead).collect()
+    }
+
+    /// The mark of each step.
+    fn marks(&self, state: &State<'_>, objects: &[ObjectNumber]) -> Vec<Mark> {
+        let mark = |(index, &object): (usize, &ObjectNumber)| {
+            let known = self.findings[index].clone();
+            let (status, reason) = if self.last_alive.is_some_and(|last| index < last) {
+                known
+                    .filter(|known| known.0 == Status::NotLeaking)
+                    .unwrap_or((Status::NotLeaking, "what it refers to is in use".to_owned()))
+            } else if index > self.first_dead {
+                (Status::Leaking, "what refers to it is leaking".to_owned())
+            } else {
+                known.unwrap_or((Status::Unknown, String::new()))
+            };
+            Mark {
+                status,
+                reason,
+                labels: labels(state, object),
+            }
+        };
+        objects.iter().enumerate().map(mark).collect()
+    }
+}
+
+/// A hash of the classes and fields that may be to blame, and of the class that leaks.
 fn signature(
     snapshot: &Snapshot,
     path: &Path,
     objects: &[ObjectNumber],
     suspects: &[usize],
-) -> (String, Option<&'static str>) {
+) -> String {
     let mut hasher = FxHasher::default();
-    let mut library_leak = None;
-    for index in 1..objects.len() {
+    for &index in suspects {
         let Some(edge) = &path.steps[index].edge else {
             continue;
         };
@@ -213,19 +199,13 @@ fn signature(
             Some(class) => &snapshot.graph().classes().get(class).name,
             None => snapshot.class_name(from),
         };
-        let known = LIBRARY_LEAKS
-            .iter()
-            .find(|leak| leak.0 == class && leak.1 == edge.name);
-        library_leak = library_leak.or(known.map(|leak| leak.2));
-        if suspects.contains(&index) {
-            hasher.write(class.as_bytes());
-            match edge.kind {
-                EdgeKind::Element => hasher.write(b"[]"),
-                _ => hasher.write(edge.name.as_bytes()),
-            }
+        hasher.write(class.as_bytes());
+        match edge.kind {
+            EdgeKind::Element => hasher.write(b"[]"),
+            _ => hasher.write(edge.name.as_bytes()),
         }
     }
     let last = objects.last().map_or("", |&last| snapshot.class_name(last));
     hasher.write(last.as_bytes());
-    (format!("{:016x}", hasher.finish()), library_leak)
+    format!("{:016x}", hasher.finish())
 }

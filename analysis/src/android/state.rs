@@ -3,7 +3,10 @@
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::Mark;
+use super::fields::{Fields, static_of};
+use super::inspect;
+use super::rules::Rule;
+use super::views::Views;
 use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::snapshot::{Snapshot, Value};
 
@@ -19,208 +22,95 @@ pub enum Status {
     Unknown,
 }
 
+/// What an object tells of its life, and why; `None` if nothing.
+pub(super) type Finding = Option<(Status, String)>;
+
 /// The life cycles of the objects of a dump.
-pub struct State<'a> {
-    snapshot: &'a Snapshot,
+pub(super) struct State<'a> {
+    pub fields: Fields<'a>,
+    pub views: Views,
     rules: Vec<Option<Rule>>,
-    /// The objects of running services.
-    services: FxHashSet<ObjectNumber>,
+    /// The objects of running services; `None` if the dump does not tell.
+    services: Option<FxHashSet<ObjectNumber>>,
     /// Objects that LeakCanary itself waits for.
     watched: FxHashSet<ObjectNumber>,
 }
-
-/// The rule for the life cycle of a class's objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rule {
-    Activity,
-    Fragment,
-    ViewModel,
-    View,
-    Service,
-    Dialog,
-    Application,
-    Loader,
-    WatchReference,
-}
-
-/// Classes with a rule; those derived from them have the same one.
-const RULES: &[(&str, Rule)] = &[
-    ("android.app.Activity", Rule::Activity),
-    ("android.app.Fragment", Rule::Fragment),
-    ("android.support.v4.app.Fragment", Rule::Fragment),
-    ("androidx.fragment.app.Fragment", Rule::Fragment),
-    ("androidx.lifecycle.ViewModel", Rule::ViewModel),
-    ("android.arch.lifecycle.ViewModel", Rule::ViewModel),
-    ("android.view.View", Rule::View),
-    ("android.app.Service", Rule::Service),
-    ("android.app.Dialog", Rule::Dialog),
-    ("android.app.Application", Rule::Application),
-    ("java.lang.ClassLoader", Rule::Loader),
-    ("leakcanary.KeyedWeakReference", Rule::WatchReference),
-    (
-        "com.squareup.leakcanary.KeyedWeakReference",
-        Rule::WatchReference,
-    ),
-];
 
 impl<'a> State<'a> {
     /// Looks at the classes of a dump.
     pub fn new(snapshot: &'a Snapshot) -> Self {
         let classes = snapshot.graph().classes();
         let rule = |class: ClassNumber| {
-            classes.hierarchy(class).find_map(|class| {
-                let name = &classes.get(class).name;
-                RULES.iter().find(|rule| rule.0 == name).map(|rule| rule.1)
-            })
+            let mut hierarchy = classes.hierarchy(class);
+            hierarchy.find_map(|class| Rule::of(&classes.get(class).name))
         };
         let mut state = Self {
-            snapshot,
+            fields: Fields::new(snapshot),
+            views: Views::default(),
             rules: classes.numbers().map(rule).collect(),
-            services: FxHashSet::default(),
+            services: running_services(snapshot),
             watched: FxHashSet::default(),
         };
-        state.services = state.running_services();
         state.watched = state.watched_objects();
         state
     }
 
-    /// All objects whose life is over.
+    /// The rule for an object that is no class.
+    pub fn rule(&self, object: ObjectNumber) -> Option<Rule> {
+        let graph = self.fields.snapshot.graph();
+        self.rules[graph.class_of(object).index()]
+            .filter(|_| graph.class_of_object(object).is_none())
+    }
+
+    /// All objects whose life is over and that are reported.
     pub fn leaking(&self) -> Vec<ObjectNumber> {
-        let graph = self.snapshot.graph();
-        let has_rule = |&object: &ObjectNumber| {
-            let rule = self.rules[graph.class_of(object).index()];
-            let is_judged = !matches!(
-                rule,
-                None | Some(Rule::Application | Rule::Loader | Rule::WatchReference)
-            );
-            is_judged || self.watched.contains(&object)
-        };
-        let is_leaking = |&object: &ObjectNumber| {
-            self.snapshot.dominators().place(object).is_some()
-                && self
-                    .mark(object)
-                    .is_some_and(|mark| mark.status == Status::Leaking)
-        };
-        (graph.objects())
-            .filter(has_rule)
-            .filter(is_leaking)
+        let snapshot = self.fields.snapshot;
+        let objects = snapshot.graph().objects();
+        let is_alive = |object: &ObjectNumber| snapshot.dominators().place(*object).is_some();
+        objects
+            .filter(|&object| self.is_judged(object))
+            .filter(is_alive)
+            .filter(|&object| self.is_leak(object))
             .collect()
     }
 
-    /// The mark of an object, if it is known.
-    pub fn mark(&self, object: ObjectNumber) -> Option<Mark> {
-        let graph = self.snapshot.graph();
-        if graph.class_of_object(object).is_some() {
+    fn is_judged(&self, object: ObjectNumber) -> bool {
+        let class = self.fields.snapshot.graph().class_of(object);
+        let rule = self.rules[class.index()];
+        rule.is_some_and(Rule::is_reported) || self.watched.contains(&object)
+    }
+
+    /// Whether an object is reported as a leak.
+    pub fn is_leak(&self, object: ObjectNumber) -> bool {
+        let is_leaking = |(status, _)| status == Status::Leaking;
+        self.is_judged(object) && self.finding(object).is_some_and(is_leaking)
+    }
+
+    /// Whether the life of an object is over, if it is known.
+    pub fn finding(&self, object: ObjectNumber) -> Finding {
+        let snapshot = self.fields.snapshot;
+        if snapshot.graph().class_of_object(object).is_some() {
             return not_leaking("a class is never leaking");
         }
-        let own = self.by_rule(object);
-        if self.watched.contains(&object)
-            && !own.as_ref().is_some_and(|m| m.status == Status::Leaking)
-        {
+        let own = self
+            .rule(object)
+            .and_then(|rule| inspect::finding(self, object, rule));
+        let is_leaking = own.as_ref().is_some_and(|own| own.0 == Status::Leaking);
+        if self.watched.contains(&object) && !is_leaking {
             return leaking("LeakCanary watches it, and it should be gone");
         }
         own
     }
 
-    /// The mark by the object's own fields.
-    fn by_rule(&self, object: ObjectNumber) -> Option<Mark> {
-        let graph = self.snapshot.graph();
-        let field = |name: &str| self.snapshot.field(object, name);
-        match self.rules[graph.class_of(object).index()]? {
-            Rule::Activity => match field("mDestroyed") {
-                Some(Value::Boolean(true)) => leaking("Activity.mDestroyed is true"),
-                Some(Value::Boolean(false)) => not_leaking("Activity.mDestroyed is false"),
-                _ => None,
-            },
-            Rule::Fragment => match (field("mFragmentManager"), field("mCalled")) {
-                (Some(Value::Null), Some(Value::Boolean(true))) => {
-                    leaking("Fragment.mFragmentManager is null and mCalled is true")
-                }
-                (Some(Value::Object(_)), _) => not_leaking("Fragment.mFragmentManager is not null"),
-                _ => None,
-            },
-            Rule::ViewModel => match field("mCleared").or_else(|| field("cleared")) {
-                Some(Value::Boolean(true)) => leaking("ViewModel.mCleared is true"),
-                Some(Value::Boolean(false)) => not_leaking("ViewModel.mCleared is false"),
-                _ => None,
-            },
-            Rule::View => self.view(object),
-            Rule::Service => match self.services.contains(&object) {
-                true => not_leaking("ActivityThread.mServices holds the service"),
-                false if self.services.is_empty() => None,
-                false => leaking("ActivityThread.mServices does not hold the service"),
-            },
-            Rule::Dialog => match field("mDecor") {
-                Some(Value::Null) => None,
-                Some(Value::Object(_)) => not_leaking("Dialog.mDecor is not null"),
-                _ => None,
-            },
-            Rule::Application => not_leaking("the Application lives as long as the process"),
-            Rule::Loader => not_leaking("a class loader is never leaking"),
-            Rule::WatchReference => None,
-        }
-    }
-
-    fn view(&self, view: ObjectNumber) -> Option<Mark> {
-        let field = |name: &str| self.snapshot.field(view, name);
-        if self
-            .activity_of(view)
-            .is_some_and(|activity| self.is_destroyed(activity))
-        {
-            return leaking("View.mContext is of a destroyed Activity");
-        }
-        let was_attached = field("mWindowAttachCount").and_then(|v| v.integer());
-        match (field("mAttachInfo"), was_attached) {
-            (Some(Value::Object(_)), _) => not_leaking("View.mAttachInfo is not null"),
-            (Some(Value::Null), Some(1..)) if field("mParent") == Some(Value::Null) => {
-                // Views taken off on purpose, to be used again, look the same.
-                Some(Mark {
-                    status: Status::Unknown,
-                    reason: "the view is detached (View.mAttachInfo is null)".to_owned(),
-                })
-            }
-            _ => None,
-        }
-    }
-
-    /// The activity of a view's context.
-    fn activity_of(&self, view: ObjectNumber) -> Option<ObjectNumber> {
-        let mut context = self.snapshot.field_object(view, "mContext")?;
-        // Contexts wrap one another, and in damaged files perhaps themselves.
-        for _ in 0..16 {
-            let class = self.snapshot.graph().class_of(context);
-            if self.rules[class.index()] == Some(Rule::Activity) {
-                return Some(context);
-            }
-            context = self.snapshot.field_object(context, "mBase")?;
-        }
-        None
-    }
-
-    fn is_destroyed(&self, activity: ObjectNumber) -> bool {
-        self.snapshot.field(activity, "mDestroyed") == Some(Value::Boolean(true))
-    }
-
-    /// The services in the `mServices` of the activity thread.
-    fn running_services(&self) -> FxHashSet<ObjectNumber> {
-        let classes = self.snapshot.graph().classes().list();
-        let thread = classes
-            .iter()
-            .find(|class| class.name == "android.app.ActivityThread");
-        let statics = thread.map_or(&[][..], |class| &class.statics);
-        let current = statics
-            .iter()
-            .find(|field| field.name == "sCurrentActivityThread");
-        let current = current.and_then(|field| self.snapshot.static_value(field).object());
-        let services = current.and_then(|at| self.snapshot.field_object(at, "mServices"));
-        let entries = services.map(|map| self.snapshot.collection_elements(map, 10_000));
-        let values = entries.unwrap_or_default().into_iter();
-        values.filter_map(|(_, value)| value?.object()).collect()
+    /// Whether the activity thread holds a service; `None` if the dump does not tell.
+    pub fn is_running(&self, service: ObjectNumber) -> Option<bool> {
+        Some(self.services.as_ref()?.contains(&service))
     }
 
     /// The objects that LeakCanary watches: the referents of its references that it has held for too long.
     fn watched_objects(&self) -> FxHashSet<ObjectNumber> {
-        let graph = self.snapshot.graph();
+        let snapshot = self.fields.snapshot;
+        let graph = snapshot.graph();
         let is_reference = |&object: &ObjectNumber| {
             self.rules[graph.class_of(object).index()] == Some(Rule::WatchReference)
         };
@@ -228,27 +118,43 @@ impl<'a> State<'a> {
             return FxHashSet::default();
         }
         let retained = |object: &ObjectNumber| {
-            let since = self.snapshot.field(*object, "retainedUptimeMillis");
+            let since = snapshot.field(*object, "retainedUptimeMillis");
             !matches!(since, Some(Value::Integer(-1)))
         };
         (graph.objects())
             .filter(is_reference)
             .filter(retained)
-            .filter_map(|object| self.snapshot.field_object(object, "referent"))
+            .filter_map(|object| snapshot.field_object(object, "referent"))
             .collect()
     }
 }
 
-fn leaking(reason: &str) -> Option<Mark> {
-    Some(Mark {
-        status: Status::Leaking,
-        reason: reason.to_owned(),
-    })
+/// The services in the `mServices` of the activity thread.
+fn running_services(snapshot: &Snapshot) -> Option<FxHashSet<ObjectNumber>> {
+    let current = static_of(
+        snapshot,
+        "android.app.ActivityThread",
+        "sCurrentActivityThread",
+    )?;
+    let services = snapshot.field_object(current.object()?, "mServices")?;
+    let elements = snapshot.collection_elements(services, MAX_SERVICES);
+    let values = elements
+        .into_iter()
+        .filter_map(|(_, value)| value?.object());
+    let values: FxHashSet<ObjectNumber> = values.collect();
+    let is_known = || snapshot.field(services, "mSize") == Some(Value::Integer(0));
+    (!values.is_empty() || is_known()).then_some(values)
 }
 
-fn not_leaking(reason: &str) -> Option<Mark> {
-    Some(Mark {
-        status: Status::NotLeaking,
-        reason: reason.to_owned(),
-    })
+/// The most services that are looked at.
+const MAX_SERVICES: usize = 10_000;
+
+/// A life that is over.
+pub(super) fn leaking(reason: &str) -> Finding {
+    Some((Status::Leaking, reason.to_owned()))
+}
+
+/// A life that is not over.
+pub(super) fn not_leaking(reason: &str) -> Finding {
+    Some((Status::NotLeaking, reason.to_owned()))
 }

@@ -10,7 +10,7 @@ use crate::numbers::ObjectNumber;
 use crate::snapshot::{Edge, Snapshot};
 
 pub use merged::{MergedNode, merged};
-pub use shortest::ShortestPaths;
+pub use shortest::{ShortestPaths, Turn};
 
 /// A way from a root to an object.
 #[derive(Debug, Clone, Serialize)]

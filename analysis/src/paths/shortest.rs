@@ -24,25 +24,29 @@ pub struct Breadth<N> {
     reached: usize,
 }
 
+/// When a search follows a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// As it comes.
+    Now,
+    /// After all that are followed as they come.
+    Later,
+    /// After all others.
+    Last,
+    /// Not at all.
+    Never,
+}
+
+/// Gives the turn of a reference from one object to another, or of a root without the first.
+type TurnOf<'a> = dyn Fn(Option<ObjectNumber>, ObjectNumber) -> Turn + 'a;
+
 impl ShortestPaths {
     /// Searches a graph.
     ///
     /// # Errors
     /// If the store cannot hold its arrays.
     pub fn new(graph: &Graph, store: &Store) -> io::Result<Self> {
-        let roots: Vec<usize> = graph
-            .roots()
-            .iter()
-            .map(|root| root.object().index())
-            .collect();
-        Ok(match graph.width() {
-            Width::Narrow(references) => {
-                Self::Narrow(search(&graph.links(references), &roots, None, store)?)
-            }
-            Width::Wide(references) => {
-                Self::Wide(search(&graph.links(references), &roots, None, store)?)
-            }
-        })
+        Self::search(graph, store, None)
     }
 
     /// Searches a graph as if some objects were not in it.
@@ -54,18 +58,34 @@ impl ShortestPaths {
         store: &Store,
         left_out: &dyn Fn(ObjectNumber) -> bool,
     ) -> io::Result<Self> {
+        let turn = |_, object| match left_out(object) {
+            true => Turn::Never,
+            false => Turn::Now,
+        };
+        Self::search(graph, store, Some(&turn))
+    }
+
+    /// Searches a graph with some references and roots after all others: `turn` is asked with an object
+    /// and one that it refers to, or with a root alone.
+    ///
+    /// # Errors
+    /// If the store cannot hold its arrays.
+    pub fn in_turns(graph: &Graph, store: &Store, turn: &TurnOf<'_>) -> io::Result<Self> {
+        Self::search(graph, store, Some(turn))
+    }
+
+    fn search(graph: &Graph, store: &Store, turn: Option<&TurnOf<'_>>) -> io::Result<Self> {
         let roots: Vec<usize> = graph
             .roots()
             .iter()
             .map(|root| root.object().index())
             .collect();
-        let left_out = Some(left_out);
         Ok(match graph.width() {
             Width::Narrow(references) => {
-                Self::Narrow(search(&graph.links(references), &roots, left_out, store)?)
+                Self::Narrow(search(&graph.links(references), &roots, turn, store)?)
             }
             Width::Wide(references) => {
-                Self::Wide(search(&graph.links(references), &roots, left_out, store)?)
+                Self::Wide(search(&graph.links(references), &roots, turn, store)?)
             }
         })
     }
@@ -122,10 +142,38 @@ impl ShortestPaths {
     }
 }
 
+/// The references that wait for their turn: from and to, which are the same for a root.
+#[derive(Default)]
+struct Waiting {
+    later: Vec<(usize, usize)>,
+    last: Vec<(usize, usize)>,
+}
+
+impl Waiting {
+    /// Whether a reference is followed now; if not, it may be kept.
+    fn passes(&mut self, turn: Turn, from: usize, to: usize) -> bool {
+        match turn {
+            Turn::Now => return true,
+            Turn::Later => self.later.push((from, to)),
+            Turn::Last => self.last.push((from, to)),
+            Turn::Never => {}
+        }
+        false
+    }
+
+    /// The references whose turn it is when there are no others.
+    fn next(&mut self) -> Vec<(usize, usize)> {
+        match self.later.is_empty() {
+            true => std::mem::take(&mut self.last),
+            false => std::mem::take(&mut self.later),
+        }
+    }
+}
+
 fn search<N: Number>(
     links: &Links<'_, N>,
     roots: &[usize],
-    left_out: Option<&dyn Fn(ObjectNumber) -> bool>,
+    turn: Option<&TurnOf<'_>>,
     store: &Store,
 ) -> io::Result<Breadth<N>> {
     let mut before = store.filled(links.count(), N::NONE)?;
@@ -135,26 +183,46 @@ fn search<N: Number>(
     let mut reached = 0;
     {
         let (before, order) = (&mut *before, &mut *order);
-        let is_out =
-            |object: usize| left_out.is_some_and(|is_out| is_out(ObjectNumber::new(object)));
+        let mut waiting = Waiting::default();
         for &root in roots {
-            if before[root] == N::NONE && !is_out(root) {
+            let turn = turn.map_or(Turn::Now, |turn| turn(None, ObjectNumber::new(root)));
+            if before[root] == N::NONE && waiting.passes(turn, root, root) {
                 before[root] = N::of(root);
                 order[reached] = N::of(root);
                 reached += 1;
             }
         }
         let mut next = 0;
-        while next < reached {
-            let object = order[next];
-            next += 1;
-            links.each(object.get(), |target| {
-                if before[target] == N::NONE && !is_out(target) {
-                    before[target] = object;
-                    order[reached] = N::of(target);
+        loop {
+            while next < reached {
+                let object = order[next];
+                next += 1;
+                links.each(object.get(), |target| {
+                    if before[target] != N::NONE {
+                        return;
+                    }
+                    let from = object.get();
+                    let turn = turn.map_or(Turn::Now, |turn| {
+                        turn(Some(ObjectNumber::new(from)), ObjectNumber::new(target))
+                    });
+                    if waiting.passes(turn, from, target) {
+                        before[target] = object;
+                        order[reached] = N::of(target);
+                        reached += 1;
+                    }
+                });
+            }
+            let turns = waiting.next();
+            if turns.is_empty() {
+                break;
+            }
+            for (from, to) in turns {
+                if before[to] == N::NONE {
+                    before[to] = N::of(from);
+                    order[reached] = N::of(to);
                     reached += 1;
                 }
-            });
+            }
         }
     }
     before.set_hot(false);

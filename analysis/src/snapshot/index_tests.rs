@@ -41,7 +41,7 @@ fn use_all(snapshot: &Snapshot) {
     }
     crate::duplicates::duplicates(snapshot, 10).unwrap();
     crate::growth::places(snapshot, &paths).unwrap();
-    crate::android::traces(snapshot, &paths);
+    crate::android::traces(snapshot).unwrap();
     crate::android::bitmaps(snapshot);
     snapshot.threads();
     snapshot.system_properties();

@@ -3,22 +3,7 @@
 use super::Snapshot;
 use super::values::Value;
 use crate::numbers::ObjectNumber;
-
-/// Words in the names of secrets.
-const SECRET: [&str; 12] = [
-    "passw",
-    "passphrase",
-    "secret",
-    "token",
-    "credential",
-    "apikey",
-    "api_key",
-    "api.key",
-    "access_key",
-    "access.key",
-    "private",
-    "pwd",
-];
+use crate::strip::is_secret_name;
 
 /// The replacement of a secret.
 const MASK: &str = "********";
@@ -86,17 +71,13 @@ impl Snapshot {
 
 /// A value without what its name, or a word in it, tells to be a secret.
 fn masked(key: &str, value: &str) -> String {
-    let is_secret = |name: &str| {
-        let name = name.to_lowercase();
-        SECRET.iter().any(|word| name.contains(word))
-    };
-    if is_secret(key) && !value.is_empty() {
+    if is_secret_name(key) && !value.is_empty() {
         return MASK.to_owned();
     }
     let words = value
         .split(' ')
         .map(|word| match word.split_once(['=', ':']) {
-            Some((name, rest)) if is_secret(name) && !rest.is_empty() => {
+            Some((name, rest)) if is_secret_name(name) && !rest.is_empty() => {
                 format!("{}{MASK}", &word[..name.len() + 1])
             }
             _ => word.to_owned(),

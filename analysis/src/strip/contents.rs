@@ -18,7 +18,7 @@ use super::copy::{is_known, number};
 use super::shapes::{Field, Shapes};
 
 /// The most bytes that are new in a chunk.
-pub(super) const CHUNK: usize = 1 << 20;
+pub(super) const CHUNK: usize = 256 << 10;
 /// The bytes at the end of a chunk that the next one begins with: no secret that is looked for is longer.
 pub(super) const OVERLAP: usize = 8 << 10;
 /// The bytes of a record's head: tag, time, length.

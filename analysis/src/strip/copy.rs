@@ -7,10 +7,13 @@ use hprof_format::ids::{ObjectId, StringId};
 use hprof_format::reader::FileHeader;
 use rustc_hash::FxHashMap;
 
+use super::redact::blank::MARGIN;
 use super::{StripError, StripPlan, Stripped};
 
 /// How much is copied at once.
 const CHUNK: usize = 64 << 10;
+/// How much is searched for secrets at once, more than twice [`MARGIN`].
+const REDACTED: u64 = 1 << 20;
 /// The bytes of a record's head: tag, time, length.
 const RECORD_HEAD: usize = 9;
 /// The largest record of unknown kind, in bytes; longer ones are damage.
@@ -158,6 +161,36 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
         Ok(())
     }
 
+    /// Copies an array (`is_array`) or a string outside of the heap, without the secrets that are known.
+    fn redacted(&mut self, is_array: bool, id: u64, length: u64) -> Result<(), Stop> {
+        let plan = self.plan;
+        let Some(secrets) = plan.secrets() else {
+            return self.copy(length);
+        };
+        // Bytes are written when those that come after them, as far as they matter, are there too; those
+        // that came before them are held for the same reason.
+        let (mut held, mut held_at, mut written, mut left) = (Vec::new(), 0, 0, length);
+        while left > 0 {
+            let more = left.min(REDACTED) as usize;
+            let start = held.len();
+            held.resize(start + more, 0);
+            self.input.read_exact(&mut held[start..])?;
+            left -= more as u64;
+            let mut clean = held.clone();
+            secrets.redact(is_array, id, held_at, &mut clean);
+            let end = held.len() - if left > 0 { MARGIN } else { 0 };
+            let span = (written - held_at) as usize..end;
+            let changed = held[span.clone()].iter().zip(&clean[span.clone()]);
+            self.done.redacted += changed.filter(|(old, new)| old != new).count() as u64;
+            self.write(&clean[span])?;
+            written = held_at + end as u64;
+            let passed = end.saturating_sub(MARGIN);
+            held.drain(..passed);
+            held_at += passed as u64;
+        }
+        Ok(())
+    }
+
     /// A string: names stay, of others every byte becomes an asterisk, since zeros are no text.
     fn string(&mut self, length: u64) -> Result<(), Stop> {
         let rest = length.checked_sub(self.id as u64).ok_or(Stop::Damage)?;
@@ -165,8 +198,12 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
         self.input.read_exact(&mut id[..self.id])?;
         let id = id[..self.id].to_vec();
         self.write(&id)?;
-        if self.plan.is_name(StringId::new(number(&id))) {
+        let text = StringId::new(number(&id));
+        if self.plan.is_name(text) {
             return self.copy(rest);
+        }
+        if self.plan.keeps_text(text) {
+            return self.redacted(false, text.get(), rest);
         }
         self.done.texts += u64::from(rest > 0);
         let mut left = rest;
@@ -224,8 +261,9 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
                 let element = BasicType::from_code(head[id + 8]).ok_or(Stop::Damage)?;
                 let width = element.width(self.plan.id_size()) as u64;
                 let length = number(&head[id + 4..][..4]) * width;
-                match self.plan.keeps_array(number(&head[..id])) {
-                    true => self.copy(length),
+                let array = number(&head[..id]);
+                match self.plan.keeps_array(array) {
+                    true => self.redacted(true, array, length),
                     false => self.empty(length),
                 }
             }

@@ -5,11 +5,15 @@ use std::io::{self, Read};
 
 use hprof_format::binary::{BasicType, ClassDump, IdSize, Record, SubRecord, Value};
 use hprof_format::ids::{ObjectId, StringId};
-use hprof_format::reader::{Event, StreamError, StreamReader};
+use hprof_format::reader::{Event, FileHeader, StreamError, StreamReader, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::StripError;
+use super::bitmaps::Bitmaps;
+use super::form::Form;
 use super::policy::{ArraySearch, FieldRule, KeptArrays, PlacedRule, Rule, StripPolicy};
+use super::redact::Secrets;
+use super::shapes::Shapes;
 use crate::heap::ClassShape;
 
 /// No class has more super classes than this; in damaged files they may go in circles.
@@ -25,6 +29,10 @@ pub struct StripPlan<'p> {
     texts: FxHashMap<StringId, Box<str>>,
     class_names: FxHashMap<ObjectId, StringId>,
     kept: KeptArrays,
+    /// Strings that name threads and their groups.
+    thread_names: FxHashSet<StringId>,
+    secrets: Option<Secrets>,
+    bitmaps: Option<Bitmaps>,
     id_size: IdSize,
 }
 
@@ -44,9 +52,17 @@ impl<'p> StripPlan<'p> {
             texts: FxHashMap::default(),
             class_names: FxHashMap::default(),
             kept: KeptArrays::default(),
+            thread_names: FxHashSet::default(),
+            secrets: None,
+            bitmaps: None,
             id_size: IdSize::Eight,
         };
-        plan.id_size = each_event(open()?, |event| plan.see(event))?;
+        let header = each_event(open()?, |event| plan.see(event))?;
+        plan.id_size = header.id_size;
+        let is_android = header.version == Version::V1_0_3 && plan.id_size == IdSize::Four;
+        if policy.form.is_for_android() && !is_android {
+            return Err(StripError::NotAndroid);
+        }
         if policy.keeps_arrays() {
             let mut search = ArraySearch::new(&policy);
             each_event(open()?, |event| match event {
@@ -59,6 +75,15 @@ impl<'p> StripPlan<'p> {
                 }),
             })?;
             plan.kept = search.end();
+        }
+        if policy.detectors.is_some() || policy.shares_bitmaps {
+            let shapes = Shapes::of(open()?)?;
+            if let Some(detectors) = policy.detectors {
+                plan.secrets = Some(Secrets::of(&mut open, &shapes, detectors)?);
+            }
+            if policy.shares_bitmaps {
+                plan.bitmaps = Some(Bitmaps::of(&mut open, &shapes)?);
+            }
         }
         Ok(plan)
     }
@@ -108,7 +133,7 @@ impl<'p> StripPlan<'p> {
                 group,
                 parent_group,
                 ..
-            } => self.names.extend([name, group, parent_group]),
+            } => self.thread_names.extend([name, group, parent_group]),
             _ => {}
         }
     }
@@ -131,14 +156,37 @@ impl<'p> StripPlan<'p> {
         self.id_size
     }
 
-    /// True if a string names something.
+    /// True if a string names a part of the program.
     pub(super) fn is_name(&self, id: StringId) -> bool {
         self.names.contains(&id)
     }
 
-    /// True if an array keeps its elements.
+    /// True if a string stays, but for secrets in it.
+    pub(super) fn keeps_text(&self, id: StringId) -> bool {
+        self.policy.keeps_all || self.thread_names.contains(&id)
+    }
+
+    /// True if an array keeps its elements, but for secrets in it.
     pub(super) fn keeps_array(&self, array: u64) -> bool {
-        self.kept.contains(array)
+        match self.policy.keeps_all {
+            true => !self.kept.drops(array),
+            false => self.kept.contains(array),
+        }
+    }
+
+    /// The form of the copy.
+    pub(super) fn form(&self) -> Form {
+        self.policy.form
+    }
+
+    /// The bitmaps that share buffers in the copy; `None` if that was not asked for.
+    pub fn bitmaps(&self) -> Option<&Bitmaps> {
+        self.bitmaps.as_ref()
+    }
+
+    /// The secrets that the copy is without; `None` without detectors.
+    pub fn secrets(&self) -> Option<&Secrets> {
+        self.secrets.as_ref()
     }
 
     /// True if fields of some classes are to be emptied.
@@ -232,11 +280,11 @@ impl<'p> StripPlan<'p> {
     }
 }
 
-/// Reads a file to its end, past damage, and gives the width of its identifiers.
+/// Reads a file to its end, past damage, and gives its header.
 pub(super) fn each_event(
     input: impl Read,
     mut see: impl FnMut(&Event<'_>),
-) -> Result<IdSize, StripError> {
+) -> Result<FileHeader, StripError> {
     let mut reader = match StreamReader::new(input) {
         Ok(reader) => reader,
         Err(StreamError::Io(error)) => return Err(error.into()),
@@ -245,7 +293,7 @@ pub(super) fn each_event(
             return Err(hprof_format::reader::HeaderError::TooShort.into());
         }
     };
-    let id_size = reader.header().id_size;
+    let header = *reader.header();
     while let Some(event) = reader.next() {
         match event {
             Ok(event) => see(&event),
@@ -256,5 +304,5 @@ pub(super) fn each_event(
             Err(_) => {}
         }
     }
-    Ok(id_size)
+    Ok(header)
 }

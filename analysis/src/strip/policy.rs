@@ -5,6 +5,9 @@ use hprof_format::ids::ObjectId;
 use hprof_format::reader::Event;
 use rustc_hash::FxHashMap;
 
+use super::form::Form;
+use super::redact::Detectors;
+
 /// Tells of a class and a field that it declares, by name, whether the rule is for it.
 pub type FieldRule<'a> = &'a (dyn Fn(&str, &str) -> bool + Sync);
 
@@ -23,6 +26,12 @@ pub struct StripPolicy<'a> {
     /// Fields whose value goes, also if strings stay. The class is that of the object, or declares the field.
     /// A string or array that one such field refers to goes, whoever else refers to it.
     pub drops: Option<FieldRule<'a>>,
+    /// Detectors whose finds are overwritten in contents that stay.
+    pub detectors: Option<&'a Detectors>,
+    /// The reader that the copy is for.
+    pub form: Form,
+    /// Android bitmaps with equal pixels refer to one buffer.
+    pub shares_bitmaps: bool,
 }
 
 impl std::fmt::Debug for StripPolicy<'_> {
@@ -33,6 +42,9 @@ impl std::fmt::Debug for StripPolicy<'_> {
             .field("keeps_all", &self.keeps_all)
             .field("has_keeps", &self.keeps.is_some())
             .field("has_drops", &self.drops.is_some())
+            .field("has_detectors", &self.detectors.is_some())
+            .field("form", &self.form)
+            .field("shares_bitmaps", &self.shares_bitmaps)
             .finish()
     }
 }
@@ -45,7 +57,7 @@ impl StripPolicy<'_> {
 
     /// True if the arrays whose elements stay have to be looked for.
     pub(super) fn keeps_arrays(&self) -> bool {
-        self.keeps_strings || self.keeps.is_some()
+        self.keeps_strings || self.keeps.is_some() || self.keeps_all && self.drops.is_some()
     }
 }
 
@@ -73,13 +85,23 @@ pub(super) struct PlacedRule {
     pub is_text: bool,
 }
 
-/// The arrays whose elements stay, in order.
+/// The arrays whose elements stay.
 #[derive(Debug, Default)]
-pub(super) struct KeptArrays(Vec<u64>);
+pub(super) struct KeptArrays {
+    /// Those that stay, in order.
+    kept: Vec<u64>,
+    /// Those that go where all others stay, in order.
+    dropped: Vec<u64>,
+}
 
 impl KeptArrays {
     pub(super) fn contains(&self, array: u64) -> bool {
-        self.0.binary_search(&array).is_ok()
+        self.kept.binary_search(&array).is_ok()
+    }
+
+    /// True for an array that goes where all others stay.
+    pub(super) fn drops(&self, array: u64) -> bool {
+        self.dropped.binary_search(&array).is_ok()
     }
 }
 
@@ -169,7 +191,10 @@ impl ArraySearch {
         wanted.sort_unstable();
         wanted.dedup();
         wanted.retain(|array| unwanted.binary_search(array).is_err());
-        KeptArrays(wanted)
+        KeptArrays {
+            kept: wanted,
+            dropped: unwanted,
+        }
     }
 }
 

@@ -51,7 +51,7 @@ impl Shapes {
             thread_names: FxHashSet::default(),
             texts: FxHashMap::default(),
         };
-        shapes.id_size = each_event(input, |event| shapes.see(event))?;
+        shapes.id_size = each_event(input, |event| shapes.see(event))?.id_size;
         let Self { names, texts, .. } = &mut shapes;
         texts.retain(|id, _| names.contains(id));
         Ok(shapes)
@@ -176,6 +176,10 @@ pub(super) fn each_reference_holder(
             });
         }
         Event::SubRecord { sub_record, .. } => see(Holder::Other(sub_record)),
+        Event::LongSubRecord {
+            start: SubRecord::ObjectArray { .. } | SubRecord::Instance { .. },
+            ..
+        } => see(Holder::Long),
         _ => {}
     })?;
     Ok(())
@@ -190,6 +194,8 @@ pub(super) enum Holder<'a> {
         fields: &'a [Field],
         values: &'a [u8],
     },
+    /// An object that is too long to be held, so that not all of its references are known.
+    Long,
     /// Any other sub-record.
     Other(&'a SubRecord<'a>),
 }

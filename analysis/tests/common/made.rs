@@ -288,10 +288,38 @@ impl Made {
         self.record(0x0a, &body.concat());
     }
 
+    /// A global reference of native code.
+    pub fn native(&mut self, object: u64) {
+        self.root(0x01, object);
+        self.heap.extend(self.id(0));
+    }
+
+    /// The object of a running thread.
+    pub fn thread(&mut self, object: u64, serial: u32) {
+        self.root(0x08, object);
+        self.heap.extend(serial.to_be_bytes());
+        self.heap.extend([0xff; 4]);
+    }
+
+    /// A local variable of a thread.
+    pub fn local(&mut self, object: u64, thread: u32) {
+        self.root(0x03, object);
+        self.heap.extend(thread.to_be_bytes());
+        self.heap.extend([0xff; 4]);
+    }
+
     /// A root of a tag without more to say than the object.
     pub fn root(&mut self, tag: u8, object: u64) {
         self.heap.push(tag);
         self.heap.extend(self.id(object));
+    }
+
+    /// The heap that the objects after it belong to (Android).
+    pub fn heap_of(&mut self, heap: u8, name: &str) {
+        let name = self.name(name);
+        self.heap.extend([0xfe, 0, 0, 0, heap]);
+        let id = self.id(name);
+        self.heap.extend(id);
     }
 
     /// The file.

@@ -5,7 +5,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod forms;
 mod heaps;
+mod redact;
 
 use std::io;
 
@@ -219,7 +221,7 @@ fn what_a_copier_writes_into_an_unknown_record_or_behind_the_end_is_found() {
 
 #[test]
 fn a_copy_of_more_windows_than_memory_has_room_for_is_looked_at_in_slices() {
-    // Four million windows do not fit into the smallest table.
+    // Six million windows do not fit into the smallest table.
     let mut numbers = Numbers::new(1);
     let elements: Vec<u8> = (0..6 << 20).map(|_| numbers.next() as u8).collect();
     let mut made = common::made::Made::new();

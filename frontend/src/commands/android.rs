@@ -6,7 +6,6 @@ use clap::Args;
 use hprof_analysis::android::{
     AndroidFacts, BitmapRow, Status, Trace, android_facts, bitmaps, traces,
 };
-use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::snapshot::Snapshot;
 use serde_json::json;
 
@@ -39,8 +38,7 @@ pub struct Android {
 impl Android {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
-        let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
-        let traces = traces(&snapshot, &paths);
+        let traces = traces(&snapshot)?;
         let mut images = bitmaps(&snapshot);
         let heaps = heaps(&snapshot);
         let facts = android_facts(&snapshot);
@@ -149,12 +147,15 @@ pub(super) fn as_text(trace: &Trace, style: Style) -> String {
         };
         let reason = match mark.reason.as_str() {
             "" => String::new(),
-            reason => format!(" ({reason})"),
+            reason => format!(" ({})", printable(reason)),
         };
         text.push_str(&format!(
             "  \u{251c} {}\n  \u{2502}    {status}{reason}\n",
             printable(&step.description)
         ));
+        for label in &mark.labels {
+            text.push_str(&format!("  \u{2502}    {}\n", printable(label)));
+        }
     }
     text.push('\n');
     text

@@ -59,7 +59,7 @@ impl LeaksCommand {
         let leaks = Explained::new(leaks_with(&snapshot, &paths, options));
         // On Android an object whose life is over says more than one that is large.
         let dead = match snapshot.graph().is_android() {
-            true => traces(&snapshot, &paths),
+            true => traces(&snapshot)?,
             false => Vec::new(),
         };
         if self.json {

@@ -132,7 +132,7 @@ impl Report {
             let leaks = scope.spawn(|| {
                 let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
                 let dead = match snapshot.graph().is_android() {
-                    true => traces(snapshot, &paths),
+                    true => traces(snapshot)?,
                     false => Vec::new(),
                 };
                 let leaks = leaks_with(snapshot, &paths, LeakOptions::default());

@@ -142,7 +142,8 @@
       step.edge ? make("span", {class: "edge mono" + (suspects && suspects.includes(index) ? " blame" : "")}, edge(step.edge) + " \u2192 ") : null,
       describe(step.description), " ",
       make("span", {class: "bytes"}, object(step.id), ", keeps " + bytes(step.retained_bytes)),
-      marks && marks[index].status !== "unknown" ? make("div", {class: "mark " + marks[index].status}, words[marks[index].status] + (marks[index].reason ? ": " + marks[index].reason : "")) : null);
+      marks && marks[index].status !== "unknown" ? make("div", {class: "mark " + marks[index].status}, words[marks[index].status] + (marks[index].reason ? ": " + marks[index].reason : "")) : null,
+      marks ? marks[index].labels.map(label => make("div", {class: "mark"}, label)) : null);
     let steps = p.steps.map(step);
     if (steps.length > 30) steps = [...steps.slice(0, 15), make("li", null, count(steps.length - 30) + " more"), ...steps.slice(-15)];
     return make("ul", {class: "path"}, make("li", null, make("span", {class: "edge"}, p.root)), steps);

@@ -115,7 +115,7 @@ impl<'p> Allowed<'p> {
                     }
                 }
             }
-            Holder::Other(_) => {}
+            Holder::Long | Holder::Other(_) => {}
         })?;
         strings.sort_unstable();
         self.kept = with_arrays(kept, &strings);

@@ -19,6 +19,7 @@ pub use runs::Run;
 use self::allowed::Allowed;
 use self::runs::Runs;
 use super::contents::{CHUNK, OVERLAP, walk};
+use super::redact::Secrets;
 use super::shapes::Shapes;
 use super::windows::{WINDOW, WindowTable, each_window};
 use super::{StripError, StripPolicy};
@@ -51,7 +52,8 @@ impl Proof {
 }
 
 /// Finds every run of eight or more bytes of the original's contents that is still in the contents of a
-/// copy. `memory` bounds the bytes of the table of windows. `each` is called with each run in the order of the copy.
+/// copy. `memory` bounds the bytes of the table of windows. `each` is called with each run
+/// in the order of the copy, after those that detectors find in it.
 ///
 /// Contents are strings outside of the heap, elements of primitive arrays, neighbouring fields of primitive
 /// types, static fields, and records that cannot be read. Windows of equal bytes, or of two bytes that alternate, tell nothing and
@@ -70,7 +72,14 @@ pub fn prove<A: Read, B: Read>(
     let shapes = Shapes::of(copy()?)?;
     let allowed = Allowed::of(&mut copy, &shapes, policy)?;
     let mut proof = Proof::default();
-    let mut runs = Runs::new(allowed, &shapes, each);
+    let mut known = Secrets::default();
+    if let Some(detectors) = policy.detectors {
+        known = Secrets::of(&mut original, &original_shapes, detectors)?;
+    }
+    let mut runs = Runs::new(allowed, &shapes, &known, each);
+    if let Some(detectors) = policy.detectors {
+        runs.detected(&Secrets::of(&mut copy, &shapes, detectors)?, &mut proof)?;
+    }
     let mut from = 0;
     loop {
         let mut table = WindowTable::new(memory, CHUNK + OVERLAP);

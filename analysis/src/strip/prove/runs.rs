@@ -10,6 +10,7 @@ use super::Proof;
 use super::allowed::{Allowed, By};
 use crate::strip::StripError;
 use crate::strip::contents::{Chunk, Kind, Place};
+use crate::strip::redact::Secrets;
 use crate::strip::shapes::Shapes;
 use crate::strip::windows::{WINDOW, WindowTable, each_window};
 
@@ -36,6 +37,8 @@ pub struct Run {
     pub hash: String,
     /// The policy that allows them; `None` if none does.
     pub allowed_by: Option<By>,
+    /// The detector that finds them in the copy, or `known` for what one has found in the original.
+    pub detector: Option<&'static str>,
 }
 
 /// A run that may continue.
@@ -51,6 +54,8 @@ struct Open {
 pub(super) struct Runs<'r> {
     allowed: Allowed<'r>,
     shapes: &'r Shapes,
+    /// The secrets of the original.
+    known: &'r Secrets,
     each: &'r mut dyn FnMut(&Run) -> io::Result<()>,
     keyed: SipHasher13,
     open: Option<Open>,
@@ -61,6 +66,7 @@ impl<'r> Runs<'r> {
     pub fn new(
         allowed: Allowed<'r>,
         shapes: &'r Shapes,
+        known: &'r Secrets,
         each: &'r mut dyn FnMut(&Run) -> io::Result<()>,
     ) -> Self {
         // The standard library's hashers have keys from the system's random numbers.
@@ -68,6 +74,7 @@ impl<'r> Runs<'r> {
         Self {
             allowed,
             shapes,
+            known,
             each,
             keyed: SipHasher13::new_with_keys(key(), key()),
             open: None,
@@ -114,13 +121,70 @@ impl<'r> Runs<'r> {
         }
         for ended in std::mem::take(&mut self.ended) {
             let run = self.run(place, &ended);
-            let tally = match run.allowed_by {
-                Some(by) => proof.allowed.entry(by).or_default(),
-                None => &mut proof.forbidden,
+            self.tell(&run, proof)?;
+        }
+        match place.kind {
+            Kind::Text(text) if self.shapes.is_name(text) => Ok(()),
+            Kind::Text(_) | Kind::Array { .. } => self.known(place, chunk, proof),
+            _ => Ok(()),
+        }
+    }
+
+    fn tell(&mut self, run: &Run, proof: &mut Proof) -> Result<(), StripError> {
+        let tally = match run.allowed_by {
+            Some(by) => proof.allowed.entry(by).or_default(),
+            None => &mut proof.forbidden,
+        };
+        tally.runs += 1;
+        tally.bytes += run.bytes;
+        Ok((self.each)(run)?)
+    }
+
+    /// Tells of secrets of the original that are in a chunk.
+    fn known(
+        &mut self,
+        place: &Place,
+        chunk: Chunk<'_>,
+        proof: &mut Proof,
+    ) -> Result<(), StripError> {
+        let mut spans = Vec::new();
+        let known = self.known;
+        known.each_known(chunk.bytes, |span| spans.push(span));
+        for span in spans.into_iter().filter(|span| span.end > chunk.seen) {
+            let mut hasher = self.keyed;
+            hasher.write(&chunk.bytes[span.clone()]);
+            let found = Open {
+                start: chunk.at + span.start as u64,
+                end: chunk.at + span.end as u64,
+                hasher,
+                bytes: Vec::new(),
             };
-            tally.runs += 1;
-            tally.bytes += run.bytes;
-            (self.each)(&run)?;
+            let run = Run {
+                allowed_by: None,
+                detector: Some("known"),
+                ..self.run(place, &found)
+            };
+            self.tell(&run, proof)?;
+        }
+        Ok(())
+    }
+
+    /// Tells of secrets that detectors find in the copy.
+    pub fn detected(&mut self, secrets: &Secrets, proof: &mut Proof) -> Result<(), StripError> {
+        for (is_array, id, spot, kind) in secrets.spots() {
+            let run = Run {
+                offset: spot.offset,
+                place: if is_array { "array" } else { "text" },
+                id: Some(format!("{id:#x}")),
+                class: None,
+                field: None,
+                index: None,
+                bytes: spot.to - spot.from,
+                hash: String::new(),
+                allowed_by: None,
+                detector: Some(kind.word()),
+            };
+            self.tell(&run, proof)?;
         }
         Ok(())
     }
@@ -168,6 +232,7 @@ impl<'r> Runs<'r> {
             index: has_index.then_some(open.start / width),
             bytes: length,
             hash: format!("{:016x}{:016x}", hash.h1, hash.h2),
+            detector: None,
             allowed_by: self.allowed.by(place.kind, open.start, &open.bytes),
         }
     }

@@ -1,5 +1,6 @@
 //! `hprof-rs strip`: a heap dump without what its objects hold.
 
+mod found;
 mod prove;
 
 use std::io::{self, BufWriter, Write};
@@ -7,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hprof_analysis::input::Input;
-use hprof_analysis::strip::{FieldRule, StripPlan, StripPolicy, Stripped};
+use hprof_analysis::strip::{Detectors, FieldRule, Form, StripPlan, StripPolicy, Stripped};
 use hprof_options::glob;
 
 use serde_json::json;
@@ -29,9 +30,10 @@ use crate::{what_it_is, written};
 /// outside of the heap that names no class, field, method or thread. Classes, sizes, references,
 /// roots and stacks stay, so that histogram, leaks, dominators and paths do not change. `--fields`
 /// also empties fields of primitive types. `--keep-strings` and `--keep` let contents stay, `--drop`
-/// takes some of these away again.
+/// takes some of these away again. `--redact` lets all contents stay but what looks like a secret.
 ///
-/// The command reads the file twice, or three times if contents stay. It copies a truncated file up to its end, and a damaged file up
+/// `--prove` shows that the copy holds nothing else. Without it, the command reads the file twice, or more often if
+/// contents stay. It copies a truncated file up to its end, and a damaged file up
 /// to the first damaged place, with status 1. It copies only the head of unknown records.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -62,13 +64,78 @@ pub struct Strip {
     #[arg(long, value_name = "CLASS[.FIELD]")]
     drop: Vec<String>,
 
+    /// Let all contents stay, unless `--keep-strings` or `--keep` say which, and overwrite secrets in them by asterisks:
+    /// values of properties, variables and fields with names such as `db.password` or `apiKey`, JSON Web
+    /// Tokens, AWS keys, private keys, tokens of known services, passwords in URLs and settings, e-mail
+    /// addresses, card numbers with a right check digit. What is found in one text goes everywhere.
+    #[arg(long)]
+    redact: bool,
+
+    /// A regular expression for further secrets, with a group around the secret if that is not all; may be repeated,
+    /// implies `--redact`.
+    #[arg(long, value_name = "REGEX")]
+    redact_pattern: Vec<String>,
+
+    /// Write as JSON which secrets were found: kind, hash, name of the property, count, places. Their texts are
+    /// not in it. Implies `--redact`.
+    #[arg(long, value_name = "LIST.json")]
+    redact_list: Option<PathBuf>,
+
+    /// The reader that the copy is for, where it does not take every record of Android dumps.
+    #[arg(long = "for", value_name = "READER")]
+    form: Option<ForReader>,
+
+    /// Have Android bitmaps with equal pixels refer to one buffer, and leave the others out, as Matrix does.
+    #[arg(long, value_name = "HOW")]
+    bitmaps: Option<Share>,
+
     /// Read the finished copy, and write as JSON which contents of the original are still in it, where, and which
-    /// policy allows them; status 1 if none allows one. `.gz` at the end of the name compresses it.
+    /// policy allows them; status 1 if there are any that none allows. `.gz` at the end of the name compresses it.
     #[arg(long, value_name = "PROOF.json")]
     prove: Option<PathBuf>,
 
     #[command(flatten)]
     memory: MemoryArgument,
+}
+
+/// The readers that copies may be for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ForReader {
+    /// Eclipse MAT, VisualVM: no Android records, as after `hprof-conv`.
+    Mat,
+    /// Shark of LeakCanary: Android records; arrays have zeros as elements.
+    Shark,
+    /// KOOM: elements of arrays are left out, as its hook does; its tools fill them in again.
+    Koom,
+    /// Readers of the record `PRIMITIVE_ARRAY_NODATA`: arrays of zeros have no elements.
+    NoData,
+}
+
+impl ForReader {
+    fn form(self) -> Form {
+        match self {
+            Self::Mat => Form::Mat,
+            Self::Shark => Form::Shark,
+            Self::Koom => Form::Koom,
+            Self::NoData => Form::NoData,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Mat => "mat",
+            Self::Shark => "shark",
+            Self::Koom => "koom",
+            Self::NoData => "no-data",
+        }
+    }
+}
+
+/// How bitmaps share pixels.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Share {
+    /// Equal ones have one buffer.
+    Dedupe,
 }
 
 const EXAMPLES: &str = "\
@@ -77,10 +144,14 @@ Examples:
   hprof-rs strip --fields heap.hprof.gz -o stripped.hprof.gz
   hprof-rs strip --keep java.lang.Thread.name heap.hprof -o stripped.hprof
   hprof-rs strip --keep-strings --drop 'com.example.customer.*' heap.hprof -o stripped.hprof
+  hprof-rs strip --redact --redact-pattern 'KD-[0-9]{6}' heap.hprof -o redacted.hprof
   hprof-rs strip --fields --prove proof.json heap.hprof -o stripped.hprof
+  hprof-rs strip --for mat android.hprof -o for-mat.hprof
+  hprof-rs strip --bitmaps dedupe --keep android.graphics.Bitmap.mBuffer android.hprof -o small.hprof
   ssh host cat heap.hprof | hprof-rs strip - -o stripped.hprof
 
-The copy still has the names of classes, fields and threads, all sizes, and all references.";
+The copy still has the names of classes, fields and threads, all sizes, and all references. A form of secret
+that no detector knows is still in a copy of `--redact`; one without options has no texts at all.";
 
 impl Strip {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
@@ -93,6 +164,12 @@ impl Strip {
         ensure!(
             self.prove.is_none() || self.output != Path::new("-"),
             "a proof reads the copy again, so standard output will not do: give -o the name of a file"
+        );
+        let keeps_arrays = self.keep_strings || !self.keep.is_empty() || self.redacts();
+        ensure!(
+            !keeps_arrays || !matches!(self.form, Some(ForReader::Koom)),
+            "dumps of KOOM have no elements of arrays: leave out --keep-strings, --keep and --redact, \
+             or choose another reader with --for"
         );
         // What comes from a pipe can be read once only.
         let unpacked = match self.file == Path::new("-") {
@@ -123,10 +200,18 @@ impl Strip {
             let is_meant = |rule: &String| matches(rule, class) || matches(rule, &whole);
             self.drop.iter().any(is_meant)
         };
+        let redacts = self.redacts();
+        let detectors = redacts.then(|| Detectors::new(&self.redact_pattern));
+        let detectors = detectors
+            .transpose()
+            .context("--redact-pattern must be a regular expression")?;
         let policy = StripPolicy {
             empties_fields: self.fields,
             keeps_strings: self.keep_strings,
-            keeps_all: false,
+            keeps_all: redacts && !self.keep_strings && self.keep.is_empty(),
+            detectors: detectors.as_ref(),
+            form: self.form.map_or(Form::Same, ForReader::form),
+            shares_bitmaps: self.bitmaps.is_some(),
             keeps: (!self.keep.is_empty()).then_some(&keeps as FieldRule<'_>),
             drops: (!self.drop.is_empty()).then_some(&drops as FieldRule<'_>),
         };
@@ -152,6 +237,23 @@ impl Strip {
             &self.output,
             "look at it with `hprof-rs summary FILE` before you give it away",
         );
+        if let Some(bitmaps) = plan.bitmaps() {
+            tell!(
+                "{} left out, {}, as equal ones are there",
+                plural(
+                    bitmaps.count(),
+                    "buffer of a bitmap is",
+                    "buffers of bitmaps are"
+                ),
+                bytes(bitmaps.saved()),
+            );
+        }
+        if let Some(secrets) = plan.secrets() {
+            found::say(secrets, &stripped);
+            if let Some(path) = &self.redact_list {
+                found::write(path, &name, secrets)?;
+            }
+        }
         let mut is_failed = stripped.is_damaged;
         if let Some(path) = &self.prove {
             let copied = prove::Copied {
@@ -169,12 +271,20 @@ impl Strip {
         Ok(ExitCode::from(u8::from(is_failed)))
     }
 
+    fn redacts(&self) -> bool {
+        self.redact || !self.redact_pattern.is_empty() || self.redact_list.is_some()
+    }
+
     fn policy_as_json(&self) -> serde_json::Value {
         json!({
             "fields": self.fields,
             "keep_strings": self.keep_strings,
             "keep": self.keep,
             "drop": self.drop,
+            "redact": self.redacts(),
+            "for": self.form.map(ForReader::word),
+            "bitmaps": self.bitmaps.map(|Share::Dedupe| "dedupe"),
+            "redact_pattern": self.redact_pattern,
         })
     }
 }

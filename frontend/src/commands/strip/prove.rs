@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::commands::convert;
 use crate::memory::free_bytes;
 use crate::open::progress_bar;
+use crate::render::foreign::json as safe;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, plural};
 use hprof_analysis::input::Input;
@@ -68,13 +69,13 @@ impl<R: Read, O: FnMut() -> io::Result<R>> Copied<'_, O> {
             "rule": RULE,
         });
         // The list is written while it is found, since it may be longer than memory.
-        let head = head.to_string();
+        let head = safe(&head.to_string());
         write!(out, "{},\n\"runs\":[", head.trim_end_matches('}'))?;
         let mut is_first = true;
         let mut each = |run: &Run| {
             out.write_all(if is_first { b"\n" } else { b",\n" })?;
             is_first = false;
-            serde_json::to_writer(&mut *out, run).map_err(io::Error::from)
+            out.write_all(safe(&serde_json::to_string(run)?).as_bytes())
         };
         let read = || -> io::Result<_> {
             let input =

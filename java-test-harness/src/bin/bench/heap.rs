@@ -51,7 +51,7 @@ pub fn sites(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
 }
 
 /// A program with 13 million objects, which it keeps.
-fn big(jdk: &'static Jdk) -> Run {
+pub fn big(jdk: &'static Jdk) -> Run {
     Run::new(jdk)
         .jvm_args(["-Xms3g", "-Xmx3g", "-XX:+AlwaysPreTouch"])
         .time_limit(Duration::from_secs(600))

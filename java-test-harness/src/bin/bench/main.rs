@@ -6,6 +6,7 @@ mod cost;
 mod figures;
 mod graph;
 mod heap;
+mod levels;
 mod listener;
 mod locks;
 mod made_dump;
@@ -70,6 +71,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 20] = [
         "dumps",
         "heap dumps of 13 million objects: time, memory",
         heap::dumps,
+    ),
+    (
+        "levels",
+        "dumps of 13 million objects without values, compressed, per JDK",
+        levels::levels,
     ),
     (
         "locks",
