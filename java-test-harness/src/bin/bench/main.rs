@@ -30,7 +30,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 20] = [
+const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -192,7 +192,7 @@ fn main() -> Result<ExitCode> {
         );
     }
     let mut figures = Figures::default();
-    for (name, what, run) in BENCHMARKS {
+    for &(name, what, run) in BENCHMARKS {
         let named = arguments.names.iter().any(|it| it == name);
         if named || (arguments.names.is_empty() && name != "soak") {
             eprintln!("{name}: {what}");
