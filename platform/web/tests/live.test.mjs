@@ -318,7 +318,7 @@ test("a server that lists no JVMs is not asked for them", options, async () => {
   await page.getByText("Recent analyses").waitFor();
   await page.waitForTimeout(300);
   assert.deepEqual(errors, []);
-  assert.equal(await page.getByText("JVMs of this machine").count(), 0);
+  assert.equal(await page.getByText("Running JVMs").count(), 0);
   await context.close();
   await other.close();
 });

@@ -76,7 +76,7 @@ export const en = {
     of: (done: string, total: string) => `${done} of ${total}`,
     attempt: (n: string) => `attempt ${n}`,
     status: (name: string, what: string) => `${name}: ${what}`,
-    jvms: "JVMs of this machine",
+    jvms: "Running JVMs",
     noJvms: "No JVM runs on this machine.",
     jvmVersion: "Version",
     jvmUser: "User",

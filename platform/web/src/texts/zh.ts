@@ -81,7 +81,7 @@ export const zh: Texts = {
     of: (done, total) => `${done} / ${total}`,
     attempt: (n) => `第 ${n} 次尝试`,
     status: (name, what) => `${name}：${what}`,
-    jvms: "本机的 JVM",
+    jvms: "运行中的 JVM",
     noJvms: "本机没有运行中的 JVM。",
     jvmVersion: "版本",
     jvmUser: "用户",
