@@ -228,6 +228,9 @@ items! {
     class, "/dumps/{id}/classes/{of}", "The head of a class.", classes::ClassHead, classes::class;
     merged_paths, "/dumps/{id}/classes/{of}/paths", "The merged paths to the instances of a class.",
         ways::MergedAnswer, |opened, of| Ok(ways::merged_paths(opened, of)?.as_ref().clone());
+    merged_objects, "/dumps/{id}/objects/{of}/paths",
+        "The merged paths to some objects; their identifiers have commas between them.",
+        ways::MergedAnswer, |opened, of| ways::merged_paths_to(opened, of);
 }
 
 /// Two dumps side by side: this one is before, the other one after.
@@ -282,6 +285,7 @@ pub(super) fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(retained_set))
         .routes(routes!(class_references))
         .routes(routes!(merged_paths))
+        .routes(routes!(merged_objects))
         .routes(routes!(compare))
         .merge(sql::routes())
         .merge(profile::routes())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hprof_analysis::numbers::ClassNumber;
 use hprof_analysis::paths::{MergedNode, Path, merged};
 use parking_lot::Mutex;
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -15,6 +16,8 @@ use super::overview::PathItem;
 
 /// Classes whose merged paths are kept.
 const KEPT: usize = 4;
+/// Objects whose paths are merged at once: their identifiers are part of an address.
+const MAX_OBJECTS: usize = 500;
 /// Nodes of a tree of merged paths.
 const MAX_NODES: usize = 5000;
 
@@ -83,12 +86,12 @@ pub struct MergedItem {
     pub children: Vec<MergedItem>,
 }
 
-/// The merged paths of a class.
+/// The merged paths of a class, or of some objects.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct MergedAnswer {
-    /// The class.
+    /// The class, or how many objects were asked for.
     pub name: String,
-    /// The live objects of the class.
+    /// How many of them are alive.
     pub count: u64,
     /// The first steps, at the roots.
     pub children: Vec<MergedItem>,
@@ -123,20 +126,49 @@ pub fn merged_paths(opened: &Arc<Opened>, id: &str) -> Result<Arc<MergedAnswer>,
     let work = move |opened: &Arc<Opened>| {
         let graph = opened.snapshot.graph();
         let nodes = merged(&opened.snapshot, &paths, |it| graph.class_of(it) == class);
-        let count: u64 = nodes.iter().map(|node| node.targets).sum();
-        let mut left = MAX_NODES;
-        let children = items(&nodes, count, &mut left);
-        let is_cut = left == 0;
-        let note = format!("the tree shows its {MAX_NODES} first nodes");
-        Ok(MergedAnswer {
-            name: graph.classes().get(class).name.clone(),
-            count,
-            children,
-            notes: is_cut.then_some(note).into_iter().collect(),
-        })
+        Ok(answer(graph.classes().get(class).name.clone(), &nodes))
     };
     let later = opened.merged.of(class);
     later.ask(opened, work, LONG_PATIENCE)?.ok_or_else(too_long)
+}
+
+/// The shortest paths to some objects, merged by the classes on them. `ids` are the identifiers with
+/// commas between them.
+///
+/// # Errors
+/// If the dump lacks one of them, they are too many, or the paths of a large dump take longer than a
+/// request may.
+pub fn merged_paths_to(opened: &Arc<Opened>, ids: &str) -> Result<MergedAnswer, ViewError> {
+    let mut wanted = FxHashSet::default();
+    for id in ids.split(',') {
+        if wanted.len() >= MAX_OBJECTS {
+            return Err(ViewError::invalid(format!(
+                "at most {MAX_OBJECTS} objects at once"
+            )));
+        }
+        wanted.insert(opened.object(id)?);
+    }
+    let paths = opened.paths(LONG_PATIENCE)?.ok_or_else(too_long)?;
+    let nodes = merged(&opened.snapshot, &paths, |it| wanted.contains(&it));
+    let name = match wanted.len() {
+        1 => "1 object".to_owned(),
+        number => format!("{number} objects"),
+    };
+    Ok(answer(name, &nodes))
+}
+
+fn answer(name: String, nodes: &[MergedNode]) -> MergedAnswer {
+    let count: u64 = nodes.iter().map(|node| node.targets).sum();
+    let mut left = MAX_NODES;
+    let children = items(nodes, count, &mut left);
+    let is_cut = left == 0;
+    let note = format!("the tree shows its {MAX_NODES} first nodes");
+    MergedAnswer {
+        name,
+        count,
+        children,
+        notes: is_cut.then_some(note).into_iter().collect(),
+    }
 }
 
 fn items(nodes: &[MergedNode], all: u64, left: &mut usize) -> Vec<MergedItem> {

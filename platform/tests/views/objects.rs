@@ -7,7 +7,7 @@ use hprof_platform::views::entries::entries;
 use hprof_platform::views::fields::{FieldsQuery, fields};
 use hprof_platform::views::object::object;
 use hprof_platform::views::page::TableQuery;
-use hprof_platform::views::paths::{merged_paths, path};
+use hprof_platform::views::paths::{merged_paths, merged_paths_to, path};
 use hprof_platform::views::references::{Direction, ReferencesQuery, references};
 use hprof_platform::views::table::hex;
 
@@ -123,6 +123,14 @@ fn the_inspector_shows_an_object_with_its_surroundings() {
     let merged = merged_paths(opened, &hex(class)).unwrap();
     assert_eq!((merged.count, merged.children.len()), (3, 1));
     assert_eq!(merged.children[0].name, "class com.example.App");
+    // Some of them, a value, and what nothing keeps alive.
+    let ids = [known.nodes[0], known.nodes[2], known.values[1], known.lost].map(hex);
+    let picked = merged_paths_to(opened, &ids.join(",")).unwrap();
+    assert_eq!((picked.name.as_str(), picked.count), ("4 objects", 3));
+    assert_eq!(picked.children[0].name, "class com.example.App");
+    assert!(merged_paths_to(opened, "0x1,nonsense").is_err());
+    let many = vec![hex(known.app); 501];
+    assert_eq!(merged_paths_to(opened, &many.join(",")).unwrap().count, 1);
     let instances = classes::instances(opened, &hex(class), &all()).unwrap();
     assert_eq!(instances.total, 3);
     let head = classes::class(opened, &hex(class)).unwrap();

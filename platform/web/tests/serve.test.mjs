@@ -175,6 +175,13 @@ test("SQL answers and refuses", options, async () => {
   await page.getByRole("radio", { name: "Chart" }).click();
   assert.equal(await page.locator(".chart li").count(), 7);
   await audit(page, "sql");
+  await page.getByRole("radio", { name: "Table" }).click();
+  await box.fill("SELECT id, class FROM objects WHERE retained > 0 ORDER BY retained DESC LIMIT 3");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("link", { name: "Merged paths of 3 objects" }).click();
+  await page.getByText(/^Paths from GC roots to [0-3] live of 3 chosen objects/).waitFor();
+  await page.locator(".merged li").first().waitFor();
+  await audit(page, "merged paths of chosen objects");
   await close();
   assert.ok(context);
 });

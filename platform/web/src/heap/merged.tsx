@@ -12,16 +12,19 @@ import { texts } from "../texts";
 export function Merged({ dump }: { dump: Dump }) {
   const t = texts.value;
   const id = address.value.query.get("class");
-  const { value, failure, again } = useGet<MergedAnswer>(id ? `dumps/${dump.id}/classes/${encodeURIComponent(id)}/paths` : null);
-  if (!id) return <Empty>{t.table.empty}</Empty>;
+  const objects = address.value.query.get("objects");
+  const of = objects ? `objects/${encodeURIComponent(objects)}` : id ? `classes/${encodeURIComponent(id)}` : null;
+  const { value, failure, again } = useGet<MergedAnswer>(of ? `dumps/${dump.id}/${of}/paths` : null);
+  if (!of) return <Empty>{t.table.empty}</Empty>;
   return (
     <div class="page-body">
-      <p class="crumbs">
+      {objects && value && <p>{texts.value.sql.picked(count(value.count), count(objects.split(",").length))}</p>}
+      {!objects && id && <p class="crumbs">
         <A href={`/dumps/${dump.id}/histogram`}>{t.views["histogram"]![0]}</A> ›{" "}
         <A href={selectClass(id)}>
           <Name text={address.value.query.get("name") ?? id} />
         </A>
-      </p>
+      </p>}
       {failure && <Problem failure={failure} again={again} />}
       {!value && !failure && <Skeleton />}
       {value && (

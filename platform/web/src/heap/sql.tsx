@@ -6,8 +6,8 @@ import { pickRow, rowActions } from "../grid/actions";
 import { Grid } from "../grid/grid";
 import { Local } from "../grid/local";
 import { count } from "../format";
-import { Notes, Problem } from "../parts/basics";
-import { address, setQuery } from "../route";
+import { A, Notes, Problem } from "../parts/basics";
+import { address, setQuery, to } from "../route";
 import { texts } from "../texts";
 import { Chart } from "./chart";
 import { QueryInput } from "./query-input";
@@ -15,6 +15,8 @@ import { SchemaList } from "./schema";
 import { Choice } from "./table-page";
 
 const LIMIT = 10_000;
+/** Objects whose paths are merged: they are part of the address. */
+const MAX_PATHS = 200;
 
 export function SqlConsole({ dump }: { dump: Dump }) {
   const t = texts.value.sql;
@@ -67,6 +69,7 @@ function Result({ dump, answer }: { dump: Dump; answer: QueryAnswer }) {
   // Two columns of a query may have one name: rows are keyed by place.
   const columns = useMemo(() => answer.columns.map((column, index) => ({ ...column, key: "c" + index })), [answer]);
   const rows = useMemo(() => answer.rows.map((cells) => rowOf(cells, columns)), [answer]);
+  const objects = useMemo(() => [...new Set(rows.flatMap((row) => (row.object ? [String(row.object)] : [])))].slice(0, MAX_PATHS), [rows]);
   const model = useMemo(() => new Local(columns, rows, sort), [columns, rows, sort]);
   return (
     <>
@@ -75,6 +78,11 @@ function Result({ dump, answer }: { dump: Dump; answer: QueryAnswer }) {
         <span class="dim rows" role="status">
           {t.rows(count(answer.rows.length), count(answer.millis))}
         </span>
+        {objects.length > 0 && (
+          <A href={to(`/dumps/${dump.id}/merged`, { objects: objects.join(",") })} class="button small">
+            {t.paths(count(objects.length))}
+          </A>
+        )}
         <button type="button" class="small" onClick={() => saveCsv(answer)}>
           {t.csv}
         </button>

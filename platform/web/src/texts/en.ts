@@ -313,6 +313,8 @@ export const en = {
     chartValue: "Value",
     completions: "Completions",
     first: "Write a query, or choose an example.",
+    paths: (n: string) => `Merged paths of ${n} ${n === "1" ? "object" : "objects"}`,
+    picked: (live: string, all: string) => `Paths from GC roots to ${live} live of ${all} chosen objects.`,
   },
   compare: {
     with: "Compare with",

@@ -341,6 +341,8 @@ export const zh: Texts = {
     noChart: "图表需要一列文本和一列数字。",
     chartValue: "数值",
     completions: "补全",
+    paths: (n) => `${n} 个对象的合并路径`,
+    picked: (live, all) => `从 GC 根到所选 ${all} 个对象中 ${live} 个存活对象的路径。`,
     first: "输入查询，或选择一个示例。",
   },
   compare: {
