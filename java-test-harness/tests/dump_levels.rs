@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hprof_analysis::input::Input;
@@ -278,4 +279,18 @@ fn allocation_sites_come_with_a_stripped_dump() {
         let is_located = |id: &u64| heap.objects[id].trace > 1;
         assert!(accounts.iter().filter(|id| is_located(id)).count() > 990);
     });
+}
+
+/// The disk does not hold the zeros of large arrays.
+#[test]
+fn a_plain_file_has_holes_where_arrays_were() {
+    let running = secrets(Jdk::feature_release(17), "heap=dump,format=b,strip=arrays");
+    std::fs::write(running.path("end"), "").unwrap();
+    let outcome = running.finish().expect_status(0);
+    let file = std::fs::metadata(outcome.path("java.hprof")).unwrap();
+    // The array of three mebibytes.
+    assert!(file.blocks() * 512 + (2 << 20) < file.len(), "{file:?}");
+    let heap = heap(&outcome.bytes("java.hprof"));
+    let large = &heap.objects[&heap.static_field("Secrets", "large")].content;
+    assert_eq!(*large, Content::Primitives(8, vec![0; 3 << 20]));
 }

@@ -73,7 +73,7 @@ impl SharedSink {
         self.0.lock().take()
     }
 
-    /// Writes what waits for compression.
+    /// Writes what the file lacks so that it can be read.
     pub(super) fn finish(&self) -> io::Result<()> {
         match &mut *self.0.lock() {
             Some(Sink::File(file)) => file.finish(),

@@ -165,7 +165,12 @@ fn create_sink(settings: &Settings, vm_waits: &VmWaits) -> Result<Sink, Refusal>
                 true => Existing::Replace,
             };
             return FileSink::create(path, existing, another)
-                .map(|file| Sink::File(file.packed(packing)))
+                .map(|file| file.packed(packing))
+                .map(|file| match settings.strip.is_none() {
+                    true => file,
+                    false => file.sparse(),
+                })
+                .map(Sink::File)
                 .map_err(|e| set_up_error(&e.to_string()));
         }
         Destination::Net { host, port } => Endpoint::Tcp(host.clone(), *port),

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::packed::Packed;
+use super::sparse::Sparse;
 use super::special::Special;
 use crate::options::Packing;
 
@@ -16,6 +17,7 @@ use crate::options::Packing;
 enum Out {
     File(File),
     Packed(Box<Packed>),
+    Sparse(Sparse),
     Special(Special),
 }
 
@@ -116,13 +118,24 @@ impl FileSink {
         self
     }
 
-    /// Writes what waits for compression, so that the file can be read.
+    /// Leaves holes where zeros are written from now on, unless the file is compressed or no file.
+    #[must_use]
+    pub fn sparse(mut self) -> Self {
+        self.out = match self.out {
+            Out::File(file) => Out::Sparse(Sparse::new(file)),
+            out => out,
+        };
+        self
+    }
+
+    /// Writes what waits for compression, and a hole at the end, so that the file can be read.
     ///
     /// # Errors
     /// The file system's error.
     pub fn finish(&mut self) -> io::Result<()> {
         match &mut self.out {
             Out::Packed(packed) => packed.finish(),
+            Out::Sparse(sparse) => sparse.finish(),
             Out::File(_) | Out::Special(_) => Ok(()),
         }
     }
@@ -134,7 +147,7 @@ impl FileSink {
 
     /// Whether it is a file, not a pipe or a device.
     pub fn is_regular(&self) -> bool {
-        matches!(self.out, Out::File(_) | Out::Packed(_))
+        !matches!(self.out, Out::Special(_))
     }
 
     /// Whether it is a file, under its final name.
@@ -203,6 +216,7 @@ impl Write for FileSink {
         match &mut self.out {
             Out::File(file) => file.write(bytes),
             Out::Packed(packed) => packed.write(bytes),
+            Out::Sparse(sparse) => sparse.write(bytes),
             Out::Special(special) => special.write(bytes),
         }
     }

@@ -4,6 +4,7 @@ mod endpoint;
 mod file;
 mod net;
 mod packed;
+mod sparse;
 mod special;
 
 pub use endpoint::{Endpoint, NetSource};
