@@ -20,6 +20,8 @@ pub struct Names {
     stack_chunks: Option<ObjectId>,
     android: Option<StringId>,
     has_android: bool,
+    /// Names of classes, in the form of Java source, that stand for those of the file.
+    renamed: FxHashMap<StringId, Box<str>>,
 }
 
 /// A class that the VMs of Android have and no other.
@@ -104,14 +106,33 @@ impl Names {
 
     /// The name of a class as Java source has it.
     pub fn class(&self, class: ObjectId) -> Option<String> {
-        let name = self.string(*self.classes.get(&class)?)?;
-        Some(source_form(&name))
+        self.class_name(*self.classes.get(&class)?)
     }
 
     /// The name of a class as Java source has it, by the class's serial.
     pub fn class_of_serial(&self, serial: ClassSerial) -> Option<String> {
         let (_, name) = self.serials.get(&serial)?;
-        Some(source_form(&self.string(*name)?))
+        self.class_name(*name)
+    }
+
+    fn class_name(&self, name: StringId) -> Option<String> {
+        if let Some(renamed) = self.renamed.get(&name) {
+            return Some(renamed.to_string());
+        }
+        Some(source_form(&self.string(name)?))
+    }
+
+    /// Gives classes other names, for those that `rename` knows one of. The strings stay as they are, as
+    /// fields may have the same name.
+    pub(crate) fn rename_classes(&mut self, rename: impl Fn(&str) -> Option<String>) {
+        let serials = self.serials.values().map(|&(_, name)| name);
+        let names: Vec<StringId> = self.classes.values().copied().chain(serials).collect();
+        for name in names {
+            let known = self.class_name(name);
+            if let Some(renamed) = known.and_then(|known| rename(&known)) {
+                self.renamed.entry(name).or_insert(renamed.into());
+            }
+        }
     }
 
     /// The class object with a serial.

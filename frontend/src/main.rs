@@ -17,6 +17,7 @@ mod jvm;
 mod launch;
 mod left_out;
 mod listen;
+mod mapping;
 mod memory;
 mod open;
 mod query;

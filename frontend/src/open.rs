@@ -15,14 +15,15 @@ use hprof_analysis::stacks::Weights;
 use hprof_stacks::Depth;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::mapping::MappingArgument;
 use crate::memory::{self, MemoryArgument};
 
 /// Smaller files are read before a bar could be looked at.
 const SLOW: u64 = 64 << 20;
 
-/// The file to read.
+/// The file to read as it is.
 #[derive(Debug, Args)]
-pub struct FileArgument {
+pub struct PlainFileArgument {
     /// A heap dump or profile, binary or text, plain or compressed with gzip, zip, zstd, xz or
     /// bzip2; `-` for standard input.
     #[arg(value_name = "FILE")]
@@ -36,7 +37,45 @@ pub struct FileArgument {
     pub memory: MemoryArgument,
 }
 
+/// The file to read, and the original names of its program.
+#[derive(Debug, Args)]
+pub struct FileArgument {
+    #[command(flatten)]
+    pub plain: PlainFileArgument,
+
+    #[command(flatten)]
+    pub mapping: MappingArgument,
+}
+
 impl FileArgument {
+    /// Reads the file in one pass.
+    ///
+    /// # Errors
+    /// If it cannot be opened, is no HPROF file, or with `--strict` is damaged.
+    pub fn open(&self, with_heap: bool, largest: usize) -> anyhow::Result<Opened> {
+        let mapping = self.mapping.read()?;
+        let mut opened = self.plain.open(with_heap, largest)?;
+        if let Some(mapping) = mapping {
+            opened.contents.rename(&mapping);
+        }
+        Ok(opened)
+    }
+
+    /// Reads a file whose objects are to be looked up, as [`PlainFileArgument::open_mapped`] does.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or if there is no room for the temporary file.
+    pub fn open_mapped(&self) -> anyhow::Result<(Opened, Input)> {
+        let mapping = self.mapping.read()?;
+        let (mut opened, input) = self.plain.open_mapped()?;
+        if let Some(mapping) = mapping {
+            opened.contents.rename(&mapping);
+        }
+        Ok((opened, input))
+    }
+}
+
+impl PlainFileArgument {
     /// Reads the file in one pass.
     ///
     /// # Errors

@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use anyhow::{Context, bail};
 use hprof_analysis::android::LeftOut;
 use hprof_analysis::graph::ReferenceKind;
-use hprof_analysis::mapping::Mapping;
 use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, SnapshotError};
 
@@ -35,9 +34,17 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.map_or_else(|| PathBuf::from("."), Path::to_owned);
+    let mapping = look.mapping.read()?;
+    let mut follow = look.follow()?;
+    if let Some(mapping) = &mapping {
+        // The dump has the short names.
+        let given = follow.without.clone().into_iter();
+        let short = given.filter_map(|(class, field)| mapping.shortened(&class, &field));
+        follow.without.extend(short);
+    }
     let options = OpenOptions {
         dump: look.dump.dump.map(|number| number as usize - 1),
-        follow: look.follow()?,
+        follow,
         memory: look.memory.memory,
         scratch: scratch(&folder),
         index: match (&look.index, look.no_index) {
@@ -56,10 +63,6 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
         },
         ..OpenOptions::default()
     };
-    let mapping = match &look.mapping {
-        Some(file) => Some(mapping(file)?),
-        None => None,
-    };
     let snapshot = Snapshot::open(path, &options).map_err(|error| match error {
         // These name the file.
         SnapshotError::Open(error) => error.into(),
@@ -75,23 +78,6 @@ pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
     }
     warn(&snapshot, look);
     Ok(snapshot)
-}
-
-/// The names that `--mapping` gives back to shortened classes.
-///
-/// # Errors
-/// The file cannot be read, or maps nothing.
-fn mapping(path: &Path) -> anyhow::Result<Mapping> {
-    let text = std::fs::read(path).with_context(|| format!("--mapping {}", path.display()))?;
-    let mapping = Mapping::parse(&String::from_utf8_lossy(&text));
-    if mapping.is_empty() {
-        bail!(
-            "--mapping {}: no line of it reads `original.Class -> short.Name:`, as in a mapping.txt \
-             of R8 or ProGuard",
-            path.display()
-        );
-    }
-    Ok(mapping)
 }
 
 /// The folder for scratch files: the one of the dump, which likely has room for files as large, or the

@@ -82,6 +82,24 @@ impl Stacks {
         self.index.clear();
     }
 
+    /// Puts other frames in the place of each, innermost first, in all traces.
+    pub fn expand_frames(&mut self, mut expand: impl FnMut(&Frame) -> Vec<Frame>) {
+        let old = std::mem::take(&mut self.frames);
+        self.index.clear();
+        let new: Vec<Box<[FrameIndex]>> = old
+            .iter()
+            .map(|frame| {
+                let frames = expand(frame).into_iter();
+                frames.map(|frame| self.intern(frame)).collect()
+            })
+            .collect();
+        for trace in self.traces.values_mut() {
+            let frames = trace.frames.iter();
+            let frames = frames.flat_map(|frame| new[frame.0 as usize].iter().copied());
+            trace.frames = frames.collect();
+        }
+    }
+
     /// Adds a frame, or finds it.
     pub fn intern(&mut self, frame: Frame) -> FrameIndex {
         let Self { frames, index, .. } = self;

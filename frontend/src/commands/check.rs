@@ -9,7 +9,7 @@ use hprof_analysis::graph::Gaps;
 use serde_json::json;
 
 use crate::left_out;
-use crate::open::{self, FileArgument, Opened};
+use crate::open::{self, Opened, PlainFileArgument};
 use crate::render::out::tell;
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
 
@@ -18,7 +18,7 @@ use crate::render::screen::{Style, bytes, count, plural, print, print_json, prin
 #[command(after_help = EXAMPLES)]
 pub struct Check {
     #[command(flatten)]
-    file: FileArgument,
+    file: PlainFileArgument,
 
     /// Print JSON.
     #[arg(long)]

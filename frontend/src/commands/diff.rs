@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::convert::{about, base_name, write_whole};
 use crate::export::heap_views;
+use crate::mapping::MappingArgument;
 use crate::memory::MemoryArgument;
 use crate::open::{self, Opened};
 use crate::render::foreign;
@@ -77,6 +78,15 @@ pub struct Diff {
     #[arg(long)]
     strict: bool,
 
+    /// The mapping file of R8 or ProGuard of the first program, for its original names; of both if
+    /// there is no other.
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+
+    /// The mapping file of the second program, if it is another build.
+    #[arg(long, value_name = "FILE", requires = "mapping")]
+    mapping_after: Option<PathBuf>,
+
     #[command(flatten)]
     memory: MemoryArgument,
 
@@ -118,9 +128,21 @@ impl Diff {
     }
 
     fn compare(&self) -> anyhow::Result<Comparison> {
+        let mapping = |file: Option<&PathBuf>| {
+            let mapping = file.cloned();
+            MappingArgument { mapping }.read()
+        };
+        let first = mapping(self.mapping.as_ref())?;
+        let second = mapping(self.mapping_after.as_ref())?;
         let mut before = open::open(&self.before, true, 0, self.strict, self.memory)?;
+        if let Some(first) = &first {
+            before.contents.rename(first);
+        }
         open::warn_of_damage(&before);
         let mut after = open::open(&self.after, true, 0, self.strict, self.memory)?;
+        if let Some(second) = second.as_ref().or(first.as_ref()) {
+            after.contents.rename(second);
+        }
         open::warn_of_damage(&after);
         let dumps = (before.contents.dumps.last(), after.contents.dumps.last());
         if let ((Some(old), Some(new)), None) = (dumps, self.measure) {

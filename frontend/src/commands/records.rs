@@ -9,7 +9,7 @@ use hprof_format::binary::Record;
 use hprof_format::listing::Listed;
 use hprof_format::reader::{Event, Positioned, StreamError, StreamReader};
 
-use crate::open::FileArgument;
+use crate::open::PlainFileArgument;
 use crate::render::foreign::printable;
 use crate::render::out::{Out, tell};
 use crate::what_it_is;
@@ -22,7 +22,7 @@ use crate::what_it_is;
 #[command(after_help = EXAMPLES)]
 pub struct Records {
     #[command(flatten)]
-    file: FileArgument,
+    file: PlainFileArgument,
 
     /// Also show the sub-records of heap dumps, indented.
     #[arg(long)]

@@ -82,9 +82,9 @@ fn facts(file: &FileArgument, opened: &Opened) -> Option<AndroidFacts> {
     if !opened.contents.is_android() || opened.contents.dumps.is_empty() {
         return None;
     }
-    let snapshot = match file.file == Path::new("-") {
+    let snapshot = match file.plain.file == Path::new("-") {
         true => None,
-        false => Snapshot::open(&file.file, &OpenOptions::default()).ok(),
+        false => Snapshot::open(&file.plain.file, &OpenOptions::default()).ok(),
     };
     Some(snapshot.as_ref().map(android_facts).unwrap_or_default())
 }

@@ -133,9 +133,10 @@ impl Threads {
     /// Threads with what they keep alive, those that keep most first.
     fn show_retained(&self) -> anyhow::Result<ExitCode> {
         let snapshot = snapshot::open(
-            &self.file.file,
+            &self.file.plain.file,
             &OpenArguments {
-                memory: self.file.memory,
+                memory: self.file.plain.memory,
+                mapping: self.file.mapping.clone(),
                 ..OpenArguments::default()
             },
         )?;

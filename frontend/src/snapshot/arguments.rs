@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use hprof_analysis::graph::{Follow, ReferenceKind};
 use hprof_analysis::snapshot::INDEX_LIMIT;
 
+use crate::mapping::MappingArgument;
 use crate::memory::{MemoryArgument, parse_size};
 use crate::open::DumpArgument;
 
@@ -43,9 +44,8 @@ pub struct OpenArguments {
     #[arg(long, value_name = "CLASS.FIELD")]
     pub without_field: Vec<String>,
 
-    /// The program's mapping file of R8 or ProGuard, for its original names.
-    #[arg(long, value_name = "FILE")]
-    pub mapping: Option<PathBuf>,
+    #[command(flatten)]
+    pub mapping: MappingArgument,
 
     #[command(flatten)]
     pub memory: MemoryArgument,
@@ -75,7 +75,7 @@ impl Default for OpenArguments {
             dump: DumpArgument { dump: None },
             follow: vec![Kind::Soft],
             without_field: Vec::new(),
-            mapping: None,
+            mapping: MappingArgument::default(),
             memory: MemoryArgument::default(),
             index: None,
             trust_index: false,
