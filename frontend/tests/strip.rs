@@ -134,6 +134,27 @@ fn a_proof_says_what_is_left_and_why() {
 }
 
 #[test]
+fn no_report_is_written_over_a_dump() {
+    let scene = Scene::new();
+    let path = scene.path("heap.hprof").display().to_string();
+    fs::copy(support::data("hprof-32.bin"), &path).expect("a file");
+    let (copy, list) = (scene.path("copy.hprof"), scene.path("list.json"));
+    let (copy, list) = (copy.display().to_string(), list.display().to_string());
+    for reports in [
+        &["--prove", &path][..],
+        &["--prove", &copy],
+        &["--redact-list", &path],
+        &["--redact-list", &list, "--prove", &list],
+    ] {
+        let output = heap(&[&["strip"], reports, &[&*path, "-o", &copy]].concat());
+        assert_eq!(output.status.code(), Some(1), "{reports:?}");
+        assert!(stderr(&output).contains("need a name each"), "{reports:?}");
+        assert!(!Path::new(&copy).exists(), "{reports:?}");
+    }
+    assert!(fs::read(&path).unwrap() == fs::read(support::data("hprof-32.bin")).unwrap());
+}
+
+#[test]
 fn a_proof_needs_a_copy_that_can_be_read_again() {
     let data = support::data("hprof-32.bin");
     let output = heap(&["strip", "--prove", "p.json", &data, "-o", "-"]);
