@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use hprof_native_headers as raw;
-use jni_sys::{jint, jlong};
+use jni_sys::{jclass, jint, jlong};
 
 use super::env::call;
-use super::refs::Ref;
+use super::refs::{Class, Ref};
 use super::{Jvmti, JvmtiError, Result};
 
 /// An object that a walk visits.
@@ -82,6 +82,23 @@ impl Jvmti {
     /// # Errors
     /// The error of `IterateThroughHeap`; `INTERNAL` when the visitor panicked.
     pub fn walk_heap(&self, visitor: &mut dyn FnMut(HeapObject<'_>)) -> Result<()> {
+        self.iterate(ptr::null_mut(), visitor)
+    }
+
+    /// As [`Self::walk_heap`], but visits the instances of one class only, not those of its subclasses.
+    ///
+    /// # Errors
+    /// The error of `IterateThroughHeap`; `INTERNAL` when the visitor panicked.
+    pub fn walk_instances(
+        &self,
+        class: Ref<'_, Class>,
+        visitor: &mut dyn FnMut(HeapObject<'_>),
+    ) -> Result<()> {
+        self.iterate(class.as_raw(), visitor)
+    }
+
+    /// Visits all objects, or those of a class.
+    fn iterate(&self, class: jclass, visitor: &mut dyn FnMut(HeapObject<'_>)) -> Result<()> {
         let callbacks = raw::jvmtiHeapCallbacks {
             heap_iteration_callback: Some(visit),
             ..Default::default()
@@ -94,7 +111,7 @@ impl Jvmti {
             self,
             IterateThroughHeap,
             0,
-            ptr::null_mut(),
+            class,
             &callbacks,
             (&raw mut state).cast::<c_void>().cast_const(),
         )?;
@@ -112,7 +129,7 @@ unsafe extern "C" fn visit(
     _length: jint,
     state: *mut c_void,
 ) -> jint {
-    // SAFETY: `walk_heap` passed the address of its state, and the VM calls us
+    // SAFETY: `iterate` passed the address of its state, and the VM calls us
     // only during that call, from one thread.
     let state = unsafe { &mut *state.cast::<Visit<'_>>() };
     let object = HeapObject {

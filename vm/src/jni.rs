@@ -114,6 +114,16 @@ impl Jni {
         is_class.then(|| object.into_class())
     }
 
+    /// A reference to a class that somebody has as an object; `None` when it is no class.
+    pub fn as_class(&self, object: Ref<'_>) -> Option<LocalRef<'_, Class>> {
+        let class_class = self.find_class(c"java/lang/Class").ok()?;
+        if !self.is_instance(object, class_class.get()) {
+            return None;
+        }
+        // SAFETY: the reference is live and of a class, and the result is a new local reference.
+        unsafe { LocalRef::own(self, jni!(self, v1_2.NewLocalRef, object.as_raw())) }
+    }
+
     /// `IsSameObject`, where a cleared reference is the same as no object.
     #[inline]
     pub fn is_weak_of<T>(&self, object: Ref<'_, T>, weak: &WeakRef) -> bool {

@@ -13,6 +13,8 @@ mod env;
 mod error;
 #[cfg(test)]
 mod fake;
+mod fields;
+mod follow;
 mod gate;
 mod guard;
 pub mod guarded;
@@ -41,6 +43,8 @@ mod view;
 pub use classes::LineEntry;
 pub use env::{Capabilities, Jvmti, keep_environment};
 pub use error::{JvmtiError, Result};
+pub use fields::{InstanceFields, Value};
+pub use follow::{HeapReference, ReferenceKind};
 pub use gate::StillInside;
 pub use guard::{guard, panics, report_panics_to};
 pub use handles::{FastCompare, handle_word};

@@ -24,10 +24,13 @@
 //! | `gc` | collects garbage |
 //! | `status` | what is going on, for people |
 //! | `metrics` | counters of the run and of the agent's own cost, for machines |
+//! | `object CLASS ...` | shows live objects with fields and referrers; see [`object_query`](crate::object_query) |
 //! | `detach` | writes the last dump (unless `doe=n`), ends the run, frees everything, closes the socket |
 
 use std::fmt;
 use std::str::FromStr;
+
+use crate::object_query::ObjectQuery;
 
 /// The longest line of a request in bytes.
 pub const MAX_REQUEST: usize = 16 << 10;
@@ -88,6 +91,8 @@ pub enum Request {
     Status,
     /// Counters.
     Metrics,
+    /// Live objects.
+    Object(ObjectQuery),
     /// End everything.
     Detach,
 }
@@ -97,12 +102,15 @@ pub enum Request {
 pub enum RequestError {
     /// Unknown first word.
     #[error(
-        "unknown request '{0}'; there are start, stop, dump, reset, gc, status, metrics, detach"
+        "unknown request '{0}'; there are start, stop, dump, reset, gc, status, metrics, object, detach"
     )]
     Verb(String),
     /// Unknown mode.
     #[error("unknown mode '{0}'; there are cpu, sites, heap, monitor")]
     Mode(String),
+    /// A question about objects that makes no sense.
+    #[error("{0}")]
+    Object(String),
     /// Text after a request without arguments.
     #[error("'{0}' takes no arguments")]
     Surplus(&'static str),
@@ -120,6 +128,7 @@ impl Request {
             Self::Gc => "gc",
             Self::Status => "status",
             Self::Metrics => "metrics",
+            Self::Object(_) => "object",
             Self::Detach => "detach",
         }
     }
@@ -149,6 +158,7 @@ impl FromStr for Request {
             "gc" => alone("gc", Self::Gc),
             "status" => alone("status", Self::Status),
             "metrics" => alone("metrics", Self::Metrics),
+            "object" => rest.parse().map(Self::Object),
             "detach" => alone("detach", Self::Detach),
             other => Err(RequestError::Verb(other.to_owned())),
         }
@@ -160,6 +170,7 @@ impl fmt::Display for Request {
         f.write_str(self.verb())?;
         match self {
             Self::Start(Some(options)) => write!(f, " {options}"),
+            Self::Object(query) => write!(f, " {query}"),
             Self::Stop(modes) | Self::Dump(modes) | Self::Reset(modes) => modes
                 .iter()
                 .try_for_each(|mode| write!(f, " {}", mode.name())),

@@ -43,4 +43,5 @@ pub mod control;
 pub mod frames;
 pub mod local;
 pub mod marks;
+pub mod object_query;
 pub mod socket;

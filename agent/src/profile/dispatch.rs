@@ -9,6 +9,7 @@ use super::dump;
 use super::identity;
 use super::recorders::Recorders;
 use super::thread::{Figures, ProfileThread};
+use crate::objects;
 use crate::os::native_thread;
 use crate::output::DumpEnd;
 use crate::recording::{Asked, Context, Order, Phase, Recorder};
@@ -52,6 +53,7 @@ impl<'a> Dispatcher<'a> {
             Request::Gc => self.cx.run.collect_garbage(),
             Request::Status => return self.status(),
             Request::Metrics => return self.metrics(),
+            Request::Object(query) => return objects::answer(&query, self.cx.vm.jni),
             Request::Detach => Ok(()),
         };
         let mut reply = match done {

@@ -98,7 +98,10 @@ fn only_reports(asked: &Result<Asked, String>) -> bool {
             Command::Exit | Command::Control(_) | Command::Eof => false,
         },
         Ok(Asked::Request(request)) => {
-            matches!(request, Request::Gc | Request::Status | Request::Metrics)
+            matches!(
+                request,
+                Request::Gc | Request::Status | Request::Metrics | Request::Object(_)
+            )
         }
         Err(_) => true,
     }

@@ -6,6 +6,7 @@ use hprof_wire::control::{Reply, Request};
 use super::session;
 use super::state::{Profile, is_running};
 use crate::control;
+use crate::objects;
 use crate::vm::VmHandle;
 
 /// Carries a request out and says what came of it.
@@ -16,11 +17,19 @@ pub fn serve(request: Request, vm: VmHandle) -> Reply {
         (Request::Detach, running) => {
             let reply = running.map_or_else(Reply::default, Profile::detach);
             if reply.error.is_none() {
+                objects::forget();
                 control::close();
             }
             reply
         }
         (request, Some(profile)) => profile.request(request),
+        (Request::Object(query), None) => {
+            // SAFETY: the handle's VM, and this thread's environment, the only one that is used here.
+            let asked = unsafe { vm.attached(|jni| objects::answer(&query, jni)) };
+            asked.unwrap_or_else(|code| {
+                Reply::error(format!("the VM takes no thread of the agent ({code})"))
+            })
+        }
         (Request::Status, None) => {
             let mut reply = Reply::default();
             reply.push("state", "idle");

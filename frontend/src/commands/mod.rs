@@ -21,6 +21,7 @@ mod leaks;
 mod listen;
 mod listing;
 mod object;
+mod objects;
 mod options;
 mod paths;
 mod ps;

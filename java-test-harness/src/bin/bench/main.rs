@@ -11,6 +11,7 @@ mod listener;
 mod locks;
 mod made_dump;
 mod net;
+mod objects;
 mod read;
 mod rewriting;
 mod serve;
@@ -29,7 +30,7 @@ use figures::Figures;
 type Benchmark = fn(&Arguments, &mut Figures) -> Result<()>;
 
 /// The benchmarks: name, what it measures, and how.
-const BENCHMARKS: [(&str, &str, Benchmark); 20] = [
+const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
     (
         "javac",
         "the Java compiler on module java.xml: time, CPU, memory",
@@ -122,6 +123,11 @@ const BENCHMARKS: [(&str, &str, Benchmark); 20] = [
         attach::late,
     ),
     (
+        "objects",
+        "1,000 questions about a million live objects: pauses, ids, memory",
+        objects::objects,
+    ),
+    (
         "soak",
         "stress programs for many minutes, per JDK; only when named",
         soak::soak,
@@ -186,7 +192,7 @@ fn main() -> Result<ExitCode> {
         );
     }
     let mut figures = Figures::default();
-    for (name, what, run) in BENCHMARKS {
+    for &(name, what, run) in BENCHMARKS {
         let named = arguments.names.iter().any(|it| it == name);
         if named || (arguments.names.is_empty() && name != "soak") {
             eprintln!("{name}: {what}");
