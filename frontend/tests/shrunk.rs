@@ -289,3 +289,32 @@ fn every_command_works_on_every_form_and_says_what_is_missing() {
         }
     }
 }
+
+/// What objects on a path tell comes from the program.
+#[test]
+fn labels_do_not_command_a_terminal() {
+    let mut made = Made::bare("JAVA PROFILE 1.0.3", 4);
+    let object = made.class_with("java.lang.Object", 0, &[], &[], 8);
+    made.class_with("java.lang.Class", object, &[], &[], 16);
+    let string = made.class_with("java.lang.String", object, &[("value", Ref(0))], &[], 16);
+    let fields = [
+        ("mTag", Ref(0)),
+        ("mFragmentManager", Ref(0)),
+        ("mCalled", Bool(false)),
+    ];
+    let class = made.class_with("android.app.Fragment", object, &fields, &[], 24);
+    let tag = made.string(string, "a\u{1b}[2Jtag");
+    let leak = made.instance(class, &[("mTag", Ref(tag)), ("mCalled", Bool(true))]);
+    made.root(0xff, leak);
+    let sent = Sent::new(&made.bytes());
+    for command in [
+        &["android"][..],
+        &["android", "--json"],
+        &["leaks"],
+        &["report", "--json"],
+    ] {
+        let text = stdout(&sent.run(command));
+        assert!(text.contains("[2Jtag"), "{command:?}: {text}");
+        assert!(!text.contains('\u{1b}'), "{command:?}: {text}");
+    }
+}

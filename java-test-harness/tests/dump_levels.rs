@@ -8,7 +8,7 @@ use std::path::Path;
 use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
 use java_test_harness::{
-    BinaryHeap, BinaryProfile, Content, Jdk, Run, Running, each_collector, each_jdk,
+    BinaryHeap, BinaryProfile, Content, FrontEnd, Jdk, Run, Running, each_collector, each_jdk,
 };
 
 /// The object in which the secrets of the program are.
@@ -107,6 +107,15 @@ fn figures(path: &Path) -> BTreeMap<String, (u64, u64, Vec<u64>)> {
     figures
 }
 
+/// How many entries the program's map is said to have.
+fn map_size(path: &Path) -> Option<u64> {
+    let snapshot = Snapshot::open(path, &OpenOptions::default()).unwrap();
+    let objects = snapshot.graph().objects();
+    let maps = objects.filter(|map| snapshot.class_name(*map) == "java.util.HashMap");
+    let map = maps.max_by_key(|map| snapshot.retained(*map)).unwrap();
+    snapshot.collection(map).unwrap().size
+}
+
 /// Writes the bytes of a profile beside the dumps of the VM.
 fn kept(folder: &Path, name: &str, bytes: &[u8]) -> std::path::PathBuf {
     let path = folder.join(name);
@@ -196,6 +205,12 @@ fn level_1_keeps_all_figures_and_no_value() {
                 assert_eq!(ours.get(class), theirs.get(class), "{class} {jdk} {file}");
             }
             assert_eq!(ours[HOLDER].0, 1000);
+            assert_eq!(map_size(&other.path().join("ours.hprof")), None, "{jdk}");
+            assert_eq!(
+                map_size(&other.path().join("full.hprof")),
+                Some(1000),
+                "{jdk}"
+            );
         }
     });
 }
@@ -293,4 +308,17 @@ fn a_plain_file_has_holes_where_arrays_were() {
     let heap = heap(&outcome.bytes("java.hprof"));
     let large = &heap.objects[&heap.static_field("Secrets", "large")].content;
     assert_eq!(*large, Content::Primitives(8, vec![0; 3 << 20]));
+}
+
+#[test]
+fn a_front_end_gets_no_values_either() {
+    let front_end = FrontEnd::new();
+    let options = format!("heap=dump,format=b,dumplevel=1,{}", front_end.option());
+    let running = secrets(Jdk::feature_release(17), &options);
+    let peer = front_end.accept();
+    std::fs::write(running.path("end"), "").unwrap();
+    running.finish().expect_status(0);
+    let bytes = peer.finish();
+    assert_eq!(found(&bytes), Vec::<&str>::new());
+    assert_eq!(heap(&bytes).instances(HOLDER).len(), 1000);
 }

@@ -226,7 +226,7 @@ fn standard_output_takes_a_profile() {
 
 #[test]
 fn a_name_of_another_format_starts_nothing() {
-    for name in ["a.json", "a.jfr", "java.hprof.gz"] {
+    for name in ["a.json", "a.jfr", "java.txt.gz"] {
         let outcome = hello(&format!("cpu=samples,file={name}")).run();
         let outcome = outcome.expect_status(1);
         assert_eq!((outcome.stdout.as_str(), outcome.files()), ("", vec![]));

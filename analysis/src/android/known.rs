@@ -1,5 +1,6 @@
 //! The references of a dump that are known to leak, or that come and go.
 
+use hprof_format::binary::tags;
 use rustc_hash::FxHashMap;
 
 use super::facts::AndroidFacts;
@@ -8,7 +9,6 @@ use super::library_leaks::{At, LIBRARY_LEAKS, PASSING, PASSING_THREADS};
 use crate::numbers::ObjectNumber;
 use crate::paths::Turn;
 use crate::snapshot::Snapshot;
-use hprof_format::binary::tags;
 
 /// The most such references that are looked at: a phone has some thousands, a made file could have any number.
 const MAX_KNOWN: usize = 1 << 20;
@@ -63,12 +63,14 @@ impl Known {
     fn add_fields(&mut self, fields: &Fields<'_>, wanted: &[(FieldOf, About)]) {
         let graph = fields.snapshot.graph();
         let classes = graph.classes();
+        let mut by_name: FxHashMap<&str, Vec<(FieldOf, About)>> = FxHashMap::default();
+        for &(field, about) in wanted {
+            by_name.entry(field.0).or_default().push((field, about));
+        }
         let of_class = |class| {
-            let has = |of: &&(FieldOf, About)| {
-                let mut hierarchy = classes.hierarchy(class);
-                hierarchy.any(|class| classes.get(class).name == of.0.0)
-            };
-            wanted.iter().filter(has).copied().collect()
+            let hierarchy = classes.hierarchy(class);
+            let found = hierarchy.filter_map(|class| by_name.get(&*classes.get(class).name));
+            found.flatten().copied().collect()
         };
         let by_class: Vec<Vec<(FieldOf, About)>> = classes.numbers().map(of_class).collect();
         for object in graph.objects() {

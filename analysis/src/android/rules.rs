@@ -1,5 +1,7 @@
 //! The classes whose objects tell of their life.
 
+use rustc_hash::FxHashMap;
+
 /// The rule for the life cycle of a class's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
@@ -35,10 +37,9 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// The rule of a class itself; those derived from it have the same one.
-    pub fn of(class: &str) -> Option<Self> {
-        let found = RULES.iter().find(|rule| rule.0 == class);
-        found.map(|rule| rule.1)
+    /// The rules by the class that has them; those derived from it have the same one.
+    pub fn by_class() -> FxHashMap<&'static str, Self> {
+        RULES.iter().copied().collect()
     }
 
     /// Whether an object of the class is reported as a leak when its life is over. Others, which come along

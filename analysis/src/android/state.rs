@@ -40,9 +40,10 @@ impl<'a> State<'a> {
     /// Looks at the classes of a dump.
     pub fn new(snapshot: &'a Snapshot) -> Self {
         let classes = snapshot.graph().classes();
+        let known = Rule::by_class();
         let rule = |class: ClassNumber| {
             let mut hierarchy = classes.hierarchy(class);
-            hierarchy.find_map(|class| Rule::of(&classes.get(class).name))
+            hierarchy.find_map(|class| known.get(&*classes.get(class).name).copied())
         };
         let mut state = Self {
             fields: Fields::new(snapshot),

@@ -26,8 +26,15 @@ impl Numbers {
     pub fn text(&mut self) -> String {
         const LETTERS: &[u8] = b"abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
         let length = 8 + self.below(32);
-        let letter = |numbers: &mut Self| LETTERS[numbers.below(LETTERS.len() as u64) as usize];
-        (0..length).map(|_| char::from(letter(self))).collect()
+        let mut text = String::new();
+        let mut last = 0;
+        while (text.len() as u64) < length {
+            // Four equal letters of UTF-16 are a window that tells nothing.
+            let step = 1 + self.below(LETTERS.len() as u64 - 1) as usize;
+            last = (last + step) % LETTERS.len();
+            text.push(char::from(LETTERS[last]));
+        }
+        text
     }
 
     /// Bytes of whole elements.

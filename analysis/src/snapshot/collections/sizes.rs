@@ -31,10 +31,13 @@ impl Held {
 impl Snapshot {
     /// The object that holds the elements of a collection; `None` if unknown.
     pub(super) fn held(&self, object: ObjectNumber, shape: &Shape, depth: usize) -> Option<Held> {
-        let in_array = |array: &str, size| Held {
-            size,
-            array: self.field_object(object, array),
-            is_hashed: false,
+        let in_array = |array: &str, size| {
+            let array = self.field_object(object, array);
+            Held {
+                size: self.unless_blank(size, array),
+                array,
+                is_hashed: false,
+            }
         };
         let count = |name| self.count_in(object, name);
         Some(match *shape {
@@ -69,9 +72,11 @@ impl Snapshot {
                 ..in_array("table", self.spread(object, base, "counterCells"))
             },
             Shape::Segments(segments) => Held::size(self.in_segments(object, segments)),
-            Shape::Tree(_, size) | Shape::Nodes(_, size) | Shape::Part(size) => {
-                Held::size(count(size))
+            Shape::Tree(root, size) => {
+                let is_blank = count(size) == Some(0) && self.field_object(object, root).is_some();
+                Held::size(count(size).filter(|_| !is_blank))
             }
+            Shape::Nodes(_, size) | Shape::Part(size) => Held::size(count(size)),
             Shape::Chain(head) => Held::size(self.in_chain(object, head)),
             Shape::SkipChain(head) => Held::size(self.in_skip_list(object, head)),
             Shape::Skip(adder) => Held::size(match self.field(object, adder)? {
@@ -106,6 +111,19 @@ impl Snapshot {
         let inner = self.field_object(object, inner)?;
         let (.., shape) = self.known(self.graph.class_of(inner))?;
         self.held(inner, shape, depth.checked_sub(1)?)
+    }
+
+    /// The size of a collection. Where it is 0 and there are elements all the same, numbers were left out of
+    /// the dump: it is unknown.
+    fn unless_blank(&self, size: Option<u64>, array: Option<ObjectNumber>) -> Option<u64> {
+        /// Lists begin with their elements, and hash codes spread them over tables.
+        const LOOKED_AT: usize = 64;
+        let (Some(0), Some(array)) = (size, array) else {
+            return size;
+        };
+        let mut elements = self.each_element(array).take(LOOKED_AT);
+        let is_empty = elements.all(|element| element.object().is_none());
+        is_empty.then_some(0)
     }
 
     /// A count in a field, which may be an `AtomicInteger`.

@@ -155,12 +155,21 @@ that no detector knows is still in a copy of `--redact`; one without options has
 
 impl Strip {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
-        if let (Ok(input), Ok(output)) = (self.file.canonicalize(), self.output.canonicalize()) {
-            ensure!(
-                input != output,
-                "the copy must have another name than the original"
-            );
-        }
+        let is_same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => a == b,
+        };
+        ensure!(
+            self.output == Path::new("-") || !is_same(&self.file, &self.output),
+            "the copy must have another name than the original"
+        );
+        let reports = [&self.prove, &self.redact_list];
+        let reports: Vec<&Path> = reports.into_iter().flatten().map(|it| &**it).collect();
+        let has_dump = |it: &&Path| is_same(it, &self.file) || is_same(it, &self.output);
+        ensure!(
+            !reports.iter().any(has_dump) && !matches!(*reports, [a, b] if is_same(a, b)),
+            "original, copy, proof and list of secrets need a name each: another file would be lost"
+        );
         ensure!(
             self.prove.is_none() || self.output != Path::new("-"),
             "a proof reads the copy again, so standard output will not do: give -o the name of a file"

@@ -2,6 +2,8 @@
 
 #![allow(clippy::disallowed_macros)]
 
+mod safe;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::fs;
@@ -88,118 +90,6 @@ fn structure_and_sizes_stay() {
         }
     }
     assert!(fs::read(&plain).unwrap() != fs::read(&fields).unwrap());
-}
-
-/// The proof of a copy of a real file under a policy.
-fn proof(scene: &Scene, policy: &[&str]) -> Value {
-    let data = support::data("hprof-32.bin");
-    let (copy, proof) = (scene.path("copy.hprof"), scene.path("proof.json"));
-    let (copy, proof) = (copy.display().to_string(), proof.display().to_string());
-    strip(&[policy, &["--prove", &proof, &*data, "-o", &copy]].concat());
-    let text = fs::read_to_string(proof).expect("a proof");
-    serde_json::from_str(&text).expect("JSON")
-}
-
-#[test]
-fn a_proof_says_what_is_left_and_why() {
-    let scene = Scene::new();
-    for (policy, allowed) in [
-        (&["--fields"][..], &["names", "thread-names"][..]),
-        (&[], &["fields", "names", "thread-names"]),
-        (
-            &["--fields", "--keep-strings"],
-            &["keep-strings", "names", "thread-names"],
-        ),
-    ] {
-        let proof = proof(&scene, policy);
-        assert_eq!(proof["is_clean"], true, "{policy:?}");
-        assert_eq!(proof["summary"]["forbidden"]["runs"], 0);
-        let runs = proof["runs"].as_array().expect("runs");
-        assert!(runs.len() > 100, "{policy:?}");
-        for run in runs {
-            let by = run["allowed_by"].as_str().expect("a policy");
-            assert!(allowed.contains(&by), "{policy:?}: {run}");
-            assert!(run["bytes"].as_u64().expect("bytes") >= 8);
-            assert!(run["id"].as_str().expect("an identifier").starts_with("0x"));
-        }
-        for by in allowed.iter().filter(|by| **by != "thread-names") {
-            assert!(runs.iter().any(|run| run["allowed_by"] == *by), "{by}");
-        }
-        let named = runs.iter().filter(|run| run["place"] == "fields");
-        for run in named {
-            assert!(!run["field"].as_str().expect("fields").is_empty());
-            assert!(!run["class"].as_str().expect("a class").is_empty());
-        }
-    }
-}
-
-#[test]
-fn a_proof_needs_a_copy_that_can_be_read_again() {
-    let data = support::data("hprof-32.bin");
-    let output = heap(&["strip", "--prove", "p.json", &data, "-o", "-"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("-o the name of a file"));
-}
-
-#[test]
-fn a_proof_of_a_large_copy_stays_below_its_memory() {
-    const LENGTH: u32 = 3 << 20;
-    let scene = Scene::new();
-    // Numbers without a pattern, as the fields of an object whose class is not in the file.
-    let mut number = 1u32;
-    let values = (0..LENGTH).map(|_| {
-        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (number >> 24) as u8
-    });
-    let mut object = vec![0x21, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7];
-    object.extend(LENGTH.to_be_bytes());
-    object.extend(values);
-    let path = scene.path("large.hprof").display().to_string();
-    fs::write(&path, with_record(0x1c, object.len() as u32, &object)).expect("a file");
-    let copy = scene.path("copy.hprof.gz").display().to_string();
-    let proof = scene.path("proof.json").display().to_string();
-    strip(&["--memory", "64M", "--prove", &proof, &path, "-o", &copy]);
-    let proof: Value = serde_json::from_str(&fs::read_to_string(&proof).unwrap()).unwrap();
-    assert_eq!(proof["is_clean"], true);
-    assert!(
-        proof["summary"]["slices"].as_u64() > Some(1),
-        "{}",
-        proof["summary"]
-    );
-    let runs = proof["runs"].as_array().expect("runs");
-    let of = runs.iter().filter(|run| run["place"] == "instance");
-    let bytes: u64 = of.map(|run| run["bytes"].as_u64().expect("bytes")).sum();
-    assert!(bytes >= u64::from(LENGTH), "{bytes}");
-}
-
-#[test]
-fn forms_for_readers_of_android_need_a_dump_of_android() {
-    let scene = Scene::new();
-    let data = support::data("hprof-32.bin");
-    let copy = scene.path("copy.hprof").display().to_string();
-    for (options, what) in [
-        (&["--for", "koom"][..], "choose mat or shark"),
-        (&["--for", "no-data"], "choose mat or shark"),
-        (
-            &["--for", "koom", "--keep-strings"],
-            "leave out --keep-strings",
-        ),
-        (&["--redact-pattern", "("], "must be a regular expression"),
-    ] {
-        let output = heap(&[&["strip"], options, &[&*data, "-o", &copy]].concat());
-        assert_eq!(output.status.code(), Some(1), "{options:?}");
-        assert!(stderr(&output).contains(what), "{}", stderr(&output));
-        assert!(!Path::new(&copy).exists());
-    }
-    for options in [
-        &["--for", "mat"][..],
-        &["--for", "shark"],
-        &["--bitmaps", "dedupe"],
-    ] {
-        strip(&[options, &[&*data, "-o", &copy]].concat());
-        let of = |file: &str| json(&["histogram", "--json", "--top", "0", file]);
-        assert_eq!(of(&copy), of(&data), "{options:?}");
-    }
 }
 
 #[test]
@@ -318,68 +208,6 @@ fn no_text_of_a_program_is_left() {
             let of = |file: &str| json(&[command, &[file]].concat());
             assert_eq!(of(&copy), of(&path), "{command:?} on {jdk}");
         }
-    });
-}
-
-#[test]
-fn secrets_of_a_running_program_are_redacted() {
-    each_jdk(|jdk| {
-        let outcome = Run::new(jdk)
-            .class("Customers")
-            .jvm_args(["-Ddb.password=only-the-owner-knows"])
-            .env("MAIL_API_TOKEN", "token-of-the-environment")
-            .args(["customers.hprof"])
-            .run()
-            .expect_status(0);
-        let file = |name: &str| outcome.path(name).display().to_string();
-        let (path, copy) = (file("customers.hprof"), file("copy.hprof"));
-        let (list, proof) = (file("list.json"), file("proof.json"));
-        let secrets: [(&str, &[u8]); 6] = [
-            ("password", b"only-the-owner-knows"),
-            ("password", b"token-of-the-environment"),
-            ("card", b"4111 1111 1111 1111"),
-            ("jwt", b"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmVk"),
-            ("email", b"k\0i\0m\0@\0e\0x\0a\0m\0p\0l\0e\0.\0c\0o\0m\0"),
-            ("pattern", b"KD-100042"),
-        ];
-        let output = heap(&[
-            "strip",
-            "--redact",
-            "--redact-pattern",
-            r"KD-\d{6}",
-            "--redact-list",
-            &list,
-            "--prove",
-            &proof,
-            &path,
-            "-o",
-            &copy,
-        ]);
-        assert!(output.status.success(), "{jdk}: {}", stderr(&output));
-        let (original, redacted) = (fs::read(&path).unwrap(), fs::read(&copy).unwrap());
-        let list = fs::read_to_string(&list).expect("a list");
-        let proof: Value = serde_json::from_str(&fs::read_to_string(&proof).unwrap()).unwrap();
-        assert_eq!(proof["is_clean"], true, "{jdk}");
-        let found: Value = serde_json::from_str(&list).expect("JSON");
-        let found = found["found"].as_array().expect("a list");
-        for (kind, secret) in secrets {
-            assert!(contains(&original, secret), "{kind} on {jdk}");
-            assert!(!contains(&redacted, secret), "{kind} on {jdk}");
-            assert!(found.iter().any(|it| it["kind"] == kind), "{kind} on {jdk}");
-            assert!(!contains(list.as_bytes(), secret), "{kind} on {jdk}");
-            assert!(
-                !contains(stderr(&output).as_bytes(), secret),
-                "{kind} on {jdk}"
-            );
-        }
-        for name in ["db.password", "MAIL_API_TOKEN"] {
-            assert!(found.iter().any(|it| it["name"] == name), "{name} on {jdk}");
-        }
-        // Other texts, and all numbers, stay.
-        let all = contents(&path);
-        assert_eq!(contents(&copy), all, "{jdk}");
-        let of = |file: &str| json(&["retained", "--json", "--top", "0", file]);
-        assert_eq!(of(&copy), of(&path), "{jdk}");
     });
 }
 
