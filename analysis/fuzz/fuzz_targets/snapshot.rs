@@ -84,7 +84,7 @@ fn look_at_all(snapshot: &Snapshot) {
     android::bitmaps(snapshot);
     snapshot.threads();
     snapshot.system_properties();
-    for object in 0..graph.len().min(200) {
+    for object in graph.objects().take(200) {
         snapshot.describe(object);
         snapshot.fields(object);
         snapshot.elements(object);
