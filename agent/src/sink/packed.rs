@@ -17,6 +17,7 @@ use flate2::{Compression, GzBuilder};
 use ruzstd::encoding::{CompressionLevel, compress};
 
 use crate::options::Packing;
+use crate::os::native_thread;
 
 /// The plain bytes of a member.
 const BLOCK: usize = 1 << 20;
@@ -179,8 +180,7 @@ impl Threads {
         };
         let start = |_: &usize| {
             let todo = todo.clone();
-            let thread = thread::Builder::new().name("HPROF compression".to_owned());
-            thread.spawn(move || work(todo)).is_ok()
+            native_thread::spawn("HPROF compression", move || work(todo)).is_ok()
         };
         let started = (0..wanted).filter(start).count();
         Self {
