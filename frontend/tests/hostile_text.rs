@@ -363,6 +363,9 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["run", "--", &missing]);
     all(&["attach", "1", &format!("file={missing}")]);
     all(&["control", &missing, &missing]);
+    all(&["control", "1", "object", &missing]);
+    all(&["record", &missing]);
+    all(&["record", "1", "-o", &missing]);
     all(&["listen", &format!("unix:{missing}/x"), "--run", &missing]);
     all(&["serve", "--listen", &missing]);
     // No folder can be made below a file.

@@ -19,8 +19,8 @@ use ruzstd::encoding::{CompressionLevel, compress};
 use crate::options::Packing;
 use crate::os::native_thread;
 
-/// The plain bytes of a member.
-const BLOCK: usize = 1 << 20;
+/// The plain bytes of a member. Tests run under slow tools, too.
+const BLOCK: usize = if cfg!(test) { 1 << 13 } else { 1 << 20 };
 /// The most threads that compress: the VM's dumper writes no faster.
 const MAX_THREADS: usize = 4;
 /// The blocks that may wait for a thread. Memory is bounded by these: each block and its member.
@@ -304,7 +304,7 @@ mod tests {
         };
         let first = member(true);
         assert_eq!(first[..4], [0x1f, 0x8b, 8, 16]);
-        assert_eq!(first[10..34], *b"HPROF BLOCKSIZE=1048576\0");
+        assert!(first[10..].starts_with(format!("HPROF BLOCKSIZE={BLOCK}\0").as_bytes()));
         let second = member(false);
         assert_eq!(second[..8], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0]);
     }

@@ -182,14 +182,7 @@ impl Convert {
                 "say what to convert to: -o FILE, or --to FORMAT; `hprof-rs help convert` lists them"
             );
         };
-        let found = format_of_name(path);
-        found.with_context(|| {
-            format!(
-                "the name {} tells no format: end it in .html, .svg, .collapsed, .pb.gz, \
-                 .speedscope.json, .firefox.json, .csv, .json, .txt or .hprof, or give --to",
-                path.display()
-            )
-        })
+        format_of_name(path).with_context(|| no_format(path))
     }
 
     fn convert(&self, to: To, opened: &Opened, out: &mut Vec<u8>) -> anyhow::Result<()> {
@@ -394,6 +387,26 @@ fn suits(named: To, to: To) -> bool {
             To::Text => to == To::Collapsed,
             _ => false,
         }
+}
+
+/// Checks that a file of this name can be written, before the work for it begins; gives it as an argument.
+pub(super) fn check_name(path: &Path) -> anyhow::Result<String> {
+    let name = path.display();
+    let text = path
+        .to_str()
+        .with_context(|| format!("{name} is no text"))?;
+    if format_of_name(path).is_none() {
+        bail!("{}", no_format(path));
+    }
+    Ok(text.to_owned())
+}
+
+fn no_format(path: &Path) -> String {
+    format!(
+        "the name {} tells no format: end it in .html, .svg, .collapsed, .pb.gz, .speedscope.json, \
+         .firefox.json, .csv, .json, .txt or .hprof, or give --to",
+        path.display()
+    )
 }
 
 /// A format as the option has it.

@@ -26,6 +26,7 @@ mod options;
 mod paths;
 mod ps;
 mod query;
+mod record;
 mod records;
 mod report;
 mod retained;
@@ -55,6 +56,8 @@ pub enum Command {
     Ps(ps::Ps),
     /// Load the agent into a running JVM.
     Attach(attach::Attach),
+    /// Record a running JVM, and write a flame graph.
+    Record(record::Record),
     /// Command the agent in a running JVM: start, stop, dump, reset, status, detach.
     Control(control::Control),
     /// Dump the heap of a JVM to a server, and print the link of its report.
@@ -139,6 +142,7 @@ impl Command {
             Self::Run(command) => command.execute(),
             Self::Ps(command) => command.execute(),
             Self::Attach(command) => command.execute(),
+            Self::Record(command) => command.execute(),
             Self::Control(command) => command.execute(),
             Self::Capture(command) => command.execute(),
             Self::Listen(command) => command.execute(),

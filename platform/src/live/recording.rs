@@ -399,7 +399,7 @@ impl Recording {
             });
         }
         contents.comments.push(format!(
-            "hprof-rs: a live recording of {} s, kept by hprof-rs serve",
+            "hprof-rs: a recording of {} s",
             self.seconds(&data)
         ));
         contents
