@@ -1,0 +1,138 @@
+//! `hprof-rs record`: a file at the end, and nothing left in the JVM.
+
+#![allow(clippy::disallowed_macros)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use java_test_harness::{Jdk, Run, Running, Signal, each_jdk};
+use support::{Scene, run, stderr};
+
+fn busy(jdk: &'static Jdk) -> Running {
+    let running = Run::new(jdk).class("Busy").args(["1"]).start();
+    running.wait_for_line("ready");
+    running
+}
+
+/// The names of the JVM's threads that are the agent's.
+fn threads(running: &Running) -> BTreeSet<String> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", running.pid())).unwrap();
+    let names = tasks
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("HPROF")).collect()
+}
+
+#[track_caller]
+fn assert_nothing_is_left(scene: &Scene, running: &Running) {
+    let pid = running.pid().to_string();
+    let status = run(&mut scene.hprof_rs(&["control", &pid, "status"]), "");
+    assert_eq!(status.status.code(), Some(1), "the agent is still at work");
+    let began = Instant::now();
+    while !threads(running).is_empty() {
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            threads(running)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(running.files(), [""; 0], "the program's folder has files");
+}
+
+#[test]
+fn a_running_jvm_becomes_a_flame_graph_and_is_as_before() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let running = busy(jdk);
+        let pid = running.pid().to_string();
+        // Twice: it can be recorded again.
+        for (output, part) in [("cpu.html", "Busy"), ("cpu.collapsed", "Busy.main")] {
+            let record = [
+                "record",
+                &pid,
+                "-d",
+                "2",
+                "-o",
+                output,
+                "--options",
+                "interval=1",
+            ];
+            let output_of = run(&mut scene.hprof_rs(&record), "");
+            assert!(output_of.status.success(), "{}", stderr(&output_of));
+            let text = fs::read_to_string(scene.path(output)).unwrap();
+            assert!(text.contains(part), "{output} lacks {part}");
+        }
+        let lines = fs::read_to_string(scene.path("cpu.collapsed")).unwrap();
+        let samples: u64 = lines
+            .lines()
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+            .sum();
+        // The program works a few milliseconds in a hundred, so it has a sample for some of 2,000.
+        assert!((5..2000).contains(&samples), "{samples}");
+        assert_nothing_is_left(&scene, &running);
+    });
+}
+
+#[test]
+fn an_interrupt_writes_what_there_is_and_the_end_of_the_jvm_too() {
+    let scene = Scene::new();
+    let running = busy(Jdk::feature_release(17));
+    let pid = running.pid().to_string();
+    let start = |output: &str| {
+        let mut command =
+            scene.hprof_rs(&["record", &pid, "-o", output, "--options", "interval=1"]);
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        // It has looked once or twice.
+        std::thread::sleep(Duration::from_secs(3));
+        child
+    };
+    let recording = start("interrupted.collapsed");
+    // SAFETY: a signal to a child that was not waited for.
+    unsafe { libc::kill(recording.id() as i32, libc::SIGINT) };
+    let ended = recording.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", stderr(&ended));
+    let text = fs::read_to_string(scene.path("interrupted.collapsed")).unwrap();
+    assert!(text.contains("Busy."), "{text}");
+    assert_nothing_is_left(&scene, &running);
+
+    let recording = start("killed.collapsed");
+    running.signal(Signal::Kill);
+    let ended = recording.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", stderr(&ended));
+    let said = stderr(&ended);
+    assert!(said.contains("recorded until then"), "{said}");
+    let text = fs::read_to_string(scene.path("killed.collapsed")).unwrap();
+    assert!(text.contains("Busy."), "{text}");
+}
+
+#[test]
+fn mistakes_are_found_before_the_agent_is_loaded() {
+    let scene = Scene::new();
+    let running = busy(Jdk::feature_release(17));
+    let pid = running.pid().to_string();
+    for (arguments, part) in [
+        (&["-d", "0"][..], "from 1 second"),
+        (&["-o", "x.unknown"], "tells no format"),
+        (&["-o", "missing/x.html"], "there is no folder missing"),
+        (&["--options", "file=/tmp/x"], "a live recording takes"),
+        (&["--all", "--cpu"], "cannot be used with"),
+    ] {
+        let all = [&["record", &pid][..], arguments].concat();
+        let output = run(&mut scene.hprof_rs(&all), "");
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(stderr(&output).contains(part), "{}", stderr(&output));
+    }
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    assert!(!maps.contains("hprof_rs"), "the agent is loaded");
+    let nobody = run(&mut scene.hprof_rs(&["record", "1", "-d", "1"]), "");
+    assert!(
+        stderr(&nobody).contains("there is no JVM 1"),
+        "{}",
+        stderr(&nobody)
+    );
+}
