@@ -1,6 +1,6 @@
 //! `hprof-rs record`: from a process id to a flame graph, and nothing left behind.
 
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -143,7 +143,7 @@ impl Record {
                 }
             );
         }
-        self.write(&contents, &facts, status.seconds, &argument)?;
+        self.write(&contents, &facts, status.seconds, &argument, folder.path())?;
         if self.open {
             open(&output);
         }
@@ -213,13 +213,14 @@ impl Record {
         facts: &JvmFacts,
         seconds: u64,
         output: &str,
+        folder: &Path,
     ) -> anyhow::Result<()> {
-        let profile = tempfile::Builder::new().suffix(".hprof.txt").tempfile()?;
         let mut text = Vec::new();
         export::hprof::text(contents, &mut text)?;
-        profile.as_file().write_all(&text)?;
+        // Pages show the name.
+        let profile = folder.join(default_name(facts)).with_extension("hprof.txt");
+        fs::write(&profile, &text)?;
         let from = profile
-            .path()
             .to_str()
             .context("a temporary name that is no text")?;
         let title = format!("{} ({}), {seconds} s", printable(&facts.name), facts.pid);

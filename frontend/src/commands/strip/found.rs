@@ -30,11 +30,11 @@ pub(super) fn say(secrets: &Secrets, stripped: &Stripped) {
             format!(", by the name {}", printable(name))
         });
         tell!(
-            "  {:<11} #{} of {}, {} times, first in {}{name}",
+            "  {:<11} #{} of {}, {}, first in {}{name}",
             secret.kind.word(),
             &secret.hash[..HASH],
             plural(secret.length, "character", "characters"),
-            count(secret.count),
+            plural(secret.count, "time", "times"),
             secret.places.first().map_or("", |place| place),
         );
     }
