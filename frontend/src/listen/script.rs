@@ -184,6 +184,7 @@ mod tests {
                 "alloc" => "on",
                 "sampling" => "off 0x50000001",
                 "clear" => "sites",
+                "control" => "object com.acme.Cart limit=3 where=owner=Ada Lovelace",
                 "depth" | "sleep" | "wait agents" => "3",
                 "use" => "App",
                 "dump sites" => "changed allocated gc cutoff=0.5",
