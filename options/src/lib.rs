@@ -23,6 +23,7 @@ pub mod error;
 pub mod file_name;
 pub mod help;
 mod hints;
+mod name_end;
 mod numbers;
 mod packing;
 pub mod parse;

@@ -1,7 +1,8 @@
 //! Output files that are compressed while they are written.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+use crate::name_end::{split, with_pid};
 
 /// How the output file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,35 +20,15 @@ impl Packing {
     /// The compression that the name of a file selects.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
-        split(path).map(|(_, _, packing)| packing)
+        split(path, &ENDS).map(|(_, _, packing)| packing)
     }
-}
-
-/// A name without its end, the end, and what that means.
-fn split(path: &Path) -> Option<(String, String, Packing)> {
-    let name = path.file_name()?.to_str()?;
-    let (end, packing) = ENDS.into_iter().find(|(end, _)| {
-        name.len() > end.len()
-            && name
-                .get(name.len() - end.len()..)
-                .is_some_and(|found| found.eq_ignore_ascii_case(end))
-    })?;
-    let (stem, end) = name.split_at(name.len() - end.len());
-    Some((stem.to_owned(), end.to_owned(), packing))
 }
 
 /// The name that `force=n` takes when a compressed file of the name `path` exists already:
 /// `app.hprof.gz` becomes `app.9128.hprof.gz`.
 #[must_use]
 pub fn unique_packed_name(path: &Path, pid: u32) -> PathBuf {
-    match split(path) {
-        Some((stem, end, _)) => path.with_file_name(format!("{stem}.{pid}{end}")),
-        None => {
-            let mut name = OsString::from(path);
-            name.push(format!(".{pid}"));
-            name.into()
-        }
-    }
+    with_pid(path, &ENDS, pid)
 }
 
 #[cfg(test)]

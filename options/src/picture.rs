@@ -1,9 +1,10 @@
 //! Output files that are pictures, or files for other viewers.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use hprof_format::rank::Cutoff;
+
+use crate::name_end::{split, with_pid};
 
 /// The default of `depth` for pictures, which four frames would leave without a bottom.
 pub const PICTURE_DEPTH: u32 = 64;
@@ -43,7 +44,7 @@ impl Picture {
     /// The kind that the name of a file selects.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
-        split(path).map(|(_, _, picture)| picture)
+        split(path, &ENDS).map(|(_, _, picture)| picture)
     }
 }
 
@@ -62,31 +63,11 @@ pub(super) fn foreign_end(path: &Path) -> Option<String> {
     is_foreign.then(|| format!(".{end}"))
 }
 
-/// A name without its end, the end, and what that means.
-fn split(path: &Path) -> Option<(String, String, Picture)> {
-    let name = path.file_name()?.to_str()?;
-    let (end, picture) = ENDS.into_iter().find(|(end, _)| {
-        name.len() > end.len()
-            && name
-                .get(name.len() - end.len()..)
-                .is_some_and(|found| found.eq_ignore_ascii_case(end))
-    })?;
-    let (stem, end) = name.split_at(name.len() - end.len());
-    Some((stem.to_owned(), end.to_owned(), picture))
-}
-
 /// The name that `force=n` takes when a picture of the name `path` exists already: `cpu.html`
 /// becomes `cpu.9128.html`.
 #[must_use]
 pub fn unique_picture_name(path: &Path, pid: u32) -> PathBuf {
-    match split(path) {
-        Some((stem, end, _)) => path.with_file_name(format!("{stem}.{pid}{end}")),
-        None => {
-            let mut name = OsString::from(path);
-            name.push(format!(".{pid}"));
-            name.into()
-        }
-    }
+    with_pid(path, &ENDS, pid)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub struct Content {
     pub fields: bool,
     /// Elements of primitive arrays (`primarrays`).
     pub arrays: bool,
-    /// What is left out (`dumplevel`, `strip`).
+    /// The contents that are left out (`dumplevel`, `strip`).
     pub strip: &'static Strip,
     /// Line numbers in stacks (`lineno`).
     pub lines: bool,

@@ -177,8 +177,8 @@ impl Objects {
         Ok(())
     }
 
-    /// The referrers of objects; those without any are not in the map. With `pick`, some classes and a
-    /// number, the first so many instances are taken in: what this walk meets is alive.
+    /// The referrers of objects; those without any are not in the map. With `pick`, classes and a
+    /// limit, the first instances up to that limit are taken in: objects that this walk meets are alive.
     fn follow(
         &mut self,
         asked: &mut Vec<i64>,

@@ -9,7 +9,7 @@ use super::{Objects, Pauses, tagging};
 use crate::vm::{Class, Jni, Jvmti, LocalRef, Ref, Result};
 
 /// Instances that a condition is tried on. Each has a tag meanwhile, some 50 bytes.
-const MAX_LOOKED: u64 = 4_000_000;
+const MAX_LOOKED: u64 = 2_000_000;
 /// Candidates that are turned into references at once, a power of two: the most room that the VM grants.
 const BATCH_BITS: u32 = 15;
 /// Matches that are taken for one that is asked for: some may be unreachable.
@@ -149,7 +149,7 @@ impl Objects {
     }
 }
 
-/// What a walk has met.
+/// The objects that a walk has met, and their bytes.
 #[derive(Debug, Default)]
 struct Totals {
     objects: u64,

@@ -7,7 +7,7 @@ use hprof_wire::control::{Reply, Request};
 use crate::output::Record;
 use crate::sink::NetSink;
 
-/// What a front-end may ask for.
+/// A command or a request of a front-end.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
     /// A command of the manual.
@@ -19,7 +19,7 @@ pub enum Asked {
 /// A command of the front-end, and who is told what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Order {
-    /// What is asked for, or the reason why it is invalid.
+    /// The command or request, or the reason why it is invalid.
     pub asked: Result<Asked, String>,
     /// The serial numbers of all commands that it merges.
     pub serials: Vec<u32>,

@@ -162,7 +162,7 @@ struct Threads {
     packing: Packing,
     jobs: Sender<(Job, Sender<Done>)>,
     started: usize,
-    /// What is being compressed, in order.
+    /// The blocks that are being compressed, in order.
     waiting: VecDeque<Receiver<Done>>,
     spare: Vec<Job>,
 }

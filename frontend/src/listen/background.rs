@@ -173,11 +173,14 @@ impl Network for Background {
     }
 
     fn copy(&self, number: u32) -> Result<PathBuf, Refused> {
-        let mut file = self.stream(number)?;
+        let file = self.stream(number)?;
+        // The stream may grow faster than it is copied.
+        let length = file.metadata().map_err(|error| failed(&error))?.len();
         let hub = &self.running.hub;
         let name = hub.with_agent(number, Agent::file_name);
         let name = name.ok_or_else(|| gone(number))?;
-        save::copy(&mut file, &self.folder, number, &name).map_err(|error| failed(&error))
+        save::copy(&mut file.take(length), &self.folder, number, &name)
+            .map_err(|error| failed(&error))
     }
 
     fn folder(&self) -> &Path {
