@@ -4,7 +4,6 @@
 //! use stay. An entry comes into being under a temporary name and gets its name by a rename, so
 //! that a name stands for something complete, also after a crash.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -225,12 +224,8 @@ impl Entries {
     }
 
     fn pin(&self, key: &str, path: PathBuf) -> Local {
-        let pin: Option<Arc<dyn Any + Send + Sync>> = match self.by_key.get(key) {
-            Some(entry) => Some(Arc::clone(&entry.pin) as _),
-            None => None,
-        };
-        match pin {
-            Some(pin) => Local::pinned(path, pin),
+        match self.by_key.get(key) {
+            Some(entry) => Local::pinned(path, Arc::<()>::clone(&entry.pin)),
             None => path.into(),
         }
     }

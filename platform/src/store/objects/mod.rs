@@ -255,7 +255,7 @@ impl Store for ObjectFiles {
             files: Vec::new(),
         };
         for file in fetch::entries(&folder)? {
-            let to = [&"analyses", dump.as_str(), run.as_str(), &file.name];
+            let to = ["analyses", dump.as_str(), run.as_str(), &file.name];
             let to = self.remote.path(&to);
             self.remote
                 .send(File::open(folder.join(&file.name))?, &to)?;
