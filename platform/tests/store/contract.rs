@@ -91,7 +91,7 @@ fn a_dump_that_one_publishes_is_there_for_all() {
         for store in [&pair.first, &pair.second] {
             let file = store.dump(&dump).unwrap();
             assert!(fs::read(&file).unwrap() == bytes);
-            assert_eq!(store.dumps().unwrap(), [dump.clone()]);
+            assert_eq!(store.dumps().unwrap(), std::slice::from_ref(&dump));
             assert!(store.occupied().unwrap()[&dump] >= bytes.len() as u64);
         }
         // Stored once, however often it comes.
