@@ -33,7 +33,8 @@ impl Pieces {
 }
 
 /// Storage that takes the pieces of an upload from whoever has an address that the server signed. An
-/// address is for one piece of one upload, of a fixed length, for [`VALID`]. All calls block.
+/// address is for one piece of one upload, for [`VALID`]; the length is compared when the upload is
+/// complete. All calls block.
 pub trait Direct: Send + Sync {
     /// Scheme, host and port of every address, as the operator has configured it.
     fn origin(&self) -> &str;

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use axum::http::header::CONTENT_LENGTH;
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::multipart::{MultipartStore, PartId};
@@ -284,23 +283,20 @@ impl Remote {
         })
     }
 
-    /// The address to which others may send one piece of exactly so many bytes.
+    /// The address to which others may send one piece.
     pub(super) fn sign(
         &self,
         signing: &Signing,
         path: &Path,
         upload: &str,
         number: u64,
-        bytes: u64,
         valid: Duration,
     ) -> io::Result<String> {
         let (signer, path) = (Arc::clone(&signing.signer), path.clone());
-        let options = SignedUrlOptions::default()
-            .with_query([
-                ("partNumber", number.to_string()),
-                ("uploadId", upload.to_owned()),
-            ])
-            .with_signed_header(CONTENT_LENGTH, bytes.into());
+        let options = SignedUrlOptions::default().with_query([
+            ("partNumber", number.to_string()),
+            ("uploadId", upload.to_owned()),
+        ]);
         self.wait(async move {
             let url = signer.signed_url_opts(Method::PUT, &path, valid, &options);
             Ok(String::from(url.await?))
