@@ -5,7 +5,7 @@
 //! file gets its name when all of its dump are whole, the one of `summary` last.
 //!
 //! Files are written through the low-level writers of the crate `parquet`, a row group at a time.
-//! Threads encode row groups side by side ([`file::TableFile`]), so memory grows with the cores and
+//! Threads encode row groups side by side (`file.rs`), so memory grows with the cores and
 //! not with the dump.
 
 mod batch;
