@@ -43,6 +43,8 @@ pub enum Engine {
     Auto,
     /// Timer signals.
     Signal,
+    /// Timer signals, and the agent's own walk of stacks.
+    Walker,
     /// Stack traces at safepoints.
     Safepoint,
 }
@@ -54,6 +56,15 @@ pub enum Live {
     Exact,
     /// By following the first objects of each site, and some of the others.
     Estimate,
+}
+
+/// `lost=`: what a run does whose front-end is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// It continues in a file.
+    File,
+    /// It ends, and the agent leaves the program.
+    Detach,
 }
 
 /// `monitor=`: which locks are looked at.
@@ -227,6 +238,8 @@ pub struct Settings {
     pub debug: bool,
     /// How long to try to connect to the front-end.
     pub netwait: Duration,
+    /// What follows the loss of the front-end.
+    pub lost: Lost,
     /// The front-end may end the VM.
     pub exitcmd: bool,
     /// Open the local control socket.

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::raw::{Raw, Timing};
-use super::settings::{Clock, Engine, Format, Live, Locks};
+use super::settings::{Clock, Engine, Format, Live, Locks, Lost};
 
 /// Where an option is listed, and with it where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -409,10 +409,11 @@ pub static TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "engine",
-        value: "auto|signal|safepoint",
+        value: "auto|signal|walker|safepoint",
         default: "auto",
         summary: "how cpu=samples samples",
         details: "`cpu=samples`: `signal` samples running threads anywhere, by timer signals; \
+                  `walker` does the same with the agent's own walk of the stack, which loses fewer samples; \
                   `safepoint` stops threads at safepoints, as the JDK's agent did; `auto` uses \
                   `signal` where it works",
         section: Section::New,
@@ -424,6 +425,10 @@ pub static TABLE: &[OptionSpec] = &[
             Choice {
                 word: "signal",
                 set: |raw| raw.engine = Engine::Signal,
+            },
+            Choice {
+                word: "walker",
+                set: |raw| raw.engine = Engine::Walker,
             },
             Choice {
                 word: "safepoint",
@@ -495,6 +500,26 @@ pub static TABLE: &[OptionSpec] = &[
             rule: "decimal and >= 0",
             field: |raw| &mut raw.netwait,
         },
+    },
+    OptionSpec {
+        name: "lost",
+        value: "file|detach",
+        default: "file",
+        summary: "net: after the front-end ends",
+        details: "`net`: when the connection to the front-end breaks, the profile continues in a \
+                  `file` of the program's current folder; with `detach` nothing is written, the run \
+                  ends, and the agent leaves the program",
+        section: Section::New,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "file",
+                set: |raw| raw.lost = Lost::File,
+            },
+            Choice {
+                word: "detach",
+                set: |raw| raw.lost = Lost::Detach,
+            },
+        ]),
     },
     OptionSpec {
         name: "exitcmd",
@@ -785,6 +810,8 @@ mod tests {
             assert_eq!(line.replace("\\|", "").matches('|').count(), 5, "{line}");
         }
         assert!(table.contains("| `heap=dump\\|sites\\|all` | `all` | JDK | "));
-        assert!(table.contains("| `engine=auto\\|signal\\|safepoint` | `auto` | hprof-rs | "));
+        assert!(
+            table.contains("| `engine=auto\\|signal\\|walker\\|safepoint` | `auto` | hprof-rs | ")
+        );
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::intake::Recognise;
 use crate::live::{Machine, Network};
+use crate::store::CacheSettings;
 
 /// Everything that the command line says.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where everything lies.
     pub folder: PathBuf,
+    /// The URL of another store than the folder, and its cache on this machine.
+    pub store: Option<(String, CacheSettings)>,
     /// The command that workers are started from: `hprof-rs`.
     pub executable: PathBuf,
     /// The memory of all workers together, in bytes.

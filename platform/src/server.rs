@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
@@ -16,8 +17,8 @@ use crate::config::Config;
 use crate::intake::digest;
 use crate::problem::Problem;
 use crate::state::AppState;
-use crate::store::FolderStore;
-use crate::{api, connections, jobs, live, retention, tls};
+use crate::store::{FolderStore, OpenError, Store};
+use crate::{api, connections, jobs, live, retention, store, tls};
 
 /// Threads for requests: they wait for others nearly all the time.
 const THREADS: usize = 2;
@@ -36,6 +37,9 @@ pub enum StartError {
     /// The catalogue cannot be opened.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
     /// The folder or the address cannot be used.
     #[error("{0}")]
     Io(String, #[source] std::io::Error),
@@ -100,7 +104,11 @@ impl Server {
         let tls = tls.transpose().map_err(StartError::Tls)?;
         let listen = config.listen;
         let is_local = listen.ip().is_loopback();
-        let state = AppState::new(config, Box::new(catalogue), Box::new(store));
+        let store: Arc<dyn Store> = match &config.store {
+            Some((place, cache)) => store::open(place, cache)?,
+            None => Arc::new(store),
+        };
+        let state = AppState::new(config, Box::new(catalogue), store);
         if !is_local {
             check_open(&state)?;
         }
@@ -257,6 +265,10 @@ fn recover(state: &AppState) -> Result<(), StartError> {
 
 /// Adds dumps that were published just before the last server was killed, and are in no catalogue.
 fn adopt_orphans(state: &AppState) {
+    // Another server may be about to add them.
+    if state.store().is_shared() {
+        return;
+    }
     let Ok(dumps) = state.store().dumps() else {
         return;
     };
@@ -264,7 +276,10 @@ fn adopt_orphans(state: &AppState) {
         if !matches!(state.catalogue().dump(&id), Ok(None)) {
             continue;
         }
-        let added = File::open(state.store().dump(&id))
+        let added = state
+            .store()
+            .dump(&id)
+            .and_then(File::open)
             .map_err(Problem::internal)
             .and_then(|mut file| {
                 let recognise = state.config().recognise;

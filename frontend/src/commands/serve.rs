@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use hprof_platform::catalogue::{Catalogue, Role};
+use hprof_platform::store::{CacheSettings, default_cache_bytes};
 use hprof_platform::{Config, Retention, Server, access, open_folder};
 
 use crate::listen::{Address, Background};
@@ -37,6 +38,21 @@ pub struct Serve {
     /// The folder for everything [default: $XDG_DATA_HOME/hprof-rs/serve].
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+
+    /// Keep dumps and analyses in object storage instead: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or
+    /// `az://CONTAINER/PREFIX`, with settings and keys in the environment (docs/fleet.md). The folder
+    /// holds the catalogue and uploads.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+
+    /// The folder for files of the object storage that are in use [default: `cache` in the folder].
+    #[arg(long, value_name = "DIR", requires = "store")]
+    cache: Option<PathBuf>,
+
+    /// The bytes of these files together; the least recently used go first [default: half of what the
+    /// disk has free].
+    #[arg(long, value_name = "SIZE", requires = "store", value_parser = parse_size)]
+    cache_size: Option<u64>,
 
     /// The memory of all analyses together [default: half of what is free].
     #[arg(long, value_name = "LIMIT", value_parser = parse_bytes)]
@@ -116,6 +132,11 @@ Examples:
   hprof-rs serve heap.hprof --allow-root /var/dumps
   curl -H 'Authorization: Bearer TOKEN' -T heap.hprof 'http://127.0.0.1:7117/api/v1/dumps?name=heap.hprof'
 
+With object storage:
+  export AWS_REGION=eu-central-1 AWS_ACCESS_KEY_ID=... AWS_SECRET_ACCESS_KEY=...
+  hprof-rs serve --store s3://dumps/team --cache /var/cache/hprof-rs --cache-size 200G
+  AWS_ENDPOINT=http://127.0.0.1:9000 AWS_ALLOW_HTTP=true hprof-rs serve --store s3://dumps
+
 For colleagues:
   hprof-rs serve --new-token reader:team
   hprof-rs serve --listen 0.0.0.0:443 --host dumps.example.com --tls-cert chain.pem --tls-key key.pem";
@@ -154,10 +175,15 @@ impl Serve {
             found.with_context(|| format!("--allow-root {}", root.display()))
         };
         let roots = self.allow_root.into_iter().map(root);
+        let store = match self.store {
+            None => None,
+            Some(place) => Some((place, cache_settings(&folder, self.cache, self.cache_size)?)),
+        };
         let (config_folder, agents_folder) = (folder.clone(), folder.join("agents"));
         Ok(Config {
             listen: self.listen,
             folder,
+            store,
             executable: std::env::current_exe()?,
             memory: match self.memory {
                 Some(memory) => memory,
@@ -200,6 +226,22 @@ impl Serve {
             },
         })
     }
+}
+
+/// The cache of object storage.
+fn cache_settings(
+    folder: &Path,
+    cache: Option<PathBuf>,
+    bytes: Option<u64>,
+) -> anyhow::Result<CacheSettings> {
+    let cache = cache.unwrap_or_else(|| folder.join("cache"));
+    let bytes = match bytes {
+        Some(bytes) => bytes,
+        None => default_cache_bytes(&cache).with_context(|| {
+            format!("cannot make the cache in {}; give --cache", cache.display())
+        })?,
+    };
+    Ok(CacheSettings::new(cache, bytes))
 }
 
 fn default_folder() -> anyhow::Result<PathBuf> {
