@@ -47,11 +47,22 @@ fn stacks_of_code_that_c2_compiles_equal_the_vms() {
     });
 }
 
+/// Their samples lead to the root of virtual threads, whether their outer frames are in the heap or not.
 #[test]
-fn stacks_of_virtual_threads_equal_the_vms() {
+fn stacks_of_virtual_threads_equal_the_vms_and_have_their_root() {
     each_jdk_since(21, |jdk| {
-        let many = ["many", "1", "500"];
-        walked(run(jdk).class("VirtualThreads").args(many), 100);
+        let many = ["many", "2", "500"];
+        let outcome = walked(run(jdk).class("VirtualThreads").args(many), 100);
+        let profile = outcome.profile();
+        let working = profile.samples_with("VirtualThreads.work");
+        let rooted = profile.samples(|trace| {
+            trace.has("VirtualThreads.work") && trace.has("java.lang.VirtualThread.run")
+        });
+        // A stack may end before the first one with the root has been seen.
+        assert!(
+            rooted * 100 >= working * 95 && working > 20,
+            "{rooted} of {working} samples have their root"
+        );
     });
 }
 

@@ -302,6 +302,8 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         }
         let blob = self.blob(frame.pc)?;
         let caller = match blob.kind {
+            // The VM copies frames to or from the heap: the next ones are on the stack, somewhere.
+            Kind::Continuation if self.frames == 0 => return self.scanned(frame).map(Step::Caller),
             Kind::Continuation => return Some(Step::End(End::Heap)),
             Kind::Method => {
                 let layout = &self.walker.layout.nmethod;

@@ -89,7 +89,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
 
     /// The nearest return address to a Java frame that has a caller in Java too. Native code often keeps no
     /// frame pointers.
-    fn scanned(&self, top: Waiting) -> Option<Waiting> {
+    pub(super) fn scanned(&self, top: Waiting) -> Option<Waiting> {
         (0..MAX_SCANNED_WORDS).find_map(|index| {
             let pc = self.stack_word(top.sp, index)?;
             let above = index.checked_add(1)?.checked_mul(WORD as isize)?;
@@ -98,8 +98,11 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
                 sp: top.sp.checked_add_signed(above)?,
                 fp: top.fp,
             };
-            (self.is_code(pc) && !self.is_interpreter(pc) && self.is_plausible(frame))
-                .then_some(frame)
+            let is_frame = self.is_code(pc)
+                && !self.is_interpreter(pc)
+                && self.is_plausible(frame)
+                && self.blob(pc)?.kind != Kind::Continuation;
+            is_frame.then_some(frame)
         })
     }
 

@@ -316,6 +316,27 @@ fn a_method_that_native_code_enters_has_only_the_entry_frame() {
     assert_eq!(walk(&memory, 0, registers), (Ok(End::Root), expected));
 }
 
+/// As where the VM copies the frames of a virtual thread back.
+#[test]
+fn code_of_continuations_has_the_next_frame_on_the_stack() {
+    let mut memory = made(0);
+    put_callers(&mut memory);
+    memory.set_word(word(8), 0x77);
+    memory.set_word(word(9), BARRIER.at(0x20));
+    memory.write(BARRIER.at(0x20) - 5, &[0xe8]);
+    memory.set_word(word(12), LEAF.at(0x30));
+    memory.set_word(word(17), word(30));
+    memory.set_word(word(18), INTERPRETER);
+    let registers = Registers {
+        pc: 0x9999,
+        sp: word(4),
+        fp: word(8),
+        ..Registers::default()
+    };
+    let expected = with_callers(&[(method_id(2), 3)]);
+    assert_eq!(walk(&memory, 0, registers), (Ok(End::Root), expected));
+}
+
 #[test]
 fn a_stack_that_leads_to_itself_ends() {
     let mut memory = made(0);
