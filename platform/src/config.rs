@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::catalogue::DatabaseAddress;
 use crate::intake::Recognise;
 use crate::live::{Machine, Network};
 
@@ -13,13 +14,15 @@ use crate::live::{Machine, Network};
 pub struct Config {
     /// The address to listen at; port 0 for any.
     pub listen: SocketAddr,
-    /// Where everything lies.
+    /// Where everything lies that is not shared with other machines.
     pub folder: PathBuf,
+    /// What is shared with other machines.
+    pub fleet: Fleet,
     /// The command that workers are started from: `hprof-rs`.
     pub executable: PathBuf,
     /// The memory of all workers together, in bytes.
     pub memory: u64,
-    /// How many workers run at once.
+    /// How many workers run at once; 0 leaves jobs to other machines.
     pub workers: usize,
     /// Folders from which a request may name a file, in canonical form.
     pub allowed_roots: Vec<PathBuf>,
@@ -45,6 +48,34 @@ pub struct Config {
     pub machine: Option<Arc<dyn Machine>>,
     /// Whatever listens for agents that stream their profiles; none if nothing does.
     pub network: Option<Arc<dyn Network>>,
+}
+
+/// The environment variable with the URL of the database, which processes that read files of
+/// strangers do not get.
+pub const DATABASE_VARIABLE: &str = "HPROF_RS_DATABASE";
+
+/// What servers and workers on many machines share, and how they tell each other apart.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    /// The name of this process among all.
+    pub name: String,
+    /// The database; none for a file in the folder.
+    pub database: Option<DatabaseAddress>,
+    /// Where dumps and analyses lie; none for the folder.
+    pub store: Option<String>,
+    /// How long a job stays with a worker that is not heard of.
+    pub lease: Duration,
+}
+
+impl Default for Fleet {
+    fn default() -> Self {
+        Self {
+            name: "alone".to_owned(),
+            database: None,
+            store: None,
+            lease: Duration::from_secs(30),
+        }
+    }
 }
 
 /// Which dumps go; pinned ones never do.

@@ -11,12 +11,15 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::catalogue::{CatalogueError, JobError, NewDump, Role, SqliteCatalogue};
+use crate::catalogue::{
+    Catalogue, CatalogueError, DatabaseAddress, JobError, NewDump, PostgresCatalogue, Role,
+    SqliteCatalogue,
+};
 use crate::config::Config;
 use crate::intake::digest;
 use crate::problem::Problem;
 use crate::state::AppState;
-use crate::store::FolderStore;
+use crate::store::{FolderStore, Store};
 use crate::{api, connections, jobs, live, retention, tls};
 
 /// Threads for requests: they wait for others nearly all the time.
@@ -27,7 +30,7 @@ const MAX_BLOCKING: usize = 64;
 const IDLE: Duration = Duration::from_secs(5);
 /// How long agents may take to end when the server does.
 const DETACHES: Duration = Duration::from_secs(10);
-/// The name of the token in the printed link.
+/// The name that the token in the printed link had in the catalogue.
 const LOCAL: &str = "link";
 
 /// Why there is no server.
@@ -50,7 +53,8 @@ pub enum StartError {
     Tls(String),
 }
 
-fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> StartError {
+/// Adds to an error of the system what could not be done.
+pub(crate) fn say(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> StartError {
     let what = what.into();
     move |error| StartError::Io(what, error)
 }
@@ -69,17 +73,46 @@ pub struct Server {
     _lock: File,
 }
 
-/// Opens the folder of a server, for commands that change its tokens too.
+/// Makes the folder of a server for its user alone, if it is not there.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn make_folder(folder: &Path) -> Result<(), StartError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(say(folder.display().to_string()))
+}
+
+/// Opens the catalogue of a server, for commands that change its tokens too: the database, or a file
+/// in the folder.
 ///
 /// # Errors
 /// If it cannot be used.
-pub fn open_folder(folder: &Path) -> Result<(SqliteCatalogue, FolderStore), StartError> {
-    let shown = folder.display().to_string();
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(io(shown.clone()))?;
-    let store = FolderStore::open(folder).map_err(io(shown))?;
+pub fn open_catalogue(
+    folder: &Path,
+    database: Option<&DatabaseAddress>,
+) -> Result<Box<dyn Catalogue>, StartError> {
+    if let Some(database) = database {
+        return Ok(Box::new(PostgresCatalogue::open(database.clone())?));
+    }
+    make_folder(folder)?;
     let catalogue = SqliteCatalogue::open(&folder.join("catalogue.db"))?;
-    Ok((catalogue, store))
+    Ok(Box::new(catalogue))
+}
+
+/// Catalogue and store.
+type Opened = (Box<dyn Catalogue>, Box<dyn Store>);
+
+/// Opens catalogue and store.
+pub(crate) fn open(config: &Config) -> Result<Opened, StartError> {
+    make_folder(&config.folder)?;
+    let place = config
+        .fleet
+        .store
+        .as_ref()
+        .map_or(config.folder.as_path(), Path::new);
+    let store = FolderStore::open(place).map_err(say(place.display().to_string()))?;
+    let catalogue = open_catalogue(&config.folder, config.fleet.database.as_ref())?;
+    Ok((catalogue, Box::new(store)))
 }
 
 impl Server {
@@ -88,11 +121,12 @@ impl Server {
     /// # Errors
     /// If one of them cannot be used, or the address is open to others without protection.
     pub fn start(config: Config) -> Result<Self, StartError> {
-        let (catalogue, store) = open_folder(&config.folder)?;
+        make_folder(&config.folder)?;
         let lock = File::create(config.folder.join("lock"))
-            .map_err(io("cannot open the lock of the folder"))?;
+            .map_err(say("cannot open the lock of the folder"))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| StartError::InUse(config.folder.clone()))?;
+        let (catalogue, store) = open(&config)?;
         let tls = config
             .tls
             .as_ref()
@@ -100,7 +134,7 @@ impl Server {
         let tls = tls.transpose().map_err(StartError::Tls)?;
         let listen = config.listen;
         let is_local = listen.ip().is_loopback();
-        let state = AppState::new(config, Box::new(catalogue), Box::new(store));
+        let state = AppState::new(config, catalogue, store);
         if !is_local {
             check_open(&state)?;
         }
@@ -110,21 +144,21 @@ impl Server {
             .thread_keep_alive(IDLE)
             .enable_all()
             .build()
-            .map_err(io("cannot start threads"))?;
+            .map_err(say("cannot start threads"))?;
         let listener = runtime.block_on(TcpListener::bind(listen));
-        let listener = listener.map_err(io(format!(
+        let listener = listener.map_err(say(format!(
             "cannot listen at {listen} (--listen 127.0.0.1:0 takes any free port)"
         )))?;
         let address = listener
             .local_addr()
-            .map_err(io("cannot learn the address"))?;
+            .map_err(say("cannot learn the address"))?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let link = match is_local {
             false => format!("{scheme}://{address}/"),
             true => {
-                // Links of earlier starts end with them.
+                // Earlier versions kept it, and links of earlier starts end with them.
                 state.catalogue().remove_tokens(LOCAL)?;
-                let token = state.add_token(Role::Admin, LOCAL)?;
+                let token = state.own_token().map_err(say("cannot make a token"))?;
                 format!("{scheme}://{address}/?token={}", token.reveal())
             }
         };
@@ -157,6 +191,7 @@ impl Server {
             let mut terminate = signal(SignalKind::terminate())?;
             let mut interrupt = signal(SignalKind::interrupt())?;
             let queue = tokio::spawn(jobs::run(state.clone()));
+            let follower = tokio::spawn(jobs::follow(state.clone()));
             let sweeper = tokio::spawn(retention::run(state.clone()));
             let network = tokio::spawn(live::network::run(state.clone()));
             let adder = state.clone();
@@ -190,6 +225,7 @@ impl Server {
             let _ = network.await;
             // Workers are killed, so this is short.
             let _ = queue.await;
+            let _ = follower.await;
             Ok::<_, std::io::Error>(())
         })?;
         // A long view or a hash is not waited for.
@@ -221,6 +257,10 @@ fn check_open(state: &AppState) -> Result<(), StartError> {
 /// Puts jobs that ran when the last server ended back into the queue, and removes what nobody
 /// finishes.
 fn recover(state: &AppState) -> Result<(), StartError> {
+    // Other servers and workers may be at work on what looks left behind.
+    if state.catalogue().is_shared() {
+        return Ok(());
+    }
     let error = JobError {
         title: "The server ended during this job, again and again".to_owned(),
         detail: "the analysis of this file may take more memory than the machine has; start the \
@@ -238,18 +278,18 @@ fn recover(state: &AppState) -> Result<(), StartError> {
     state
         .store()
         .abandon_all()
-        .map_err(io("cannot remove what earlier attempts left"))?;
+        .map_err(say("cannot remove what earlier attempts left"))?;
     let uploads = state.catalogue().uploads()?;
     for part in state
         .store()
         .parts()
-        .map_err(io("cannot look through uploads"))?
+        .map_err(say("cannot look through uploads"))?
     {
         if !uploads.iter().any(|upload| upload.id == part.as_str()) {
             state
                 .store()
                 .delete_part(&part)
-                .map_err(io("cannot look through uploads"))?;
+                .map_err(say("cannot look through uploads"))?;
         }
     }
     Ok(())
@@ -257,6 +297,10 @@ fn recover(state: &AppState) -> Result<(), StartError> {
 
 /// Adds dumps that were published just before the last server was killed, and are in no catalogue.
 fn adopt_orphans(state: &AppState) {
+    // Another server may be about to add it.
+    if state.catalogue().is_shared() {
+        return;
+    }
     let Ok(dumps) = state.store().dumps() else {
         return;
     };

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use hprof_platform::catalogue::{Catalogue, Role};
-use hprof_platform::{Config, Retention, Server, access, open_folder};
+use hprof_platform::catalogue::{DatabaseAddress, Role};
+use hprof_platform::{Config, Retention, Server, access, make_folder, open_catalogue};
 
 use crate::listen::{Address, Background};
 use crate::memory::{free_bytes, parse_bytes, parse_size};
 use crate::render::out::{Log, tell};
 use crate::render::screen::print;
-use crate::serve::LocalMachine;
+use crate::serve::{FleetArguments, LocalMachine};
 use crate::what_it_is;
 
 /// Serve heap dumps and profiles to browsers: upload, analyse, look.
@@ -37,6 +37,13 @@ pub struct Serve {
     /// The folder for everything [default: $XDG_DATA_HOME/hprof-rs/serve].
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    fleet: FleetArguments,
+
+    /// Run no analyses here: `hprof-rs worker --database` runs them, on any number of machines.
+    #[arg(long, conflicts_with = "jobs")]
+    no_worker: bool,
 
     /// The memory of all analyses together [default: half of what is free].
     #[arg(long, value_name = "LIMIT", value_parser = parse_bytes)]
@@ -118,7 +125,11 @@ Examples:
 
 For colleagues:
   hprof-rs serve --new-token reader:team
-  hprof-rs serve --listen 0.0.0.0:443 --host dumps.example.com --tls-cert chain.pem --tls-key key.pem";
+  hprof-rs serve --listen 0.0.0.0:443 --host dumps.example.com --tls-cert chain.pem --tls-key key.pem
+
+For many machines (docs/fleet.md):
+  hprof-rs serve --database-file /run/secrets/database --store /mnt/dumps --no-worker
+  hprof-rs worker --database-file /run/secrets/database --store /mnt/dumps";
 
 impl Serve {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
@@ -126,11 +137,12 @@ impl Serve {
             Some(folder) => folder.clone(),
             None => default_folder()?,
         };
+        let database = self.fleet.database()?;
         if let Some(what) = &self.new_token {
-            return new_token(&folder, what);
+            return new_token(&folder, database.as_ref(), what);
         }
         if let Some(name) = &self.remove_token {
-            let (catalogue, _) = open_folder(&folder)?;
+            let catalogue = open_catalogue(&folder, database.as_ref())?;
             let removed = catalogue.remove_tokens(name)?;
             return print(&format!("removed {removed} tokens\n"));
         }
@@ -148,6 +160,10 @@ impl Serve {
     }
 
     fn config(self, folder: PathBuf) -> anyhow::Result<Config> {
+        let fleet = self.fleet.fleet()?;
+        if self.no_worker && fleet.database.is_none() {
+            bail!("--no-worker needs a database that workers share: give --database URL");
+        }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let root = |root: PathBuf| {
             let found = root.canonicalize();
@@ -158,12 +174,16 @@ impl Serve {
         Ok(Config {
             listen: self.listen,
             folder,
+            fleet,
             executable: std::env::current_exe()?,
             memory: match self.memory {
                 Some(memory) => memory,
                 None => free_bytes().context("the free memory is not known; give --memory")? / 2,
             },
-            workers: self.jobs.map_or((cores / 2).max(1), usize::from),
+            workers: match self.no_worker {
+                true => 0,
+                false => self.jobs.map_or((cores / 2).max(1), usize::from),
+            },
             allowed_roots: roots.collect::<anyhow::Result<_>>()?,
             max_upload: self.max_upload,
             strips: self.strip,
@@ -186,7 +206,7 @@ impl Serve {
                     };
                     let address = Address::parse(&address)?;
                     // Makes it for its user alone.
-                    open_folder(&config_folder)?;
+                    make_folder(&config_folder)?;
                     Some(Arc::new(Background::start(
                         address,
                         agents_folder,
@@ -212,12 +232,16 @@ fn default_folder() -> anyhow::Result<PathBuf> {
     Ok(data.join("hprof-rs").join("serve"))
 }
 
-fn new_token(folder: &Path, what: &str) -> anyhow::Result<ExitCode> {
+fn new_token(
+    folder: &Path,
+    database: Option<&DatabaseAddress>,
+    what: &str,
+) -> anyhow::Result<ExitCode> {
     let (role, name) = what.split_once(':').unwrap_or((what, what));
     let Some(role) = Role::of_word(role) else {
         bail!("--new-token {what}: the roles are reader, uploader and admin");
     };
-    let (catalogue, _) = open_folder(folder)?;
+    let catalogue = open_catalogue(folder, database)?;
     let token = access::Token::new()?;
     catalogue.add_token(&access::hash(token.reveal()), role, name)?;
     print(&format!("{}\n", token.reveal()))
