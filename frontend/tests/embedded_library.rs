@@ -141,11 +141,11 @@ fn linked(workspace: &Path) -> SystemTime {
 }
 
 /// The case that this fails for: take the line away in `agent_inputs.rs` that follows dependencies to
-/// other crates. An edit in `vm/src/lib.rs` is then no reason for cargo to run the build script, the
+/// other crates. An edit in `java-names/src/lib.rs` is then no reason for cargo to run the build script, the
 /// command keeps the library linked before, and "the library is stale" is the answer. The test above
 /// fails too, in a second instead of minutes.
 #[test]
-fn an_edit_in_any_crate_of_the_agent_makes_the_library_anew() {
+fn an_edit_in_a_crate_of_the_agent_makes_the_library_anew() {
     let temporary = tempfile::tempdir().expect("a folder");
     let workspace = temporary.path().join("workspace");
     copy(
@@ -160,15 +160,14 @@ fn an_edit_in_any_crate_of_the_agent_makes_the_library_anew() {
         last,
         "no crate of the agent has changed"
     );
-    let mut files: Vec<PathBuf> = crates_of_the_agent()
-        .iter()
-        .map(|folder| Path::new(folder.file_name().expect("a name")).join("src/lib.rs"))
-        .collect();
-    files.push("agent/hooks/classes/HprofHooks.class".into());
-    for file in files {
-        append_a_line(&workspace.join(&file));
+    // The crate on which most others depend; that each is an input is tested above.
+    for file in [
+        "java-names/src/lib.rs",
+        "agent/hooks/classes/HprofHooks.class",
+    ] {
+        append_a_line(&workspace.join(file));
         let now = linked(&workspace);
-        assert!(now > last, "{}: the library is stale", file.display());
+        assert!(now > last, "{file}: the library is stale");
         last = now;
     }
 }

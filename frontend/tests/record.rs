@@ -127,6 +127,27 @@ fn an_interrupt_writes_what_there_is_and_the_end_of_the_jvm_too() {
 }
 
 #[test]
+fn a_recording_that_is_killed_leaves_nothing_in_the_jvm() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let running = spinning(jdk);
+        let pid = running.pid().to_string();
+        let mut command = scene.hprof_rs(&["record", &pid, "-o", "lost.html", "--all"]);
+        let mut recording = command.stderr(Stdio::piped()).spawn().unwrap();
+        running.wait_until("the agent's threads", |running| {
+            !threads(running).is_empty()
+        });
+        std::thread::sleep(Duration::from_secs(1));
+        recording.kill().unwrap();
+        recording.wait().unwrap();
+        running.wait_until("the agent's threads to end", |running| {
+            threads(running).is_empty()
+        });
+        assert_nothing_is_left(&scene, &running);
+    });
+}
+
+#[test]
 fn mistakes_are_found_before_the_agent_is_loaded() {
     let scene = Scene::new();
     let running = spinning(Jdk::feature_release(17));

@@ -46,7 +46,9 @@ pub use patterns::{Patterns, glob};
 pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
 pub use resolve::resolve;
-pub use settings::{Clock, Destination, Engine, Format, Live, Locks, Modes, Process, Settings};
+pub use settings::{
+    Clock, Destination, Engine, Format, Live, Locks, Lost, Modes, Process, Settings,
+};
 pub use strip::{Keeps, Strip};
 
 /// The task that the options give the agent.

@@ -5,7 +5,7 @@ use std::fmt;
 use hprof_format::rank::Cutoff;
 
 use super::error::ErrorPolicy;
-use super::settings::{Clock, Engine, Format, Live, Locks};
+use super::settings::{Clock, Engine, Format, Live, Locks, Lost};
 
 /// How `cpu=times` shows its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +97,7 @@ pub struct Raw {
     pub exclude: Option<String>,
     /// Seconds; not negative.
     pub netwait: i32,
+    pub lost: Lost,
     pub exitcmd: bool,
     pub control: bool,
     pub signal: Option<String>,
@@ -149,6 +150,7 @@ impl Default for Raw {
             include: None,
             exclude: None,
             netwait: 0,
+            lost: Lost::File,
             exitcmd: false,
             control: true,
             signal: None,

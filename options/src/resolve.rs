@@ -116,6 +116,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         pause: raw.pause,
         debug: raw.debug,
         netwait: Duration::from_secs(u64::try_from(raw.netwait).unwrap_or_default()),
+        lost: raw.lost,
         exitcmd: raw.exitcmd,
         control: raw.control,
         signal,

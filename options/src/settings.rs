@@ -56,6 +56,15 @@ pub enum Live {
     Estimate,
 }
 
+/// `lost=`: what a run does whose front-end is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// It continues in a file.
+    File,
+    /// It ends, and the agent leaves the program.
+    Detach,
+}
+
 /// `monitor=`: which locks are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Locks {
@@ -227,6 +236,8 @@ pub struct Settings {
     pub debug: bool,
     /// How long to try to connect to the front-end.
     pub netwait: Duration,
+    /// What follows the loss of the front-end.
+    pub lost: Lost,
     /// The front-end may end the VM.
     pub exitcmd: bool,
     /// Open the local control socket.

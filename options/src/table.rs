@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::raw::{Raw, Timing};
-use super::settings::{Clock, Engine, Format, Live, Locks};
+use super::settings::{Clock, Engine, Format, Live, Locks, Lost};
 
 /// Where an option is listed, and with it where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -495,6 +495,26 @@ pub static TABLE: &[OptionSpec] = &[
             rule: "decimal and >= 0",
             field: |raw| &mut raw.netwait,
         },
+    },
+    OptionSpec {
+        name: "lost",
+        value: "file|detach",
+        default: "file",
+        summary: "net: after the front-end ends",
+        details: "`net`: when the connection to the front-end breaks, the profile continues in a \
+                  `file` of the program's current folder; with `detach` nothing is written, the run \
+                  ends, and the agent leaves the program",
+        section: Section::New,
+        kind: Kind::Choice(&[
+            Choice {
+                word: "file",
+                set: |raw| raw.lost = Lost::File,
+            },
+            Choice {
+                word: "detach",
+                set: |raw| raw.lost = Lost::Detach,
+            },
+        ]),
     },
     OptionSpec {
         name: "exitcmd",

@@ -80,6 +80,7 @@ fn defaults() {
         pause: false,
         debug: false,
         netwait: Duration::ZERO,
+        lost: Lost::File,
         exitcmd: false,
         control: true,
         signal: None,
@@ -99,7 +100,7 @@ fn defaults() {
 fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,dumplevel=1,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
-                errorexit=y,pause=y,debug=y,netwait=5,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
+                errorexit=y,pause=y,debug=y,netwait=5,lost=detach,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
                 live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
@@ -133,6 +134,7 @@ fn written_values_arrive() {
         pause: true,
         debug: true,
         netwait: Duration::from_secs(5),
+        lost: Lost::Detach,
         exitcmd: true,
         control: false,
         signal: Some(libc::SIGVTALRM),

@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         name: dump.clone(),
         index: PathBuf::from(index),
         report: PathBuf::from(report),
+        held: Vec::new(),
     };
     let started = Instant::now();
     let opened = Arc::new(Opened::open(files, Default::default())?);

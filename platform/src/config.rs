@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::catalogue::DatabaseAddress;
 use crate::intake::Recognise;
 use crate::live::{Machine, Network};
+use crate::store::CacheSettings;
 
 /// Everything that the command line says.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct Config {
     pub folder: PathBuf,
     /// What is shared with other machines.
     pub fleet: Fleet,
+    /// The URL of another store than the folder, and its cache on this machine.
+    pub store: Option<(String, CacheSettings)>,
     /// The command that workers are started from: `hprof-rs`.
     pub executable: PathBuf,
     /// The memory of all workers together, in bytes.
@@ -54,15 +57,13 @@ pub struct Config {
 /// strangers do not get.
 pub const DATABASE_VARIABLE: &str = "HPROF_RS_DATABASE";
 
-/// What servers and workers on many machines share, and how they tell each other apart.
+/// How this process shares jobs with servers and workers on other machines.
 #[derive(Debug, Clone)]
 pub struct Fleet {
     /// The name of this process among all.
     pub name: String,
     /// The database; none for a file in the folder.
     pub database: Option<DatabaseAddress>,
-    /// Where dumps and analyses lie; none for the folder.
-    pub store: Option<String>,
     /// How long a job stays with a worker that is not heard of.
     pub lease: Duration,
 }
@@ -72,7 +73,6 @@ impl Default for Fleet {
         Self {
             name: "alone".to_owned(),
             database: None,
-            store: None,
             lease: Duration::from_secs(30),
         }
     }

@@ -1,5 +1,6 @@
 //! Removes what is too old or too much: dumps by age and by space, uploads that nobody continues.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -50,11 +51,11 @@ pub fn sweep(state: &AppState, now: Millis) -> Result<(), Problem> {
     }
     let keep = state.config().keep;
     let removable = state.catalogue().removable()?;
-    let mut occupied = 0;
+    let mut sizes = HashMap::new();
     if keep.bytes.is_some() {
-        let dumps = state.store().dumps().map_err(Problem::internal)?;
-        occupied = dumps.iter().map(|dump| state.store().occupied(dump)).sum();
+        sizes = state.store().occupied().map_err(Problem::internal)?;
     }
+    let mut occupied: u64 = sizes.values().sum();
     for (dump, uploaded_at, _) in removable {
         let is_old = keep
             .days
@@ -63,7 +64,7 @@ pub fn sweep(state: &AppState, now: Millis) -> Result<(), Problem> {
         if !is_old && !is_too_much {
             continue;
         }
-        occupied = occupied.saturating_sub(state.store().occupied(&dump));
+        occupied = occupied.saturating_sub(sizes.get(&dump).copied().unwrap_or(0));
         match state.delete_dump(&dump) {
             Ok(()) => {}
             // Another server of the fleet was first.

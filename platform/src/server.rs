@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
@@ -12,15 +13,15 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::catalogue::{
-    Catalogue, CatalogueError, DatabaseAddress, JobError, NewDump, PostgresCatalogue, Role,
+    Catalogue, CatalogueError, DatabaseAddress, JobError, NewDump, PostgresCatalogue,
     SqliteCatalogue,
 };
 use crate::config::Config;
 use crate::intake::digest;
 use crate::problem::Problem;
 use crate::state::AppState;
-use crate::store::{FolderStore, Store};
-use crate::{api, connections, jobs, live, retention, tls};
+use crate::store::{FolderStore, OpenError, Store};
+use crate::{api, connections, jobs, live, retention, store, tls};
 
 /// Threads for requests: they wait for others nearly all the time.
 const THREADS: usize = 2;
@@ -39,6 +40,9 @@ pub enum StartError {
     /// The catalogue cannot be opened.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
     /// The folder or the address cannot be used.
     #[error("{0}")]
     Io(String, #[source] std::io::Error),
@@ -100,19 +104,20 @@ pub fn open_catalogue(
 }
 
 /// Catalogue and store.
-type Opened = (Box<dyn Catalogue>, Box<dyn Store>);
+type Opened = (Box<dyn Catalogue>, Arc<dyn Store>);
 
 /// Opens catalogue and store.
 pub(crate) fn open(config: &Config) -> Result<Opened, StartError> {
     make_folder(&config.folder)?;
-    let place = config
-        .fleet
-        .store
-        .as_ref()
-        .map_or(config.folder.as_path(), Path::new);
-    let store = FolderStore::open(place).map_err(say(place.display().to_string()))?;
+    let store: Arc<dyn Store> = match &config.store {
+        Some((place, cache)) => store::open(place, cache)?,
+        None => {
+            let shown = config.folder.display().to_string();
+            Arc::new(FolderStore::open(&config.folder).map_err(say(shown))?)
+        }
+    };
     let catalogue = open_catalogue(&config.folder, config.fleet.database.as_ref())?;
-    Ok((catalogue, Box::new(store)))
+    Ok((catalogue, store))
 }
 
 impl Server {
@@ -257,10 +262,14 @@ fn check_open(state: &AppState) -> Result<(), StartError> {
 /// Puts jobs that ran when the last server ended back into the queue, and removes what nobody
 /// finishes.
 fn recover(state: &AppState) -> Result<(), StartError> {
-    // Other servers and workers may be at work on what looks left behind.
-    if state.catalogue().is_shared() {
-        return Ok(());
+    if !state.catalogue().is_shared() {
+        recover_jobs(state)?;
     }
+    clean(state)
+}
+
+/// Puts jobs that ran when the last server ended back into the queue.
+fn recover_jobs(state: &AppState) -> Result<(), StartError> {
     let error = JobError {
         title: "The server ended during this job, again and again".to_owned(),
         detail: "the analysis of this file may take more memory than the machine has; start the \
@@ -268,28 +277,30 @@ fn recover(state: &AppState) -> Result<(), StartError> {
             .to_owned(),
         can_retry: true,
     };
-    let recovered = state.catalogue().recover(&error)?;
-    if recovered > 0 {
-        tracing::info!(
-            jobs = recovered,
-            "jobs of the last server return to the queue"
-        );
+    let jobs = state.catalogue().recover(&error)?;
+    if jobs > 0 {
+        tracing::info!(jobs, "jobs of the last server return to the queue");
+    }
+    Ok(())
+}
+
+/// Removes what nobody finishes.
+pub(crate) fn clean(state: &AppState) -> Result<(), StartError> {
+    // In a folder that others share they may be at work on what looks left behind. Beside object
+    // storage each process has a folder of its own.
+    if state.catalogue().is_shared() && !state.store().is_shared() {
+        return Ok(());
     }
     state
         .store()
         .abandon_all()
         .map_err(say("cannot remove what earlier attempts left"))?;
     let uploads = state.catalogue().uploads()?;
-    for part in state
-        .store()
-        .parts()
-        .map_err(say("cannot look through uploads"))?
-    {
+    let parts = state.store().parts();
+    for part in parts.map_err(say("cannot look through uploads"))? {
         if !uploads.iter().any(|upload| upload.id == part.as_str()) {
-            state
-                .store()
-                .delete_part(&part)
-                .map_err(say("cannot look through uploads"))?;
+            let deleted = state.store().delete_part(&part);
+            deleted.map_err(say("cannot look through uploads"))?;
         }
     }
     Ok(())
@@ -297,8 +308,8 @@ fn recover(state: &AppState) -> Result<(), StartError> {
 
 /// Adds dumps that were published just before the last server was killed, and are in no catalogue.
 fn adopt_orphans(state: &AppState) {
-    // Another server may be about to add it.
-    if state.catalogue().is_shared() {
+    // Another server may be about to add them.
+    if state.catalogue().is_shared() || state.store().is_shared() {
         return;
     }
     let Ok(dumps) = state.store().dumps() else {
@@ -308,7 +319,10 @@ fn adopt_orphans(state: &AppState) {
         if !matches!(state.catalogue().dump(&id), Ok(None)) {
             continue;
         }
-        let added = File::open(state.store().dump(&id))
+        let added = state
+            .store()
+            .dump(&id)
+            .and_then(File::open)
             .map_err(Problem::internal)
             .and_then(|mut file| {
                 let recognise = state.config().recognise;

@@ -13,7 +13,7 @@ use crate::jobs::Jobs;
 use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Rates;
-use crate::store::Store;
+use crate::store::{self, Local, Store};
 use crate::views::service::Views;
 
 /// The server's parts; clones are the same server.
@@ -23,7 +23,7 @@ pub struct AppState(Arc<Parts>);
 struct Parts {
     config: Config,
     catalogue: Box<dyn Catalogue>,
-    store: Box<dyn Store>,
+    store: Arc<dyn Store>,
     jobs: Jobs,
     events: Arc<Events>,
     uploads: Uploads,
@@ -50,11 +50,13 @@ pub struct Analysis {
     pub index: PathBuf,
     /// The JSON of the report; heap dumps have one.
     pub report: PathBuf,
+    /// Keeps the files there.
+    pub held: Vec<Local>,
 }
 
 impl AppState {
     /// A server with these parts.
-    pub fn new(config: Config, catalogue: Box<dyn Catalogue>, store: Box<dyn Store>) -> Self {
+    pub fn new(config: Config, catalogue: Box<dyn Catalogue>, store: Arc<dyn Store>) -> Self {
         let rates = Rates::new(config.max_rate);
         let events = Arc::new(Events::default());
         let live = config.machine.clone().map(|machine| {
@@ -160,7 +162,8 @@ impl AppState {
             return Err(Problem::not_found(format!("there is no dump {id}")));
         };
         // A later attempt takes nothing away until it is done.
-        let Some(folder) = self.store().analysis(id) else {
+        let found = self.store().analysis(id);
+        let Some(folder) = found.map_err(|error| store::problem(&error))? else {
             let detail = match dump.job.as_ref().map(|job| (job.state, &job.error)) {
                 Some((JobState::Failed, Some(error))) => {
                     format!("the job failed: {}", error.detail)
@@ -171,16 +174,25 @@ impl AppState {
             return Err(Problem::not_ready(detail));
         };
         let unpacked = folder.join(UNPACKED);
+        let index = folder.to_path_buf();
+        let mut held = vec![folder];
+        let file = match unpacked.exists() {
+            true => unpacked,
+            false => {
+                let file = self.store().dump(id);
+                let file = file.map_err(|error| store::problem(&error))?;
+                held.push(file.clone());
+                file.to_path_buf()
+            }
+        };
         Ok(Analysis {
             dump: dump.id,
             name: dump.name,
             kind: dump.kind,
-            file: match unpacked.exists() {
-                true => unpacked,
-                false => self.store().dump(id),
-            },
-            report: folder.join(REPORT),
-            index: folder,
+            file,
+            report: index.join(REPORT),
+            index,
+            held,
         })
     }
 }

@@ -186,6 +186,7 @@ fn site() -> Site {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         folder: folder.path().to_owned(),
         fleet: Default::default(),
+        store: None,
         executable: "/bin/false".into(),
         memory: 1 << 30,
         workers: 1,
@@ -202,7 +203,7 @@ fn site() -> Site {
         machine: Some(Arc::clone(&fake) as Arc<dyn Machine>),
         network: None,
     };
-    let state = AppState::new(config, Box::new(catalogue), Box::new(store));
+    let state = AppState::new(config, Box::new(catalogue), Arc::new(store));
     let token = |role| state.add_token(role, "test").unwrap().reveal().to_owned();
     let (admin, reader) = (token(Role::Admin), token(Role::Reader));
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -329,7 +330,7 @@ fn a_recording_grows_ends_and_stays() {
     let dump = site.done("/1/keep", r#"{"name": "mine.txt"}"#);
     assert_eq!(dump["name"], "mine.txt");
     let id = dump["id"].as_str().unwrap().parse().unwrap();
-    let file = std::fs::read_to_string(site.state.store().dump(&id)).unwrap();
+    let file = std::fs::read_to_string(site.state.store().dump(&id).unwrap()).unwrap();
     assert!(file.contains(&format!("# {kept}")), "{file}");
     // A new recording takes the place of the old one.
     site.done("/1/attach", CPU);

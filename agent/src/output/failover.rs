@@ -8,7 +8,7 @@ use hprof_format::ids::ThreadSerial;
 use super::records::write_thread;
 use super::target::{SharedSink, Target};
 use super::writer::{DumpState, Output, absolute};
-use crate::options::{Format, unique_name};
+use crate::options::{Format, Lost, unique_name};
 use crate::report;
 use crate::sink::{Existing, FileSink, NetSink, NetSource, Sink};
 
@@ -68,6 +68,11 @@ impl Output {
     /// The front-end is lost: all further output goes to a file.
     fn fall_back(&mut self, net: &NetSink, error: &io::Error) {
         net.abort();
+        if self.on_loss == Lost::Detach {
+            self.failed = true;
+            self.abandoned = true;
+            return;
+        }
         // One that takes connections, but no profiles, is not our front-end.
         self.lost = self.proven.then(|| net.endpoint().clone());
         if self.dump == DumpState::Open {

@@ -17,7 +17,7 @@ use super::picture::PictureRecorder;
 use super::records::{Begin, Record, write_thread};
 use super::target::{SharedSink, Target};
 use crate::names::class_signature;
-use crate::options::{Format, Settings};
+use crate::options::{Format, Lost, Settings};
 use crate::report;
 use crate::sink::{Endpoint, NetSource, Sink};
 use crate::vm::ThreadInfo;
@@ -36,6 +36,10 @@ pub struct Output {
     /// The threads that live, and those whose end the front-end may not have got.
     pub(super) threads: BTreeMap<ThreadSerial, ThreadInfo>,
     pub(super) ended: Vec<ThreadSerial>,
+    /// What follows the loss of the front-end.
+    pub(super) on_loss: Lost,
+    /// The front-end was lost, and the run is to end.
+    pub(super) abandoned: bool,
     /// The front-end that was lost.
     pub(super) lost: Option<Endpoint>,
     /// The file that took its place, while there is a front-end again.
@@ -98,6 +102,8 @@ impl Output {
             dumped: false,
             is_stub: false,
             generation: 0,
+            on_loss: settings.lost,
+            abandoned: false,
             lost: None,
             parked: None,
             proven: true,
@@ -121,6 +127,11 @@ impl Output {
     /// The front-end that was lost since the last call, if it is worth to look for it.
     pub fn take_lost(&mut self) -> Option<Endpoint> {
         self.lost.take()
+    }
+
+    /// Whether the front-end was lost since the last call, and with it the reason to record.
+    pub fn take_abandoned(&mut self) -> bool {
+        std::mem::take(&mut self.abandoned)
     }
 
     /// An unused name, in a folder for large files that are needed for a while.

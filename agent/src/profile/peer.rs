@@ -8,6 +8,9 @@ use hprof_wire::frames::FrameReader;
 
 use super::orders::{Orders, Pacer};
 use super::state::Profile;
+use crate::control;
+use crate::objects;
+use crate::options::Lost;
 use crate::os::native_thread;
 use crate::recording::{Message, Order, Phase};
 use crate::report;
@@ -50,14 +53,36 @@ fn read(profile: &'static Profile, mut source: NetSource) {
             std::thread::sleep(pacer.worked(began.elapsed()));
         }
         match read {
+            Ok(0) if profile.run.settings.lost == Lost::Detach => return leave(profile),
             // The end of its commands; it may still read.
             Ok(0) => return,
             Ok(_) => {}
             Err(error)
                 if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+            Err(_) if profile.run.settings.lost == Lost::Detach => return leave(profile),
             // The writer finds out by itself.
             Err(_) => return,
         }
+    }
+}
+
+/// Ends the run, since nobody is there for whom it records (`lost=detach`).
+pub(super) fn leave(profile: &'static Profile) {
+    // The profile thread, which carries it out, must not wait for itself.
+    let started = native_thread::spawn("HPROF leave", move || {
+        if !profile.abandon() {
+            return;
+        }
+        objects::forget();
+        control::close();
+        report::note(
+            "the front-end is lost; recording has ended, and the agent has left (lost=detach)",
+        );
+    });
+    if let Err(error) = started {
+        report::error(&format!(
+            "the front-end is lost, and the run cannot end: {error}"
+        ));
     }
 }
 

@@ -177,6 +177,17 @@ impl Profile {
         }
     }
 
+    /// Ends a run for which nobody is there any more; false if it has to stay, or ends already.
+    pub(super) fn abandon(&self) -> bool {
+        let has_to_stay = self.calls.is_some_and(|calls| !calls.can_end());
+        if has_to_stay || self.finishing.swap(true, Ordering::AcqRel) {
+            return false;
+        }
+        let (reply, wait) = bounded(1);
+        // Whether the last dump could be written is of no interest: the front-end is lost.
+        self.ask(Message::Detach { reply }) && wait.recv().is_ok()
+    }
+
     /// Ends the run before the VM ends: the last dump is written, and everything is taken back.
     pub(super) fn detach(&self) -> Reply {
         if self.calls.is_some_and(|calls| !calls.can_end()) {

@@ -103,6 +103,9 @@ pub(super) fn work(mut thread: ProfileThread, profile: &'static Profile, jni: &J
             Err(RecvTimeoutError::Disconnected) => return,
         }
         tick_due(&mut thread, vm);
+        if thread.output.take_abandoned() {
+            peer::leave(profile);
+        }
         if let Some(endpoint) = thread.output.take_lost() {
             peer::reconnect(profile, endpoint);
         }

@@ -123,6 +123,11 @@ Examples:
   hprof-rs serve heap.hprof --allow-root /var/dumps
   curl -H 'Authorization: Bearer TOKEN' -T heap.hprof 'http://127.0.0.1:7117/api/v1/dumps?name=heap.hprof'
 
+With object storage:
+  export AWS_REGION=eu-central-1 AWS_ACCESS_KEY_ID=... AWS_SECRET_ACCESS_KEY=...
+  hprof-rs serve --store s3://dumps/team --cache /var/cache/hprof-rs --cache-size 200G
+  AWS_ENDPOINT=http://127.0.0.1:9000 AWS_ALLOW_HTTP=true hprof-rs serve --store s3://dumps
+
 For colleagues:
   hprof-rs serve --new-token reader:team
   hprof-rs serve --listen 0.0.0.0:443 --host dumps.example.com --tls-cert chain.pem --tls-key key.pem
@@ -170,11 +175,13 @@ impl Serve {
             found.with_context(|| format!("--allow-root {}", root.display()))
         };
         let roots = self.allow_root.into_iter().map(root);
+        let store = self.fleet.store(&folder.join("cache"))?;
         let (config_folder, agents_folder) = (folder.clone(), folder.join("agents"));
         Ok(Config {
             listen: self.listen,
             folder,
             fleet,
+            store,
             executable: std::env::current_exe()?,
             memory: match self.memory {
                 Some(memory) => memory,

@@ -43,9 +43,9 @@ pub struct Worker {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
 
-    /// A folder of this machine for files that come and go [default: $XDG_CACHE_HOME/hprof-rs/worker].
+    /// The folder of this worker [default: a temporary one].
     #[arg(long, value_name = "DIR")]
-    cache: Option<PathBuf>,
+    folder: Option<PathBuf>,
 
     /// Answer `/healthz`, and `/readyz` while the database can be reached, over HTTP here.
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -78,7 +78,7 @@ pub struct Worker {
 
 const EXAMPLES: &str = "\
 Examples:
-  hprof-rs worker --database-file /run/secrets/database --store /mnt/dumps
+  hprof-rs worker --database-file /run/secrets/database --store s3://dumps/team --cache /var/cache/hprof-rs
   hprof-rs worker --database postgres://hprof@db.example.com/hprof --store /mnt/dumps --jobs 4 --memory 32G
   hprof-rs worker --database-file db.url --store /mnt/dumps --health 0.0.0.0:8080";
 

@@ -1,12 +1,15 @@
 //! The arguments that `serve` and `worker` share: the database and the store of a fleet.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use hprof_platform::catalogue::DatabaseAddress;
+use hprof_platform::store::{CacheSettings, default_cache_bytes};
 use hprof_platform::{DATABASE_VARIABLE, Fleet};
+
+use crate::memory::parse_size;
 
 /// What servers and workers on many machines share.
 #[derive(Debug, Clone, Args)]
@@ -21,9 +24,21 @@ pub struct FleetArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "database")]
     database_file: Option<PathBuf>,
 
-    /// Where dumps and analyses lie that servers and workers share: a folder.
-    #[arg(long, value_name = "DIR")]
+    /// Where dumps and analyses lie: object storage as `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or
+    /// `az://CONTAINER/PREFIX`, with settings and keys in the environment, or a folder that servers
+    /// and workers share (docs/fleet.md).
+    #[arg(long, value_name = "URL")]
     store: Option<String>,
+
+    /// The folder for files of the object storage that are in use, of this process alone [default:
+    /// `cache` in the folder].
+    #[arg(long, value_name = "DIR", requires = "store")]
+    cache: Option<PathBuf>,
+
+    /// The bytes of these files together; the least recently used go first [default: half of what the
+    /// disk has free].
+    #[arg(long, value_name = "SIZE", requires = "store", value_parser = parse_size)]
+    cache_size: Option<u64>,
 
     /// How long a job stays with a worker that is not heard of. Then another worker takes it.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
@@ -55,25 +70,32 @@ impl FleetArguments {
         }
     }
 
-    /// What this process shares with others. A database and a store go together.
+    /// How this process shares jobs with others.
     pub fn fleet(&self) -> anyhow::Result<Fleet> {
         let database = self.database()?;
-        match (&self.store, &database) {
-            (None, Some(_)) => {
-                bail!("a database needs --store, where servers and workers share dumps")
-            }
-            (Some(_), None) => bail!(
-                "--store needs a database that servers and workers share: give --database or \
-                 --database-file"
-            ),
-            _ => {}
+        if database.is_some() && self.store.is_none() {
+            bail!("a database needs --store, where servers and workers share dumps");
         }
         Ok(Fleet {
             name: process_name(),
             database,
-            store: self.store.clone(),
             lease: Duration::from_secs(self.lease),
         })
+    }
+
+    /// The store with its cache, if one is named; `cache` is where the cache is otherwise.
+    pub fn store(&self, cache: &Path) -> anyhow::Result<Option<(String, CacheSettings)>> {
+        let Some(place) = &self.store else {
+            return Ok(None);
+        };
+        let cache = self.cache.clone().unwrap_or_else(|| cache.to_owned());
+        let bytes = match self.cache_size {
+            Some(bytes) => bytes,
+            None => default_cache_bytes(&cache).with_context(|| {
+                format!("cannot make the cache in {}; give --cache", cache.display())
+            })?,
+        };
+        Ok(Some((place.clone(), CacheSettings::new(cache, bytes))))
     }
 }
 

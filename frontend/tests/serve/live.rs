@@ -168,9 +168,8 @@ fn agents_go_with_the_server_and_after_it_was_killed() {
     let server = Server::start(&scene, &[]);
     ok(&server.post(&format!("{path}/attach"), &modes));
     server.kill();
-    assert!(status(), "who would have detached it?");
+    eventually("the agent to leave", || (!status()).then_some(()));
     let server = Server::start(&scene, &[]);
-    assert!(!status(), "the agent of the killed server is still there");
     ok(&server.post(&format!("{path}/attach"), &modes));
     // The end of the program ends the recording.
     jvm.signal(Signal::Terminate);

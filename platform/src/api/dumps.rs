@@ -20,7 +20,7 @@ use crate::intake::{Digested, Incoming, Wishes, file_name, receive, refuse};
 use crate::problem::Problem;
 use crate::rules::Rule;
 use crate::state::{AppState, REPORT_PAGE};
-use crate::store::PartId;
+use crate::store::{self, PartId};
 
 /// Rows of a page, if the request says nothing.
 pub(super) const ROWS: usize = 100;
@@ -150,7 +150,9 @@ impl AppState {
         // Its files stay on the disk as long as they are open.
         self.views().forget(id.as_str());
         // Files first: on a full disk their room is what the catalogue needs.
-        self.store().delete(id).map_err(Problem::internal)?;
+        self.store()
+            .delete(id)
+            .map_err(|error| store::problem(&error))?;
         self.catalogue().delete_dump(id)?;
         self.events().send(Event::DumpDeleted { id: id.clone() });
         Ok(())
@@ -249,7 +251,8 @@ pub(super) async fn file(
 ) -> Result<Response, Problem> {
     let found = state.blocking(move |state| {
         let dump = state.dump(&id)?;
-        Ok((state.store().dump(&id), dump.name))
+        let file = state.store().dump(&id);
+        Ok((file.map_err(|error| store::problem(&error))?, dump.name))
     });
     let (path, name) = found.await?;
     files::download(&path, &name, &headers).await

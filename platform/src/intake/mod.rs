@@ -21,7 +21,7 @@ use crate::ids::{ContentHash, DumpId};
 use crate::problem::Problem;
 use crate::rules::{self, Rule};
 use crate::state::AppState;
-use crate::store::PartId;
+use crate::store::{self, PartId};
 
 /// The bytes by which a file is recognised.
 const HEAD: usize = 64 << 10;
@@ -301,8 +301,8 @@ impl AppState {
                 "another dump whose hash begins alike has the id {id}; delete it first"
             )));
         }
-        let published = self.store().publish(part, &id);
-        published.map_err(|error| of_disk(&error))?;
+        let published = self.store().publish(part, &id, &sha256);
+        published.map_err(|error| store::problem(&error))?;
         let dump = self.register(NewDump {
             id,
             name: file_name(name),

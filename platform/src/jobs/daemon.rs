@@ -15,8 +15,9 @@ use super::{follow, queue};
 use crate::config::{Config, Fleet, Retention};
 use crate::connections;
 use crate::problem::Problem;
-use crate::server::{StartError, open, say};
+use crate::server::{StartError, clean, open, say};
 use crate::state::AppState;
+use crate::store::CacheSettings;
 
 /// Threads that wait for the database and for processes.
 const THREADS: usize = 1;
@@ -26,8 +27,10 @@ const MAX_BLOCKING: usize = 64;
 /// Everything that the command line says to a worker.
 #[derive(Debug, Clone)]
 pub struct WorkerConfig {
-    /// The database with the queue, and the store.
+    /// The database with the queue.
     pub fleet: Fleet,
+    /// The URL of the store, and its cache on this machine.
+    pub store: (String, CacheSettings),
     /// A folder of this machine for files that come and go.
     pub folder: PathBuf,
     /// The command that analyses: `hprof-rs`.
@@ -47,6 +50,7 @@ impl WorkerConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             folder: self.folder,
             fleet: self.fleet,
+            store: Some(self.store),
             executable: self.executable,
             memory: self.memory,
             workers: self.jobs,
@@ -85,6 +89,7 @@ impl StartedWorker {
         let config = config.common();
         let (catalogue, store) = open(&config)?;
         let state = AppState::new(config, catalogue, store);
+        clean(&state)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(THREADS)
             .max_blocking_threads(MAX_BLOCKING)

@@ -19,6 +19,7 @@ use crate::events::Event;
 use crate::ids::{DumpId, JobId};
 use crate::problem::Problem;
 use crate::state::{AppState, UNPACKED};
+use crate::store;
 
 /// The pause before the catalogue is asked again that has failed.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -125,11 +126,9 @@ async fn attempt_it(
         let found = state.catalogue().dump(&dump)?;
         let name = found.map_or_else(|| dump.to_string(), |found| found.name);
         let begun = state.store().begin_analysis(&dump, attempt);
-        Ok((
-            begun.map_err(Problem::internal)?,
-            name,
-            state.store().dump(&dump),
-        ))
+        let file = state.store().dump(&dump);
+        let file = file.map_err(|error| store::problem(&error))?;
+        Ok((begun.map_err(Problem::internal)?, name, file))
     });
     let (folder, name, file) = match prepared.await {
         Ok(prepared) => prepared,
@@ -165,7 +164,7 @@ async fn attempt_it(
             let text = text.map_err(Problem::internal)?;
             let outcome: OutcomeFile = serde_json::from_str(&text).map_err(Problem::internal)?;
             let published = state.store().publish_analysis(&dump, attempt);
-            published.map_err(Problem::internal)?;
+            published.map_err(|error| store::problem(&error))?;
             state.views().forget(dump.as_str());
             Ok(outcome)
         });

@@ -127,7 +127,7 @@ pub fn agent_options(modes: &[Mode], extra: &str, socket: &Path) -> Result<Strin
     let mut options: Vec<&str> = modes.iter().map(|mode| mode.options()).collect();
     options.push("thread=y,depth=64,cutoff=0");
     options.extend((!extra.is_empty()).then_some(extra));
-    let net = format!("doe=n,verbose=n,net=unix:{socket}");
+    let net = format!("doe=n,verbose=n,lost=detach,net=unix:{socket}");
     options.push(&net);
     let options = options.join(",");
     match options.len() > MAX_OPTIONS {
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(
             options,
             "cpu=samples,thread=y,depth=64,cutoff=0,interval=1,depth=16,doe=n,verbose=n,\
-             net=unix:/srv/live/1.sock"
+             lost=detach,net=unix:/srv/live/1.sock"
         );
         for bad in [
             "file=/etc/passwd",

@@ -4,6 +4,7 @@
 //! one, `attempts/DUMP.N/` what is being made. Files get their last name by a rename, so a name
 //! stands for something complete.
 
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, linkat};
 
-use super::{PartId, Store};
-use crate::ids::DumpId;
+use super::{Local, PartId, Store};
+use crate::ids::{ContentHash, DumpId};
 
 /// Files below one folder, which only its user may enter.
 pub struct FolderStore(PathBuf);
@@ -33,12 +34,18 @@ impl FolderStore {
         Ok(Self(folder.to_owned()))
     }
 
-    fn part(&self, part: &PartId) -> PathBuf {
+    /// The file of a part.
+    pub(super) fn part(&self, part: &PartId) -> PathBuf {
         self.0.join("parts").join(part.as_str())
     }
 
-    fn attempt(&self, dump: &DumpId, attempt: u32) -> PathBuf {
+    /// The folder of an attempt.
+    pub(super) fn attempt(&self, dump: &DumpId, attempt: u32) -> PathBuf {
         self.0.join("attempts").join(format!("{dump}.{attempt}"))
+    }
+
+    fn file(&self, dump: &DumpId) -> PathBuf {
+        self.0.join("dumps").join(dump.as_str())
     }
 
     fn finished(&self, dump: &DumpId) -> PathBuf {
@@ -120,8 +127,8 @@ impl Store for FolderStore {
         self.names("parts", |name| name.parse().ok())
     }
 
-    fn publish(&self, part: &PartId, dump: &DumpId) -> io::Result<()> {
-        let to = self.dump(dump);
+    fn publish(&self, part: &PartId, dump: &DumpId, _: &ContentHash) -> io::Result<()> {
+        let to = self.file(dump);
         if to.exists() {
             return self.delete_part(part);
         }
@@ -129,8 +136,10 @@ impl Store for FolderStore {
         sync_folder_of(&to)
     }
 
-    fn dump(&self, dump: &DumpId) -> PathBuf {
-        self.0.join("dumps").join(dump.as_str())
+    fn dump(&self, dump: &DumpId) -> io::Result<Local> {
+        let file = self.file(dump);
+        file.metadata()?;
+        Ok(file.into())
     }
 
     fn dumps(&self) -> io::Result<Vec<DumpId>> {
@@ -138,7 +147,7 @@ impl Store for FolderStore {
     }
 
     fn delete(&self, dump: &DumpId) -> io::Result<()> {
-        if_there(fs::remove_file(self.dump(dump)))?;
+        if_there(fs::remove_file(self.file(dump)))?;
         if_there(fs::remove_dir_all(self.finished(dump)))
     }
 
@@ -160,8 +169,9 @@ impl Store for FolderStore {
         if_there(fs::remove_dir_all(self.attempt(dump, attempt)))
     }
 
-    fn analysis(&self, dump: &DumpId) -> Option<PathBuf> {
-        Some(self.finished(dump)).filter(|folder| folder.is_dir())
+    fn analysis(&self, dump: &DumpId) -> io::Result<Option<Local>> {
+        let folder = self.finished(dump);
+        Ok(folder.is_dir().then(|| folder.into()))
     }
 
     fn abandon_all(&self) -> io::Result<()> {
@@ -176,7 +186,12 @@ impl Store for FolderStore {
         Ok(about.f_bavail * about.f_frsize)
     }
 
-    fn occupied(&self, dump: &DumpId) -> u64 {
-        occupied(&self.dump(dump)) + occupied(&self.finished(dump))
+    fn occupied(&self) -> io::Result<HashMap<DumpId, u64>> {
+        let bytes = |dump: &DumpId| occupied(&self.file(dump)) + occupied(&self.finished(dump));
+        let dumps = self.dumps()?;
+        Ok(dumps
+            .into_iter()
+            .map(|dump| (dump.clone(), bytes(&dump)))
+            .collect())
     }
 }

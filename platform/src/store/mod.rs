@@ -1,18 +1,28 @@
 //! Where files lie: parts of uploads, dumps, analyses.
 //!
-//! [`Store`] is all that the rest of the server sees of the disk. No name in it comes from a
-//! request: dumps are named by [`DumpId`], parts by [`PartId`], whose forms are checked.
+//! [`Store`] is all that the rest of the server sees of the disk or of the object storage. No name
+//! in it comes from a request: dumps are named by [`DumpId`], parts by [`PartId`], whose forms are
+//! checked. [`open`] gives the store of a URL.
 
+mod cache;
+mod fault;
 mod folder;
+mod local;
+mod objects;
+mod open;
 
+pub use fault::{Fault, problem};
 pub use folder::FolderStore;
+pub use local::Local;
+pub use open::{CacheSettings, OpenError, default_cache_bytes, open, open_with};
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::ids::DumpId;
+use crate::ids::{ContentHash, DumpId};
 
 /// The name of bytes that are coming: 32 hexadecimal digits by chance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,10 +89,14 @@ pub trait Store: Send + Sync {
     /// Makes a complete part a dump, in one step. If the dump is there, the part goes.
     ///
     /// # Errors
-    /// If the disk fails.
-    fn publish(&self, part: &PartId, dump: &DumpId) -> io::Result<()>;
-    /// The file of a dump.
-    fn dump(&self, dump: &DumpId) -> PathBuf;
+    /// If the disk or the storage fails.
+    fn publish(&self, part: &PartId, dump: &DumpId, sha256: &ContentHash) -> io::Result<()>;
+    /// The file of a dump on this machine, which object storage has to send first. Its SHA-256 is
+    /// compared when it arrives. The file stays as long as the result is held.
+    ///
+    /// # Errors
+    /// If there is none, the storage fails, or the bytes are others: [`problem`] has the words.
+    fn dump(&self, dump: &DumpId) -> io::Result<Local>;
     /// The dumps that are there.
     ///
     /// # Errors
@@ -99,29 +113,41 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the disk fails.
     fn begin_analysis(&self, dump: &DumpId, attempt: u32) -> io::Result<PathBuf>;
-    /// Makes the result of an attempt the analysis of the dump, in one step.
+    /// Makes the result of an attempt the analysis of the dump, in one step. Of two attempts the later
+    /// one counts, in whatever order they end.
     ///
     /// # Errors
-    /// If the disk fails.
+    /// If the disk or the storage fails, or another process has published this attempt.
     fn publish_analysis(&self, dump: &DumpId, attempt: u32) -> io::Result<()>;
-    /// Removes the folder of an attempt, if it is there.
+    /// Removes the folder of an attempt on this machine, if it is there.
     ///
     /// # Errors
     /// If the disk fails.
     fn abandon_analysis(&self, dump: &DumpId, attempt: u32) -> io::Result<()>;
-    /// The folder of the analysis of a dump, if there is one.
-    fn analysis(&self, dump: &DumpId) -> Option<PathBuf>;
-    /// Removes folders of attempts that nobody finishes.
+    /// The folder of the analysis of a dump on this machine, if there is one. It stays as long as the
+    /// result is held.
+    ///
+    /// # Errors
+    /// If the storage fails, or the bytes are others.
+    fn analysis(&self, dump: &DumpId) -> io::Result<Option<Local>>;
+    /// Removes folders of attempts on this machine that nobody finishes.
     ///
     /// # Errors
     /// If the disk fails.
     fn abandon_all(&self) -> io::Result<()>;
 
-    /// The bytes that the disk has free for this user.
+    /// The bytes that the disk has free for this user, where dumps are read and indexes made.
     ///
     /// # Errors
     /// If the disk fails.
     fn free_bytes(&self) -> io::Result<u64>;
-    /// The bytes that a dump and its analysis occupy.
-    fn occupied(&self, dump: &DumpId) -> u64;
+    /// The bytes that each dump and its analysis occupy.
+    ///
+    /// # Errors
+    /// If the disk or the storage fails.
+    fn occupied(&self) -> io::Result<HashMap<DumpId, u64>>;
+    /// Whether servers and workers on other machines use it too.
+    fn is_shared(&self) -> bool {
+        false
+    }
 }

@@ -23,6 +23,7 @@ use super::references::Direction;
 use super::report::Report;
 use super::retained::RetainedTables;
 use super::sites::SiteRow;
+use crate::store::Local;
 
 /// Where the files of an analysis lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct Files {
     pub index: PathBuf,
     /// The worker's report.json.
     pub report: PathBuf,
+    /// Keeps the files there.
+    pub held: Vec<Local>,
 }
 
 /// Dumps up to this size are read again if their index is gone.

@@ -1,6 +1,7 @@
 //! Views over HTTP: statuses, problems, CSV, cursors, profiles apart from heap dumps.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -35,7 +36,7 @@ fn site() -> Site {
     let add = |byte: u8, name: &str, kind: DumpKind| {
         let sha256 = ContentHash::of_bytes([byte; 32]);
         let id = DumpId::of_hash(&sha256);
-        let path = store.dump(&id);
+        let path = folder.path().join("dumps").join(id.as_str());
         std::fs::copy(data(name), &path).unwrap();
         let bytes = std::fs::metadata(&path).unwrap().len();
         let name = name.to_owned();
@@ -76,6 +77,7 @@ fn site() -> Site {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         folder: folder.path().to_owned(),
         fleet: Default::default(),
+        store: None,
         executable: "/bin/false".into(),
         memory: 1 << 30,
         workers: 1,
@@ -92,7 +94,7 @@ fn site() -> Site {
         machine: None,
         network: None,
     };
-    let state = AppState::new(config, Box::new(catalogue), Box::new(store));
+    let state = AppState::new(config, Box::new(catalogue), Arc::new(store));
     let token = state
         .add_token(Role::Reader, "test")
         .unwrap()

@@ -23,6 +23,7 @@ pub fn open(dump: &[u8], report: &str) -> Opening {
         name: "test.hprof".to_owned(),
         index: folder.path().to_owned(),
         report: path("report.json"),
+        held: Vec::new(),
     };
     Opening {
         opened: Arc::new(Opened::open(files, Default::default()).unwrap()),

@@ -1,6 +1,5 @@
 //! `hprof-rs worker --database`: jobs of a fleet.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -24,13 +23,15 @@ pub(super) fn take_jobs(worker: Worker) -> anyhow::Result<ExitCode> {
         .with_writer(|| Log)
         .with_ansi(false)
         .init();
+    let temporary = tempfile::tempdir().context("cannot make a folder; give --folder DIR")?;
+    let folder = worker.folder.as_deref().unwrap_or(temporary.path());
+    let folder = folder.to_owned();
+    let store = worker.fleet.store(&folder.join("cache"))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let started = StartedWorker::start(WorkerConfig {
         fleet,
-        folder: match worker.cache {
-            Some(folder) => folder,
-            None => default_folder()?,
-        },
+        store: store.context("give --store")?,
+        folder,
         executable: std::env::current_exe()?,
         memory: match worker.memory.memory {
             Some(memory) => memory,
@@ -45,14 +46,4 @@ pub(super) fn take_jobs(worker: Worker) -> anyhow::Result<ExitCode> {
     };
     started.run()?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn default_folder() -> anyhow::Result<PathBuf> {
-    let absolute = |name: &str| {
-        let path = PathBuf::from(std::env::var_os(name)?);
-        path.is_absolute().then_some(path)
-    };
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-    let cache = cache.context("neither XDG_CACHE_HOME nor HOME is set; give --cache DIR")?;
-    Ok(cache.join("hprof-rs").join("worker"))
 }

@@ -79,6 +79,7 @@ pub(super) fn files(state: &AppState, id: &DumpId) -> Result<Files, Problem> {
         name: analysis.name,
         index: analysis.index,
         report: analysis.report,
+        held: analysis.held,
     })
 }
 

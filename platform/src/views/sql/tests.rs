@@ -22,6 +22,7 @@ impl Script {
             name: "app.hprof".to_owned(),
             index: "/secret/place".into(),
             report: "/secret/place/report.json".into(),
+            held: Vec::new(),
         };
         let query = SqlQuery {
             sql: "SELECT 1".to_owned(),

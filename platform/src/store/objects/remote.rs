@@ -1,0 +1,389 @@
+//! Blocking calls to object storage, repeated while it does not work.
+
+use std::error::Error as _;
+use std::fs::File;
+use std::future::Future;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt, TryStreamExt};
+use object_store::client::{HttpError, HttpErrorKind};
+use object_store::multipart::{MultipartStore, PartId};
+use object_store::path::Path;
+use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::store::Fault;
+
+/// Files up to this size are sent in one request.
+const MAX_SINGLE: u64 = 8 << 20;
+/// The smallest piece of larger files.
+const MIN_PIECE: u64 = 8 << 20;
+/// The most pieces of a file, which S3 bounds by 10,000.
+const MAX_PIECES: u64 = 9000;
+/// Pieces that are sent at once; each is in memory.
+const SENDS: usize = 4;
+/// The bytes of one ranged read.
+const RANGE: u64 = 8 << 20;
+/// Ranged reads at once; each is in memory.
+const READS: usize = 6;
+/// The first pause before a ranged read is repeated that broke off.
+const PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// Object storage below a prefix.
+pub(in crate::store) struct Remote {
+    /// None only while it is dropped.
+    runtime: Option<Runtime>,
+    files: Arc<dyn ObjectStore>,
+    parts: Arc<dyn MultipartStore>,
+    prefix: Path,
+    patience: Duration,
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        // Waiting is not allowed where this may happen.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The fault that an error of the client stands for. The words are ours, as theirs may quote the
+/// storage's answer, which names keys and what was signed.
+pub(in crate::store) fn fault_of(error: &Error) -> Fault {
+    let status = status_in(&error.to_string());
+    let shown = status.map_or_else(String::new, |status| format!(" (status {status})"));
+    match error {
+        Error::PermissionDenied { .. } => Fault::Refused(format!("no permission{shown}")),
+        Error::Unauthenticated { .. } => Fault::Refused(format!("unknown key{shown}")),
+        Error::NotFound { .. } => Fault::Refused(format!("no such bucket or object{shown}")),
+        Error::AlreadyExists { .. } | Error::Precondition { .. } => Fault::Published,
+        Error::Generic { .. } => match (status, http_kind(error)) {
+            (Some(status @ 400..=499), _) if status != 408 && status != 429 => {
+                Fault::Refused(format!("the request{shown}"))
+            }
+            (Some(_), _) => Fault::Unavailable(format!("it answers with errors{shown}")),
+            (None, Some(HttpErrorKind::Connect)) => Fault::Unavailable("no connection".to_owned()),
+            (None, Some(HttpErrorKind::Timeout)) => {
+                Fault::Unavailable("no answer in time".to_owned())
+            }
+            (None, Some(_)) => Fault::Unavailable("its answer broke off".to_owned()),
+            (None, None) => Fault::Unavailable(
+                "the client cannot ask it; are keys, region and endpoint set?".to_owned(),
+            ),
+        },
+        _ => Fault::Refused("the request".to_owned()),
+    }
+}
+
+/// The status in the words of the client, which gives it no other way.
+fn status_in(words: &str) -> Option<u16> {
+    let (_, after) = words.split_once("status code: ")?;
+    after.get(..3)?.parse().ok()
+}
+
+fn http_kind(error: &Error) -> Option<HttpErrorKind> {
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(http) = error.downcast_ref::<HttpError>() {
+            return Some(http.kind());
+        }
+        source = error.source();
+    }
+    None
+}
+
+fn io_error(error: &Error) -> io::Error {
+    match error {
+        Error::NotFound { .. } => {
+            io::Error::new(io::ErrorKind::NotFound, "there is no such object")
+        }
+        other => fault_of(other).into(),
+    }
+}
+
+impl Remote {
+    /// Object storage below a prefix.
+    ///
+    /// # Errors
+    /// If there are no threads.
+    pub(in crate::store) fn new(
+        files: Arc<dyn ObjectStore>,
+        parts: Arc<dyn MultipartStore>,
+        prefix: Path,
+        patience: Duration,
+    ) -> io::Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("storage")
+            .enable_all()
+            .build()?;
+        Ok(Self {
+            runtime: Some(runtime),
+            files,
+            parts,
+            prefix,
+            patience,
+        })
+    }
+
+    /// The path of an object.
+    pub(super) fn path(&self, parts: &[&str]) -> Path {
+        let below = self.prefix.parts();
+        let below = below.map(|part| part.as_ref().to_owned());
+        below
+            .chain(parts.iter().map(|&part| part.to_owned()))
+            .collect()
+    }
+
+    /// Does work on the threads of this client, and waits for it. The caller may be a thread of
+    /// another runtime that is allowed to block.
+    fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> io::Result<T> {
+        let (send, receive) = mpsc::sync_channel(1);
+        let stopped = || io::Error::from(Fault::Unavailable("the client has ended".to_owned()));
+        let runtime = self.runtime.as_ref().ok_or_else(stopped)?;
+        runtime.spawn(async move {
+            // Nobody waits any more if this fails.
+            let _ = send.send(work.await);
+        });
+        let done = receive.recv().map_err(|_| stopped())?;
+        done.map_err(|error| io_error(&error))
+    }
+
+    /// Asks for something, so that wrong settings are seen at the start.
+    ///
+    /// # Errors
+    /// If the storage refuses or does not answer.
+    pub(in crate::store) fn check(&self) -> io::Result<()> {
+        let (files, path) = (Arc::clone(&self.files), self.path(&["dumps"]));
+        self.wait(async move { files.list(Some(&path)).next().await.transpose() })?;
+        Ok(())
+    }
+
+    /// A small object.
+    pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let (files, path) = (Arc::clone(&self.files), path.clone());
+        let patience = self.patience;
+        let bytes = self.wait(async move {
+            repeated(patience, || async { files.get(&path).await?.bytes().await }).await
+        })?;
+        Ok(bytes.to_vec())
+    }
+
+    /// Writes a small object if there is none of its name; false if there is one.
+    pub(super) fn create(&self, path: &Path, bytes: Vec<u8>) -> io::Result<bool> {
+        let (files, path) = (Arc::clone(&self.files), path.clone());
+        self.wait(async move {
+            let payload = PutPayload::from(bytes);
+            match files.put_opts(&path, payload, PutMode::Create.into()).await {
+                Ok(_) => Ok(true),
+                Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(false),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// Removes an object, if it is there.
+    pub(super) fn delete(&self, path: &Path) -> io::Result<()> {
+        let (files, path) = (Arc::clone(&self.files), path.clone());
+        self.wait(async move {
+            match files.delete(&path).await {
+                Err(Error::NotFound { .. }) | Ok(()) => Ok(()),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    /// All objects below a path.
+    pub(super) fn list(&self, path: &Path) -> io::Result<Vec<ObjectMeta>> {
+        let (files, path) = (Arc::clone(&self.files), path.clone());
+        self.wait(async move { files.list(Some(&path)).try_collect().await })
+    }
+
+    /// The objects directly below a path.
+    pub(super) fn list_flat(&self, path: &Path) -> io::Result<Vec<ObjectMeta>> {
+        let (files, path) = (Arc::clone(&self.files), path.clone());
+        self.wait(async move { Ok(files.list_with_delimiter(Some(&path)).await?.objects) })
+    }
+
+    /// Sends a file, in pieces if it is large. An object that was begun and not ended is removed.
+    pub(super) fn send(&self, file: File, path: &Path) -> io::Result<()> {
+        let length = file.metadata()?.len();
+        let (files, parts) = (Arc::clone(&self.files), Arc::clone(&self.parts));
+        let (file, path) = (Arc::new(file), path.clone());
+        self.wait(async move {
+            if length <= MAX_SINGLE {
+                let bytes = piece(&file, 0, length).await?;
+                files.put(&path, bytes.into()).await?;
+                return Ok(());
+            }
+            let id = parts.create_multipart(&path).await?;
+            let size = MIN_PIECE.max(length.div_ceil(MAX_PIECES));
+            let pieces = (0..length.div_ceil(size)).map(|number| {
+                let (file, parts, path, id) = (&file, &parts, &path, &id);
+                async move {
+                    let start = number * size;
+                    let bytes = piece(file, start, size.min(length - start)).await?;
+                    parts
+                        .put_part(path, id, number as usize, bytes.into())
+                        .await
+                }
+            });
+            let sent: Result<Vec<PartId>, Error> = futures_util::stream::iter(pieces)
+                .buffered(SENDS)
+                .try_collect()
+                .await;
+            let done = match sent {
+                Ok(sent) => parts.complete_multipart(&path, &id, sent).await.map(drop),
+                Err(error) => Err(error),
+            };
+            if done.is_err() {
+                // The bucket's lifecycle removes what this does not.
+                let _ = parts.abort_multipart(&path, &id).await;
+            }
+            done
+        })
+    }
+
+    /// Reads an object of a known length by ranges, several at once, and gives them in order to
+    /// `take` on the thread of the caller.
+    ///
+    /// # Errors
+    /// Those of the storage, of `take`, and if the object is shorter.
+    pub(super) fn fetch(
+        &self,
+        path: &Path,
+        length: u64,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (files, path, patience) = (Arc::clone(&self.files), path.clone(), self.patience);
+        let (send, mut receive) = tokio::sync::mpsc::channel::<Result<Vec<u8>, Error>>(1);
+        let Some(runtime) = self.runtime.as_ref() else {
+            return Err(Fault::Unavailable("the client has ended".to_owned()).into());
+        };
+        runtime.spawn(async move {
+            let starts = (0..length.div_ceil(RANGE)).map(|number| number * RANGE);
+            let reads = starts.map(|start| {
+                let (files, path) = (&files, &path);
+                async move {
+                    let range = start..(start + RANGE).min(length);
+                    let bytes = repeated(patience, || whole(&**files, path, range.clone())).await?;
+                    Ok(bytes)
+                }
+            });
+            let mut reads = futures_util::stream::iter(reads).buffered(READS);
+            while let Some(read) = reads.next().await {
+                let is_last = read.is_err();
+                if send.send(read).await.is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        let mut taken = 0;
+        while let Some(read) = receive.blocking_recv() {
+            let bytes = read.map_err(|error| io_error(&error))?;
+            taken += bytes.len() as u64;
+            take(&bytes)?;
+        }
+        match taken == length {
+            true => Ok(()),
+            false => Err(Fault::Unavailable("its answer broke off".to_owned()).into()),
+        }
+    }
+}
+
+/// A range of an object, of which not a byte may be missing.
+async fn whole(
+    files: &dyn ObjectStore,
+    path: &Path,
+    range: std::ops::Range<u64>,
+) -> Result<Vec<u8>, Error> {
+    let length = range.end - range.start;
+    let bytes = files.get_range(path, range).await?;
+    if bytes.len() as u64 == length {
+        return Ok(bytes.to_vec());
+    }
+    let source = HttpError::new(
+        HttpErrorKind::Interrupted,
+        io::Error::from(io::ErrorKind::UnexpectedEof),
+    );
+    Err(Error::Generic {
+        store: "storage",
+        source: Box::new(source),
+    })
+}
+
+/// Repeats a read that fails for a reason that may pass. The client repeats requests by itself, and
+/// not bodies that break off.
+async fn repeated<T, F: Future<Output = Result<T, Error>>>(
+    patience: Duration,
+    mut read: impl FnMut() -> F,
+) -> Result<T, Error> {
+    let began = Instant::now();
+    let mut pause = PAUSE;
+    loop {
+        match read().await {
+            Err(error @ Error::Generic { .. })
+                if matches!(fault_of(&error), Fault::Unavailable(_))
+                    && began.elapsed() + pause < patience =>
+            {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(MAX_PAUSE);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// A piece of a file.
+async fn piece(file: &Arc<File>, start: u64, length: u64) -> Result<Vec<u8>, Error> {
+    let file = Arc::clone(file);
+    let read = tokio::task::spawn_blocking(move || {
+        let mut bytes = vec![0; length as usize];
+        file.read_exact_at(&mut bytes, start)?;
+        Ok::<_, io::Error>(bytes)
+    });
+    let read = read.await?;
+    read.map_err(|error| Error::Generic {
+        store: "file",
+        source: Box::new(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_quote_nothing_of_the_storage() {
+        let words = "Server returned non-2xx status code: 503 Service Unavailable: \
+                     <AWSAccessKeyId>AKIAHIDDEN</AWSAccessKeyId>";
+        let error = Error::Generic {
+            store: "S3",
+            source: words.into(),
+        };
+        let fault = fault_of(&error).to_string();
+        assert!(
+            fault.contains("503") && !fault.contains("HIDDEN"),
+            "{fault}"
+        );
+        let error = Error::PermissionDenied {
+            path: "x".to_owned(),
+            source: "status code: 403: <StringToSign>HIDDEN".into(),
+        };
+        let fault = fault_of(&error).to_string();
+        assert!(
+            fault.contains("403") && !fault.contains("HIDDEN"),
+            "{fault}"
+        );
+    }
+}
