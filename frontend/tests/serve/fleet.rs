@@ -302,6 +302,44 @@ fn a_worker_that_is_asked_to_end_gives_its_job_back_at_once() {
 }
 
 #[test]
+fn a_worker_that_was_thought_dead_changes_nothing_when_it_wakes() {
+    let Some(fleet) = Fleet::new() else {
+        return;
+    };
+    let server = fleet.server("one");
+    let sleeper = fleet.worker("1");
+    let id = server.upload(&chain(&fleet.scene.path("a.hprof"), 2 * OBJECTS));
+    let job = eventually("a job", || sleeper.job());
+    let all = [sleeper.child.id(), job];
+    all.map(|pid| signal(pid, libc::SIGSTOP));
+    let second = fleet.worker("60");
+    let dump = server.wait_for(&id, "done");
+    assert_eq!(dump["job"]["attempt"], 2, "{dump}");
+    let path = format!("/api/v1/dumps/{id}/report");
+    let report = server.get(&path).body;
+    all.map(|pid| signal(pid, libc::SIGCONT));
+    eventually("the end of its process", || {
+        (!is_running(job)).then_some(())
+    });
+    eventually("the files of its attempt", || {
+        let left = fs::read_dir(fleet.scene.path("store/attempts")).unwrap();
+        (left.count() == 0).then_some(())
+    });
+    let dump = server.dump(&id);
+    assert_eq!(
+        (&dump["job"]["state"], &dump["job"]["attempt"]),
+        (&"done".into(), &2.into())
+    );
+    let who = dump["job"]["worker"].as_str().unwrap();
+    assert!(who.ends_with(&format!(":{}", second.child.id())), "{who}");
+    assert!(server.get(&path).body == report);
+    // It works on: the next job may be its own.
+    drop(second);
+    let id = server.upload(Path::new(&data("hprof-32.bin")));
+    server.wait_for(&id, "done");
+}
+
+#[test]
 fn a_password_among_the_arguments_is_refused_and_never_shown() {
     let scene = Scene::new();
     let url = "postgres://me:hunter2@localhost/x";

@@ -3,7 +3,7 @@
 #![allow(dead_code, clippy::disallowed_macros)] // Each test uses a part of it.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -44,7 +44,7 @@ impl Cluster {
             return None;
         };
         let folder = tempfile::tempdir().expect("a temporary folder");
-        if rustix::process::geteuid().is_root() {
+        if is_root() {
             chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("a folder of nobody");
         }
         let mut cluster = Self {
@@ -67,7 +67,7 @@ impl Cluster {
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.bin.join(name));
         command.current_dir(self.folder.path()).stdin(Stdio::null());
-        if rustix::process::geteuid().is_root() {
+        if is_root() {
             command.gid(NOBODY).uid(NOBODY);
         }
         command
@@ -114,10 +114,10 @@ impl Cluster {
     /// Ends the server as a crash of the machine would.
     pub fn stop(&mut self) {
         if let Some(mut server) = self.server.take() {
-            let pid = i32::try_from(server.id()).expect("a process id");
-            let pid = rustix::process::Pid::from_raw(pid).expect("a process id");
+            let mut stop = self.command("pg_ctl");
+            let stop = stop.args(["stop", "-s", "-m", "immediate", "-D"]);
             // It may have ended.
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::QUIT);
+            let _ = stop.arg(self.data()).status();
             let _ = server.wait();
         }
     }
@@ -138,6 +138,11 @@ impl Cluster {
         );
         answer.trim().to_owned()
     }
+}
+
+/// Whether this process belongs to root.
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
 }
 
 /// The folder with PostgreSQL's programs, of which Debian puts only some on the path.
