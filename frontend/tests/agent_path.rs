@@ -113,7 +113,7 @@ fn options_are_listed() {
     let scene = Scene::new();
     let output = run(&mut scene.hprof_rs(&["options"]), "");
     let text = stdout(&output);
-    assert!(text.contains("engine=auto|signal|safepoint") && !text.contains("precrash"));
+    assert!(text.contains("engine=auto|signal|walker|safepoint") && !text.contains("precrash"));
     let output = run(&mut scene.hprof_rs(&["options", "--all"]), "");
     assert!(stdout(&output).contains("precrash"));
 }

@@ -317,6 +317,16 @@ fn no_command_lets_control_or_bidi_characters_through() {
         "-o",
         &copy,
     ]);
+    let lake = format!("lake{EVIL}");
+    all(&["export", heap, "--parquet", &lake]);
+    all(&[
+        "export",
+        &profiles[0],
+        "--parquet",
+        &lake,
+        "--service",
+        EVIL,
+    ]);
     for output in ["x.html", "x.md", "x.json"] {
         let output = format!("{EVIL}{output}");
         all(&["report", heap, "-o", &output]);

@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_name_too_wide_for_its_column_has_a_line_of_its_own() {
         let lines = lines();
-        let at = position(&lines, "engine=auto|signal|safepoint");
+        let at = position(&lines, "engine=auto|signal|walker|safepoint");
         assert!(
             lines[at + 1].starts_with(&" ".repeat(23)),
             "{}",

@@ -43,6 +43,8 @@ pub enum Engine {
     Auto,
     /// Timer signals.
     Signal,
+    /// Timer signals, and the agent's own walk of stacks.
+    Walker,
     /// Stack traces at safepoints.
     Safepoint,
 }

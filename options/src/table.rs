@@ -409,10 +409,11 @@ pub static TABLE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "engine",
-        value: "auto|signal|safepoint",
+        value: "auto|signal|walker|safepoint",
         default: "auto",
         summary: "how cpu=samples samples",
         details: "`cpu=samples`: `signal` samples running threads anywhere, by timer signals; \
+                  `walker` does the same with the agent's own walk of the stack, which loses fewer samples; \
                   `safepoint` stops threads at safepoints, as the JDK's agent did; `auto` uses \
                   `signal` where it works",
         section: Section::New,
@@ -424,6 +425,10 @@ pub static TABLE: &[OptionSpec] = &[
             Choice {
                 word: "signal",
                 set: |raw| raw.engine = Engine::Signal,
+            },
+            Choice {
+                word: "walker",
+                set: |raw| raw.engine = Engine::Walker,
             },
             Choice {
                 word: "safepoint",
@@ -805,6 +810,8 @@ mod tests {
             assert_eq!(line.replace("\\|", "").matches('|').count(), 5, "{line}");
         }
         assert!(table.contains("| `heap=dump\\|sites\\|all` | `all` | JDK | "));
-        assert!(table.contains("| `engine=auto\\|signal\\|safepoint` | `auto` | hprof-rs | "));
+        assert!(
+            table.contains("| `engine=auto\\|signal\\|walker\\|safepoint` | `auto` | hprof-rs | ")
+        );
     }
 }

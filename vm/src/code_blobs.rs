@@ -50,7 +50,7 @@ struct BlobNames {
 
 /// Addresses of words of the VM that describe a heap.
 #[derive(Clone, Copy)]
-struct Heap {
+pub(super) struct Heap {
     low: usize,
     high: usize,
     map_low: usize,
@@ -89,23 +89,13 @@ unsafe fn word(address: usize) -> usize {
     unsafe { (address as *const usize).read_volatile() }
 }
 
-impl CodeBlobs {
-    /// Learns where the heaps are, which are all there once the VM runs. `None` when this VM does not
-    /// tell, or has code of other makers too.
-    pub(super) fn learn(structs: VmStructs) -> Option<Self> {
+impl Heap {
+    /// All heaps of this VM, which are there once it runs. `None` when it does not tell.
+    pub(super) fn all(structs: VmStructs) -> Option<Box<[Self]>> {
         // Code of `jaotc` (JDK 11, JEP 295) lies elsewhere and is found in another way.
         if structs.is_set(TextFlag::AotLibrary) {
             return None;
         }
-        let layout = Layout {
-            block_header: structs.type_size(Type::HeapBlock)?,
-            block_used: structs.offset(Field::BlockHeader)? + structs.offset(Field::BlockUsed)?,
-            name: structs.offset(Field::BlobName)?,
-            frame_size: structs.offset(Field::BlobFrameSize)?,
-            compile_id: structs.offset(Field::MethodCompileId)?,
-            state: structs.offset(Field::MethodState)?,
-            original_pc: structs.offset(Field::MethodOriginalPc)?,
-        };
         let memory = structs.offset(Field::HeapMemory)?;
         let map = structs.offset(Field::HeapSegments)?;
         let shift = structs.offset(Field::HeapSegmentShift)?;
@@ -115,7 +105,7 @@ impl CodeBlobs {
         let data = structs.offset(Field::ArrayData)?;
         // SAFETY: the offsets are the VM's own: `_heaps` points to a GrowableArray, whose elements point
         // to heaps, which are never freed.
-        let heaps: Option<Box<[Heap]>> = unsafe {
+        unsafe {
             let heaps = word(structs.address(Field::CodeHeaps)?);
             if heaps == 0 {
                 return None;
@@ -141,9 +131,41 @@ impl CodeBlobs {
                     })
                 })
                 .collect()
+        }
+    }
+
+    /// The bounds of this moment.
+    #[inline]
+    pub(super) fn now(self) -> hprof_walker::Heap {
+        // SAFETY: `all` found these words in a heap, and heaps are never freed. The memory before the words'
+        // values is committed for ever.
+        unsafe {
+            hprof_walker::Heap {
+                low: word(self.low),
+                high: word(self.high),
+                map_low: word(self.map_low),
+                map_high: word(self.map_high),
+                segment_shift: self.segment_shift,
+            }
+        }
+    }
+}
+
+impl CodeBlobs {
+    /// Learns where the heaps are, which are all there once the VM runs. `None` when this VM does not
+    /// tell, or has code of other makers too.
+    pub(super) fn learn(structs: VmStructs) -> Option<Self> {
+        let layout = Layout {
+            block_header: structs.type_size(Type::HeapBlock)?,
+            block_used: structs.offset(Field::BlockHeader)? + structs.offset(Field::BlockUsed)?,
+            name: structs.offset(Field::BlobName)?,
+            frame_size: structs.offset(Field::BlobFrameSize)?,
+            compile_id: structs.offset(Field::MethodCompileId)?,
+            state: structs.offset(Field::MethodState)?,
+            original_pc: structs.offset(Field::MethodOriginalPc)?,
         };
         Some(Self {
-            heaps: heaps?,
+            heaps: Heap::all(structs)?,
             layout,
             names: BlobNames::default(),
         })

@@ -22,7 +22,7 @@ use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
 
 /// A number of bytes that no page is smaller than.
-const MIN_PAGE: usize = 4096;
+pub(crate) const MIN_PAGE: usize = 4096;
 const WORD: usize = size_of::<usize>();
 
 /// Types that any bytes are a value of.
@@ -102,8 +102,8 @@ fn same_page(first: usize, last: usize) -> bool {
     first / MIN_PAGE == last / MIN_PAGE
 }
 
-/// Whether the word around an address can be read, and so its page.
-fn is_readable(address: usize) -> bool {
+/// Whether the word around an address can be read, and so its page. May change `errno`.
+pub(crate) fn is_readable(address: usize) -> bool {
     /// No operation on signal masks has this number.
     const NO_OPERATION: i32 = -1;
     let word = address & !(WORD - 1);

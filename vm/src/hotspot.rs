@@ -18,6 +18,7 @@ pub struct JavaThreads {
     os_thread_offset: usize,
     thread_id_offset: usize,
     stack_base_offset: Option<usize>,
+    stack_size_offset: Option<usize>,
     anchor_offset: Option<AnchorOffsets>,
 }
 
@@ -35,6 +36,8 @@ pub struct NativeThread {
     pub tid: i32,
     /// The JNI environment.
     pub env: *mut JNIEnv,
+    /// The lowest address of the stack; 0 when the VM does not tell.
+    pub stack_start: usize,
     /// The highest address of the stack; 0 when the VM does not tell.
     pub stack_end: usize,
     /// The VM's own thread, as the thread object has it.
@@ -63,6 +66,7 @@ impl JavaThreads {
             os_thread_offset: structs.offset(Field::OsThread)?,
             thread_id_offset: structs.offset(Field::ThreadId)?,
             stack_base_offset: structs.offset(Field::StackBase),
+            stack_size_offset: structs.offset(Field::StackSize),
             anchor_offset: anchor_offsets(structs),
         };
         threads.describes_current(vm_thread).then_some(threads)
@@ -97,13 +101,19 @@ impl JavaThreads {
     /// The VM's data about the current thread, by its environment.
     pub fn current(&self, jni: &Jni) -> NativeThread {
         let vm_thread = (jni.as_raw() as usize).wrapping_sub(self.env_offset);
+        // SAFETY: the environment is a member of the current VM thread at
+        // this offset, the same for all threads.
+        let stack_end = unsafe { self.stack_end(vm_thread) };
+        let stack_size = self.stack_size_offset.map(|offset| {
+            // SAFETY: as above.
+            unsafe { *((vm_thread + offset) as *const usize) }
+        });
         NativeThread {
             // SAFETY: the call has no arguments and cannot fail.
             tid: unsafe { libc::gettid() },
             env: jni.as_raw(),
-            // SAFETY: the environment is a member of the current VM thread at
-            // this offset, the same for all threads.
-            stack_end: unsafe { self.stack_end(vm_thread) },
+            stack_start: stack_start(stack_end, stack_size),
+            stack_end,
             vm_thread,
             anchor: self.anchor(vm_thread),
         }
@@ -160,14 +170,24 @@ impl ThreadReader<'_> {
             Some(offset) => copier.copy(vm_thread + offset)?,
             None => 0,
         };
+        let stack_size = match layout.stack_size_offset {
+            Some(offset) => Some(copier.copy(vm_thread + offset)?),
+            None => None,
+        };
         (os_thread != 0 && pointer() == Ok(vm_thread)).then(|| NativeThread {
             tid,
             env: (vm_thread + layout.env_offset) as *mut JNIEnv,
+            stack_start: stack_start(stack_end, stack_size),
             stack_end,
             vm_thread,
             anchor: layout.anchor(vm_thread),
         })
     }
+}
+
+/// The lowest address of a stack; 0 when its size is not known.
+fn stack_start(end: usize, size: Option<usize>) -> usize {
+    size.and_then(|size| end.checked_sub(size)).unwrap_or(0)
 }
 
 fn anchor_offsets(structs: VmStructs) -> Option<AnchorOffsets> {

@@ -39,6 +39,8 @@ mod symbols;
 mod threads;
 mod thrown;
 mod view;
+mod walk;
+mod walk_layout;
 
 pub use classes::LineEntry;
 pub use env::{Capabilities, Jvmti, keep_environment};
@@ -49,6 +51,9 @@ pub use gate::StillInside;
 pub use guard::{guard, panics, report_panics_to};
 pub use handles::{FastCompare, handle_word};
 pub use hotspot::{JavaThreads, NativeThread, ThreadReader};
+pub use hprof_walker::{
+    End as WalkEnd, Failure as NoWalk, Frame as WalkedFrame, NATIVE as NATIVE_FRAME, Registers,
+};
 pub use ids::{JFieldId, JMethodId};
 pub use invoke::VmHandle;
 pub use jni::{Jni, LocalFrame};
@@ -65,3 +70,4 @@ pub use symbols::{VmLibrary, pin_library};
 pub use threads::{ThreadInfo, ThreadState};
 pub use thrown::Thrown;
 pub use view::Vm;
+pub use walk::{StackWalker, WalkedThread, interrupted_registers};

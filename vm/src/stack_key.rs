@@ -204,7 +204,7 @@ impl StackKeys {
 }
 
 /// Where the interpreter's code lies: it never moves.
-fn interpreter(structs: VmStructs) -> Option<Range<usize>> {
+pub(super) fn interpreter(structs: VmStructs) -> Option<Range<usize>> {
     let queue = structs.address(Field::Interpreter)?;
     let start = structs.offset(Field::StubBuffer)?;
     let length = structs.offset(Field::StubLimit)?;

@@ -14,4 +14,4 @@ mod threads;
 pub use debug_info::has_debug_info;
 pub use engine::{Engine, Sampling, choose};
 pub use recorder::SamplesRecorder;
-pub use threads::{begin_sampling, sample_thread};
+pub use threads::{begin_sampling, check_walk, sample_thread};

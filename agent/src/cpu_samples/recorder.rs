@@ -17,7 +17,7 @@ use super::safepoint::{SafepointSample, SafepointSampler};
 use super::signal::{
     AsgctFrame, NATIVE_LOCATION, Sample, SignalEngine, WalkFailure, Watch, is_in_place,
 };
-use super::threads::{begin_sampling, make_method_ids};
+use super::threads::{begin_sampling, begin_walking, make_method_ids};
 use crate::names::{Location, Names};
 use crate::options::Settings;
 use crate::output::thread_object;
@@ -247,6 +247,17 @@ impl SamplesRecorder {
                     threads.without_timer(),
                     if is_in_place(installed) { "n" } else { "y" },
                 ));
+                lines.extend(engine.walk_counts().map(|walk| {
+                    format!(
+                        "hprof-rs: walker={} walks_checked={} walks_cut={} walks_to_heap={} \
+                         walks_failed={}",
+                        if walk.is_on { "y" } else { "n" },
+                        walk.checks,
+                        walk.cut,
+                        walk.heap,
+                        walk.failed
+                    )
+                }));
                 if let Some(text) = self.other_profilers.look_now(engine, installed) {
                     report::note(text);
                 }
@@ -286,6 +297,7 @@ impl Recorder for SamplesRecorder {
     fn start(&mut self, cx: &mut Context<'_>) {
         if let Engine::Signal(..) = self.sampling.engine() {
             make_method_ids(cx.vm);
+            begin_walking(cx.run, cx.vm, self.sampling.engine());
             if cx.run.java_threads.get().is_none() {
                 report::error(
                     "this VM hides its threads from the signal engine: use engine=safepoint",

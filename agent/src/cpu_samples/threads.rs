@@ -5,6 +5,7 @@ use hprof_native_headers as raw;
 use super::debug_info::has_debug_info;
 use super::engine::{Engine, Sampling, choose};
 use super::signal::SampledThread;
+use crate::options;
 use crate::recording::{NAMED, Phase, Run};
 use crate::report;
 use crate::vm::{Capabilities, NativeThread, Ref, ThreadReader, Vm};
@@ -21,6 +22,7 @@ pub fn sample_thread(
         let NativeThread {
             tid,
             env,
+            stack_start,
             stack_end,
             anchor,
             ..
@@ -29,6 +31,7 @@ pub fn sample_thread(
             tid,
             env,
             serial,
+            stack_start,
             stack_end,
             anchor,
         };
@@ -70,6 +73,7 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
     has_debug_info(vm.jvmti, engine);
     if let Engine::Signal(..) = engine {
         make_method_ids(vm);
+        begin_walking(run, vm, engine);
     }
     sampling.set_engine(engine);
     let jni = &*vm.jni.large_local_frame();
@@ -85,6 +89,27 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Has the agent's own walk take stacks, if the options ask for it.
+pub(super) fn begin_walking(run: &Run, vm: Vm<'_>, engine: Engine) {
+    if let Engine::Signal(engine, _) = engine
+        && run.settings.engine == options::Engine::Walker
+        && !engine.begin_walking(vm.jvmti)
+    {
+        report::note(
+            "this VM does not export what engine=walker needs: cpu=samples uses AsyncGetCallTrace",
+        );
+    }
+}
+
+/// Compares the walk of the current thread's stack with the VM's, and reports the first difference.
+pub fn check_walk(run: &Run, sampling: &Sampling, vm: Vm<'_>) {
+    if let (Engine::Signal(engine, _), Some(threads)) = (sampling.engine(), run.java_threads.get())
+        && let Some(text) = engine.check_walk(vm, threads)
+    {
+        report::note(&text);
+    }
 }
 
 /// Creates the ids of all methods that are loaded, and sees to those to come: `AsyncGetCallTrace`

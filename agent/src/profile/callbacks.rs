@@ -12,10 +12,10 @@ use super::state::Profile;
 use super::threads::register;
 use crate::call_times::calls_serial;
 use crate::control;
-use crate::cpu_samples::Engine;
+use crate::cpu_samples::{Engine, check_walk};
 use crate::output::Record;
 use crate::recording::Phase;
-use crate::vm::{Jni, Ref};
+use crate::vm::{Jni, Ref, Vm};
 
 /// The table of all callbacks.
 pub(super) fn table() -> raw::jvmtiEventCallbacks {
@@ -191,5 +191,11 @@ unsafe extern "C" fn class_prepare(
         }
         // A class that fails here only loses its names in samples.
         let _ = profile.run.jvmti.create_method_ids(class);
+        let vm = Vm {
+            jvmti: &profile.run.jvmti,
+            // SAFETY: the VM passes the environment of the current thread.
+            jni: &unsafe { Jni::new(jni) },
+        };
+        check_walk(profile.run, &profile.sampling, vm);
     });
 }

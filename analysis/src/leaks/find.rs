@@ -80,6 +80,9 @@ pub fn leaks_with(snapshot: &Snapshot, paths: &ShortestPaths, options: LeakOptio
     let mut suspects: Vec<Suspect> = suspects.into_iter().map(|(_, suspect)| suspect).collect();
     suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained_bytes));
     suspects.truncate(options.most.max(1));
+    for suspect in &mut suspects {
+        suspect.signature = suspect.finding.signature();
+    }
     let covered: u64 = suspects.iter().map(|suspect| suspect.retained_bytes).sum();
     Leaks {
         live_bytes,
@@ -297,6 +300,8 @@ fn suspect(
     let signature = signature(snapshot, &path, &objects, candidate);
     let mut suspect = Suspect {
         finding,
+        // Not before joined suspects have theirs.
+        signature: String::new(),
         retained_bytes: candidate.bytes,
         share: candidate.bytes as f64 / live_bytes.max(1) as f64,
         count: candidate.count,

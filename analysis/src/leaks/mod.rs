@@ -8,6 +8,7 @@ mod candidates;
 mod fill;
 mod find;
 mod finding;
+mod signature;
 mod sites;
 mod start;
 
@@ -42,6 +43,8 @@ pub struct Suspect {
     /// The findings about it, which the command puts into words.
     #[serde(skip)]
     pub finding: Finding,
+    /// The classes and fields that hold it, as [`Finding::signature`] has them.
+    pub signature: String,
     /// The bytes that are kept alive.
     pub retained_bytes: u64,
     /// The share of the live heap, from 0 to 1.

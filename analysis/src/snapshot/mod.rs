@@ -17,6 +17,7 @@ mod sub_records;
 mod threads;
 mod values;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -119,6 +120,11 @@ impl Snapshot {
     pub fn class_name(&self, object: ObjectNumber) -> &str {
         let class = self.graph.class_of(object);
         &self.graph.classes().get(class).name
+    }
+
+    /// Tells the system that a part of the file is not needed for now.
+    pub fn forget(&self, range: Range<usize>) {
+        crate::input::forget(&self.file, range);
     }
 
     /// Tells the system that no part of the file is needed for now, so that the process seems no

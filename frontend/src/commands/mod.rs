@@ -14,6 +14,7 @@ mod cutoff;
 mod diff;
 mod dominators;
 mod duplicates;
+mod export;
 mod finalizers;
 mod growth;
 mod histogram;
@@ -111,6 +112,8 @@ pub enum Command {
     Query(query::Query),
     /// Convert a profile to a flame graph or to the format of another tool.
     Convert(convert::Convert),
+    /// Write heap dumps and profiles as tables of Parquet files.
+    Export(Box<export::Export>),
     /// Write a shareable copy of a heap dump, with all values removed.
     Strip(strip::Strip),
     /// Serve heap dumps and profiles to browsers: upload, analyse, look.
@@ -168,6 +171,7 @@ impl Command {
             Self::References(command) => command.execute(),
             Self::Query(command) => command.execute(),
             Self::Convert(command) => command.execute(),
+            Self::Export(command) => command.execute(),
             Self::Strip(command) => command.execute(),
             Self::Serve(command) => command.execute(),
             Self::Diff(command) => command.execute(),

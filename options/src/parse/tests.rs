@@ -131,11 +131,11 @@ fn every_row_of_the_error_table_has_its_text() {
         ("heap=y", "heap option value must be dump|sites|all"),
         (
             "engine=",
-            "syntax error parsing engine=auto|signal|safepoint",
+            "syntax error parsing engine=auto|signal|walker|safepoint",
         ),
         (
             "engine=fast",
-            "engine option value must be auto|signal|safepoint",
+            "engine option value must be auto|signal|walker|safepoint",
         ),
         ("signal=", "syntax error parsing signal=<name|number>"),
         (

@@ -13,6 +13,7 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::multipart::MultipartStore;
 use object_store::path::Path as ObjectPath;
+use object_store::signer::Signer;
 use object_store::{BackoffConfig, ClientConfigKey, RetryConfig};
 
 use super::objects::{ObjectFiles, Remote};
@@ -113,10 +114,13 @@ pub fn open_with(
         return Ok(Arc::new(store));
     }
     let prefix = prefix_of(place)?;
-    let (files, parts) = clients(place, environment, cache.patience)?;
+    let (files, parts, signer) = clients(place, environment, cache.patience)?;
     let remote = Remote::new(files, parts, prefix, cache.patience);
-    let remote = remote.map_err(OpenError::Storage)?;
+    let mut remote = remote.map_err(OpenError::Storage)?;
     remote.check().map_err(OpenError::Storage)?;
+    if let Some(signer) = signer {
+        remote.sign_with(signer).map_err(OpenError::Storage)?;
+    }
     let files = ObjectFiles::open(remote, cache)?;
     Ok(Arc::new(files))
 }
@@ -145,7 +149,11 @@ fn prefix_of(place: &str) -> Result<ObjectPath, OpenError> {
     }
 }
 
-type Clients = (Arc<dyn ObjectStore>, Arc<dyn MultipartStore>);
+type Clients = (
+    Arc<dyn ObjectStore>,
+    Arc<dyn MultipartStore>,
+    Option<Arc<dyn Signer>>,
+);
 
 fn clients(
     place: &str,
@@ -182,7 +190,7 @@ fn clients(
             }
             builder = builder.with_url(place);
             let client = Arc::new(builder.with_retry(retry).build().map_err(wrong)?);
-            Ok((client.clone(), client))
+            Ok((client.clone(), client.clone(), Some(client)))
         }
         Some("gs") => {
             let mut builder = GoogleCloudStorageBuilder::new();
@@ -194,7 +202,7 @@ fn clients(
             }
             builder = builder.with_url(place);
             let client = Arc::new(builder.with_retry(retry).build().map_err(wrong)?);
-            Ok((client.clone(), client))
+            Ok((client.clone(), client, None))
         }
         Some("az") => {
             let mut builder = MicrosoftAzureBuilder::new();
@@ -206,7 +214,7 @@ fn clients(
             }
             builder = builder.with_url(place);
             let client = Arc::new(builder.with_retry(retry).build().map_err(wrong)?);
-            Ok((client.clone(), client))
+            Ok((client.clone(), client, None))
         }
         _ => Err(OpenError::Url(format!(
             "--store {place}: the schemes are s3, gs, az and file"

@@ -1,6 +1,7 @@
 //! What every store keeps to: the folder, and object storage over a real S3 server.
 
 mod contract;
+mod direct;
 mod faults;
 #[path = "../support/s3.rs"]
 mod s3;

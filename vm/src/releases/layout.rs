@@ -51,6 +51,8 @@ named! {
     ThreadId = &[(c"OSThread", c"_thread_id")];
     /// The highest address of a thread's stack.
     StackBase = &[(c"JavaThread", c"_stack_base"), (c"Thread", c"_stack_base")];
+    /// Bytes of a thread's stack.
+    StackSize = &[(c"JavaThread", c"_stack_size"), (c"Thread", c"_stack_size")];
     /// The last Java frame of a thread.
     ThreadAnchor = &[(c"JavaThread", c"_anchor")];
     /// Stack pointer of such a frame.
@@ -103,6 +105,62 @@ named! {
     MethodState = &[(c"nmethod", c"_state")];
     /// Where a frame that is due for deoptimization keeps its return address.
     MethodOriginalPc = &[(c"nmethod", c"_orig_pc_offset")];
+    /// Bytes of a blob.
+    BlobSize = &[(c"CodeBlob", c"_size")];
+    /// Where a blob's code begins, an address; to JDK 22.
+    BlobCodeBegin = &[(c"CodeBlob", c"_code_begin")];
+    /// Where a blob's code begins, from its start; since JDK 23.
+    BlobCodeOffset = &[(c"CodeBlob", c"_code_offset")];
+    /// Where a blob's frame is complete, from the start of its code.
+    BlobFrameComplete = &[(c"CodeBlob", c"_frame_complete_offset")];
+    /// A blob's data outside the code cache; since JDK 25.
+    BlobMutableData = &[(c"CodeBlob", c"_mutable_data")];
+    /// Bytes of the relocations, with which this data begins.
+    BlobRelocationSize = &[(c"CodeBlob", c"_relocation_size")];
+    /// The method of compiled code.
+    CompiledMethod = &[(c"CompiledMethod", c"_method"), (c"nmethod", c"_method")];
+    /// Where callers that know the class enter, an address; to JDK 22.
+    VerifiedEntry = &[(c"nmethod", c"_verified_entry_point")];
+    /// The same, from the start of the code, 16 bits; since JDK 23.
+    VerifiedEntryOffset = &[(c"nmethod", c"_verified_entry_offset")];
+    /// Where frames that are due for deoptimization return to, an address; to JDK 22.
+    DeoptHandler = &[(c"CompiledMethod", c"_deopt_handler_begin")];
+    /// The same after calls of method handles.
+    DeoptMhHandler = &[(c"CompiledMethod", c"_deopt_mh_handler_begin")];
+    /// Where frames that are due for deoptimization return to, from the start of the blob; since JDK 23.
+    DeoptHandlerOffset = &[(c"nmethod", c"_deopt_handler_offset")];
+    /// The same after calls of method handles.
+    DeoptMhHandlerOffset = &[(c"nmethod", c"_deopt_mh_handler_offset")];
+    /// The records of program counters in compiled code.
+    ScopesPcs = &[(c"nmethod", c"_scopes_pcs_offset")];
+    /// The part of a compiled method after these records, to JDK 22.
+    Dependencies = &[(c"nmethod", c"_dependencies_offset")];
+    /// The scopes of compiled code, an address; to JDK 22.
+    ScopesDataBegin = &[(c"CompiledMethod", c"_scopes_data_begin")];
+    /// The scopes of compiled code, from the immutable data; since JDK 23. They follow the records.
+    ScopesDataOffset = &[(c"nmethod", c"_scopes_data_offset")];
+    /// The immutable data of compiled code, outside the code cache; since JDK 23.
+    ImmutableData = &[(c"nmethod", c"_immutable_data")];
+    /// The methods and classes of compiled code, from the start of the blob; to JDK 22.
+    MetadataOffset = &[(c"nmethod", c"_metadata_offset")];
+    /// The program counter of a record.
+    PcDescPc = &[(c"PcDesc", c"_pc_offset")];
+    /// The scope of a record.
+    PcDescScope = &[(c"PcDesc", c"_scope_decode_offset")];
+    /// The unchanging part of a method.
+    MethodConst = &[(c"Method", c"_constMethod")];
+    /// The access flags of a method.
+    MethodAccess = &[(c"Method", c"_access_flags")];
+    /// The constant pool of a method.
+    ConstPool = &[(c"ConstMethod", c"_constants")];
+    /// The number of a method in its class.
+    ConstNumber = &[(c"ConstMethod", c"_method_idnum")];
+    /// Bytes of bytecode of a method.
+    ConstCodeSize = &[(c"ConstMethod", c"_code_size")];
+    /// The class of a constant pool.
+    PoolHolder = &[(c"ConstantPool", c"_pool_holder")];
+    /// The ids of a class's methods.
+    MethodIds = &[(c"InstanceKlass", c"_methods_jmethod_ids")];
 }
 
 named! {
@@ -112,6 +170,10 @@ named! {
     Flag = c"JVMFlag";
     /// The head of a block of code.
     HeapBlock = c"HeapBlock";
+    /// A record of a program counter in compiled code.
+    PcDesc = c"PcDesc";
+    /// The unchanging part of a method.
+    ConstMethod = c"ConstMethod";
 }
 
 named! {
@@ -176,6 +238,11 @@ pub(crate) const MAX_CODE_HEAPS: usize = 8;
 pub(crate) const SEGMENT_SHIFTS: Range<u32> = 6..13;
 /// The names of blobs of methods, and of methods that are native.
 pub(crate) const METHOD_BLOBS: [&CStr; 2] = [c"nmethod", c"native nmethod"];
+/// How the names of blobs begin that hold the return barrier of virtual threads, since JDK 21
+/// (`stubRoutines.cpp`, `stubDeclarations.hpp`).
+pub(crate) const CONTINUATION_BLOB: &CStr = c"StubRoutines (continuation";
+/// The access flag of native methods (`JVM_ACC_NATIVE`).
+pub(crate) const NATIVE_METHOD: u16 = 0x100;
 /// A compiled method's code may be entered (`nmethod::in_use`).
 pub(crate) const METHOD_IN_USE: u8 = 0;
 

@@ -42,6 +42,16 @@ impl Release {
         self.0 >= 16
     }
 
+    /// What the VM adds to each byte of compressed debug information: 1 since JDK 20 (JDK-8292758).
+    pub(crate) fn excluded_byte(self) -> u8 {
+        u8::from(self.0 >= 20)
+    }
+
+    /// Whether a method id is the address of a word with the method's: before JDK 26 (JDK-8268406).
+    pub(crate) fn method_ids_are_addresses(self) -> bool {
+        self.0 != 0 && self.0 < 26
+    }
+
     /// Whether the JNI table has `IsVirtualThread`: since JDK 21. The table of an older VM ends before.
     pub(crate) fn has_virtual_threads(self) -> bool {
         self.0 >= 21
@@ -70,6 +80,8 @@ mod tests {
         assert!(!Release(17).has_virtual_threads() && Release(21).has_virtual_threads());
         assert!(Release(17).may_be_filler("int[]") && !Release(21).may_be_filler("int[]"));
         assert!(Release(21).may_be_filler("jdk.internal.vm.FillerObject"));
+        assert!(Release(17).excluded_byte() == 0 && Release(21).excluded_byte() == 1);
+        assert!(Release(25).method_ids_are_addresses() && !Release(26).method_ids_are_addresses());
     }
 
     #[test]
@@ -77,5 +89,6 @@ mod tests {
         let unknown = Release(0);
         assert!(unknown.needs_priming() && unknown.may_be_filler("int[]"));
         assert!(!unknown.owned_monitors_are_cheap() && !unknown.has_virtual_threads());
+        assert!(!unknown.method_ids_are_addresses());
     }
 }

@@ -11,6 +11,7 @@ use super::SignalEngine;
 use super::anchor;
 use super::asgct::AsgctFrame;
 use super::first_signal::FirstSignal;
+use super::slots::ThreadState;
 use super::unwind::{self, Registers};
 use crate::os::signals::{self, Installed};
 use crate::os::timer::{self, TimerInfo};
@@ -93,9 +94,38 @@ fn take_sample(
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
         return;
     };
-    let (env, frames, depth) = (thread.env(), claim.frames(), claim.depth());
-    // SAFETY: we are in the handler of this thread, whose environment `env` is;
-    // the claim has room for `depth` frames.
+    let (frames, depth) = (claim.frames(), claim.depth());
+    // SAFETY: we are in the handler of this thread; the claim has room for `depth` frames.
+    let own = unsafe {
+        engine
+            .walking
+            .sample(thread.walked(), frames, depth, context)
+    };
+    // SAFETY: as above.
+    let count = own.unwrap_or_else(|| unsafe { ask(engine, thread, frames, depth, context) });
+    let header = Header {
+        weight,
+        thread: thread.serial(),
+        virtual_thread: thread.sample_virtual_thread(),
+        frame_count: count,
+    };
+    // SAFETY: `count` frames were written, `depth` at most.
+    unsafe { claim.publish(header) };
+}
+
+/// Asks the VM for the frames of the current thread. Returns their number, or the VM's failure code.
+///
+/// # Safety
+/// We are in the handler of this thread, with its context; `frames` has room for `depth` frames.
+unsafe fn ask(
+    engine: &SignalEngine,
+    thread: &ThreadState,
+    frames: *mut AsgctFrame,
+    depth: i32,
+    context: *mut c_void,
+) -> i32 {
+    let env = thread.env();
+    // SAFETY: by the caller's promise; `env` is the thread's environment.
     let walk = || unsafe { engine.walk.walk(env, frames, depth, context) };
     let mut count = walk();
     if count == UNKNOWN_JAVA || count == NOT_WALKABLE_JAVA {
@@ -117,12 +147,5 @@ fn take_sample(
         // SAFETY: the addresses are those of the current thread's anchor.
         count = unsafe { anchor::complete(sp_at, pc_at, &engine.unwinder, walk) }.unwrap_or(count);
     }
-    let header = Header {
-        weight,
-        thread: thread.serial(),
-        virtual_thread: thread.sample_virtual_thread(),
-        frame_count: count,
-    };
-    // SAFETY: the VM wrote `count` frames, which it was told are `depth` at most.
-    unsafe { claim.publish(header) };
+    count
 }

@@ -26,11 +26,13 @@ mod handler;
 mod neighbour;
 mod slots;
 mod unwind;
+mod walking;
 
 pub use asgct::{AsgctFrame, NATIVE_LOCATION, WalkFailure};
 pub use handler::is_in_place;
 pub use neighbour::Watch;
 pub use slots::{SampledThread, SlotToken};
+pub use walking::WalkCounts;
 
 /// A sample of the signal engine.
 pub type Sample<'a> = hprof_lockfree::ring::Sample<'a, AsgctFrame>;
@@ -44,11 +46,12 @@ use parking_lot::RwLock;
 
 use crate::os::signals::{Installed, SignalNumber, install};
 use crate::os::{TimerError, timer};
-use crate::vm::{Jvmti, VmHandle, VmLibrary, VmStructs};
+use crate::vm::{JavaThreads, Jvmti, Release, Vm, VmHandle, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use code_cache::CodeCache;
 use slots::ThreadSlots;
 use unwind::Unwinder;
+use walking::Walking;
 
 /// The engine, leaked once it is started: the handler may run at any time.
 pub struct SignalEngine {
@@ -60,6 +63,7 @@ pub struct SignalEngine {
     open: RwLock<bool>,
     slots: ThreadSlots,
     unwinder: Unwinder,
+    walking: Walking,
     sampling: AtomicBool,
     lost: AtomicU64,
     foreign: AtomicU64,
@@ -98,6 +102,7 @@ impl SignalEngine {
             open: RwLock::new(true),
             slots: ThreadSlots::default(),
             unwinder: Unwinder::new(CodeCache::of(structs)),
+            walking: Walking::default(),
             sampling: AtomicBool::new(true),
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
@@ -131,12 +136,32 @@ impl SignalEngine {
     /// Ends sampling for good: no timer, handler or queue remains.
     pub fn detach(&self, installed: Installed) {
         self.set_sampling(false);
+        self.walking.end();
         // Waits for threads that are being registered; those to come get no timer.
         *self.open.write() = false;
         self.slots.release_all(timer::delete);
         // Waits for running handlers.
         self.ring.exchange(None, |_| {});
         installed.remove(handler::on_signal);
+    }
+
+    /// Has the agent's own walk take stacks once it has proved itself. False when this VM does not export
+    /// what it needs.
+    pub fn begin_walking(&self, jvmti: &Jvmti) -> bool {
+        VmLibrary::of(jvmti)
+            .and_then(VmStructs::of)
+            .is_some_and(|structs| self.walking.learn(structs, Release::of(jvmti)))
+    }
+
+    /// Compares the walk of the current thread's stack with the VM's. Returns a sentence when they differ for the
+    /// first time.
+    pub fn check_walk(&self, vm: Vm<'_>, threads: &JavaThreads) -> Option<String> {
+        self.walking.check(vm, threads)
+    }
+
+    /// Counts of the agent's own walk; `None` when it is not wanted.
+    pub fn walk_counts(&self) -> Option<WalkCounts> {
+        self.walking.counts()
     }
 
     /// Makes room for stacks of `depth` frames from now on; `consume` gets the

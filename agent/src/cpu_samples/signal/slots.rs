@@ -11,6 +11,7 @@ use hprof_lockfree::slots::Slots;
 use jni_sys::JNIEnv;
 
 use crate::os::timer::{self, TimerId};
+use crate::vm::WalkedThread;
 
 /// The facts about a thread at its registration.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub struct SampledThread {
     pub env: *mut JNIEnv,
     /// Its serial in the profile.
     pub serial: u32,
+    /// The lowest address of its stack; 0 when not known.
+    pub stack_start: usize,
     /// The highest address of its stack; 0 when not known.
     pub stack_end: usize,
     /// Where the VM keeps stack pointer and program counter of the thread's last
@@ -41,6 +44,7 @@ pub(super) struct ThreadState {
     serial: AtomicU32,
     virtual_thread: AtomicU32,
     sampled_virtual_thread: AtomicU32,
+    stack_start: AtomicUsize,
     stack_end: AtomicUsize,
     anchor_sp: AtomicUsize,
     anchor_pc: AtomicUsize,
@@ -58,6 +62,15 @@ impl ThreadState {
 
     pub(super) fn serial(&self) -> u32 {
         self.serial.load(Ordering::Relaxed)
+    }
+
+    /// What a walk of its stack wants.
+    pub(super) fn walked(&self) -> WalkedThread {
+        WalkedThread {
+            stack_start: self.stack_start.load(Ordering::Relaxed),
+            stack_end: self.stack_end(),
+            anchor_sp: self.anchor_sp.load(Ordering::Relaxed),
+        }
     }
 
     pub(super) fn stack_end(&self) -> usize {
@@ -101,6 +114,8 @@ impl ThreadState {
         self.serial.store(thread.serial, Ordering::Relaxed);
         self.virtual_thread.store(0, Ordering::Relaxed);
         self.sampled_virtual_thread.store(0, Ordering::Relaxed);
+        self.stack_start
+            .store(thread.stack_start, Ordering::Relaxed);
         self.stack_end.store(thread.stack_end, Ordering::Relaxed);
         self.anchor_sp.store(thread.anchor.0, Ordering::Relaxed);
         self.anchor_pc.store(thread.anchor.1, Ordering::Relaxed);
@@ -195,6 +210,7 @@ mod tests {
             tid: 1,
             env: ptr::null_mut(),
             serial,
+            stack_start: 0,
             stack_end: 0,
             anchor: (0, 0),
         }

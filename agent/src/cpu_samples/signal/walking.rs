@@ -1,0 +1,216 @@
+//! The agent's own walk of stacks, and how far it is trusted.
+//!
+//! The walk is used only after it has given the same frames as `GetStackTrace` on stacks at known points:
+//! where a class is prepared, the current thread has frames of most kinds. It is compared further on, and not
+//! used any more after one difference.
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::asgct::{AsgctFrame, NATIVE_LOCATION};
+use crate::vm::{
+    JMethodId, JavaThreads, NATIVE_FRAME, NoWalk, Registers, Release, StackFrame, StackWalker, Vm,
+    VmStructs, WalkEnd, WalkedFrame, WalkedThread, interrupted_registers,
+};
+
+/// Equal stacks after which the walk is used.
+const MIN_CHECKS: u64 = 16;
+/// Stacks that are compared at most in an optimized build; all of them in others.
+const MAX_CHECKS: u64 = if cfg!(debug_assertions) {
+    1 << 60
+} else {
+    2_000
+};
+/// Frames that are compared of a stack.
+const CHECKED_FRAMES: usize = 256;
+
+/// The walk of the engine.
+#[derive(Default)]
+pub(super) struct Walking {
+    walker: OnceLock<StackWalker>,
+    is_wanted: AtomicBool,
+    is_wrong: AtomicBool,
+    checks: AtomicU64,
+    /// Samples whose walk ended at a frame that it did not understand.
+    cut: AtomicU64,
+    /// Samples whose walk ended at callers in the heap.
+    heap: AtomicU64,
+    /// Samples of the walk that had no frame.
+    failed: AtomicU64,
+}
+
+/// Counts of the walk.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkCounts {
+    /// Whether it is in use.
+    pub is_on: bool,
+    /// Stacks that were compared with the VM's.
+    pub checks: u64,
+    /// Samples whose walk ended at a frame that it did not understand.
+    pub cut: u64,
+    /// Samples of virtual threads whose outer frames were in the heap.
+    pub heap: u64,
+    /// Samples that the walk had no frame of, and AsyncGetCallTrace was asked for.
+    pub failed: u64,
+}
+
+impl Walking {
+    /// Learns the layout of this VM, which runs. False when it does not tell.
+    pub(super) fn learn(&self, structs: VmStructs, release: Release) -> bool {
+        if self.walker.get().is_none() {
+            let Some(walker) = StackWalker::learn(structs, release) else {
+                return false;
+            };
+            let _ = self.walker.set(walker);
+        }
+        self.is_wanted.store(true, Ordering::Release);
+        true
+    }
+
+    /// Uses the walk no more.
+    pub(super) fn end(&self) {
+        self.is_wanted.store(false, Ordering::Release);
+    }
+
+    fn is_on(&self) -> bool {
+        self.is_wanted.load(Ordering::Acquire)
+            && !self.is_wrong.load(Ordering::Relaxed)
+            && self.checks.load(Ordering::Relaxed) >= MIN_CHECKS
+    }
+
+    pub(super) fn counts(&self) -> Option<WalkCounts> {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        self.is_wanted.load(Ordering::Relaxed).then(|| WalkCounts {
+            is_on: self.is_on(),
+            checks: count(&self.checks),
+            cut: count(&self.cut),
+            heap: count(&self.heap),
+            failed: count(&self.failed),
+        })
+    }
+
+    /// Writes the frames of the current thread, as of `context`; returns their number. `None` when the walk is
+    /// not used, or finds none. Safe in a signal handler, except that it may change `errno`.
+    ///
+    /// # Safety
+    /// Called in a signal handler with its own context; `thread` is the current one; `frames` has room for
+    /// `depth` frames.
+    pub(super) unsafe fn sample(
+        &self,
+        thread: WalkedThread,
+        frames: *mut AsgctFrame,
+        depth: i32,
+        context: *mut c_void,
+    ) -> Option<i32> {
+        if !self.is_on() {
+            return None;
+        }
+        let walker = self.walker.get()?;
+        // SAFETY: by the caller's promise.
+        let registers = unsafe { interrupted_registers(context) }?;
+        let mut count = 0i32;
+        let mut receive = |frame: WalkedFrame| {
+            if count < depth {
+                let place = frames.wrapping_add(count.unsigned_abs() as usize);
+                // SAFETY: the place is one of the `depth` that there is room for.
+                unsafe { place.write(sampled(frame)) };
+                count = count.saturating_add(1);
+            }
+            count < depth
+        };
+        // SAFETY: by the caller's promise.
+        let end = unsafe { walker.walk(thread, registers, &mut receive) };
+        let counter = match end {
+            Ok(WalkEnd::Root | WalkEnd::Full) => None,
+            Ok(WalkEnd::Heap) => Some(&self.heap),
+            Ok(WalkEnd::Unknown) => Some(&self.cut),
+            Err(NoWalk::NoJavaFrame | NoWalk::UnknownTop) => Some(&self.failed),
+        };
+        if let Some(counter) = counter {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+        (count > 0).then_some(count)
+    }
+
+    /// Compares the walk of the current thread's stack with the VM's. Returns a sentence when they differ for the
+    /// first time.
+    pub(super) fn check(&self, vm: Vm<'_>, threads: &JavaThreads) -> Option<String> {
+        let walker = self.walker.get()?;
+        let is_over = self.is_wrong.load(Ordering::Relaxed)
+            || !self.is_wanted.load(Ordering::Relaxed)
+            || self.checks.load(Ordering::Relaxed) >= MAX_CHECKS;
+        if is_over {
+            return None;
+        }
+        let mut expected = [StackFrame::NONE; CHECKED_FRAMES];
+        // Also makes the ids of methods that have none.
+        let count = vm.jvmti.current_stack(&mut expected).ok()?;
+        let expected = expected.get(..count).filter(|frames| !frames.is_empty())?;
+        let native = threads.current(vm.jni);
+        let here = 0usize;
+        let registers = Registers {
+            sp: (&raw const here as usize) & !(size_of::<usize>() - 1),
+            ..Registers::default()
+        };
+        let thread = WalkedThread {
+            stack_start: native.stack_start,
+            stack_end: native.stack_end,
+            anchor_sp: native.anchor.0,
+        };
+        let mut found = Vec::with_capacity(count);
+        let mut receive = |frame: WalkedFrame| {
+            found.push(as_told(frame));
+            found.len() < CHECKED_FRAMES
+        };
+        // SAFETY: the VM has called this function from the current thread, so the anchor is its innermost
+        // frame; the stack pointer is that of a frame below.
+        let end = unsafe { walker.walk(thread, registers, &mut receive) };
+        // The VM's list ends with the virtual thread, the stack with its carrier.
+        let common = match end {
+            Ok(WalkEnd::Heap) => found.len().min(count),
+            _ => count,
+        };
+        if found.get(..common) == expected.get(..common) {
+            self.checks.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        let at = (0..count).find(|&index| found.get(index) != expected.get(index));
+        let first = !self.is_wrong.swap(true, Ordering::Relaxed);
+        first.then(|| {
+            format!(
+                "the walk of a stack differs from the VM's at frame {} of {count} ({:?}, {end:?}): \
+                 cpu=samples uses AsyncGetCallTrace",
+                at.unwrap_or(0),
+                at.map(|index| (found.get(index), expected.get(index))),
+            )
+        })
+    }
+}
+
+/// A frame as the ring has it.
+fn sampled(frame: WalkedFrame) -> AsgctFrame {
+    AsgctFrame {
+        location: match frame.location {
+            NATIVE_FRAME => NATIVE_LOCATION,
+            index => index,
+        },
+        method: id(frame),
+    }
+}
+
+/// A frame as `GetStackTrace` has it.
+fn as_told(frame: WalkedFrame) -> StackFrame {
+    StackFrame {
+        method: id(frame),
+        location: match frame.location {
+            NATIVE_FRAME => -1,
+            index => i64::from(index),
+        },
+    }
+}
+
+fn id(frame: WalkedFrame) -> JMethodId {
+    // SAFETY: the walk took it from where the VM keeps the ids of methods.
+    unsafe { JMethodId::from_raw(frame.method_id as jni_sys::jmethodID) }
+}

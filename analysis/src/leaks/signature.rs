@@ -1,0 +1,126 @@
+//! A name for a suspect that is equal in all dumps of a program.
+
+use super::finding::{Finding, Holder, Subject};
+use crate::names::family;
+
+impl Finding {
+    /// The class of the subject, or of its objects.
+    pub fn class(&self) -> &str {
+        match &self.subject {
+            Subject::Object(description) => {
+                let class = description.strip_prefix("class ").unwrap_or(description);
+                // What tells the object from others of its class follows.
+                class.split(' ').next().unwrap_or(class)
+            }
+            Subject::Group(class) | Subject::Alike(class) | Subject::ThreadLocals(class) => class,
+        }
+    }
+
+    /// The suspect by its class and by the classes and fields that hold it, such as
+    /// `java.util.HashMap in com.example.Cache.ENTRIES`: equal for equal suspects of different
+    /// dumps and builds. It has no identifiers, sizes or texts of the program, and class names
+    /// without what differs from run to run.
+    pub fn signature(&self) -> String {
+        let class = family(self.class());
+        let kind = match self.subject {
+            Subject::Object(_) => "",
+            Subject::Group(_) | Subject::Alike(_) => "many ",
+            Subject::ThreadLocals(_) => "values of ",
+        };
+        let mut text = format!("{kind}{class}");
+        let through = match &self.holder {
+            Holder::None => return text,
+            Holder::ThreadLocal => {
+                text.push_str(" in a ThreadLocal");
+                return text;
+            }
+            Holder::Static {
+                field,
+                class,
+                through,
+            } => {
+                let class = class.strip_prefix("class ").unwrap_or(class);
+                text.push_str(&format!(" in {}.{field}", family(class)));
+                through
+            }
+            Holder::Root { local, through } => {
+                text.push_str(match local {
+                    Some(_) => " in a stack",
+                    None => " in a root",
+                });
+                through
+            }
+        };
+        let mut last = String::new();
+        for field in through {
+            let (class, name) = field.rsplit_once('.').unwrap_or(("", field));
+            let field = format!("{}.{name}", family(class));
+            // A list is as long as it is.
+            if field != last {
+                text.push_str(&format!(", {field}"));
+                last = field;
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(subject: Subject, holder: Holder) -> Finding {
+        Finding {
+            subject,
+            is_rest: false,
+            holder,
+            filling: None,
+            looked_at: None,
+        }
+    }
+
+    #[test]
+    fn a_signature_has_no_texts_and_no_lengths_of_lists() {
+        let list = |nodes: usize| {
+            let through = [
+                vec!["a.List.head".to_owned()],
+                vec!["a.Node.next".to_owned(); nodes],
+            ];
+            Holder::Static {
+                field: "ALL".to_owned(),
+                class: "class a.Cache".to_owned(),
+                through: through.concat(),
+            }
+        };
+        let of = |text: &str, nodes| {
+            let subject = Subject::Object(format!("a.Entry {text}"));
+            finding(subject, list(nodes)).signature()
+        };
+        let expected = "a.Entry in a.Cache.ALL, a.List.head, a.Node.next";
+        assert_eq!(of("\"secret\"", 3), expected);
+        assert_eq!(of("with 7 entries", 9), expected);
+    }
+
+    #[test]
+    fn suspects_that_are_held_otherwise_differ() {
+        let group = || Subject::Group("a.Row".to_owned());
+        let local = Holder::Root {
+            local: Some("local variable in A.run(A.java:1)".to_owned()),
+            through: Vec::new(),
+        };
+        let all = [
+            finding(group(), Holder::None),
+            finding(group(), Holder::ThreadLocal),
+            finding(group(), local),
+            finding(Subject::Object("class a.Row".to_owned()), Holder::None),
+        ];
+        let signatures = all.map(|finding| finding.signature());
+        let expected = [
+            "many a.Row",
+            "many a.Row in a ThreadLocal",
+            "many a.Row in a stack",
+            "a.Row",
+        ];
+        assert_eq!(signatures, expected);
+    }
+}

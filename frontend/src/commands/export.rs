@@ -1,0 +1,103 @@
+//! `hprof-rs export`: heap dumps and profiles as tables of Parquet files.
+
+mod file;
+mod labels;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use hprof_tables::Folder;
+
+use crate::render::screen::print;
+use crate::snapshot::OpenArguments;
+use file::Exporter;
+
+/// Write heap dumps and profiles as tables of Parquet files, for DuckDB, Spark and Trino.
+///
+/// A table is a folder in DIR: objects, references, classes, histogram, roots, threads, stacks,
+/// frames, sites, samples, findings, duplicates, summary. A profile has stacks, frames, sites,
+/// samples and summary. Each dump is a partition of its own, by service, host, date and dump. A
+/// file gets its name when all tables of its dump are whole, that of summary last. An export of
+/// the same dump with the same labels replaces the files.
+///
+/// Names of classes, fields, methods and threads are in the tables. Texts of strings are not,
+/// unless --strings is given.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Export {
+    /// Heap dumps and profiles, plain or compressed with gzip, zip, zstd, xz or bzip2; `-` for
+    /// standard input.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// The folder of the tables; it is made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    parquet: PathBuf,
+
+    /// The service that the program is a part of.
+    #[arg(long, value_name = "NAME", default_value = "unknown", value_parser = labels::label)]
+    service: String,
+
+    /// The machine that the program ran on.
+    #[arg(long, value_name = "NAME", default_value = "unknown", value_parser = labels::label)]
+    host: String,
+
+    /// The day of the dump [default: the day in UTC on which it was taken, or the file was written].
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = labels::date)]
+    date: Option<String>,
+
+    /// The name of the dump [default: the SHA-256 of the file]. Only for one file.
+    #[arg(long, value_name = "NAME", value_parser = labels::label)]
+    dump_name: Option<String>,
+
+    /// The build of the program, to compare builds.
+    #[arg(long, value_name = "NAME", value_parser = labels::label)]
+    build: Option<String>,
+
+    /// Write the texts of strings: the table `strings`, and the texts of duplicates.
+    #[arg(long)]
+    strings: bool,
+
+    /// Blank what looks like a secret first, as `hprof-rs strip --redact` does. It takes a copy of
+    /// each dump in the folder for temporary files.
+    #[arg(long)]
+    redact: bool,
+
+    /// With --redact, blank what matches this regular expression too; may be repeated.
+    #[arg(long, value_name = "REGEX", requires = "redact")]
+    redact_pattern: Vec<String>,
+
+    #[command(flatten)]
+    look: OpenArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs export heap.hprof --parquet lake --service shop --host web-1
+  hprof-rs export *.hprof.gz --parquet lake --service shop --build 2026.11.3
+  hprof-rs export java.hprof.txt --parquet lake
+  hprof-rs export heap.hprof --parquet lake --strings --redact
+  duckdb -c \"SELECT class, sum(shallow) FROM 'lake/objects/**/*.parquet' GROUP BY 1 ORDER BY 2 DESC\"
+docs/fleet/ has the columns, and questions for many dumps in SQL.";
+
+impl Export {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        ensure!(
+            self.dump_name.is_none() || self.files.len() == 1,
+            "--dump-name names one dump; leave it out, or give one file"
+        );
+        let folder = Folder::new(&self.parquet)
+            .with_context(|| format!("cannot make the folder {}", self.parquet.display()))?;
+        for path in &self.files {
+            let exporter = Exporter {
+                arguments: &self,
+                folder: &folder,
+            };
+            let line = exporter.export(path)?;
+            print(&line)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

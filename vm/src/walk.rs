@@ -1,0 +1,182 @@
+//! Walks of the current thread's stack in a signal handler, by the crate `hprof-walker`.
+//!
+//! # Why its loads do not fault
+//!
+//! - *The stack*, from the interrupted stack pointer to the end that the VM knows: the kernel has just written
+//!   its own frame below.
+//! - *The code cache* and its maps, below the bounds that the VM has committed: it never gives them back.
+//! - *All else* (methods, classes, debug information, names): the kernel is asked whether the page can be read,
+//!   once for each page and walk. What belongs to a frame on this thread's stack stays while the thread is in
+//!   the handler: the VM frees no code, method or class that is on a stack. Only an address that was garbage
+//!   in the first place could be unmapped between question and load, within microseconds.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+
+use hprof_walker::{End, Failure, Frame, Heaps, Memory, Registers, Thread, Walker};
+
+use super::code_blobs::Heap;
+use super::guarded::{self, MIN_PAGE};
+use super::releases::Release;
+use super::{VmStructs, walk_layout};
+
+/// Walks stacks of this VM.
+pub struct StackWalker {
+    walker: Walker,
+    heaps: Box<[Heap]>,
+    /// From the start of an anchor to its stack pointer.
+    anchor_sp: usize,
+}
+
+/// The stack of a thread, and where the VM keeps the thread's last Java frame.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkedThread {
+    /// The lowest address of the stack; 0 when not known.
+    pub stack_start: usize,
+    /// The address after the stack.
+    pub stack_end: usize,
+    /// The address of the stack pointer in the thread's frame anchor, as in
+    /// [`NativeThread::anchor`](crate::NativeThread::anchor).
+    pub anchor_sp: usize,
+}
+
+impl StackWalker {
+    /// Learns the layout of this VM, which runs. `None` when it does not tell, and on processors whose frames are
+    /// not known.
+    pub fn learn(structs: VmStructs, release: Release) -> Option<Self> {
+        let layout = walk_layout::learn(structs, release)?;
+        Some(Self {
+            anchor_sp: layout.anchor.sp,
+            walker: Walker::new(layout),
+            heaps: Heap::all(structs)?,
+        })
+    }
+
+    /// Hands the Java frames of the current thread to `receive`, innermost first, until that returns false. Safe
+    /// in a signal handler, except that it may change `errno`.
+    ///
+    /// # Errors
+    /// Why there is no frame.
+    ///
+    /// # Safety
+    /// The registers are those with which the current thread was interrupted or made this call; `thread` is its
+    /// description by the VM, whose anchor is 0 or an address that the VM keeps while the thread runs.
+    pub unsafe fn walk(
+        &self,
+        thread: WalkedThread,
+        registers: Registers,
+        receive: &mut impl FnMut(Frame) -> bool,
+    ) -> Result<End, Failure> {
+        let anchor = thread.anchor_sp.saturating_sub(self.anchor_sp);
+        // On a stack of the program's own, the kernel is asked of each page.
+        let is_on_stack = (thread.stack_start..thread.stack_end).contains(&registers.sp)
+            && thread.stack_start != 0;
+        let stack = match is_on_stack {
+            true => registers.sp.saturating_sub(RED_ZONE)..thread.stack_end,
+            false => 0..0,
+        };
+        let mut heaps = Heaps::default();
+        for (now, heap) in heaps.heaps.iter_mut().zip(&self.heaps) {
+            *now = heap.now();
+        }
+        let memory = LiveMemory {
+            stack,
+            anchor,
+            heaps: &heaps,
+            pages: [const { Cell::new(0) }; PAGES],
+        };
+        let thread = Thread {
+            anchor,
+            stack_end: thread.stack_end,
+        };
+        self.walker
+            .walk(&memory, &heaps, thread, registers, receive)
+    }
+}
+
+/// Bytes below the stack pointer that belong to the stack too.
+const RED_ZONE: usize = 128;
+/// Pages that a walk remembers as readable.
+const PAGES: usize = 64;
+/// Bytes of an anchor.
+const ANCHOR: usize = 3 * size_of::<usize>();
+
+/// The memory of this process, as far as the current thread may read it.
+struct LiveMemory<'a> {
+    stack: std::ops::Range<usize>,
+    anchor: usize,
+    heaps: &'a Heaps,
+    /// Numbers of pages that can be read; 0 for none.
+    pages: [Cell<usize>; PAGES],
+}
+
+impl LiveMemory<'_> {
+    #[inline]
+    fn is_committed(&self, first: usize, last: usize) -> bool {
+        let inside = |low: usize, high: usize| low <= first && last < high;
+        inside(self.stack.start, self.stack.end)
+            || self
+                .heaps
+                .heaps
+                .iter()
+                .any(|heap| inside(heap.low, heap.high) || inside(heap.map_low, heap.map_high))
+            || inside(self.anchor, self.anchor.saturating_add(ANCHOR))
+    }
+
+    #[inline]
+    fn is_readable(&self, address: usize) -> bool {
+        let page = address / MIN_PAGE;
+        let Some(known) = self.pages.get(page % PAGES) else {
+            return false;
+        };
+        if known.get() == page {
+            return page != 0;
+        }
+        let readable = page != 0 && guarded::is_readable(address);
+        if readable {
+            known.set(page);
+        }
+        readable
+    }
+}
+
+impl Memory for LiveMemory<'_> {
+    #[inline]
+    fn bytes<const N: usize>(&self, address: usize) -> Option<[u8; N]> {
+        let last = address.checked_add(N.checked_sub(1)?)?;
+        let readable = self.is_committed(address, last)
+            || (self.is_readable(address)
+                && (address / MIN_PAGE == last / MIN_PAGE || self.is_readable(last)));
+        // SAFETY: the module's first lines say why these bytes can be read. Others may write there at the same
+        // time, as to all memory of the VM.
+        readable.then(|| unsafe { (address as *const [u8; N]).read_unaligned() })
+    }
+}
+
+/// The registers of a signal's context. `None` on processors whose frames are not known.
+///
+/// # Safety
+/// `context` is what the kernel passed to a handler.
+pub unsafe fn interrupted_registers(context: *mut c_void) -> Option<Registers> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: by the caller's promise.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+        let register = |number: i32| {
+            let value = registers.get(usize::try_from(number).ok()?)?;
+            Some(*value as usize)
+        };
+        Some(Registers {
+            pc: register(libc::REG_RIP)?,
+            sp: register(libc::REG_RSP)?,
+            fp: register(libc::REG_RBP)?,
+            bytecode: register(libc::REG_R13)?,
+            method: register(libc::REG_RBX)?,
+        })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = context;
+        None
+    }
+}

@@ -1,0 +1,141 @@
+//! The layout that the stack walker wants, as this VM has it.
+
+use hprof_walker::layout::{
+    AnchorLayout, BlobLayout, EntryLayout, Integer, InterpretedLayout, Layout, Metadata,
+    MethodLayout, NmethodLayout, PcDescLayout, Start,
+};
+
+use super::releases::layout::{
+    CONTINUATION_BLOB, Constant, FREE_SEGMENT, Field, METHOD_BLOBS, NATIVE_METHOD, Type,
+    interpreted,
+};
+use super::stack_key::interpreter;
+use super::{Release, VmStructs};
+
+/// Learns the layout. `None` when this VM does not tell all of it.
+pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
+    if !cfg!(target_arch = "x86_64") || !release.method_ids_are_addresses() {
+        return None;
+    }
+    Some(Layout {
+        blob: blob(structs)?,
+        nmethod: nmethod(structs, release)?,
+        method: method(structs)?,
+        interpreted: InterpretedLayout {
+            code: interpreter(structs)?,
+            caller_pc: interpreted::CALLER_PC,
+            caller_fp: interpreted::CALLER_FP,
+            caller_sp: interpreted::CALLER_SP,
+            method: interpreted::METHOD,
+            bytecode: interpreted::BYTECODE,
+        },
+        entry: EntryLayout {
+            return_pc: {
+                let stub = structs.address(Field::CallStubReturn)?;
+                // SAFETY: the static field holds what vmStructs.cpp says, an address.
+                unsafe { *(stub as *const usize) }
+            },
+            call_wrapper: isize::try_from(structs.int_constant(Constant::EntryFrameCallWrapper)?)
+                .ok()?,
+            anchor: structs.offset(Field::CallAnchor)?,
+        },
+        anchor: AnchorLayout {
+            sp: structs.offset(Field::AnchorSp)?,
+            pc: structs.offset(Field::AnchorPc)?,
+            fp: structs.offset(Field::AnchorFp)?,
+        },
+    })
+}
+
+fn blob(structs: VmStructs) -> Option<BlobLayout> {
+    let code = match structs.offset(Field::BlobCodeBegin) {
+        Some(offset) => Start::Address(offset),
+        None => Start::FromBlob(Integer::Int(structs.offset(Field::BlobCodeOffset)?)),
+    };
+    let complete = structs.offset(Field::BlobFrameComplete)?;
+    let [nmethod_name, native_name] = METHOD_BLOBS;
+    Some(BlobLayout {
+        block_header: structs.type_size(Type::HeapBlock)?,
+        block_used: structs.offset(Field::BlockHeader)? + structs.offset(Field::BlockUsed)?,
+        free_segment: FREE_SEGMENT,
+        name: structs.offset(Field::BlobName)?,
+        size: structs.offset(Field::BlobSize)?,
+        frame_size: structs.offset(Field::BlobFrameSize)?,
+        // The fields changed their widths together.
+        frame_complete: match code {
+            Start::Address(_) => Integer::Int(complete),
+            _ => Integer::Short(complete),
+        },
+        code,
+        nmethod_name: nmethod_name.to_bytes_with_nul(),
+        native_name: native_name.to_bytes_with_nul(),
+        continuation_name: CONTINUATION_BLOB.to_bytes(),
+    })
+}
+
+fn nmethod(structs: VmStructs, release: Release) -> Option<NmethodLayout> {
+    let offset = |field| structs.offset(field);
+    let pc_desc = PcDescLayout {
+        size: structs.type_size(Type::PcDesc)?,
+        pc: offset(Field::PcDescPc)?,
+        scope: offset(Field::PcDescScope)?,
+    };
+    let method = offset(Field::CompiledMethod)?;
+    let original_pc = offset(Field::MethodOriginalPc)?;
+    let scopes_pcs = offset(Field::ScopesPcs)?;
+    let excluded_byte = release.excluded_byte();
+    if let Some(immutable) = offset(Field::ImmutableData) {
+        let scopes_data = offset(Field::ScopesDataOffset)?;
+        let from_blob = |field| Some(Start::FromBlob(Integer::Int(offset(field)?)));
+        return Some(NmethodLayout {
+            method,
+            original_pc,
+            deopt_handlers: [
+                from_blob(Field::DeoptHandlerOffset)?,
+                from_blob(Field::DeoptMhHandlerOffset)?,
+            ],
+            verified_entry: Start::FromCode(Integer::Short(offset(Field::VerifiedEntryOffset)?)),
+            scopes_pcs,
+            scopes_pcs_end: scopes_data,
+            scopes_data: Start::FromImmutable(Integer::Int(scopes_data)),
+            immutable: Some(immutable),
+            metadata: Metadata::Apart {
+                block: offset(Field::BlobMutableData)?,
+                relocations: offset(Field::BlobRelocationSize)?,
+            },
+            pc_desc,
+            excluded_byte,
+        });
+    }
+    Some(NmethodLayout {
+        method,
+        original_pc,
+        deopt_handlers: [
+            Start::Address(offset(Field::DeoptHandler)?),
+            Start::Address(offset(Field::DeoptMhHandler)?),
+        ],
+        verified_entry: Start::Address(offset(Field::VerifiedEntry)?),
+        scopes_pcs,
+        scopes_pcs_end: offset(Field::Dependencies)?,
+        scopes_data: Start::Address(offset(Field::ScopesDataBegin)?),
+        immutable: None,
+        metadata: Metadata::InBlob(offset(Field::MetadataOffset)?),
+        pc_desc,
+        excluded_byte,
+    })
+}
+
+fn method(structs: VmStructs) -> Option<MethodLayout> {
+    let offset = |field| structs.offset(field);
+    Some(MethodLayout {
+        constant: offset(Field::MethodConst)?,
+        access_flags: offset(Field::MethodAccess)?,
+        native_flag: NATIVE_METHOD,
+        pool: offset(Field::ConstPool)?,
+        number: offset(Field::ConstNumber)?,
+        code_size: offset(Field::ConstCodeSize)?,
+        constant_size: structs.type_size(Type::ConstMethod)?,
+        holder: offset(Field::PoolHolder)?,
+        ids: offset(Field::MethodIds)?,
+    })
+}
