@@ -92,7 +92,8 @@ fn everywhere(
     work: impl Fn(&PostgresCatalogue) -> Result<(), CatalogueError> + Sync,
 ) -> Result<(), Box<dyn Error>> {
     thread::scope(|scope| {
-        let start = |catalogue| scope.spawn(|| work(catalogue));
+        let work = &work;
+        let start = |catalogue| scope.spawn(move || work(catalogue));
         let threads = catalogues
             .iter()
             .flat_map(|it| (0..THREADS).map(move |_| it));

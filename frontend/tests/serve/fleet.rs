@@ -311,13 +311,17 @@ fn a_worker_that_was_thought_dead_changes_nothing_when_it_wakes() {
     let id = server.upload(&chain(&fleet.scene.path("a.hprof"), 2 * OBJECTS));
     let job = eventually("a job", || sleeper.job());
     let all = [sleeper.child.id(), job];
-    all.map(|pid| signal(pid, libc::SIGSTOP));
+    for pid in all {
+        signal(pid, libc::SIGSTOP);
+    }
     let second = fleet.worker("60");
     let dump = server.wait_for(&id, "done");
     assert_eq!(dump["job"]["attempt"], 2, "{dump}");
     let path = format!("/api/v1/dumps/{id}/report");
     let report = server.get(&path).body;
-    all.map(|pid| signal(pid, libc::SIGCONT));
+    for pid in all {
+        signal(pid, libc::SIGCONT);
+    }
     eventually("the end of its process", || {
         (!is_running(job)).then_some(())
     });
