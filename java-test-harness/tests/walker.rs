@@ -43,7 +43,7 @@ fn stacks_of_code_that_c1_compiles_equal_the_vms() {
 fn stacks_of_code_that_c2_compiles_equal_the_vms() {
     each_jdk_since(25, |jdk| {
         let run = run(jdk).jvm_args(["-Xcomp", "-XX:-TieredCompilation"]);
-        walked(run.class("HelloWorld"), 150);
+        walked(run.class("HelloWorld"), 50);
     });
 }
 
@@ -52,7 +52,7 @@ fn stacks_of_code_that_c2_compiles_equal_the_vms() {
 fn stacks_of_virtual_threads_equal_the_vms_and_have_their_root() {
     each_jdk_since(21, |jdk| {
         let many = ["many", "2", "500"];
-        let outcome = walked(run(jdk).class("VirtualThreads").args(many), 100);
+        let outcome = walked(run(jdk).class("VirtualThreads").args(many), 50);
         let profile = outcome.profile();
         let working = profile.samples_with("VirtualThreads.work");
         let rooted = profile.samples(|trace| {

@@ -23,6 +23,8 @@ pub struct Registers {
     pub bytecode: usize,
     /// Where callers leave the method that they enter, `rbx`.
     pub method: usize,
+    /// Where the interpreter keeps the return address while it makes a frame, `rax`.
+    pub result: usize,
 }
 
 /// A thread whose stack is walked.

@@ -11,6 +11,8 @@ use crate::walk::End;
 const MAX_NATIVE_FRAMES: usize = 64;
 /// Words above the stack pointer among which a return address to Java is looked for.
 const MAX_SCANNED_WORDS: isize = 512;
+/// Bytes of an interpreted frame that is being made.
+const MAX_HALF_MADE: usize = 12 * WORD;
 /// Words of registers that a barrier saves, those of vectors included.
 const MAX_SAVED_WORDS: usize = 192;
 /// Frames of compiled code begin at multiples of this many bytes.
@@ -248,13 +250,40 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         if self.interpreted_method(frame).is_some() {
             return self.interpreted(frame, Some(registers.bytecode));
         }
-        // The frame is not there yet. The return address may be in a register.
+        // The frame is being made.
         if self.is_method(registers.method) {
             self.emit(registers.method, 0)?;
         }
-        let good = |caller: &Waiting| self.is_return(caller.pc);
-        let caller = self.caller_without(frame, 0, fp).filter(good);
-        caller.or_else(|| self.scanned(frame))
+        let good = |caller: &Waiting| self.is_return(caller.pc) && self.stack.contains(&caller.sp);
+        self.half_made(frame, registers.bytecode)
+            .filter(good)
+            .or_else(|| {
+                let pushed = self.stack_word(sp, 0)?;
+                [pushed, registers.result].into_iter().find_map(|pc| {
+                    let caller = Waiting {
+                        pc,
+                        sp: registers.bytecode,
+                        fp,
+                    };
+                    Some(caller).filter(good)
+                })
+            })
+            .or_else(|| self.caller_without(frame, 0, fp).filter(good))
+            .or_else(|| self.scanned(frame))
+    }
+
+    /// The caller of an interpreted method whose frame has its frame pointer and not all of its words. The caller's
+    /// stack pointer may still be in its register.
+    fn half_made(&self, frame: Waiting, caller_sp: usize) -> Option<Waiting> {
+        let at = &self.walker.layout.interpreted;
+        if frame.fp.checked_sub(frame.sp)? > MAX_HALF_MADE {
+            return None;
+        }
+        Some(Waiting {
+            pc: self.stack_word(frame.fp, at.caller_pc)?,
+            fp: self.stack_word(frame.fp, at.caller_fp)?,
+            sp: self.stack_word(frame.fp, at.caller_sp).unwrap_or(caller_sp),
+        })
     }
 
     fn is_method(&self, method: usize) -> bool {

@@ -53,6 +53,16 @@ const THREAD: Thread = Thread {
     stack_end: STACK_END,
 };
 
+/// In the frame of the interpreted method of `put_callers`.
+const INTERPRETING: Registers = Registers {
+    pc: INTERPRETER,
+    sp: STACK + 20 * WORD,
+    fp: STACK + 30 * WORD,
+    bytecode: 0,
+    method: 0,
+    result: 0,
+};
+
 fn made(excluded: u8) -> FakeMemory {
     let mut memory = vm();
     for code in [OUTER, LEAF, WRAPPER, BARRIER, STUBS] {
@@ -168,7 +178,7 @@ fn the_register_has_the_bytecode_of_the_innermost_interpreted_frame() {
         sp: word(20),
         fp: word(30),
         bytecode,
-        method: 0,
+        ..Registers::default()
     };
     for (register, location) in [(bytecode(3, 77), 77), (0x77, 42), (bytecode(4, 1), 42)] {
         let (end, frames) = walk(&memory, 0, registers(register));
@@ -189,9 +199,49 @@ fn a_method_that_the_interpreter_enters_is_in_its_register() {
         fp: word(30),
         bytecode: word(20),
         method: method(4),
+        result: 0,
     };
     let expected = with_callers(&[(method_id(4), 0)]);
     assert_eq!(walk(&memory, 0, registers), (Ok(End::Root), expected));
+}
+
+/// Step by step: the return address in a register, pushed again, then the frame pointer, then some of the words. The
+/// caller is compiled, so that its frame cannot be taken for the callee's.
+#[test]
+fn a_frame_that_the_interpreter_makes_has_its_caller() {
+    let mut memory = made(0);
+    put_callers(&mut memory);
+    memory.set_word(word(17), word(30));
+    memory.set_word(word(18), INTERPRETER);
+    // The leaf's frame begins here; the interpreter pushes below it.
+    let caller_sp = word(13);
+    let mut registers = Registers {
+        pc: INTERPRETER + 8,
+        sp: word(11),
+        fp: 5,
+        bytecode: caller_sp,
+        method: method(4),
+        result: LEAF.at(0x60),
+    };
+    let expected = with_callers(&[(method_id(4), 0), (method_id(2), 11)]);
+    let check = |memory: &FakeMemory, registers| {
+        assert_eq!(
+            walk(memory, 0, registers),
+            (Ok(End::Root), expected.clone())
+        );
+    };
+    check(&memory, registers);
+    registers.result = 0;
+    memory.set_word(word(10), LEAF.at(0x60));
+    registers.sp = word(10);
+    check(&memory, registers);
+    memory.set_word(word(9), 5);
+    (registers.sp, registers.fp) = (word(9), word(9));
+    check(&memory, registers);
+    memory.set_word(word(8), caller_sp);
+    registers.bytecode = bytecode(4, 0);
+    registers.sp = word(6);
+    check(&memory, registers);
 }
 
 #[test]
@@ -231,13 +281,7 @@ fn a_frame_that_is_due_for_deoptimization_keeps_its_address() {
     memory.set_word(return_at, OUTER.at(0xe0));
     // 16 bytes above the outer method's stack pointer.
     memory.set_word(word(32) + 16, OUTER.at(0x20));
-    let registers = Registers {
-        pc: INTERPRETER,
-        sp: word(20),
-        fp: word(30),
-        ..Registers::default()
-    };
-    let (_, frames) = walk(&memory, 0, registers);
+    let (_, frames) = walk(&memory, 0, INTERPRETING);
     assert_eq!(frames, [(method_id(3), 42), (method_id(0), 5)]);
 }
 
@@ -246,13 +290,7 @@ fn a_walk_ends_at_the_return_barrier() {
     let mut memory = made(0);
     put_callers(&mut memory);
     memory.set_word(word(31), BARRIER.at(0x20));
-    let registers = Registers {
-        pc: INTERPRETER,
-        sp: word(20),
-        fp: word(30),
-        ..Registers::default()
-    };
-    let (end, frames) = walk(&memory, 0, registers);
+    let (end, frames) = walk(&memory, 0, INTERPRETING);
     assert_eq!((end, frames), (Ok(End::Heap), callers()[..1].to_vec()));
 }
 
@@ -344,28 +382,16 @@ fn a_stack_that_leads_to_itself_ends() {
     memory.set_word(word(31), INTERPRETER);
     memory.set_word(word(30), word(30));
     memory.set_word(word(29), word(20));
-    let registers = Registers {
-        pc: INTERPRETER,
-        sp: word(20),
-        fp: word(30),
-        ..Registers::default()
-    };
-    assert_eq!(walk(&memory, 0, registers).0, Ok(End::Unknown));
+    assert_eq!(walk(&memory, 0, INTERPRETING).0, Ok(End::Unknown));
 }
 
 #[test]
 fn the_receiver_ends_a_walk() {
     let mut memory = made(0);
     put_callers(&mut memory);
-    let registers = Registers {
-        pc: INTERPRETER,
-        sp: word(20),
-        fp: word(30),
-        ..Registers::default()
-    };
     for limit in 1..3 {
         let (mut count, walker) = (0, Walker::new(layout(0)));
-        let end = walker.walk(&memory, &heaps(), THREAD, registers, &mut |_| {
+        let end = walker.walk(&memory, &heaps(), THREAD, INTERPRETING, &mut |_| {
             count += 1;
             count < limit
         });
@@ -406,6 +432,7 @@ proptest! {
             fp: word(fp),
             bytecode: bytecode(3, offset),
             method: method(offset % 9),
+            result: addresses[pick],
         };
         let (end, frames) = walk(&memory, 0, registers);
         prop_assert!(frames.len() <= 1000);

@@ -21,6 +21,7 @@ mod serve;
 mod site;
 mod soak;
 mod truth;
+mod walks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,6 +65,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "bias",
         "a loop without safepoint polls, both engines, per JDK",
         truth::bias,
+    ),
+    (
+        "walks",
+        "samples without a stack, engine=signal and engine=walker, per JDK",
+        walks::walks,
     ),
     (
         "sites",
@@ -153,7 +159,7 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, fleet, late, locks and serve whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, fleet, late, locks, serve and walks whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
@@ -166,6 +172,9 @@ struct Arguments {
     /// Minutes per kind of stress and JDK
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
+    /// The engine of soak
+    #[arg(long, default_value = "auto")]
+    engine: String,
     /// The size of each upload of serve, in MB; views and report take dumps of four times that
     #[arg(long, default_value_t = 200)]
     megabytes: u64,
