@@ -2,6 +2,7 @@
 
 mod address;
 mod client;
+mod direct;
 mod heap_dump;
 mod interrupt;
 mod job;
@@ -11,6 +12,7 @@ mod upload;
 
 pub use address::{Address, Secret};
 pub use client::{Client, Patience};
+pub use direct::send_direct;
 pub use heap_dump::{DumpWish, dump};
 pub use interrupt::Interrupt;
 pub use job::{Outcome, describe, wait};
