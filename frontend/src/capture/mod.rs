@@ -9,6 +9,7 @@ mod job;
 mod meter;
 mod pack;
 mod upload;
+mod watch;
 
 pub use address::{Address, Secret};
 pub use client::{Client, Patience};
@@ -18,3 +19,4 @@ pub use interrupt::Interrupt;
 pub use job::{Outcome, describe, wait};
 pub use pack::{Packing, pack};
 pub use upload::{Parcel, send};
+pub use watch::{LOOK_EVERY, WatchedFolder};

@@ -12,8 +12,11 @@ mod capture;
 mod damaged;
 mod dumps;
 mod faults;
+mod fleet;
 mod live;
 mod phases;
+#[path = "../../../platform/tests/support/postgres.rs"]
+mod postgres;
 mod proxy;
 mod refusals;
 mod rules;

@@ -4,6 +4,7 @@ mod attach;
 mod calls;
 mod cost;
 mod figures;
+mod fleet;
 mod graph;
 mod heap;
 mod levels;
@@ -12,6 +13,8 @@ mod locks;
 mod made_dump;
 mod net;
 mod objects;
+#[path = "../../../../platform/tests/support/postgres.rs"]
+mod postgres;
 mod read;
 mod rewriting;
 mod serve;
@@ -98,6 +101,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         serve::serve,
     ),
     (
+        "fleet",
+        "a queue in PostgreSQL, and workers against the plain command",
+        fleet::fleet,
+    ),
+    (
         "netdump",
         "heap dumps of 13 million objects, to a listener and to a file",
         net::net_dumps,
@@ -145,7 +153,7 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, late, locks and serve whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, fleet, late, locks and serve whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
@@ -161,6 +169,9 @@ struct Arguments {
     /// The size of each upload of serve, in MB; views and report take dumps of four times that
     #[arg(long, default_value_t = 200)]
     megabytes: u64,
+    /// Jobs of fleet's queue, and dumps of its workers [default: 100000, and 60]
+    #[arg(long)]
+    count: Option<u64>,
     /// Readers at once, of serve
     #[arg(long, default_value_t = 500)]
     readers: usize,
