@@ -4,6 +4,7 @@
 //! in it comes from a request: dumps are named by [`DumpId`], parts by [`PartId`], whose forms are
 //! checked. [`open`] gives the store of a URL.
 
+mod bucket;
 mod cache;
 mod fault;
 mod folder;
@@ -11,6 +12,7 @@ mod local;
 mod objects;
 mod open;
 
+pub use bucket::Bucket;
 pub use fault::{Fault, problem};
 pub use folder::FolderStore;
 pub use local::Local;

@@ -12,6 +12,7 @@ mod locks;
 mod made_dump;
 mod net;
 mod objects;
+mod parquet;
 mod read;
 mod rewriting;
 mod serve;
@@ -91,6 +92,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "graph",
         "a report on a dump of 13 million objects, and its index",
         graph::graph,
+    ),
+    (
+        "parquet",
+        "an export of a dump of 13 million objects to Parquet: time, memory, size",
+        parquet::parquet,
     ),
     (
         "serve",
