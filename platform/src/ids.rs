@@ -87,6 +87,18 @@ impl ContentHash {
     }
 }
 
+impl FromStr for ContentHash {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        match text.len() == 64 && text.bytes().all(is_digit) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(()),
+        }
+    }
+}
+
 /// The number of a job; later jobs have larger ones.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema,

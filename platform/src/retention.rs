@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use crate::problem::Problem;
 use crate::state::AppState;
-use crate::store::PartId;
+use crate::store::{self, PartId};
 use crate::time::Millis;
 
 /// How often it looks.
 const PAUSE: Duration = Duration::from_secs(600);
 /// How long an upload may take.
 const UPLOAD_DAYS: u64 = 7;
+
+/// How old objects are that nothing leads to, when they go.
+const ORPHANS: Duration = Duration::from_secs(24 * 60 * 60);
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
@@ -40,12 +43,27 @@ pub fn sweep(state: &AppState, now: Millis) -> Result<(), Problem> {
                 .store()
                 .delete_part(&part)
                 .map_err(Problem::internal)?;
+            if let Some(direct) = state.store().direct() {
+                let abandoned = direct.abandon(&part);
+                abandoned.map_err(|error| store::problem(&error))?;
+            }
             state.catalogue().delete_upload(&upload.id)?;
             tracing::info!(
                 upload = upload.id,
                 "an upload that nobody continued is removed"
             );
         }
+    }
+    let uploads = state.catalogue().uploads()?;
+    let is_upload = |part: &PartId| {
+        uploads
+            .iter()
+            .any(|it| it.dump.is_none() && it.id == part.as_str())
+    };
+    let swept = state.store().sweep(ORPHANS, &is_upload);
+    match swept.map_err(|error| store::problem(&error))? {
+        0 => {}
+        objects => tracing::info!(objects, "objects that nothing leads to are removed"),
     }
     let keep = state.config().keep;
     let removable = state.catalogue().removable()?;

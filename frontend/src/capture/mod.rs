@@ -8,6 +8,7 @@ mod job;
 mod meter;
 mod pack;
 mod upload;
+mod watch;
 
 pub use address::{Address, Secret};
 pub use client::{Client, Patience};
@@ -16,3 +17,4 @@ pub use interrupt::Interrupt;
 pub use job::{Outcome, describe, wait};
 pub use pack::{Packing, pack};
 pub use upload::{Parcel, send};
+pub use watch::{LOOK_EVERY, WatchedFolder};

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::convert;
 use crate::capture::{
-    Address, Client, DumpWish, Interrupt, Outcome, Packing, Parcel, Patience, Secret, describe,
-    dump, pack, send, wait,
+    Address, Client, DumpWish, Interrupt, LOOK_EVERY, Outcome, Packing, Parcel, Patience, Secret,
+    WatchedFolder, describe, dump, pack, send, wait,
 };
 use crate::jvm::process::Pid;
 use crate::render::out::tell;
@@ -31,9 +31,18 @@ const SERVER: &str = "HPROF_RS_SERVER";
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG_HELP)]
 pub struct Capture {
-    /// The JVM's process id, as `hprof-rs ps` shows it, or a heap dump or profile.
-    #[arg(value_name = "PID|FILE")]
+    /// The JVM's process id, as `hprof-rs ps` shows it, or a heap dump or profile; with --watch a folder.
+    #[arg(value_name = "PID|FILE|FOLDER")]
     what: PathBuf,
+
+    /// Stay, and send each `.hprof` or `.hprof.gz` file of the folder when it is complete: beside a JVM
+    /// with `-XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath=FOLDER`.
+    #[arg(long, conflicts_with_all = ["live", "keep", "name", "json"])]
+    watch: bool,
+
+    /// Remove each dump of the folder after it was sent.
+    #[arg(long, requires = "watch")]
+    remove: bool,
 
     /// The server's URL, or the link that `hprof-rs serve` printed [default: `HPROF_RS_SERVER`].
     #[arg(long, value_name = "URL")]
@@ -110,6 +119,9 @@ Examples:
       --fail-above suspects=0 --fail-above retained:com.example.Cache=100MB
       for a pipeline: status 1 if a rule is broken
 
+  hprof-rs capture /dumps --watch --remove --server https://dumps.example.com --token-file token
+      beside JVMs with -XX:+HeapDumpOnOutOfMemoryError -XX:HeapDumpPath=/dumps: sends each dump, then removes it
+
 Rules:
   Each is KIND=LIMIT or KIND:NAME=LIMIT, and broken above its limit.
   retained:CLASS, package:NAME   what a class or package keeps alive; `*` matches any characters
@@ -159,12 +171,16 @@ impl Capture {
             self.ca.as_deref(),
             interrupt.clone(),
         )?;
+        let mut patience = Patience::new(Duration::from_secs(self.patience));
+        if self.watch {
+            check(&client, &mut patience)?;
+            return self.watch(&client, &address, &interrupt);
+        }
         let pid = self.pid();
         let opened = match pid {
             None => Some(self.open()?),
             Some(_) => None,
         };
-        let mut patience = Patience::new(Duration::from_secs(self.patience));
         // A JVM is not stopped for a server that takes nothing.
         check(&client, &mut patience)?;
         if !address.is_tls && !address.is_local {
@@ -175,10 +191,68 @@ impl Capture {
             (None, Some(pid)) => self.dump(pid, &interrupt)?,
             (None, None) => bail!("neither a process nor a file"),
         };
-        let (dump, sent) = self.send(&client, &address, &mut source, &mut patience, &interrupt)?;
-        describe(&client, &dump, &self.labels, &mut patience)?;
-        let outcome = wait(&client, &dump, !self.no_wait, &mut patience)?;
+        self.deliver(&client, &address, &mut source, &mut patience, &interrupt)
+    }
+
+    /// Sends a dump, waits for its analysis, and prints the link.
+    fn deliver(
+        &self,
+        client: &Client,
+        address: &Address,
+        source: &mut Source,
+        patience: &mut Patience,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<ExitCode> {
+        let (dump, sent) = self.send(client, address, source, patience, interrupt)?;
+        describe(client, &dump, &self.labels, patience)?;
+        let outcome = wait(client, &dump, !self.no_wait, patience)?;
         self.show(&address.link(&dump), &dump, sent, &outcome)
+    }
+
+    /// Sends each dump that is completed in a folder, until a signal ends the command.
+    fn watch(
+        &self,
+        client: &Client,
+        address: &Address,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<ExitCode> {
+        let shown = || format!("cannot watch {}", self.what.display());
+        let mut folder = WatchedFolder::open(&self.what).with_context(shown)?;
+        tell!("hprof-rs: watching {}", self.what.display());
+        loop {
+            // The folder may be away for a while, as a mount is.
+            let arrival = folder.next(Instant::now()).unwrap_or_else(|error| {
+                tell!("hprof-rs: {}: {error}", shown());
+                None
+            });
+            let Some(arrival) = arrival else {
+                std::thread::sleep(LOOK_EVERY);
+                continue;
+            };
+            let name = arrival.name.to_string_lossy().into_owned();
+            let mut source = Source {
+                file: arrival.file.try_clone()?,
+                name: name.clone(),
+            };
+            let mut patience = Patience::new(Duration::from_secs(self.patience));
+            match self.deliver(client, address, &mut source, &mut patience, interrupt) {
+                Ok(_) => {
+                    folder.done(&arrival);
+                    if self.remove
+                        && let Err(error) = folder.remove(&arrival)
+                    {
+                        tell!("hprof-rs: cannot remove {name}: {error}");
+                    }
+                }
+                Err(error) => {
+                    let next = match folder.failed(&arrival, Instant::now()) {
+                        Some(pause) => format!("next try in {} minutes", pause.as_secs() / 60),
+                        None => "given up; the file stays".to_owned(),
+                    };
+                    tell!("hprof-rs: {name} was not sent: {error:#}; {next}");
+                }
+            }
+        }
     }
 
     fn address(&self) -> anyhow::Result<Address> {

@@ -422,3 +422,41 @@ impl Drop for Guard {
         let _ = self.0.wait();
     }
 }
+
+#[test]
+fn a_watched_folder_sends_each_dump_once_it_is_complete_and_removes_it() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &[]);
+    let folder = scene.path("dumps");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("notes.txt"), "no dump").unwrap();
+    let label = ["--label", "service=shop"];
+    let mut command = capture(&scene, &server, &["dumps", "--watch", "--remove"]);
+    let mut watching = command
+        .args(label)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let dumps = || {
+        let list = server.get("/api/v1/dumps").json();
+        list["items"].as_array().unwrap().clone()
+    };
+    let running = Run::new(Jdk::feature_release(17))
+        .jvm_args(["-Xmx24m", "-XX:+HeapDumpOnOutOfMemoryError"])
+        .jvm_arg(format!("-XX:HeapDumpPath={}", folder.display()))
+        .class("OutOfMemory")
+        .start();
+    let listed = eventually("the dump of the full heap", || {
+        dumps().into_iter().find(|it| it["job"]["state"] == "done")
+    });
+    assert_eq!(listed["labels"]["service"], "shop");
+    eventually("its end in the folder", || {
+        let names = fs::read_dir(&folder).unwrap().flatten();
+        let names: Vec<_> = names.map(|it| it.file_name()).collect();
+        (names == ["notes.txt"]).then_some(())
+    });
+    assert_eq!(dumps().len(), 1);
+    signal(watching.id(), libc::SIGTERM);
+    assert!(watching.wait().unwrap().code().is_some());
+    running.finish();
+}

@@ -1,5 +1,6 @@
 //! Routes, authentication, limits. The only part of the server that knows HTTP.
 
+mod direct;
 mod dumps;
 mod events;
 pub mod extract;
@@ -50,6 +51,10 @@ pub fn router(state: AppState) -> Router {
         .routes(routes!(events::listen))
         .routes(routes!(uploads::create, uploads::options))
         .routes(routes!(uploads::tell, uploads::append, uploads::terminate))
+        .routes(routes!(direct::begin))
+        .routes(routes!(direct::addresses))
+        .routes(routes!(direct::complete))
+        .routes(routes!(direct::abandon))
         .merge(views::routes())
         .merge(jvms::routes());
     let (api, document) = OpenApiRouter::with_openapi(Document::openapi())

@@ -1,5 +1,6 @@
 //! The way in: bytes are written, counted, hashed and looked at as they come.
 
+mod direct;
 mod local;
 mod receive;
 mod redact;
@@ -71,27 +72,35 @@ impl Digested {
     }
 
     fn look(&mut self, recognise: Recognise) -> Result<(), Problem> {
-        let head = std::mem::take(&mut self.head);
-        let is_taken = head.starts_with(b"JAVA PROFILE")
-            || Compression::of(&head) != Compression::None
-            || looks_like_a_profile(&head);
-        if !is_taken {
-            let detail = match recognise(&head) {
-                Some((what, advice)) => format!("this is {what}, not an HPROF file: {advice}"),
-                None => "this is no heap dump and no profile: give what a JVM, `jcmd PID \
-                     GC.heap_dump`, `hprof-rs run` or Android wrote"
-                    .to_owned(),
-            };
-            return Err(Problem::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "not-a-dump",
-                "Neither a dump nor a profile",
-                detail,
-            ));
-        }
+        look(&std::mem::take(&mut self.head), recognise)?;
         self.is_recognised = true;
         Ok(())
     }
+}
+
+/// Looks at the first bytes of a file.
+///
+/// # Errors
+/// If they show that this is no file for this server.
+fn look(head: &[u8], recognise: Recognise) -> Result<(), Problem> {
+    let is_taken = head.starts_with(b"JAVA PROFILE")
+        || Compression::of(head) != Compression::None
+        || looks_like_a_profile(head);
+    if is_taken {
+        return Ok(());
+    }
+    let detail = match recognise(head) {
+        Some((what, advice)) => format!("this is {what}, not an HPROF file: {advice}"),
+        None => "this is no heap dump and no profile: give what a JVM, `jcmd PID GC.heap_dump`, \
+             `hprof-rs run` or Android wrote"
+            .to_owned(),
+    };
+    Err(Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "not-a-dump",
+        "Neither a dump nor a profile",
+        detail,
+    ))
 }
 
 /// The wishes of a sender beside the analysis.
@@ -294,13 +303,7 @@ impl AppState {
         let bytes = digested.length;
         let sha256 = digested.end(self.config().recognise)?;
         let id = DumpId::of_hash(&sha256);
-        if let Some(known) = self.catalogue().dump(&id)?
-            && known.sha256 != sha256
-        {
-            return Err(Problem::conflict(format!(
-                "another dump whose hash begins alike has the id {id}; delete it first"
-            )));
-        }
+        self.check_id(&id, &sha256)?;
         let published = self.store().publish(part, &id, &sha256);
         published.map_err(|error| store::problem(&error))?;
         let dump = self.register(NewDump {
@@ -317,6 +320,16 @@ impl AppState {
                 self.set_rules(&dump.id, &wishes.rules)?;
                 self.dump(&dump.id)
             }
+        }
+    }
+
+    /// Refuses a hash that another dump's id stands for.
+    fn check_id(&self, id: &DumpId, sha256: &ContentHash) -> Result<(), Problem> {
+        match self.catalogue().dump(id)? {
+            Some(known) if known.sha256 != *sha256 => Err(Problem::conflict(format!(
+                "another dump whose hash begins alike has the id {id}; delete it first"
+            ))),
+            _ => Ok(()),
         }
     }
 

@@ -28,7 +28,8 @@ impl Bucket {
     /// # Errors
     /// If the URL is wrong, or the storage refuses or does not answer.
     pub fn open_with(place: &str, environment: &[(String, String)]) -> Result<Self, OpenError> {
-        Ok(Self(remote(place, environment, PATIENCE)?))
+        let (remote, _) = remote(place, environment, PATIENCE)?;
+        Ok(Self(remote))
     }
 
     /// Sends a file under a name below the prefix, with `/` between its parts. The object is there

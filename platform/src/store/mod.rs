@@ -6,6 +6,7 @@
 
 mod bucket;
 mod cache;
+mod direct;
 mod fault;
 mod folder;
 mod local;
@@ -13,6 +14,7 @@ mod objects;
 mod open;
 
 pub use bucket::Bucket;
+pub use direct::{Direct, Pieces, VALID};
 pub use fault::{Fault, problem};
 pub use folder::FolderStore;
 pub use local::Local;
@@ -23,6 +25,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::ids::{ContentHash, DumpId};
 
@@ -151,5 +154,17 @@ pub trait Store: Send + Sync {
     /// Whether servers and workers on other machines use it too.
     fn is_shared(&self) -> bool {
         false
+    }
+    /// The way straight into the storage, if it has one.
+    fn direct(&self) -> Option<&dyn Direct> {
+        None
+    }
+    /// Removes what nothing leads to and is older than `age`; gives how many objects went.
+    /// `is_upload` tells uploads that the catalogue knows.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    fn sweep(&self, _age: Duration, _is_upload: &dyn Fn(&PartId) -> bool) -> io::Result<usize> {
+        Ok(0)
     }
 }

@@ -13,6 +13,7 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::multipart::MultipartStore;
 use object_store::path::Path as ObjectPath;
+use object_store::signer::Signer;
 use object_store::{BackoffConfig, ClientConfigKey, RetryConfig};
 
 use super::objects::{ObjectFiles, Remote};
@@ -96,18 +97,18 @@ pub(super) fn environment() -> Vec<(String, String)> {
     std::env::vars_os().filter_map(utf8).collect()
 }
 
-/// The object storage at a URL, which has answered.
+/// The object storage at a URL, which has answered, and what signs requests of others to it.
 pub(super) fn remote(
     place: &str,
     environment: &[(String, String)],
     patience: Duration,
-) -> Result<Remote, OpenError> {
+) -> Result<(Remote, Option<Arc<dyn Signer>>), OpenError> {
     let prefix = prefix_of(place)?;
-    let (files, parts) = clients(place, environment, patience)?;
+    let (files, parts, signer) = clients(place, environment, patience)?;
     let remote = Remote::new(files, parts, prefix, patience);
     let remote = remote.map_err(OpenError::Storage)?;
     remote.check().map_err(OpenError::Storage)?;
-    Ok(remote)
+    Ok((remote, signer))
 }
 
 /// As [`open`], with names and values in the place of the environment.
@@ -130,7 +131,11 @@ pub fn open_with(
         let store = store.map_err(|error| OpenError::Folder(folder, error))?;
         return Ok(Arc::new(store));
     }
-    let files = ObjectFiles::open(remote(place, environment, cache.patience)?, cache)?;
+    let (mut remote, signer) = remote(place, environment, cache.patience)?;
+    if let Some(signer) = signer {
+        remote.sign_with(signer).map_err(OpenError::Storage)?;
+    }
+    let files = ObjectFiles::open(remote, cache)?;
     Ok(Arc::new(files))
 }
 
@@ -158,7 +163,11 @@ fn prefix_of(place: &str) -> Result<ObjectPath, OpenError> {
     }
 }
 
-type Clients = (Arc<dyn ObjectStore>, Arc<dyn MultipartStore>);
+type Clients = (
+    Arc<dyn ObjectStore>,
+    Arc<dyn MultipartStore>,
+    Option<Arc<dyn Signer>>,
+);
 
 fn clients(
     place: &str,
@@ -195,7 +204,7 @@ fn clients(
             }
             builder = builder.with_url(place);
             let client = Arc::new(builder.with_retry(retry).build().map_err(wrong)?);
-            Ok((client.clone(), client))
+            Ok((client.clone(), client.clone(), Some(client)))
         }
         Some("gs") => {
             let mut builder = GoogleCloudStorageBuilder::new();
@@ -207,7 +216,7 @@ fn clients(
             }
             builder = builder.with_url(place);
             let client = Arc::new(builder.with_retry(retry).build().map_err(wrong)?);
-            Ok((client.clone(), client))
+            Ok((client.clone(), client, None))
         }
         Some("az") => {
             let mut builder = MicrosoftAzureBuilder::new();
@@ -219,7 +228,7 @@ fn clients(
             }
             builder = builder.with_url(place);
             let client = Arc::new(builder.with_retry(retry).build().map_err(wrong)?);
-            Ok((client.clone(), client))
+            Ok((client.clone(), client, None))
         }
         _ => Err(OpenError::Url(format!(
             "--store {place}: the schemes are s3, gs, az and file"

@@ -2,6 +2,7 @@
 
 mod bucket;
 mod contract;
+mod direct;
 mod faults;
 #[path = "../support/s3.rs"]
 mod s3;

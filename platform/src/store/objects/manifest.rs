@@ -5,7 +5,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ContentHash, DumpId};
-use crate::store::{Fault, PartId};
+use crate::store::{Fault, PartId, Pieces};
 
 /// The largest that is read, in bytes.
 pub(super) const MAX_BYTES: usize = 1 << 20;
@@ -32,6 +32,40 @@ pub(super) struct AnalysisEntry {
     pub run: String,
     /// The files.
     pub files: Vec<FileEntry>,
+}
+
+/// `uploads/BLOB`: an upload that does not pass through a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct UploadEntry {
+    /// The storage's name for it.
+    pub upload: String,
+    /// The bytes there will be.
+    pub bytes: u64,
+    /// The bytes of every piece but the last.
+    pub piece: u64,
+}
+
+impl UploadEntry {
+    /// An entry as it was read, checked.
+    pub(super) fn parse(bytes: &[u8]) -> io::Result<Self> {
+        let entry: Self = parse(bytes, "an upload")?;
+        match entry.piece > 0 {
+            true => Ok(entry),
+            false => Err(damaged("an upload")),
+        }
+    }
+
+    pub(super) fn pieces(&self) -> Pieces {
+        Pieces {
+            bytes: self.bytes,
+            piece: self.piece,
+        }
+    }
+}
+
+/// A wish that the storage cannot fulfil, in words for whoever wished it.
+pub(super) fn invalid(words: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, words)
 }
 
 /// A file of an analysis.
@@ -112,8 +146,7 @@ impl AnalysisEntry {
 }
 
 fn is_hash(text: &str) -> bool {
-    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    text.len() == 64 && text.bytes().all(is_digit)
+    text.parse::<ContentHash>().is_ok()
 }
 
 /// The number of the attempt in the name of an entry.

@@ -1,6 +1,6 @@
 //! The store in object storage, with a bounded cache on this machine.
 //!
-//! `blobs/BLOB` are bytes of dumps, `dumps/DUMP` says which of them a dump is, `analyses/DUMP/RUN/` are
+//! `uploads/BLOB` are uploads under way that do not pass through a server, `blobs/BLOB` bytes of dumps, `dumps/DUMP` says which of them a dump is, `analyses/DUMP/RUN/` are
 //! files of an analysis, `analyses/DUMP/ATTEMPT.json` says which run an attempt was. The two kinds of
 //! entries are written last and only if there is none (`If-None-Match: *`): what is not complete is
 //! not visible, and of two that write one entry one wins. Of several attempts the last counts, so a
@@ -8,8 +8,10 @@
 //!
 //! Parts and the folders of attempts under way lie on this machine.
 
+mod direct;
 mod fetch;
 mod manifest;
+mod orphans;
 mod remote;
 
 pub(super) use remote::{Remote, fault_of};
@@ -25,6 +27,7 @@ use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, flock};
 
 use super::cache::Cache;
+use super::direct::Direct;
 use super::{CacheSettings, Fault, FolderStore, Local, OpenError, PartId, Store};
 use crate::ids::{ContentHash, DumpId};
 use manifest::{AnalysisEntry, DumpEntry, FileEntry, attempt_of, name_of};
@@ -321,6 +324,14 @@ impl Store for ObjectFiles {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        self.remote.signing().map(|_| self as &dyn Direct)
+    }
+
+    fn sweep(&self, age: Duration, is_upload: &dyn Fn(&PartId) -> bool) -> io::Result<usize> {
+        self.remove_orphans(age, is_upload)
     }
 }
 

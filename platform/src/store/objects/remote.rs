@@ -13,6 +13,7 @@ use futures_util::{StreamExt, TryStreamExt};
 use object_store::client::{HttpError, HttpErrorKind};
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
+use object_store::signer::{Method, SignedUrlOptions, Signer};
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use tokio::runtime::{Builder, Runtime};
 
@@ -41,8 +42,16 @@ pub(in crate::store) struct Remote {
     runtime: Option<Runtime>,
     files: Arc<dyn ObjectStore>,
     parts: Arc<dyn MultipartStore>,
+    signing: Option<Signing>,
     prefix: Path,
     patience: Duration,
+}
+
+/// What signs requests of others.
+pub(super) struct Signing {
+    signer: Arc<dyn Signer>,
+    /// Scheme, host and port of what is signed.
+    pub(super) origin: String,
 }
 
 impl Drop for Remote {
@@ -128,6 +137,7 @@ impl Remote {
             runtime: Some(runtime),
             files,
             parts,
+            signing: None,
             prefix,
             patience,
         })
@@ -178,6 +188,19 @@ impl Remote {
         Ok(())
     }
 
+    /// Has requests of others signed from now on.
+    ///
+    /// # Errors
+    /// If there is no key.
+    pub(in crate::store) fn sign_with(&mut self, signer: Arc<dyn Signer>) -> io::Result<()> {
+        let (signing, path) = (Arc::clone(&signer), self.path(&["blobs"]));
+        let valid = Duration::from_secs(1);
+        let url = self.wait(async move { signing.signed_url(Method::PUT, &path, valid).await })?;
+        let origin = url.origin().ascii_serialization();
+        self.signing = Some(Signing { signer, origin });
+        Ok(())
+    }
+
     /// A small object.
     pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let (files, path) = (Arc::clone(&self.files), path.clone());
@@ -186,6 +209,21 @@ impl Remote {
             repeated(patience, || async { files.get(&path).await?.bytes().await }).await
         })?;
         Ok(bytes.to_vec())
+    }
+
+    /// The first bytes of an object, `most` of them at most.
+    pub(super) fn head(&self, path: &Path, most: u64) -> io::Result<(u64, Vec<u8>)> {
+        let (files, path) = (Arc::clone(&self.files), path.clone());
+        let patience = self.patience;
+        self.wait(async move {
+            let length = files.head(&path).await?.size;
+            let range = 0..most.min(length);
+            if range.is_empty() {
+                return Ok((length, Vec::new()));
+            }
+            let bytes = repeated(patience, || files.get_range(&path, range.clone())).await?;
+            Ok((length, bytes.to_vec()))
+        })
     }
 
     /// Writes a small object if there is none of its name; false if there is one.
@@ -222,6 +260,56 @@ impl Remote {
     pub(super) fn list_flat(&self, path: &Path) -> io::Result<Vec<ObjectMeta>> {
         let (files, path) = (Arc::clone(&self.files), path.clone());
         self.wait(async move { Ok(files.list_with_delimiter(Some(&path)).await?.objects) })
+    }
+
+    /// What signs requests of others, where the storage lets that be done.
+    pub(super) fn signing(&self) -> Option<&Signing> {
+        self.signing.as_ref()
+    }
+
+    /// Begins an object of several pieces; gives the storage's name for it.
+    pub(super) fn begin(&self, path: &Path) -> io::Result<String> {
+        let (parts, path) = (Arc::clone(&self.parts), path.clone());
+        self.wait(async move { parts.create_multipart(&path).await })
+    }
+
+    /// Gives an object of several pieces up.
+    pub(super) fn abort(&self, path: &Path, upload: &str) -> io::Result<()> {
+        let (parts, path, upload) = (Arc::clone(&self.parts), path.clone(), upload.to_owned());
+        self.wait(async move { parts.abort_multipart(&path, &upload).await })
+    }
+
+    /// Puts the pieces of an object together.
+    pub(super) fn complete(&self, path: &Path, upload: &str, etags: &[String]) -> io::Result<()> {
+        let (parts, path, upload) = (Arc::clone(&self.parts), path.clone(), upload.to_owned());
+        let pieces = etags.iter().map(|etag| PartId {
+            content_id: etag.clone(),
+        });
+        let pieces = pieces.collect();
+        self.wait(async move {
+            parts.complete_multipart(&path, &upload, pieces).await?;
+            Ok(())
+        })
+    }
+
+    /// The address to which others may send one piece.
+    pub(super) fn sign(
+        &self,
+        signing: &Signing,
+        path: &Path,
+        upload: &str,
+        number: u64,
+        valid: Duration,
+    ) -> io::Result<String> {
+        let (signer, path) = (Arc::clone(&signing.signer), path.clone());
+        let options = SignedUrlOptions::default().with_query([
+            ("partNumber", number.to_string()),
+            ("uploadId", upload.to_owned()),
+        ]);
+        self.wait(async move {
+            let url = signer.signed_url_opts(Method::PUT, &path, valid, &options);
+            Ok(String::from(url.await?))
+        })
     }
 
     /// Sends a file, in pieces if it is large. An object that was begun and not ended is removed.
