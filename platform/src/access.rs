@@ -52,9 +52,22 @@ impl AppState {
     /// If the catalogue fails.
     pub fn caller(&self, token: &str) -> Result<Option<Caller>, CatalogueError> {
         let hash = hash(token);
-        let role = self.catalogue().role_of(&hash)?;
+        let role = match self.link_token() == Some(hash.as_str()) {
+            true => Some(Role::Admin),
+            false => self.catalogue().role_of(&hash)?,
+        };
         let who = hash.get(..8).unwrap_or_default().to_owned();
         Ok(role.map(|role| Caller { role, who }))
+    }
+
+    /// Makes an admin's token that ends with this process, whatever ends it, and is in no catalogue.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn own_token(&self) -> io::Result<Token> {
+        let token = Token::new()?;
+        self.set_link_token(hash(token.reveal()));
+        Ok(token)
     }
 
     /// Adds a token.
@@ -62,7 +75,7 @@ impl AppState {
     /// # Errors
     /// If the catalogue fails, or the system has no random numbers.
     pub fn add_token(&self, role: Role, name: &str) -> Result<Token, CatalogueError> {
-        let token = Token::new().map_err(|error| CatalogueError(error.to_string()))?;
+        let token = Token::new().map_err(CatalogueError::failed)?;
         self.catalogue()
             .add_token(&hash(token.reveal()), role, name)?;
         Ok(token)

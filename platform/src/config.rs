@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::catalogue::DatabaseAddress;
 use crate::intake::Recognise;
 use crate::live::{Machine, Network};
 use crate::store::CacheSettings;
@@ -14,15 +15,17 @@ use crate::store::CacheSettings;
 pub struct Config {
     /// The address to listen at; port 0 for any.
     pub listen: SocketAddr,
-    /// Where everything lies.
+    /// Where everything lies that is not shared with other machines.
     pub folder: PathBuf,
+    /// What is shared with other machines.
+    pub fleet: Fleet,
     /// The URL of another store than the folder, and its cache on this machine.
     pub store: Option<(String, CacheSettings)>,
     /// The command that workers are started from: `hprof-rs`.
     pub executable: PathBuf,
     /// The memory of all workers together, in bytes.
     pub memory: u64,
-    /// How many workers run at once.
+    /// How many workers run at once; 0 leaves jobs to other machines.
     pub workers: usize,
     /// Folders from which a request may name a file, in canonical form.
     pub allowed_roots: Vec<PathBuf>,
@@ -48,6 +51,31 @@ pub struct Config {
     pub machine: Option<Arc<dyn Machine>>,
     /// Whatever listens for agents that stream their profiles; none if nothing does.
     pub network: Option<Arc<dyn Network>>,
+}
+
+/// The environment variable with the URL of the database, which processes that read files of
+/// strangers do not get.
+pub const DATABASE_VARIABLE: &str = "HPROF_RS_DATABASE";
+
+/// How this process shares jobs with servers and workers on other machines.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    /// The name of this process among all.
+    pub name: String,
+    /// The database; none for a file in the folder.
+    pub database: Option<DatabaseAddress>,
+    /// How long a job stays with a worker that is not heard of.
+    pub lease: Duration,
+}
+
+impl Default for Fleet {
+    fn default() -> Self {
+        Self {
+            name: "alone".to_owned(),
+            database: None,
+            lease: Duration::from_secs(30),
+        }
+    }
 }
 
 /// Which dumps go; pinned ones never do.

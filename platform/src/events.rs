@@ -40,6 +40,8 @@ pub enum Event {
         /// The bytes that are written so far.
         bytes: u64,
     },
+    /// Events may be missing: everybody has to look again.
+    Missed,
     /// A live recording has ended.
     JvmGone {
         /// The JVM.
@@ -56,6 +58,7 @@ impl Event {
             Self::DumpDeleted { .. } => "dump_deleted",
             Self::Jvm { .. } | Self::JvmDump { .. } => "jvm",
             Self::JvmGone { .. } => "jvm_gone",
+            Self::Missed => "missed",
         }
     }
 }
@@ -75,6 +78,11 @@ impl Events {
     pub fn send(&self, event: Event) {
         // Nobody may listen.
         let _ = self.0.send(event);
+    }
+
+    /// Whether anybody listens.
+    pub fn has_listeners(&self) -> bool {
+        self.0.receiver_count() > 0
     }
 
     /// Events from now on.

@@ -27,13 +27,16 @@ mod time;
 mod tls;
 pub mod views;
 
-pub use config::{Config, Retention};
+pub use config::{Config, DATABASE_VARIABLE, Fleet, Retention};
 pub use problem::Problem;
-pub use server::{Server, StartError, open_folder};
+pub use server::{Server, StartError, make_folder, open_catalogue};
 pub use time::Millis;
 
 impl From<catalogue::CatalogueError> for Problem {
     fn from(error: catalogue::CatalogueError) -> Self {
-        Self::internal(error)
+        match error {
+            catalogue::CatalogueError::Failed(_) => Self::internal(error),
+            catalogue::CatalogueError::Away(_) => Self::away(error),
+        }
     }
 }

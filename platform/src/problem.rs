@@ -79,6 +79,17 @@ impl Problem {
         )
     }
 
+    /// The database cannot be reached; which one and why is in the server's log.
+    pub fn away(error: impl fmt::Display) -> Self {
+        tracing::warn!(%error, "a request has to wait");
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "database-away",
+            "The database cannot be reached",
+            "the server tries to reach its database again; repeat the request in a few seconds",
+        )
+    }
+
     /// The server failed; what happened is in its log, and not for visitors.
     pub fn internal(error: impl fmt::Display) -> Self {
         tracing::error!(%error, "a request failed");
@@ -96,6 +107,10 @@ impl IntoResponse for Problem {
         let mut response = (self.status, Json(&self)).into_response();
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            let seconds = HeaderValue::from_static("3");
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
         response
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use axum::http::StatusCode;
+
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::store::{self, PartId};
@@ -81,7 +83,12 @@ pub fn sweep(state: &AppState, now: Millis) -> Result<(), Problem> {
             continue;
         }
         occupied = occupied.saturating_sub(sizes.get(&dump).copied().unwrap_or(0));
-        state.delete_dump(&dump)?;
+        match state.delete_dump(&dump) {
+            Ok(()) => {}
+            // Another server of the fleet was first.
+            Err(problem) if problem.status == StatusCode::NOT_FOUND => continue,
+            Err(problem) => return Err(problem),
+        }
         tracing::info!(%dump, is_old, is_too_much, "a dump is removed");
     }
     Ok(())

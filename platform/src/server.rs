@@ -12,7 +12,10 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::catalogue::{CatalogueError, JobError, NewDump, Role, SqliteCatalogue};
+use crate::catalogue::{
+    Catalogue, CatalogueError, DatabaseAddress, JobError, NewDump, PostgresCatalogue,
+    SqliteCatalogue,
+};
 use crate::config::Config;
 use crate::intake::digest;
 use crate::problem::Problem;
@@ -28,7 +31,7 @@ const MAX_BLOCKING: usize = 64;
 const IDLE: Duration = Duration::from_secs(5);
 /// How long agents may take to end when the server does.
 const DETACHES: Duration = Duration::from_secs(10);
-/// The name of the token in the printed link.
+/// The name that the token in the printed link had in the catalogue.
 const LOCAL: &str = "link";
 
 /// Why there is no server.
@@ -54,7 +57,8 @@ pub enum StartError {
     Tls(String),
 }
 
-fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> StartError {
+/// Adds to an error of the system what could not be done.
+pub(crate) fn say(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> StartError {
     let what = what.into();
     move |error| StartError::Io(what, error)
 }
@@ -73,16 +77,46 @@ pub struct Server {
     _lock: File,
 }
 
-/// Opens the folder of a server, for commands that change its tokens too.
+/// Makes the folder of a server for its user alone, if it is not there.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn make_folder(folder: &Path) -> Result<(), StartError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(say(folder.display().to_string()))
+}
+
+/// Opens the catalogue of a server, for commands that change its tokens too: the database, or a file
+/// in the folder.
 ///
 /// # Errors
 /// If it cannot be used.
-pub fn open_folder(folder: &Path) -> Result<(SqliteCatalogue, FolderStore), StartError> {
-    let shown = folder.display().to_string();
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(io(shown.clone()))?;
-    let store = FolderStore::open(folder).map_err(io(shown))?;
+pub fn open_catalogue(
+    folder: &Path,
+    database: Option<&DatabaseAddress>,
+) -> Result<Box<dyn Catalogue>, StartError> {
+    if let Some(database) = database {
+        return Ok(Box::new(PostgresCatalogue::open(database.clone())?));
+    }
+    make_folder(folder)?;
     let catalogue = SqliteCatalogue::open(&folder.join("catalogue.db"))?;
+    Ok(Box::new(catalogue))
+}
+
+/// Catalogue and store.
+type Opened = (Box<dyn Catalogue>, Arc<dyn Store>);
+
+/// Opens catalogue and store.
+pub(crate) fn open(config: &Config) -> Result<Opened, StartError> {
+    make_folder(&config.folder)?;
+    let store: Arc<dyn Store> = match &config.store {
+        Some((place, cache)) => store::open(place, cache)?,
+        None => {
+            let shown = config.folder.display().to_string();
+            Arc::new(FolderStore::open(&config.folder).map_err(say(shown))?)
+        }
+    };
+    let catalogue = open_catalogue(&config.folder, config.fleet.database.as_ref())?;
     Ok((catalogue, store))
 }
 
@@ -92,11 +126,12 @@ impl Server {
     /// # Errors
     /// If one of them cannot be used, or the address is open to others without protection.
     pub fn start(config: Config) -> Result<Self, StartError> {
-        let (catalogue, store) = open_folder(&config.folder)?;
+        make_folder(&config.folder)?;
         let lock = File::create(config.folder.join("lock"))
-            .map_err(io("cannot open the lock of the folder"))?;
+            .map_err(say("cannot open the lock of the folder"))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| StartError::InUse(config.folder.clone()))?;
+        let (catalogue, store) = open(&config)?;
         let tls = config
             .tls
             .as_ref()
@@ -104,11 +139,7 @@ impl Server {
         let tls = tls.transpose().map_err(StartError::Tls)?;
         let listen = config.listen;
         let is_local = listen.ip().is_loopback();
-        let store: Arc<dyn Store> = match &config.store {
-            Some((place, cache)) => store::open(place, cache)?,
-            None => Arc::new(store),
-        };
-        let state = AppState::new(config, Box::new(catalogue), store);
+        let state = AppState::new(config, catalogue, store);
         if !is_local {
             check_open(&state)?;
         }
@@ -118,21 +149,21 @@ impl Server {
             .thread_keep_alive(IDLE)
             .enable_all()
             .build()
-            .map_err(io("cannot start threads"))?;
+            .map_err(say("cannot start threads"))?;
         let listener = runtime.block_on(TcpListener::bind(listen));
-        let listener = listener.map_err(io(format!(
+        let listener = listener.map_err(say(format!(
             "cannot listen at {listen} (--listen 127.0.0.1:0 takes any free port)"
         )))?;
         let address = listener
             .local_addr()
-            .map_err(io("cannot learn the address"))?;
+            .map_err(say("cannot learn the address"))?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let link = match is_local {
             false => format!("{scheme}://{address}/"),
             true => {
-                // Links of earlier starts end with them.
+                // Earlier versions kept it, and links of earlier starts end with them.
                 state.catalogue().remove_tokens(LOCAL)?;
-                let token = state.add_token(Role::Admin, LOCAL)?;
+                let token = state.own_token().map_err(say("cannot make a token"))?;
                 format!("{scheme}://{address}/?token={}", token.reveal())
             }
         };
@@ -165,6 +196,7 @@ impl Server {
             let mut terminate = signal(SignalKind::terminate())?;
             let mut interrupt = signal(SignalKind::interrupt())?;
             let queue = tokio::spawn(jobs::run(state.clone()));
+            let follower = tokio::spawn(jobs::follow(state.clone()));
             let sweeper = tokio::spawn(retention::run(state.clone()));
             let network = tokio::spawn(live::network::run(state.clone()));
             let adder = state.clone();
@@ -198,6 +230,7 @@ impl Server {
             let _ = network.await;
             // Workers are killed, so this is short.
             let _ = queue.await;
+            let _ = follower.await;
             Ok::<_, std::io::Error>(())
         })?;
         // A long view or a hash is not waited for.
@@ -229,6 +262,14 @@ fn check_open(state: &AppState) -> Result<(), StartError> {
 /// Puts jobs that ran when the last server ended back into the queue, and removes what nobody
 /// finishes.
 fn recover(state: &AppState) -> Result<(), StartError> {
+    if !state.catalogue().is_shared() {
+        recover_jobs(state)?;
+    }
+    clean(state)
+}
+
+/// Puts jobs that ran when the last server ended back into the queue.
+fn recover_jobs(state: &AppState) -> Result<(), StartError> {
     let error = JobError {
         title: "The server ended during this job, again and again".to_owned(),
         detail: "the analysis of this file may take more memory than the machine has; start the \
@@ -236,28 +277,30 @@ fn recover(state: &AppState) -> Result<(), StartError> {
             .to_owned(),
         can_retry: true,
     };
-    let recovered = state.catalogue().recover(&error)?;
-    if recovered > 0 {
-        tracing::info!(
-            jobs = recovered,
-            "jobs of the last server return to the queue"
-        );
+    let jobs = state.catalogue().recover(&error)?;
+    if jobs > 0 {
+        tracing::info!(jobs, "jobs of the last server return to the queue");
+    }
+    Ok(())
+}
+
+/// Removes what nobody finishes.
+pub(crate) fn clean(state: &AppState) -> Result<(), StartError> {
+    // In a folder that others share they may be at work on what looks left behind. Beside object
+    // storage each process has a folder of its own.
+    if state.catalogue().is_shared() && !state.store().is_shared() {
+        return Ok(());
     }
     state
         .store()
         .abandon_all()
-        .map_err(io("cannot remove what earlier attempts left"))?;
+        .map_err(say("cannot remove what earlier attempts left"))?;
     let uploads = state.catalogue().uploads()?;
-    for part in state
-        .store()
-        .parts()
-        .map_err(io("cannot look through uploads"))?
-    {
+    let parts = state.store().parts();
+    for part in parts.map_err(say("cannot look through uploads"))? {
         if !uploads.iter().any(|upload| upload.id == part.as_str()) {
-            state
-                .store()
-                .delete_part(&part)
-                .map_err(io("cannot look through uploads"))?;
+            let deleted = state.store().delete_part(&part);
+            deleted.map_err(say("cannot look through uploads"))?;
         }
     }
     Ok(())
@@ -266,7 +309,7 @@ fn recover(state: &AppState) -> Result<(), StartError> {
 /// Adds dumps that were published just before the last server was killed, and are in no catalogue.
 fn adopt_orphans(state: &AppState) {
     // Another server may be about to add them.
-    if state.store().is_shared() {
+    if state.catalogue().is_shared() || state.store().is_shared() {
         return;
     }
     let Ok(dumps) = state.store().dumps() else {

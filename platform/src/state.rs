@@ -1,7 +1,7 @@
 //! The state that all requests share.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::catalogue::{Catalogue, DumpKind, JobState};
 use crate::config::Config;
@@ -31,6 +31,8 @@ struct Parts {
     counters: Counters,
     views: Views,
     live: Option<Live>,
+    /// The hash of the token in the printed link.
+    link_token: OnceLock<String>,
 }
 
 /// The files of a finished analysis.
@@ -73,6 +75,7 @@ impl AppState {
             uploads: Uploads::default(),
             views: Views::default(),
             live,
+            link_token: OnceLock::new(),
         }))
     }
 
@@ -114,6 +117,16 @@ impl AppState {
     /// The channel of news.
     pub fn events(&self) -> &Events {
         &self.0.events
+    }
+
+    /// The hash of the token in the printed link, if there is one.
+    pub(crate) fn link_token(&self) -> Option<&str> {
+        self.0.link_token.get().map(String::as_str)
+    }
+
+    /// Notes the hash of the token in the printed link; the first counts.
+    pub(crate) fn set_link_token(&self, hash: String) {
+        let _ = self.0.link_token.set(hash);
     }
 
     /// The opened analyses.

@@ -1,4 +1,4 @@
-//! The catalogue and the store: state changes that race, dumps that go.
+//! The catalogue in a file and the store: dumps that go.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -6,42 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hprof_platform::catalogue::{
-    Added, Catalogue, DumpKind, DumpPatch, Ending, JobError, JobState, NewDump, Outcome,
-    SqliteCatalogue, Upload,
-};
-use hprof_platform::ids::{ContentHash, DumpId};
+use hprof_platform::catalogue::{DumpPatch, SqliteCatalogue, Upload};
+use hprof_platform::ids::DumpId;
 use hprof_platform::intake::Digested;
 use hprof_platform::state::AppState;
 use hprof_platform::store::{FolderStore, PartId};
-use hprof_platform::{Config, Millis, Retention, retention};
+use hprof_platform::{Config, Fleet, Millis, Retention, retention};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
-
-fn error() -> JobError {
-    JobError {
-        title: "a".to_owned(),
-        detail: "b".to_owned(),
-        can_retry: true,
-    }
-}
-
-fn new_dump(number: u8) -> NewDump {
-    let sha256 = ContentHash::of_bytes([number; 32]);
-    NewDump {
-        id: DumpId::of_hash(&sha256),
-        name: format!("{number}.hprof"),
-        bytes: u64::from(number),
-        sha256,
-        stripped: false,
-        note: String::new(),
-    }
-}
 
 fn server(folder: &Path, keep: Retention) -> AppState {
     let config = Config {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         folder: folder.to_owned(),
+        fleet: Fleet::default(),
         store: None,
         executable: "unused".into(),
         memory: 1 << 30,
@@ -74,62 +52,6 @@ fn add(state: &AppState, bytes: usize) -> DumpId {
     let mut digested = Digested::default();
     digested.take(&content, |_| None).unwrap();
     state.admit(&part, "a.hprof", digested).unwrap().id
-}
-
-#[test]
-fn of_two_who_change_a_job_one_wins() {
-    let folder = tempfile::tempdir().unwrap();
-    let catalogue = SqliteCatalogue::open(&folder.path().join("c.db")).unwrap();
-    let dump = new_dump(1);
-    assert_eq!(catalogue.add_dump(&dump).unwrap(), Added::New);
-    assert_eq!(catalogue.add_dump(&dump).unwrap(), Added::Known);
-    let job = catalogue.enqueue(&dump.id).unwrap();
-    assert_eq!(catalogue.begin(job).unwrap(), Some(1));
-    assert_eq!(catalogue.begin(job).unwrap(), None);
-    // The first attempt crashes, the second runs; what the first says now is late.
-    assert!(catalogue.end(job, 1, &Ending::Crashed(error())).unwrap());
-    assert_eq!(catalogue.begin(job).unwrap(), Some(2));
-    let done = Ending::Done(Outcome {
-        kind: DumpKind::Heap,
-        headline: Some("late".to_owned()),
-        summary: None,
-    });
-    assert!(!catalogue.end(job, 1, &done).unwrap());
-    assert_eq!(catalogue.dump(&dump.id).unwrap().unwrap().headline, None);
-    assert_eq!(catalogue.cancel(job).unwrap(), Some(JobState::Running));
-    assert!(!catalogue.end(job, 2, &done).unwrap());
-    assert_eq!(catalogue.cancel(job).unwrap(), None);
-    assert!(catalogue.retry(job).unwrap());
-    assert!(!catalogue.retry(job).unwrap());
-    assert_eq!(catalogue.begin(job).unwrap(), Some(3));
-    assert!(catalogue.end(job, 3, &done).unwrap());
-    let kept = catalogue.dump(&dump.id).unwrap().unwrap();
-    assert_eq!(kept.headline.as_deref(), Some("late"));
-    assert_eq!(kept.job.unwrap().state, JobState::Done);
-}
-
-#[test]
-fn crashes_are_counted_and_stops_are_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let catalogue = SqliteCatalogue::open(&folder.path().join("c.db")).unwrap();
-    let dump = new_dump(1);
-    catalogue.add_dump(&dump).unwrap();
-    let job = catalogue.enqueue(&dump.id).unwrap();
-    for attempt in 1..=5 {
-        assert_eq!(catalogue.begin(job).unwrap(), Some(attempt));
-        assert!(catalogue.end(job, attempt, &Ending::Interrupted).unwrap());
-    }
-    for (attempt, state) in [(6, JobState::Queued), (7, JobState::Failed)] {
-        assert_eq!(catalogue.begin(job).unwrap(), Some(attempt));
-        let crashed = Ending::Crashed(error());
-        assert!(catalogue.end(job, attempt, &crashed).unwrap());
-        assert_eq!(catalogue.job(job).unwrap().unwrap().state, state);
-    }
-    // A job that takes the server with it again and again is given up in the end.
-    assert!(catalogue.retry(job).unwrap());
-    catalogue.begin(job).unwrap();
-    assert_eq!(catalogue.recover(&error()).unwrap(), 1);
-    assert_eq!(catalogue.job(job).unwrap().unwrap().state, JobState::Failed);
 }
 
 #[test]

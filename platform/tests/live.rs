@@ -185,6 +185,7 @@ fn site() -> Site {
     let config = Config {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         folder: folder.path().to_owned(),
+        fleet: Default::default(),
         store: None,
         executable: "/bin/false".into(),
         memory: 1 << 30,

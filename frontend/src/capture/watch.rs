@@ -11,6 +11,8 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
+
 /// How often the folder is looked at.
 pub const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// For this long a file with the end of a dump must not change.
@@ -159,8 +161,10 @@ fn is_dump(name: &OsStr) -> bool {
 
 /// Opens what may be a FIFO or a link of somebody else.
 fn open(path: &Path) -> io::Result<File> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
-    OpenOptions::new().read(true).custom_flags(flags).open(path)
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits() as i32);
+    options.open(path)
 }
 
 fn ends_as_a_dump(file: &File, look: Look) -> bool {

@@ -130,8 +130,7 @@ pub enum Command {
     Options(options::Options),
     /// Print a completion script for a shell.
     Completions(completions::Completions),
-    /// Analyse one file for `serve`.
-    #[command(hide = true)]
+    /// Take jobs from the database of a fleet, and analyse dumps.
     Worker(worker::Worker),
 }
 

@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use hprof_platform::catalogue::{Catalogue, Role};
-use hprof_platform::store::{CacheSettings, default_cache_bytes};
-use hprof_platform::{Config, Retention, Server, access, open_folder};
+use hprof_platform::catalogue::{DatabaseAddress, Role};
+use hprof_platform::{Config, Retention, Server, access, make_folder, open_catalogue};
 
 use crate::listen::{Address, Background};
 use crate::memory::{free_bytes, parse_bytes, parse_size};
 use crate::render::out::{Log, tell};
 use crate::render::screen::print;
-use crate::serve::LocalMachine;
+use crate::serve::{FleetArguments, LocalMachine};
 use crate::what_it_is;
 
 /// Serve heap dumps and profiles to browsers: upload, analyse, look.
@@ -39,20 +38,12 @@ pub struct Serve {
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 
-    /// Keep dumps and analyses in object storage instead: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or
-    /// `az://CONTAINER/PREFIX`, with settings and keys in the environment (docs/fleet.md). The folder
-    /// holds the catalogue and uploads.
-    #[arg(long, value_name = "URL")]
-    store: Option<String>,
+    #[command(flatten)]
+    fleet: FleetArguments,
 
-    /// The folder for files of the object storage that are in use [default: `cache` in the folder].
-    #[arg(long, value_name = "DIR", requires = "store")]
-    cache: Option<PathBuf>,
-
-    /// The bytes of these files together; the least recently used go first [default: half of what the
-    /// disk has free].
-    #[arg(long, value_name = "SIZE", requires = "store", value_parser = parse_size)]
-    cache_size: Option<u64>,
+    /// Run no analyses here: `hprof-rs worker --database` runs them, on any number of machines.
+    #[arg(long, conflicts_with = "jobs")]
+    no_worker: bool,
 
     /// The memory of all analyses together [default: half of what is free].
     #[arg(long, value_name = "LIMIT", value_parser = parse_bytes)]
@@ -139,7 +130,11 @@ With object storage:
 
 For colleagues:
   hprof-rs serve --new-token reader:team
-  hprof-rs serve --listen 0.0.0.0:443 --host dumps.example.com --tls-cert chain.pem --tls-key key.pem";
+  hprof-rs serve --listen 0.0.0.0:443 --host dumps.example.com --tls-cert chain.pem --tls-key key.pem
+
+For many machines (docs/fleet.md):
+  hprof-rs serve --database-file /run/secrets/database --store /mnt/dumps --no-worker
+  hprof-rs worker --database-file /run/secrets/database --store /mnt/dumps";
 
 impl Serve {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
@@ -147,11 +142,12 @@ impl Serve {
             Some(folder) => folder.clone(),
             None => default_folder()?,
         };
+        let database = self.fleet.database()?;
         if let Some(what) = &self.new_token {
-            return new_token(&folder, what);
+            return new_token(&folder, database.as_ref(), what);
         }
         if let Some(name) = &self.remove_token {
-            let (catalogue, _) = open_folder(&folder)?;
+            let catalogue = open_catalogue(&folder, database.as_ref())?;
             let removed = catalogue.remove_tokens(name)?;
             return print(&format!("removed {removed} tokens\n"));
         }
@@ -169,27 +165,32 @@ impl Serve {
     }
 
     fn config(self, folder: PathBuf) -> anyhow::Result<Config> {
+        let fleet = self.fleet.fleet()?;
+        if self.no_worker && fleet.database.is_none() {
+            bail!("--no-worker needs a database that workers share: give --database URL");
+        }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let root = |root: PathBuf| {
             let found = root.canonicalize();
             found.with_context(|| format!("--allow-root {}", root.display()))
         };
         let roots = self.allow_root.into_iter().map(root);
-        let store = match self.store {
-            None => None,
-            Some(place) => Some((place, cache_settings(&folder, self.cache, self.cache_size)?)),
-        };
+        let store = self.fleet.store(&folder.join("cache"))?;
         let (config_folder, agents_folder) = (folder.clone(), folder.join("agents"));
         Ok(Config {
             listen: self.listen,
             folder,
+            fleet,
             store,
             executable: std::env::current_exe()?,
             memory: match self.memory {
                 Some(memory) => memory,
                 None => free_bytes().context("the free memory is not known; give --memory")? / 2,
             },
-            workers: self.jobs.map_or((cores / 2).max(1), usize::from),
+            workers: match self.no_worker {
+                true => 0,
+                false => self.jobs.map_or((cores / 2).max(1), usize::from),
+            },
             allowed_roots: roots.collect::<anyhow::Result<_>>()?,
             max_upload: self.max_upload,
             strips: self.strip,
@@ -212,7 +213,7 @@ impl Serve {
                     };
                     let address = Address::parse(&address)?;
                     // Makes it for its user alone.
-                    open_folder(&config_folder)?;
+                    make_folder(&config_folder)?;
                     Some(Arc::new(Background::start(
                         address,
                         agents_folder,
@@ -228,22 +229,6 @@ impl Serve {
     }
 }
 
-/// The cache of object storage.
-fn cache_settings(
-    folder: &Path,
-    cache: Option<PathBuf>,
-    bytes: Option<u64>,
-) -> anyhow::Result<CacheSettings> {
-    let cache = cache.unwrap_or_else(|| folder.join("cache"));
-    let bytes = match bytes {
-        Some(bytes) => bytes,
-        None => default_cache_bytes(&cache).with_context(|| {
-            format!("cannot make the cache in {}; give --cache", cache.display())
-        })?,
-    };
-    Ok(CacheSettings::new(cache, bytes))
-}
-
 fn default_folder() -> anyhow::Result<PathBuf> {
     let absolute = |name: &str| {
         let path = PathBuf::from(std::env::var_os(name)?);
@@ -254,12 +239,16 @@ fn default_folder() -> anyhow::Result<PathBuf> {
     Ok(data.join("hprof-rs").join("serve"))
 }
 
-fn new_token(folder: &Path, what: &str) -> anyhow::Result<ExitCode> {
+fn new_token(
+    folder: &Path,
+    database: Option<&DatabaseAddress>,
+    what: &str,
+) -> anyhow::Result<ExitCode> {
     let (role, name) = what.split_once(':').unwrap_or((what, what));
     let Some(role) = Role::of_word(role) else {
         bail!("--new-token {what}: the roles are reader, uploader and admin");
     };
-    let (catalogue, _) = open_folder(folder)?;
+    let catalogue = open_catalogue(folder, database)?;
     let token = access::Token::new()?;
     catalogue.add_token(&access::hash(token.reveal()), role, name)?;
     print(&format!("{}\n", token.reveal()))

@@ -1,9 +1,11 @@
-//! `hprof-rs worker`: the analysis of one file, for `hprof-rs serve`.
+//! `hprof-rs worker`: takes jobs of a fleet; with a file the analysis of that, for `serve` and `worker`.
 
+mod fleet;
 mod redact;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -12,6 +14,7 @@ use clap::Args;
 use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::IndexState;
 use hprof_analysis::stacks::{Measure, Weights, by_method};
+use hprof_platform::store::{FILE_TIME, set_time};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::{Value, json};
 
@@ -22,35 +25,52 @@ use crate::render::foreign;
 use crate::render::screen::{bytes, percent};
 use crate::render::steps::Step;
 use crate::report::{Report, html};
+use crate::serve::FleetArguments;
 use crate::snapshot::{self, OpenArguments};
 use crate::what_it_is;
 
-/// Analyse one file for `hprof-rs serve`, which starts this command for each job.
+/// Take jobs from the database of a fleet, and analyse dumps, on any number of machines.
 ///
-/// It writes into a folder: `unpacked`, what a compressed file holds; of heap dumps the index and
-/// the report as `report.json` and `report.html`, of profiles their summary as `report.json`; last
-/// `outcome.json`. It ends with the server.
+/// Servers with the same `--database` and `--store` put jobs into the queue. Each job is a process of
+/// its own. SIGTERM gives jobs under way back to the queue at once; those of a worker that is killed
+/// go to another when their lease has run out.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Worker {
-    /// The file.
-    #[arg(value_name = "FILE", required_unless_present = "strip")]
+    #[command(flatten)]
+    fleet: FleetArguments,
+
+    /// The number of analyses at once [default: half of the cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+
+    /// The folder of this worker [default: a temporary one].
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+
+    /// Answer `/healthz`, and `/readyz` while the database can be reached, over HTTP here.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    health: Option<SocketAddr>,
+
+    /// The one file to analyse. `serve` and `worker` start this command for each job.
+    #[arg(value_name = "FILE", hide = true)]
     file: Option<PathBuf>,
 
-    /// An empty folder for what is written.
-    #[arg(long, value_name = "DIR", required_unless_present = "strip")]
+    /// An empty folder for what is written: `unpacked`, the contents of a compressed file; of heap
+    /// dumps the index and the report, of profiles their summary; last `outcome.json`.
+    #[arg(long, value_name = "DIR", requires = "file", hide = true)]
     analysis: Option<PathBuf>,
 
     /// The name to show for the file.
-    #[arg(long, default_value = "the file")]
+    #[arg(long, default_value = "the file", hide = true)]
     name: String,
 
     /// Copy the file that is standard input to standard output, with all values blanked.
-    #[arg(long, conflicts_with_all = ["file", "analysis"])]
+    #[arg(long, conflicts_with_all = ["file", "analysis"], hide = true)]
     strip: bool,
 
     /// The most bytes that --strip may write.
-    #[arg(long, value_name = "BYTES", requires = "strip", default_value_t = u64::MAX)]
+    #[arg(long, value_name = "BYTES", requires = "strip", default_value_t = u64::MAX, hide = true)]
     limit: u64,
 
     #[command(flatten)]
@@ -59,13 +79,18 @@ pub struct Worker {
 
 const EXAMPLES: &str = "\
 Examples:
-  hprof-rs worker dumps/0a1b --analysis analyses/0a1b --name heap.hprof --memory 2G --progress json";
+  hprof-rs worker --database-file /run/secrets/database --store s3://dumps/team --cache /var/cache/hprof-rs
+  hprof-rs worker --database postgres://hprof@db.example.com/hprof --store /mnt/dumps --jobs 4 --memory 32G
+  hprof-rs worker --database-file db.url --store /mnt/dumps --health 0.0.0.0:8080";
 
 /// The rows of each list in the summary of a profile.
 const ROWS: usize = 100;
 
 impl Worker {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.file.is_none() && !self.strip {
+            return fleet::take_jobs(self);
+        }
         // A server that is killed leaves nobody who waits for the result.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         match (&self.file, &self.analysis) {
@@ -78,6 +103,7 @@ impl Worker {
                 };
                 analyser.run()
             }
+            (Some(_), None) => bail!("worker FILE needs --analysis DIR"),
             _ => redact::redact(&self.name, self.limit, self.memory),
         }
     }
@@ -132,6 +158,7 @@ impl Analyser<'_> {
                 }
             }
         }
+        set_time(&path, FILE_TIME)?;
         Ok(path)
     }
 

@@ -12,12 +12,18 @@ mod capture;
 mod damaged;
 mod dumps;
 mod faults;
+mod fleet;
 mod live;
 mod phases;
+#[path = "../../../platform/tests/support/postgres.rs"]
+mod postgres;
 mod proxy;
 mod refusals;
 mod rules;
+#[path = "../../../platform/tests/support/s3.rs"]
+mod s3;
 mod security;
 mod server;
+mod storage;
 mod tls;
 mod uploads;

@@ -11,7 +11,7 @@ const TUS: (&str, &str) = ("tus-resumable", "1.0.0");
 const BYTES: (&str, &str) = ("content-type", "application/offset+octet-stream");
 
 /// Begins an upload of `length` bytes of the name `heap.hprof`; gives its path.
-fn begin(server: &Server, length: usize) -> String {
+pub fn begin(server: &Server, length: usize) -> String {
     let length = length.to_string();
     let headers = [
         TUS,
@@ -24,20 +24,20 @@ fn begin(server: &Server, length: usize) -> String {
     answer.header("location").to_owned()
 }
 
-fn offset(server: &Server, path: &str) -> usize {
+pub fn offset(server: &Server, path: &str) -> usize {
     let answer = server.request("HEAD", path, &[TUS], b"");
     assert_eq!(answer.status, 200);
     answer.header("upload-offset").parse().unwrap()
 }
 
-fn send(server: &Server, path: &str, offset: usize, bytes: &[u8]) -> Answer {
+pub fn send(server: &Server, path: &str, offset: usize, bytes: &[u8]) -> Answer {
     let offset = offset.to_string();
     let headers = [TUS, BYTES, ("upload-offset", offset.as_str())];
     server.request("PATCH", path, &headers, bytes)
 }
 
 /// Sends a part of what a request announces, and breaks the connection off.
-fn break_off(server: &Server, path: &str, offset: usize, announced: usize, bytes: &[u8]) {
+pub fn break_off(server: &Server, path: &str, offset: usize, announced: usize, bytes: &[u8]) {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     let head = format!(
         "PATCH {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nTus-Resumable: 1.0.0\r\n\

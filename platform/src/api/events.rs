@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::sse::{self, KeepAlive, Sse};
 use futures_util::stream::{self, Stream};
 
+use crate::events::Event;
 use crate::state::AppState;
 
 /// How often a comment shows that the connection lives.
@@ -24,6 +25,9 @@ pub(super) async fn listen(
             event = news.recv() => event.ok()?,
             _ = stopping.changed() => return None,
         };
+        if matches!(event, Event::Missed) {
+            return None;
+        }
         let sent = sse::Event::default().event(event.name());
         let sent = sent.json_data(&event).ok()?;
         Some((Ok(sent), (news, stopping)))

@@ -3,22 +3,38 @@
 //! [`Catalogue`] is all that the rest of the server sees of the database.
 
 mod model;
-mod rows;
+mod postgres;
+mod queue;
 mod sqlite;
 
 pub use model::{
     Dump, DumpKind, DumpPatch, Job, JobError, JobState, NewDump, Outcome, Page, Role, Upload,
 };
+pub use postgres::{DatabaseAddress, NoAddress, PostgresCatalogue};
+pub use queue::{Claim, Ending, JobQuery, News, Queue};
 pub use sqlite::SqliteCatalogue;
 
 use crate::ids::{DumpId, JobId};
 use crate::rules::Verdict;
 use crate::time::Millis;
 
-/// The database failed.
+/// The database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
-#[error("the catalogue failed: {0}")]
-pub struct CatalogueError(pub String);
+pub enum CatalogueError {
+    /// It failed, and would fail again.
+    #[error("the catalogue failed: {0}")]
+    Failed(String),
+    /// It cannot be reached, or did not answer in time; it may answer later.
+    #[error("the database cannot be reached: {0}")]
+    Away(String),
+}
+
+impl CatalogueError {
+    /// A failure for this reason.
+    pub(crate) fn failed(reason: impl std::fmt::Display) -> Self {
+        Self::Failed(reason.to_string())
+    }
+}
 
 /// A result of the catalogue.
 pub type Result<T> = std::result::Result<T, CatalogueError>;
@@ -34,38 +50,13 @@ pub struct DumpQuery {
     pub text: Option<String>,
 }
 
-/// A question for a list of jobs, latest first.
-#[derive(Debug, Clone, Default)]
-pub struct JobQuery {
-    /// Where the page before this one ended.
-    pub cursor: Option<String>,
-    /// The largest number of rows.
-    pub limit: usize,
-    /// In this state only.
-    pub state: Option<JobState>,
-}
-
 /// Whether a dump was there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// It is new.
-    New,
+    /// It is new, and this job for it is in the queue.
+    New(JobId),
     /// Equal bytes were there.
     Known,
-}
-
-/// How an attempt ended.
-#[derive(Debug, Clone)]
-pub enum Ending {
-    /// The analysis is complete.
-    Done(Outcome),
-    /// It failed.
-    Failed(JobError),
-    /// The worker ended without an answer: the job returns to the queue, or fails with this error
-    /// if no attempt is left.
-    Crashed(JobError),
-    /// The server stops: the job returns to the queue, and the attempt does not count.
-    Interrupted,
 }
 
 /// Something done by somebody, for the audit log.
@@ -81,10 +72,10 @@ pub struct Deed<'a> {
     pub status: u16,
 }
 
-/// The database. Every call is short and blocks; no call holds a lock between two statements of
-/// different callers. State changes are conditional, so that of two that race one wins.
-pub trait Catalogue: Send + Sync {
-    /// Adds a dump.
+/// The database. Every call is short, blocks, and ends in time; no call holds a lock between two
+/// statements of different callers. State changes are conditional, so that of two that race one wins.
+pub trait Catalogue: Queue + Send + Sync {
+    /// Adds a dump, and puts a job for it into the queue if it is new: both or neither.
     ///
     /// # Errors
     /// All calls fail if the database does.
@@ -124,64 +115,6 @@ pub trait Catalogue: Send + Sync {
     /// # Errors
     /// If the database fails.
     fn removable(&self) -> Result<Vec<(DumpId, Millis, u64)>>;
-
-    /// Puts a job for a dump into the queue.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn enqueue(&self, dump: &DumpId) -> Result<JobId>;
-    /// A job.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn job(&self, id: JobId) -> Result<Option<Job>>;
-    /// A page of jobs.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn jobs(&self, query: &JobQuery) -> Result<Page<Job>>;
-    /// How many jobs run and wait.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn job_counts(&self) -> Result<(u64, u64)>;
-    /// The job that has waited for longest.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn next_queued(&self) -> Result<Option<Job>>;
-    /// Begins the next attempt of a queued job; gives its number, or none if it is not queued any
-    /// more.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn begin(&self, id: JobId) -> Result<Option<u32>>;
-    /// Notes the step that an attempt is in.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn phase(&self, id: JobId, attempt: u32, phase: &str) -> Result<()>;
-    /// Ends an attempt; false if the job is not in this attempt any more.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn end(&self, id: JobId, attempt: u32, ending: &Ending) -> Result<bool>;
-    /// Cancels a job that waits or runs; gives the state that it was in.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn cancel(&self, id: JobId) -> Result<Option<JobState>>;
-    /// Puts a job that failed or was cancelled back into the queue, as if it were new.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn retry(&self, id: JobId) -> Result<bool>;
-    /// Jobs that ran when the server ended: those with an attempt left return to the queue, the
-    /// others fail with this error. Gives how many there were.
-    ///
-    /// # Errors
-    /// If the database fails.
-    fn recover(&self, error: &JobError) -> Result<usize>;
 
     /// Adds an upload.
     ///
@@ -240,4 +173,43 @@ pub trait Catalogue: Send + Sync {
     /// # Errors
     /// If the database fails.
     fn audit(&self, deed: &Deed<'_>) -> Result<()>;
+}
+
+/// A pattern of LIKE for texts that contain this one.
+fn containing(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for character in text.chars() {
+        if matches!(character, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
+}
+
+/// The JSON of a value that always has one.
+fn json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(CatalogueError::failed)
+}
+
+/// Divides rows, of which there is one more than asked for if others follow, into a page.
+fn page<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) -> Page<T> {
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    let next = items.last().filter(|_| has_more).map(cursor);
+    Page { items, next }
+}
+
+/// The place after which a page of dumps begins: time and id.
+fn place_of(cursor: Option<&str>) -> (i64, &str) {
+    match cursor.and_then(|it| it.split_once(':')) {
+        Some((time, id)) => (time.parse().unwrap_or(0), id),
+        None => (i64::MAX, ""),
+    }
+}
+
+/// The row before which a page of jobs begins. A cursor of another list gives no rows.
+fn row_of(cursor: Option<&str>) -> i64 {
+    cursor.map_or(i64::MAX, |cursor| cursor.parse().unwrap_or(0))
 }

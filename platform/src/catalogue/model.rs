@@ -21,6 +21,23 @@ pub enum DumpKind {
     Unknown,
 }
 
+impl DumpKind {
+    /// The word for it in the catalogue.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Heap => "heap",
+            Self::Profile => "profile",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The kind with a word.
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        let all = [Self::Heap, Self::Profile, Self::Unknown];
+        all.into_iter().find(|kind| kind.word() == word)
+    }
+}
+
 /// A dump: bytes as they came.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Dump {
@@ -176,6 +193,8 @@ pub struct Job {
     pub error: Option<JobError>,
     /// How many times a worker was started for it.
     pub attempt: u32,
+    /// The process that runs it, or ran it last, where workers are on several machines.
+    pub worker: Option<String>,
     /// The rules of its dump, with verdicts after it is done.
     pub rules: Vec<Verdict>,
 }

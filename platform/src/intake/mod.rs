@@ -339,8 +339,9 @@ impl AppState {
     /// If the catalogue fails.
     pub fn register(&self, dump: NewDump) -> Result<Dump, Problem> {
         let id = dump.id.clone();
-        if self.catalogue().add_dump(&dump)? == Added::New {
-            self.enqueue(&id)?;
+        if let Added::New(job) = self.catalogue().add_dump(&dump)? {
+            self.announce(job);
+            self.jobs().wake();
         }
         self.dump(&id)
     }

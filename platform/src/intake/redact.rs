@@ -77,6 +77,7 @@ impl AppState {
             .args(["worker", "--strip", "--memory", &memory.to_string()])
             .args(["--limit", &config.max_upload.to_string()])
             .env("RUST_BACKTRACE", "0")
+            .env_remove(crate::DATABASE_VARIABLE)
             .stdin(original)
             .stdout(copy)
             .stderr(Stdio::piped())

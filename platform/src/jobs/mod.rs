@@ -1,10 +1,13 @@
-//! Jobs: a queue in the catalogue, and a worker process for each job that runs.
+//! Jobs: a queue in the catalogue, and a process for each job that runs here.
 //!
 //! A job goes from queued to running to done, failed or cancelled. Each step is a conditional
-//! update with the number of the attempt, so a late worker changes nothing.
+//! update with the number of the attempt, so a late worker changes nothing. Where machines share the
+//! catalogue, a job is leased: `shared` renews leases, and takes back those that ran out.
 
+mod daemon;
 mod progress;
 mod queue;
+mod shared;
 mod worker;
 
 use std::collections::HashMap;
@@ -12,8 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
+pub use daemon::{StartedWorker, WorkerConfig};
 pub use progress::Progress;
 pub use queue::run;
+pub use shared::follow;
 
 use crate::catalogue::{Job, JobState};
 use crate::events::Event;
@@ -32,6 +37,7 @@ pub struct Jobs {
 /// A job that runs.
 #[derive(Debug, Default)]
 struct Running {
+    attempt: u32,
     progress: Option<Progress>,
     cancel: Arc<Notify>,
 }
@@ -50,6 +56,21 @@ impl Jobs {
     fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Running>> {
         // Every change of the map is a single call.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far an attempt is that runs here.
+    fn progress(&self, id: JobId, attempt: u32) -> Option<Progress> {
+        let running = self.lock();
+        let found = running.get(&id).filter(|it| it.attempt == attempt)?;
+        found.progress.clone()
+    }
+
+    /// Notes that an attempt does not run here any more; a later one may.
+    fn forget(&self, id: JobId, attempt: u32) {
+        let mut running = self.lock();
+        if running.get(&id).is_some_and(|it| it.attempt == attempt) {
+            running.remove(&id);
+        }
     }
 
     /// Has the queue look for something to run.
@@ -100,6 +121,9 @@ impl AppState {
 
     /// Tells everybody of a job, and of its dump. Blocks.
     pub fn announce(&self, id: JobId) {
+        if !self.events().has_listeners() {
+            return;
+        }
         let Ok(job) = self.job(id) else {
             return;
         };
@@ -110,23 +134,15 @@ impl AppState {
 
     /// Tells everybody of a dump. Blocks.
     pub fn announce_dump(&self, id: &DumpId) {
+        if !self.events().has_listeners() {
+            return;
+        }
         if let Ok(Some(mut dump)) = self.catalogue().dump(id) {
             if let Some(job) = &mut dump.job {
                 self.jobs().show(job);
             }
             self.events().send(Event::Dump(Box::new(dump)));
         }
-    }
-
-    /// Puts a job for a dump into the queue. Blocks.
-    ///
-    /// # Errors
-    /// If the catalogue fails.
-    pub fn enqueue(&self, dump: &DumpId) -> Result<JobId, Problem> {
-        let id = self.catalogue().enqueue(dump)?;
-        self.announce(id);
-        self.jobs().wake();
-        Ok(id)
     }
 
     /// Cancels a job that waits or runs, and ends its worker. Blocks.

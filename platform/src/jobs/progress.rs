@@ -1,11 +1,11 @@
 //! Lines of progress that workers write.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Job;
 
 /// How far the step of a job is.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The step.
     pub phase: String,

@@ -5,12 +5,14 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::{Running, worker};
-use crate::catalogue::{Ending, Job, JobError};
+use crate::catalogue::{Claim, Job, JobError};
 use crate::problem::Problem;
 use crate::state::AppState;
 
 /// How often the queue looks without being told: space may have become free.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How often it looks where machines share it: jobs become due, and news may be lost.
+const SHARED_PATIENCE: Duration = Duration::from_secs(1);
 /// The part of the disk that jobs leave free, in bytes.
 const RESERVE: u64 = 64 << 20;
 
@@ -21,13 +23,17 @@ enum Next {
     /// Another look is due.
     Again,
     /// An attempt begins.
-    Start(Box<Job>, u32),
+    Start(Box<Job>),
 }
 
 /// Runs jobs until the server stops, and then waits for the ends of all workers.
 pub async fn run(state: AppState) {
     let mut workers = JoinSet::new();
     let mut stopping = state.jobs().stopping();
+    let patience = match state.catalogue().is_shared() {
+        true => SHARED_PATIENCE,
+        false => PATIENCE,
+    };
     while !*stopping.borrow() {
         let count = workers.len();
         let next = match count < state.config().workers {
@@ -35,9 +41,13 @@ pub async fn run(state: AppState) {
             false => Ok(Next::Wait),
         };
         match next {
-            Ok(Next::Start(job, attempt)) => {
-                state.jobs().lock().insert(job.id, Running::default());
-                workers.spawn(worker::supervise(state.clone(), *job, attempt));
+            Ok(Next::Start(job)) => {
+                let running = Running {
+                    attempt: job.attempt,
+                    ..Running::default()
+                };
+                state.jobs().lock().insert(job.id, running);
+                workers.spawn(worker::supervise(state.clone(), *job));
                 continue;
             }
             Ok(Next::Again) => continue,
@@ -47,39 +57,42 @@ pub async fn run(state: AppState) {
         tokio::select! {
             () = state.jobs().wake.notified() => {}
             Some(_) = workers.join_next() => {}
-            () = tokio::time::sleep(PATIENCE) => {}
+            () = tokio::time::sleep(patience) => {}
             _ = stopping.changed() => {}
         }
     }
     while workers.join_next().await.is_some() {}
 }
 
-/// Looks at the job that has waited for longest.
+/// Begins the job that has waited for longest, if there is room for it.
 fn next(state: &AppState, running: usize) -> Result<Next, Problem> {
+    // An index is at most about as large as the dump, and so are scratch files.
+    let free = state.store().free_bytes().map_err(Problem::internal)?;
+    let claim = Claim {
+        worker: &state.config().fleet.name,
+        room: free.saturating_sub(RESERVE),
+        lease: state.config().fleet.lease,
+    };
+    if let Some(job) = state.catalogue().claim(&claim)? {
+        return Ok(Next::Start(Box::new(job)));
+    }
+    // Another machine may have room, and a job that ends here frees some.
+    if running > 0 || state.catalogue().is_shared() {
+        return Ok(Next::Wait);
+    }
     let Some(job) = state.catalogue().next_queued()? else {
         return Ok(Next::Wait);
     };
     let bytes = state.catalogue().dump(&job.dump)?.map_or(0, |it| it.bytes);
-    // An index is at most about as large as the dump, and so are scratch files.
-    let needed = bytes + RESERVE;
-    let free = state.store().free_bytes().map_err(Problem::internal)?;
-    if free < needed {
-        if running > 0 {
-            return Ok(Next::Wait);
-        }
-        return fail(state, &job, needed, free);
-    }
-    match state.catalogue().begin(job.id)? {
-        Some(attempt) => Ok(Next::Start(Box::new(job), attempt)),
-        None => Ok(Next::Again),
+    match free < bytes + RESERVE {
+        true => fail(state, &job, bytes + RESERVE, free),
+        // It came, or room became free, meanwhile.
+        false => Ok(Next::Again),
     }
 }
 
 /// Fails a job for which the disk has no room, although nothing runs that would free some.
 fn fail(state: &AppState, job: &Job, needed: u64, free: u64) -> Result<Next, Problem> {
-    let Some(attempt) = state.catalogue().begin(job.id)? else {
-        return Ok(Next::Again);
-    };
     let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
     let error = JobError {
         title: "The disk is full".to_owned(),
@@ -91,8 +104,7 @@ fn fail(state: &AppState, job: &Job, needed: u64, free: u64) -> Result<Next, Pro
         ),
         can_retry: true,
     };
-    let ending = Ending::Failed(error);
-    state.catalogue().end(job.id, attempt, &ending)?;
+    state.catalogue().reject(job.id, &error)?;
     state.announce(job.id);
     Ok(Next::Again)
 }

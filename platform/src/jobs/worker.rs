@@ -12,7 +12,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::{Notify, watch};
 
-use super::Progress;
+use super::{Progress, shared};
+use crate::DATABASE_VARIABLE;
 use crate::catalogue::{DumpKind, Ending, Job, JobError, Outcome};
 use crate::events::Event;
 use crate::ids::{DumpId, JobId};
@@ -48,8 +49,16 @@ struct OutcomeFile {
 }
 
 /// Runs an attempt to its end, and notes how it ended.
-pub(super) async fn supervise(state: AppState, job: Job, attempt: u32) {
-    let ending = Arc::new(attempt_it(&state, &job, attempt).await);
+pub(super) async fn supervise(state: AppState, job: Job) {
+    let (id, attempt) = (job.id, job.attempt);
+    let cancel = {
+        let running = state.jobs().lock();
+        running.get(&id).map(|it| Arc::clone(&it.cancel))
+    };
+    let cancel = cancel.unwrap_or_default();
+    let keeper = shared::keep(state.clone(), id, attempt, Arc::clone(&cancel));
+    let keeper = tokio::spawn(keeper);
+    let ending = Arc::new(attempt_it(&state, &job, attempt, cancel).await);
     let dump = job.dump.clone();
     // Before the catalogue needs room: the files of the attempt may be what fills the disk.
     let removed = state.blocking(move |state| {
@@ -59,7 +68,7 @@ pub(super) async fn supervise(state: AppState, job: Job, attempt: u32) {
     // What remains goes at the next start.
     let _ = removed.await;
     loop {
-        let (ending, dump, id) = (Arc::clone(&ending), job.dump.clone(), job.id);
+        let (ending, dump) = (Arc::clone(&ending), job.dump.clone());
         let noted =
             state.blocking(move |state| note(state, id, &dump, attempt, ending.as_ref().as_ref()));
         // Until the disk has room again, or the next start finds the job running.
@@ -68,7 +77,8 @@ pub(super) async fn supervise(state: AppState, job: Job, attempt: u32) {
         }
         tokio::time::sleep(PAUSE).await;
     }
-    state.jobs().lock().remove(&job.id);
+    keeper.abort();
+    state.jobs().forget(id, attempt);
 }
 
 /// Notes the end of an attempt in the catalogue, and tells everybody. Blocks.
@@ -88,7 +98,7 @@ fn note(
     if state.catalogue().dump(dump)?.is_none() {
         state.store().delete(dump).map_err(Problem::internal)?;
     }
-    state.jobs().lock().remove(&id);
+    state.jobs().forget(id, attempt);
     // If this fails, whoever asks for the dump next has its rules judged.
     let _ = state.judge(dump);
     state.announce(id);
@@ -96,11 +106,23 @@ fn note(
 }
 
 /// Gives how the attempt ended; none if the job is cancelled.
-async fn attempt_it(state: &AppState, job: &Job, attempt: u32) -> Option<Ending> {
+async fn attempt_it(
+    state: &AppState,
+    job: &Job,
+    attempt: u32,
+    cancel: Arc<Notify>,
+) -> Option<Ending> {
     let dump = job.dump.clone();
     let id = job.id;
     let prepared = state.blocking(move |state| {
         state.announce(id);
+        if state.catalogue().is_shared() {
+            // Whoever had them was killed, or will find that the job is not theirs.
+            for earlier in 1..attempt {
+                let gone = state.store().abandon_analysis(&dump, earlier);
+                gone.map_err(Problem::internal)?;
+            }
+        }
         let found = state.catalogue().dump(&dump)?;
         let name = found.map_or_else(|| dump.to_string(), |found| found.name);
         let begun = state.store().begin_analysis(&dump, attempt);
@@ -110,28 +132,15 @@ async fn attempt_it(state: &AppState, job: &Job, attempt: u32) -> Option<Ending>
     });
     let (folder, name, file) = match prepared.await {
         Ok(prepared) => prepared,
-        Err(problem) => return Some(Ending::Failed(not_started(&problem.detail))),
+        Err(problem) => return Some(unprepared(state, &problem)),
     };
     tracing::info!(job = %id, attempt, dump = %job.dump, "a worker starts");
     let mut child = match start(state, &file, &folder, &name) {
         Ok(child) => child,
         Err(error) => return Some(Ending::Failed(not_started(&error.to_string()))),
     };
-    let cancel = state
-        .jobs()
-        .lock()
-        .get(&id)
-        .map(|it| Arc::clone(&it.cancel));
     let mut lines = VecDeque::new();
-    let end = follow(
-        state,
-        job,
-        attempt,
-        &mut child,
-        cancel.unwrap_or_default(),
-        &mut lines,
-    )
-    .await;
+    let end = follow(state, job, attempt, &mut child, cancel, &mut lines).await;
     if !matches!(end, End::Exit(_)) {
         // An error means that it has ended already.
         let _ = child.kill().await;
@@ -143,6 +152,12 @@ async fn attempt_it(state: &AppState, job: &Job, attempt: u32) -> Option<Ending>
     };
     tracing::info!(job = %id, attempt, %status, "a worker ended");
     if status.success() {
+        if !shared::holds(state, id, attempt).await {
+            return match *state.jobs().stopping().borrow() {
+                true => Some(Ending::Interrupted),
+                false => None,
+            };
+        }
         let dump = job.dump.clone();
         let published = state.blocking(move |state| {
             let text = std::fs::read_to_string(folder.join("outcome.json"));
@@ -182,6 +197,7 @@ fn start(state: &AppState, file: &Path, folder: &PathBuf, name: &str) -> std::io
         .arg(format!("--name={name}"))
         .args(["--memory", &memory.to_string(), "--progress", "json"])
         .env("RUST_BACKTRACE", "0")
+        .env_remove(DATABASE_VARIABLE)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -251,14 +267,22 @@ async fn take_line(
         return;
     };
     let id = job.id;
-    let is_new = *phase != progress.phase;
+    let is_shared = state.catalogue().is_shared();
+    let is_new = *phase != progress.phase && !is_shared;
     phase.clone_from(&progress.phase);
     if let Some(running) = state.jobs().lock().get_mut(&id) {
         running.progress = Some(progress.clone());
     }
+    // Where machines share the jobs, all hear of it when the lease is renewed.
+    if is_shared {
+        return;
+    }
     let noted = state.blocking(move |state| {
         if is_new {
-            state.catalogue().phase(id, attempt, &progress.phase)?;
+            let lease = state.config().fleet.lease;
+            state
+                .catalogue()
+                .renew(id, attempt, lease, Some(&progress))?;
         }
         let job = state.job(id)?;
         state.events().send(Event::Job(Box::new(job)));
@@ -266,6 +290,16 @@ async fn take_line(
     });
     // Progress is only shown; a failure is in the log.
     let _ = noted.await;
+}
+
+/// What becomes of a job for which nothing could be made ready. Where machines share the jobs, the
+/// storage may answer later, or another machine do better.
+fn unprepared(state: &AppState, problem: &Problem) -> Ending {
+    let error = not_started(&problem.detail);
+    match state.catalogue().is_shared() {
+        true => Ending::Crashed(error),
+        false => Ending::Failed(error),
+    }
 }
 
 fn not_started(detail: &str) -> JobError {

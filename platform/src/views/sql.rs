@@ -160,7 +160,8 @@ impl Runner<'_> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stderr(Stdio::piped())
+            .env_remove(crate::DATABASE_VARIABLE);
         // The process ends with the request, however that ends.
         command.kill_on_drop(true);
         command.spawn().map_err(ViewError::failed)

@@ -8,7 +8,7 @@ use axum::http::{Request, StatusCode};
 use axum::response::Response;
 use hprof_platform::Config;
 use hprof_platform::catalogue::{
-    Catalogue, DumpKind, Ending, NewDump, Outcome, Role, SqliteCatalogue,
+    Catalogue, Claim, DumpKind, Ending, NewDump, Outcome, Queue, Role, SqliteCatalogue,
 };
 use hprof_platform::ids::{ContentHash, DumpId};
 use hprof_platform::state::AppState;
@@ -50,8 +50,13 @@ fn site() -> Site {
         };
         catalogue.add_dump(&new).unwrap();
         if kind != DumpKind::Unknown {
-            let job = catalogue.enqueue(&id).unwrap();
-            let attempt = catalogue.begin(job).unwrap().unwrap();
+            let claim = Claim {
+                worker: "test",
+                room: u64::MAX,
+                lease: std::time::Duration::from_secs(60),
+            };
+            let job = catalogue.claim(&claim).unwrap().unwrap();
+            let attempt = job.attempt;
             let folder = store.begin_analysis(&id, attempt).unwrap();
             std::fs::write(folder.join("report.json"), "{}").unwrap();
             store.publish_analysis(&id, attempt).unwrap();
@@ -60,7 +65,8 @@ fn site() -> Site {
                 headline: None,
                 summary: None,
             };
-            catalogue.end(job, attempt, &Ending::Done(outcome)).unwrap();
+            let done = Ending::Done(outcome);
+            catalogue.end(job.id, attempt, &done).unwrap();
         }
         id
     };
@@ -70,6 +76,7 @@ fn site() -> Site {
     let config = Config {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         folder: folder.path().to_owned(),
+        fleet: Default::default(),
         store: None,
         executable: "/bin/false".into(),
         memory: 1 << 30,

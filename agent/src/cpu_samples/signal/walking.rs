@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::asgct::{AsgctFrame, NATIVE_LOCATION};
+use super::virtual_root::VirtualRoot;
 use crate::vm::{
     JMethodId, JavaThreads, NATIVE_FRAME, NoWalk, Registers, Release, StackFrame, StackWalker, Vm,
     VmStructs, WalkEnd, WalkedFrame, WalkedThread, interrupted_registers,
@@ -29,6 +30,8 @@ const CHECKED_FRAMES: usize = 256;
 #[derive(Default)]
 pub(super) struct Walking {
     walker: OnceLock<StackWalker>,
+    /// `None` in it without virtual threads.
+    virtual_root: OnceLock<Option<VirtualRoot>>,
     is_wanted: AtomicBool,
     is_wrong: AtomicBool,
     checks: AtomicU64,
@@ -57,11 +60,12 @@ pub struct WalkCounts {
 
 impl Walking {
     /// Learns the layout of this VM, which runs. False when it does not tell.
-    pub(super) fn learn(&self, structs: VmStructs, release: Release) -> bool {
+    pub(super) fn learn(&self, structs: VmStructs, vm: Vm<'_>) -> bool {
         if self.walker.get().is_none() {
-            let Some(walker) = StackWalker::learn(structs, release) else {
+            let Some(walker) = StackWalker::learn(structs, Release::of(vm.jvmti)) else {
                 return false;
             };
+            let _ = self.virtual_root.set(VirtualRoot::learn(vm.jni));
             let _ = self.walker.set(walker);
         }
         self.is_wanted.store(true, Ordering::Release);
@@ -130,7 +134,27 @@ impl Walking {
         if let Some(counter) = counter {
             counter.fetch_add(1, Ordering::Relaxed);
         }
-        (count > 0).then_some(count)
+        if count <= 0 {
+            return None;
+        }
+        let written = usize::try_from(count).ok()?;
+        if let Some(Some(root)) = self.virtual_root.get() {
+            // SAFETY: so many frames were written above.
+            let taken = unsafe { std::slice::from_raw_parts(frames, written) };
+            if end == Ok(WalkEnd::Heap) {
+                let outermost = taken.last()?.method;
+                let room = usize::try_from(depth.saturating_sub(count)).unwrap_or(0);
+                for frame in root.below(outermost).take(room) {
+                    let place = frames.wrapping_add(count.unsigned_abs() as usize);
+                    // SAFETY: there is room.
+                    unsafe { place.write(frame) };
+                    count = count.saturating_add(1);
+                }
+            } else {
+                root.note(taken);
+            }
+        }
+        Some(count)
     }
 
     /// Compares the walk of the current thread's stack with the VM's. Returns a sentence when they differ for the

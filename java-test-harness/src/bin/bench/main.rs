@@ -4,6 +4,7 @@ mod attach;
 mod calls;
 mod cost;
 mod figures;
+mod fleet;
 mod graph;
 mod heap;
 mod levels;
@@ -13,12 +14,15 @@ mod made_dump;
 mod net;
 mod objects;
 mod parquet;
+#[path = "../../../../platform/tests/support/postgres.rs"]
+mod postgres;
 mod read;
 mod rewriting;
 mod serve;
 mod site;
 mod soak;
 mod truth;
+mod walks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,6 +68,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         truth::bias,
     ),
     (
+        "walks",
+        "samples without a stack, engine=signal and engine=walker, per JDK",
+        walks::walks,
+    ),
+    (
         "sites",
         "heap=sites with the Java compiler: time, memory",
         heap::sites,
@@ -102,6 +111,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "serve",
         "a server under load: idle, uploads, readers, views, report",
         serve::serve,
+    ),
+    (
+        "fleet",
+        "a queue in PostgreSQL, and workers against the plain command",
+        fleet::fleet,
     ),
     (
         "netdump",
@@ -151,7 +165,7 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, late, locks and serve whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, fleet, late, locks, serve and walks whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
@@ -164,9 +178,15 @@ struct Arguments {
     /// Minutes per kind of stress and JDK
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
+    /// The engine of soak
+    #[arg(long, default_value = "auto")]
+    engine: String,
     /// The size of each upload of serve, in MB; views and report take dumps of four times that
     #[arg(long, default_value_t = 200)]
     megabytes: u64,
+    /// Jobs of fleet's queue, and dumps of its workers [default: 100000, and 60]
+    #[arg(long)]
+    count: Option<u64>,
     /// Readers at once, of serve
     #[arg(long, default_value_t = 500)]
     readers: usize,

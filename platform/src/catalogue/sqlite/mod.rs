@@ -1,15 +1,19 @@
 //! The catalogue in a file of SQLite, with a write-ahead log.
 
+mod queue;
+mod rows;
+
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::{self, DUMP, JOB, UPLOAD};
+use rows::{DUMP, JOB, UPLOAD};
+
 use super::{
-    Added, Catalogue, CatalogueError, Deed, Dump, DumpPatch, DumpQuery, Ending, Job, JobError,
-    JobQuery, JobState, NewDump, Page, Result, Role, Upload,
+    Added, Catalogue, CatalogueError, Deed, Dump, DumpPatch, DumpQuery, NewDump, Page, Result,
+    Role, Upload, containing, json, page, place_of,
 };
 use crate::ids::{DumpId, JobId};
 use crate::rules::Verdict;
@@ -28,14 +32,12 @@ const MIGRATIONS: [&str; 3] = [
 ];
 /// How long a statement waits for another process, such as a backup.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Attempts after which a job that ran when the server died is taken for the reason.
-const MAX_RECOVERIES: u32 = 6;
 /// Rows of the audit log that are kept.
 const AUDIT_ROWS: i64 = 100_000;
 
 impl From<rusqlite::Error> for CatalogueError {
     fn from(error: rusqlite::Error) -> Self {
-        Self(error.to_string())
+        Self::failed(error)
     }
 }
 
@@ -77,7 +79,7 @@ fn migrate(connection: &mut Connection) -> Result<()> {
     let Some(missing) = MIGRATIONS.get(version..) else {
         let message = "its file was written by a later version of hprof-rs; use that version, or \
              another --folder";
-        return Err(CatalogueError(message.to_owned()));
+        return Err(CatalogueError::failed(message));
     };
     for step in missing {
         transaction.execute_batch(step)?;
@@ -86,35 +88,11 @@ fn migrate(connection: &mut Connection) -> Result<()> {
     Ok(transaction.commit()?)
 }
 
-/// A pattern of LIKE for texts that contain this one.
-fn containing(text: &str) -> String {
-    let mut pattern = String::from("%");
-    for character in text.chars() {
-        if matches!(character, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(character);
-    }
-    pattern.push('%');
-    pattern
-}
-
-/// The JSON of a value that always has one.
-fn json(value: &impl serde::Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| CatalogueError(error.to_string()))
-}
-
-/// Divides rows, of which there is one more than asked for if others follow, into a page.
-fn page<T>(mut items: Vec<T>, limit: usize, cursor: impl Fn(&T) -> String) -> Page<T> {
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    let next = items.last().filter(|_| has_more).map(cursor);
-    Page { items, next }
-}
-
 impl Catalogue for SqliteCatalogue {
     fn add_dump(&self, dump: &NewDump) -> Result<Added> {
-        let is_new = self.change(
+        let mut connection = self.lock();
+        let transaction = connection.transaction()?;
+        let added = transaction.execute(
             "INSERT INTO dumps (id, sha256, name, bytes, uploaded_at, stripped, note)
              VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             params![
@@ -127,10 +105,16 @@ impl Catalogue for SqliteCatalogue {
                 dump.note
             ],
         )?;
-        match is_new {
-            true => Ok(Added::New),
-            false => Ok(Added::Known),
+        if added == 0 {
+            return Ok(Added::Known);
         }
+        transaction.execute(
+            "INSERT INTO jobs (dump, state) VALUES (?, 'queued')",
+            [dump.id.as_str()],
+        )?;
+        let job = JobId(transaction.last_insert_rowid());
+        transaction.commit()?;
+        Ok(Added::New(job))
     }
 
     fn dump(&self, id: &DumpId) -> Result<Option<Dump>> {
@@ -144,10 +128,7 @@ impl Catalogue for SqliteCatalogue {
     }
 
     fn dumps(&self, query: &DumpQuery) -> Result<Page<Dump>> {
-        let (time, id) = match query.cursor.as_deref().and_then(|it| it.split_once(':')) {
-            Some((time, id)) => (time.parse().unwrap_or(0), id),
-            None => (i64::MAX, ""),
-        };
+        let (time, id) = place_of(query.cursor.as_deref());
         let pattern = containing(query.text.as_deref().unwrap_or_default());
         let connection = self.lock();
         let sql = format!(
@@ -209,151 +190,6 @@ impl Catalogue for SqliteCatalogue {
             Some((id, time, bytes))
         });
         Ok(parsed.collect())
-    }
-
-    fn enqueue(&self, dump: &DumpId) -> Result<JobId> {
-        let connection = self.lock();
-        let mut statement =
-            connection.prepare("INSERT INTO jobs (dump, state) VALUES (?, 'queued')")?;
-        Ok(JobId(statement.insert([dump.as_str()])?))
-    }
-
-    fn job(&self, id: JobId) -> Result<Option<Job>> {
-        let connection = self.lock();
-        let mut statement = connection.prepare(&format!("SELECT {JOB} FROM jobs WHERE id = ?"))?;
-        Ok(statement.query_row([id.0], rows::job).optional()?)
-    }
-
-    fn jobs(&self, query: &JobQuery) -> Result<Page<Job>> {
-        let before = query.cursor.as_deref().map_or(i64::MAX, |cursor| {
-            // A cursor of another list gives no rows.
-            cursor.parse().unwrap_or(0)
-        });
-        let connection = self.lock();
-        let mut statement = connection.prepare(&format!(
-            "SELECT {JOB} FROM jobs WHERE id < ?1 AND (?2 IS NULL OR state = ?2)
-             ORDER BY id DESC LIMIT ?3"
-        ))?;
-        let state = query.state.map(JobState::word);
-        let found = statement
-            .query_map(params![before, state, query.limit + 1], rows::job)?
-            .collect::<std::result::Result<_, _>>()?;
-        Ok(page(found, query.limit, |job: &Job| job.id.to_string()))
-    }
-
-    fn job_counts(&self) -> Result<(u64, u64)> {
-        let connection = self.lock();
-        let mut statement = connection.prepare("SELECT count(*) FROM jobs WHERE state = ?")?;
-        let mut count = |state: JobState| statement.query_row([state.word()], |row| row.get(0));
-        Ok((count(JobState::Running)?, count(JobState::Queued)?))
-    }
-
-    fn next_queued(&self) -> Result<Option<Job>> {
-        let connection = self.lock();
-        let mut statement = connection.prepare(&format!(
-            "SELECT {JOB} FROM jobs WHERE state = 'queued' ORDER BY id LIMIT 1"
-        ))?;
-        Ok(statement.query_row([], rows::job).optional()?)
-    }
-
-    fn begin(&self, id: JobId) -> Result<Option<u32>> {
-        let connection = self.lock();
-        let mut statement = connection.prepare(
-            "UPDATE jobs SET state = 'running', attempt = attempt + 1, phase = NULL, error = NULL,
-                 started_at = ?, ended_at = NULL WHERE id = ? AND state = 'queued'
-             RETURNING attempt",
-        )?;
-        let attempt = statement.query_row(params![Millis::now().0, id.0], |row| row.get(0));
-        Ok(attempt.optional()?)
-    }
-
-    fn phase(&self, id: JobId, attempt: u32, phase: &str) -> Result<()> {
-        let sql = "UPDATE jobs SET phase = ? WHERE id = ? AND attempt = ? AND state = 'running'";
-        self.change(sql, params![phase, id.0, attempt])?;
-        Ok(())
-    }
-
-    fn end(&self, id: JobId, attempt: u32, ending: &Ending) -> Result<bool> {
-        let now = Millis::now().0;
-        match ending {
-            Ending::Done(outcome) => {
-                let mut connection = self.lock();
-                let transaction = connection.transaction()?;
-                let is_ended = transaction.execute(
-                    "UPDATE jobs SET state = 'done', ended_at = ?
-                     WHERE id = ? AND attempt = ? AND state = 'running'",
-                    params![now, id.0, attempt],
-                )? > 0;
-                if is_ended {
-                    let summary = outcome.summary.as_ref().map(json).transpose()?;
-                    transaction.execute(
-                        "UPDATE dumps SET kind = ?, headline = ?, summary = ?
-                         WHERE id = (SELECT dump FROM jobs WHERE id = ?)",
-                        params![
-                            rows::kind_word(outcome.kind),
-                            outcome.headline,
-                            summary,
-                            id.0
-                        ],
-                    )?;
-                }
-                transaction.commit()?;
-                Ok(is_ended)
-            }
-            Ending::Failed(error) => self.change(
-                "UPDATE jobs SET state = 'failed', ended_at = ?, error = ?
-                 WHERE id = ? AND attempt = ? AND state = 'running'",
-                params![now, json(error)?, id.0, attempt],
-            ),
-            Ending::Crashed(error) => self.change(
-                "UPDATE jobs SET state = iif(attempt < allowed, 'queued', 'failed'),
-                     ended_at = iif(attempt < allowed, NULL, ?1),
-                     error = iif(attempt < allowed, NULL, ?2)
-                 WHERE id = ?3 AND attempt = ?4 AND state = 'running'",
-                params![now, json(error)?, id.0, attempt],
-            ),
-            Ending::Interrupted => self.change(
-                "UPDATE jobs SET state = 'queued', phase = NULL, allowed = allowed + 1
-                 WHERE id = ? AND attempt = ? AND state = 'running'",
-                params![id.0, attempt],
-            ),
-        }
-    }
-
-    fn cancel(&self, id: JobId) -> Result<Option<JobState>> {
-        let mut connection = self.lock();
-        let transaction = connection.transaction()?;
-        let sql = "SELECT state FROM jobs WHERE id = ? AND state IN ('queued', 'running')";
-        let state: Option<String> = transaction
-            .query_row(sql, [id.0], |row| row.get(0))
-            .optional()?;
-        transaction.execute(
-            "UPDATE jobs SET state = 'cancelled', ended_at = ?
-             WHERE id = ? AND state IN ('queued', 'running')",
-            params![Millis::now().0, id.0],
-        )?;
-        transaction.commit()?;
-        Ok(state.as_deref().and_then(JobState::of_word))
-    }
-
-    fn retry(&self, id: JobId) -> Result<bool> {
-        self.change(
-            "UPDATE jobs SET state = 'queued', phase = NULL, error = NULL, started_at = NULL,
-                 ended_at = NULL, allowed = attempt + 2
-             WHERE id = ? AND state IN ('failed', 'cancelled')",
-            [id.0],
-        )
-    }
-
-    fn recover(&self, error: &JobError) -> Result<usize> {
-        let connection = self.lock();
-        let mut statement = connection.prepare(
-            "UPDATE jobs SET state = iif(attempt < ?3, 'queued', 'failed'), phase = NULL,
-                 ended_at = iif(attempt < ?3, NULL, ?1), error = iif(attempt < ?3, NULL, ?2),
-                 allowed = allowed + 1
-             WHERE state = 'running'",
-        )?;
-        Ok(statement.execute(params![Millis::now().0, json(error)?, MAX_RECOVERIES])?)
     }
 
     fn add_upload(&self, upload: &Upload) -> Result<()> {

@@ -3,7 +3,7 @@
 use rusqlite::types::Type;
 use rusqlite::{Error, Row};
 
-use super::{Dump, DumpKind, Job, JobState, Upload};
+use super::super::{Dump, DumpKind, Job, JobState, Upload};
 use crate::ids::{ContentHash, DumpId, JobId};
 use crate::time::Millis;
 
@@ -45,6 +45,7 @@ pub(super) fn job(row: &Row<'_>) -> Result<Job, Error> {
         state: JobState::of_word(&state).ok_or_else(|| strange(2))?,
         phase: row.get(3)?,
         attempt: row.get(4)?,
+        worker: None,
         started_at: row.get::<_, Option<i64>>(5)?.map(Millis),
         ended_at: row.get::<_, Option<i64>>(6)?.map(Millis),
         error: error.map(|text| json(&text, 7)).transpose()?,
@@ -67,7 +68,7 @@ pub(super) fn dump(row: &Row<'_>) -> Result<Dump, Error> {
         id: id(row, at(0))?,
         sha256: ContentHash::kept(row.get(at(1))?),
         name: row.get(at(2))?,
-        kind: kind_of_word(&kind).ok_or_else(|| strange(at(3)))?,
+        kind: DumpKind::of_word(&kind).ok_or_else(|| strange(at(3)))?,
         bytes: row.get(at(4))?,
         uploaded_at: Millis(row.get(at(5))?),
         note: row.get(at(6))?,
@@ -93,18 +94,4 @@ pub(super) fn upload(row: &Row<'_>) -> Result<Upload, Error> {
         strips: row.get(5)?,
         fail_above: row.get(6)?,
     })
-}
-
-/// The word for a kind.
-pub(super) fn kind_word(kind: DumpKind) -> &'static str {
-    match kind {
-        DumpKind::Heap => "heap",
-        DumpKind::Profile => "profile",
-        DumpKind::Unknown => "unknown",
-    }
-}
-
-fn kind_of_word(word: &str) -> Option<DumpKind> {
-    let all = [DumpKind::Heap, DumpKind::Profile, DumpKind::Unknown];
-    all.into_iter().find(|kind| kind_word(*kind) == word)
 }
