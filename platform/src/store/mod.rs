@@ -4,6 +4,7 @@
 //! in it comes from a request: dumps are named by [`DumpId`], parts by [`PartId`], whose forms are
 //! checked. [`open`] gives the store of a URL.
 
+mod bucket;
 mod cache;
 mod direct;
 mod fault;
@@ -12,6 +13,7 @@ mod local;
 mod objects;
 mod open;
 
+pub use bucket::Bucket;
 pub use direct::{Direct, Pieces, VALID};
 pub use fault::{DAMAGED, Fault, problem};
 pub use folder::FolderStore;

@@ -13,6 +13,7 @@ mod locks;
 mod made_dump;
 mod net;
 mod objects;
+mod parquet;
 #[path = "../../../../platform/tests/support/postgres.rs"]
 mod postgres;
 mod read;
@@ -100,6 +101,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "graph",
         "a report on a dump of 13 million objects, and its index",
         graph::graph,
+    ),
+    (
+        "parquet",
+        "an export of a dump of 13 million objects to Parquet: time, memory, size",
+        parquet::parquet,
     ),
     (
         "serve",
