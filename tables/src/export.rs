@@ -49,6 +49,15 @@ pub struct Exported {
     pub files: Vec<(PathBuf, u64)>,
 }
 
+impl Exported {
+    /// The sizes of all files together.
+    pub fn bytes(&self) -> u64 {
+        let sizes = self.files.iter();
+        let sizes = sizes.filter_map(|file| Some(std::fs::metadata(&file.0).ok()?.len()));
+        sizes.sum()
+    }
+}
+
 impl Export<'_> {
     /// Writes the tables of a heap dump, and of the profile that its file may hold.
     ///

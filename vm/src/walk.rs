@@ -172,6 +172,7 @@ pub unsafe fn interrupted_registers(context: *mut c_void) -> Option<Registers> {
             fp: register(libc::REG_RBP)?,
             bytecode: register(libc::REG_R13)?,
             method: register(libc::REG_RBX)?,
+            result: register(libc::REG_RAX)?,
         })
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -1,9 +1,12 @@
 //! The walk from frame to frame.
 
+mod innermost;
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 
 use crate::code::{self, Blob, Kind, Names};
-use crate::instructions::{Built, built, is_after_call};
 use crate::memory::{Memory, WORD};
 use crate::{Heaps, Layout, NATIVE, method, nmethod};
 
@@ -20,6 +23,8 @@ pub struct Registers {
     pub bytecode: usize,
     /// Where callers leave the method that they enter, `rbx`.
     pub method: usize,
+    /// Where the interpreter keeps the return address while it makes a frame, `rax`.
+    pub result: usize,
 }
 
 /// A thread whose stack is walked.
@@ -77,10 +82,6 @@ struct Waiting {
     fp: usize,
 }
 
-/// Frames of native code between the interrupted one and Java: more than leaf routines have.
-const MAX_NATIVE_FRAMES: usize = 64;
-/// Words above the stack pointer among which a return address to Java is looked for.
-const MAX_SCANNED_WORDS: isize = 512;
 /// Frames of all kinds on a stack.
 const MAX_FRAMES: usize = 1 << 16;
 /// Words of an interpreted frame: the most that a method can have of locals and operands, and some for the VM.
@@ -229,107 +230,6 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         (is_inside && self.is_code(pc)).then_some(Waiting { pc, ..frame })
     }
 
-    /// The innermost frame of a thread that has not left Java, or the frame that waits for it.
-    fn innermost(&mut self, registers: Registers) -> Result<Step, Failure> {
-        let Registers { pc, sp, fp, .. } = registers;
-        if !self.is_code(pc) {
-            let caller = self.native_caller(Waiting { pc, sp, fp });
-            return caller.map(Step::Caller).ok_or(Failure::NoJavaFrame);
-        }
-        let caller = if self.is_interpreter(pc) {
-            self.innermost_interpreted(registers)
-        } else {
-            let blob = self.blob(pc).ok_or(Failure::UnknownTop)?;
-            self.innermost_compiled(&blob, registers)
-        };
-        let end = if self.is_full {
-            End::Full
-        } else {
-            End::Unknown
-        };
-        Ok(caller.map_or(Step::End(end), Step::Caller))
-    }
-
-    /// The Java frame that has called native code without leaving Java: runtime routines, of the kind "leaf".
-    fn native_caller(&self, top: Waiting) -> Option<Waiting> {
-        let mut frame = top;
-        for _ in 0..MAX_NATIVE_FRAMES {
-            let Some(caller) = self.caller_by_frame_pointer(frame) else {
-                break;
-            };
-            if self.is_code(caller.pc) {
-                if self.is_plausible(caller) {
-                    return Some(caller);
-                }
-                break;
-            }
-            frame = caller;
-        }
-        self.scanned(top)
-    }
-
-    /// The caller of code that keeps its frame pointer.
-    fn caller_by_frame_pointer(&self, frame: Waiting) -> Option<Waiting> {
-        let caller = Waiting {
-            pc: self.stack_word(frame.fp, 1)?,
-            fp: self.stack_word(frame.fp, 0)?,
-            sp: frame.fp.checked_add(2 * WORD)?,
-        };
-        (caller.sp > frame.sp).then_some(caller)
-    }
-
-    /// The nearest return address to a Java frame that has a caller in Java too. Native code often keeps no
-    /// frame pointers.
-    fn scanned(&self, top: Waiting) -> Option<Waiting> {
-        (0..MAX_SCANNED_WORDS).find_map(|index| {
-            let pc = self.stack_word(top.sp, index)?;
-            let above = index.checked_add(1)?.checked_mul(WORD as isize)?;
-            let frame = Waiting {
-                pc,
-                sp: top.sp.checked_add_signed(above)?,
-                fp: top.fp,
-            };
-            (self.is_code(pc) && !self.is_interpreter(pc) && self.is_plausible(frame))
-                .then_some(frame)
-        })
-    }
-
-    /// Whether code returns to this frame, and it returns to code in turn.
-    fn is_plausible(&self, frame: Waiting) -> bool {
-        if self.is_interpreter(frame.pc) {
-            return self.interpreted_method(frame).is_some();
-        }
-        if !is_after_call(self.memory, frame.pc) {
-            return false;
-        }
-        let Some(blob) = self.blob(frame.pc) else {
-            return false;
-        };
-        let caller = match (blob.kind, blob.frame_bytes) {
-            (Kind::Continuation, _) => return true,
-            (_, 0) => self.caller_by_frame_pointer(frame),
-            (_, bytes) => self.caller_by_size(frame, bytes),
-        };
-        caller.is_some_and(|caller| self.is_return(caller.pc))
-    }
-
-    /// Whether an address is one that code returns to.
-    fn is_return(&self, pc: usize) -> bool {
-        self.is_interpreter(pc)
-            || pc == self.walker.layout.entry.return_pc
-            || self.blob(pc).is_some_and(|blob| {
-                blob.kind == Kind::Continuation
-                    || is_after_call(self.memory, pc)
-                    || self.is_deopt_handler(&blob, pc)
-            })
-    }
-
-    fn is_deopt_handler(&self, blob: &Blob, pc: usize) -> bool {
-        let layout = &self.walker.layout.nmethod;
-        let mut handlers = layout.deopt_handlers.iter();
-        handlers.any(|&at| code::start(self.memory, at, blob.address, blob.code, 0) == Some(pc))
-    }
-
     fn caller_by_size(&self, frame: Waiting, bytes: usize) -> Option<Waiting> {
         let sp = frame.sp.checked_add(bytes)?;
         Some(Waiting {
@@ -337,122 +237,6 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
             fp: self.stack_word(sp, -2)?,
             pc: self.stack_word(sp, -1)?,
         })
-    }
-
-    /// Frames of the method or stub that was interrupted; returns the caller.
-    fn innermost_compiled(&mut self, blob: &Blob, registers: Registers) -> Option<Waiting> {
-        let Registers { pc, sp, fp, .. } = registers;
-        let is_complete = blob.frame_complete.is_some_and(|complete| pc >= complete);
-        let entry = match blob.kind {
-            Kind::Method => {
-                self.compiled_frames(blob, if is_complete { pc } else { blob.code })?;
-                let layout = &self.walker.layout.nmethod;
-                code::start(
-                    self.memory,
-                    layout.verified_entry,
-                    blob.address,
-                    blob.code,
-                    0,
-                )?
-            }
-            Kind::Native => {
-                self.native_frame(blob)?;
-                let layout = &self.walker.layout.nmethod;
-                code::start(
-                    self.memory,
-                    layout.verified_entry,
-                    blob.address,
-                    blob.code,
-                    0,
-                )?
-            }
-            Kind::Stub | Kind::Continuation => blob.code,
-        };
-        let frame = Waiting { pc, sp, fp };
-        let (found, others) = if blob.frame_bytes == 0 {
-            (self.caller_without(frame, 0, fp), Built::FramePointer)
-        } else {
-            match built(self.memory, entry, pc, is_complete) {
-                Built::Nothing => (self.caller_without(frame, 0, fp), Built::FramePointer),
-                Built::FramePointer => (self.caller_pushed(frame), Built::Nothing),
-                Built::Room => {
-                    let caller = self.caller_by_size(frame, blob.frame_bytes);
-                    (caller.map(|it| Waiting { fp, ..it }), Built::Nothing)
-                }
-                Built::Complete => (self.caller_by_size(frame, blob.frame_bytes), Built::Nothing),
-            }
-        };
-        let good = |caller: &Waiting| self.is_return(caller.pc);
-        found
-            .filter(good)
-            .or_else(|| match others {
-                Built::Nothing => self.caller_without(frame, 0, fp).filter(good),
-                _ => None,
-            })
-            .or_else(|| self.caller_pushed(frame).filter(good))
-            .or_else(|| {
-                let caller = self.caller_by_frame_pointer(frame)?;
-                good(&caller).then_some(caller)
-            })
-            .or_else(|| {
-                // A word has been pushed for a moment.
-                let moved = Waiting {
-                    sp: sp.checked_add(WORD)?,
-                    ..frame
-                };
-                let caller = match blob.frame_bytes {
-                    0 => None,
-                    bytes => self.caller_by_size(moved, bytes),
-                };
-                caller.filter(good)
-            })
-            .or_else(|| self.scanned(frame))
-    }
-
-    /// The caller of code that has `words` on the stack besides the return address.
-    fn caller_without(&self, frame: Waiting, words: isize, fp: usize) -> Option<Waiting> {
-        let above = words.checked_add(1)?.checked_mul(WORD as isize)?;
-        Some(Waiting {
-            pc: self.stack_word(frame.sp, words)?,
-            sp: frame.sp.checked_add_signed(above)?,
-            fp,
-        })
-    }
-
-    /// The caller of code that has pushed its frame pointer.
-    fn caller_pushed(&self, frame: Waiting) -> Option<Waiting> {
-        self.caller_without(frame, 1, self.stack_word(frame.sp, 0)?)
-    }
-
-    /// The frame of the interpreted method that was interrupted; returns the caller.
-    fn innermost_interpreted(&mut self, registers: Registers) -> Option<Waiting> {
-        let Registers { pc, sp, fp, .. } = registers;
-        let frame = Waiting { pc, sp, fp };
-        // Where a method is entered, the stack pointer of the caller is in the register of the bytecode.
-        if Some(registers.bytecode) == sp.checked_add(WORD)
-            && let Some(return_pc) = self.stack_word(sp, 0)
-            && self.is_return(return_pc)
-            && self.is_method(registers.method)
-        {
-            self.emit(registers.method, 0)?;
-            return self.caller_without(frame, 0, fp);
-        }
-        if self.interpreted_method(frame).is_some() {
-            return self.interpreted(frame, Some(registers.bytecode));
-        }
-        // The frame is not there yet. The return address may be in a register.
-        if self.is_method(registers.method) {
-            self.emit(registers.method, 0)?;
-        }
-        let good = |caller: &Waiting| self.is_return(caller.pc);
-        let caller = self.caller_without(frame, 0, fp).filter(good);
-        caller.or_else(|| self.scanned(frame))
-    }
-
-    fn is_method(&self, method: usize) -> bool {
-        let layout = &self.walker.layout.method;
-        let id = method::id(self.memory, layout, method);
-        id.is_some_and(|id| id != 0 && self.memory.word(id, 0) == Some(method))
     }
 
     /// The method of an interpreted frame; `None` when it is none.
@@ -520,6 +304,8 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         }
         let blob = self.blob(frame.pc)?;
         let caller = match blob.kind {
+            // The VM copies frames to or from the heap: the next ones are on the stack, somewhere.
+            Kind::Continuation if self.frames == 0 => return self.scanned(frame).map(Step::Caller),
             Kind::Continuation => return Some(Step::End(End::Heap)),
             Kind::Method => {
                 let layout = &self.walker.layout.nmethod;

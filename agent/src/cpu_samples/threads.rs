@@ -95,7 +95,7 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
 pub(super) fn begin_walking(run: &Run, vm: Vm<'_>, engine: Engine) {
     if let Engine::Signal(engine, _) = engine
         && run.settings.engine == options::Engine::Walker
-        && !engine.begin_walking(vm.jvmti)
+        && !engine.begin_walking(vm)
     {
         report::note(
             "this VM does not export what engine=walker needs: cpu=samples uses AsyncGetCallTrace",

@@ -67,7 +67,7 @@ impl Answer {
     }
 
     /// Whether the same request may succeed later.
-    fn is_passing(&self) -> bool {
+    pub fn is_passing(&self) -> bool {
         match self.status {
             408 | 423 | 425 | 429 => true,
             // A full disk and a missing method stay as they are.
@@ -103,6 +103,11 @@ impl Patience {
             pause: FIRST_PAUSE,
             is_told: false,
         }
+    }
+
+    /// Patience that begins now, and lasts no longer than `limit`.
+    pub fn at_most(&self, limit: Duration) -> Self {
+        Self::new(self.limit.min(limit))
     }
 
     /// Something has succeeded.
@@ -287,7 +292,11 @@ impl Client {
         self.pause(error, None, patience)
     }
 
-    fn pause(
+    /// Waits before the next attempt.
+    ///
+    /// # Errors
+    /// If patience ends.
+    pub fn pause(
         &self,
         why: &anyhow::Error,
         asked: Option<Duration>,

@@ -2,6 +2,7 @@
 
 mod address;
 mod client;
+mod direct;
 mod heap_dump;
 mod interrupt;
 mod job;
@@ -12,6 +13,7 @@ mod watch;
 
 pub use address::{Address, Secret};
 pub use client::{Client, Patience};
+pub use direct::send_direct;
 pub use heap_dump::{DumpWish, dump};
 pub use interrupt::Interrupt;
 pub use job::{Outcome, describe, wait};

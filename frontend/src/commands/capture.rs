@@ -13,7 +13,7 @@ use serde_json::json;
 use super::convert;
 use crate::capture::{
     Address, Client, DumpWish, Interrupt, LOOK_EVERY, Outcome, Packing, Parcel, Patience, Secret,
-    WatchedFolder, describe, dump, pack, send, wait,
+    WatchedFolder, describe, dump, pack, send, send_direct, wait,
 };
 use crate::jvm::process::Pid;
 use crate::render::out::tell;
@@ -26,8 +26,9 @@ const SERVER: &str = "HPROF_RS_SERVER";
 /// Dump the heap of a JVM to a server, and print the link of its report.
 ///
 /// The command asks the JVM for a dump (JDK 6 and later, HotSpot; in a container too), compresses it
-/// unless the server is on this machine, sends it, and waits for the analysis. An upload continues
-/// after a lost connection. Ctrl+C removes the dump and the upload.
+/// unless the server is on this machine, sends it, and waits for the analysis. Where the server keeps
+/// its dumps in object storage the file goes straight there, by addresses that the server signs. An
+/// upload continues after a lost connection. Ctrl+C removes the dump and the upload.
 #[derive(Debug, Args)]
 #[command(after_long_help = LONG_HELP)]
 pub struct Capture {
@@ -88,6 +89,10 @@ pub struct Capture {
     /// End when the file is sent; the server analyses it later.
     #[arg(long, conflicts_with = "fail_above")]
     no_wait: bool,
+
+    /// Send to the server also where its object storage could take the file itself.
+    #[arg(long)]
+    through_server: bool,
 
     /// Print JSON.
     #[arg(long)]
@@ -332,12 +337,21 @@ impl Capture {
         if !rules.is_empty() {
             metadata.push(("fail_above", rules.join(",")));
         }
-        let parcel = Parcel {
+        let mut parcel = Parcel {
             file,
             name: &source.name,
             metadata: &metadata,
         };
-        Ok((send(client, parcel, patience, interrupt)?, sent))
+        let storage =
+            |storage: &Address| Client::new(storage, None, self.ca.as_deref(), interrupt.clone());
+        let direct = match self.through_server {
+            true => None,
+            false => send_direct(client, address, storage, &mut parcel, patience, interrupt)?,
+        };
+        match direct {
+            Some(dump) => Ok((dump, sent)),
+            None => Ok((send(client, parcel, patience, interrupt)?, sent)),
+        }
     }
 
     fn show(

@@ -2,17 +2,17 @@
 
 mod file;
 mod labels;
+mod place;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
-use clap::Args;
-use hprof_tables::Folder;
-
 use crate::render::screen::print;
 use crate::snapshot::OpenArguments;
+use anyhow::ensure;
+use clap::Args;
 use file::Exporter;
+use place::Place;
 
 /// Write heap dumps and profiles as tables of Parquet files, for DuckDB, Spark and Trino.
 ///
@@ -32,8 +32,11 @@ pub struct Export {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// The folder of the tables; it is made if it is not there.
-    #[arg(long, value_name = "DIR")]
+    /// The folder of the tables, which is made if it is not there; or a URL of object storage:
+    /// s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, with the keys of the
+    /// environment, such as AWS_ACCESS_KEY_ID. Tables wait in the folder for temporary files until
+    /// they are sent.
+    #[arg(long, value_name = "DIR|URL")]
     parquet: PathBuf,
 
     /// The service that the program is a part of.
@@ -77,7 +80,7 @@ const EXAMPLES: &str = "\
 Examples:
   hprof-rs export heap.hprof --parquet lake --service shop --host web-1
   hprof-rs export *.hprof.gz --parquet lake --service shop --build 2026.11.3
-  hprof-rs export java.hprof.txt --parquet lake
+  hprof-rs export java.hprof.txt --parquet s3://bucket/lake
   hprof-rs export heap.hprof --parquet lake --strings --redact
   duckdb -c \"SELECT class, sum(shallow) FROM 'lake/objects/**/*.parquet' GROUP BY 1 ORDER BY 2 DESC\"
 docs/fleet/ has the columns, and questions for many dumps in SQL.";
@@ -88,12 +91,11 @@ impl Export {
             self.dump_name.is_none() || self.files.len() == 1,
             "--dump-name names one dump; leave it out, or give one file"
         );
-        let folder = Folder::new(&self.parquet)
-            .with_context(|| format!("cannot make the folder {}", self.parquet.display()))?;
+        let place = Place::open(&self.parquet)?;
         for path in &self.files {
             let exporter = Exporter {
                 arguments: &self,
-                folder: &folder,
+                place: &place,
             };
             let line = exporter.export(path)?;
             print(&line)?;

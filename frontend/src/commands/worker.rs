@@ -14,6 +14,7 @@ use clap::Args;
 use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::IndexState;
 use hprof_analysis::stacks::{Measure, Weights, by_method};
+use hprof_platform::store::{FILE_TIME, set_time};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::{Value, json};
 
@@ -157,6 +158,7 @@ impl Analyser<'_> {
                 }
             }
         }
+        set_time(&path, FILE_TIME)?;
         Ok(path)
     }
 

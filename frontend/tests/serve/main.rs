@@ -20,7 +20,10 @@ mod postgres;
 mod proxy;
 mod refusals;
 mod rules;
+#[path = "../../../platform/tests/support/s3.rs"]
+mod s3;
 mod security;
 mod server;
+mod storage;
 mod tls;
 mod uploads;

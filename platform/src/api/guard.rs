@@ -268,10 +268,10 @@ async fn whole(request: Request) -> Result<Request, Problem> {
 
 /// Headers that tell browsers to be careful.
 fn harden(state: &AppState, path: &str, headers: &mut HeaderMap) {
-    headers.insert(header::CONTENT_SECURITY_POLICY, policy(state));
     let mut set = |name: HeaderName, value: &'static str| {
         headers.insert(name, HeaderValue::from_static(value));
     };
+    set(header::CONTENT_SECURITY_POLICY, POLICY);
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
     set(
@@ -288,19 +288,6 @@ fn harden(state: &AppState, path: &str, headers: &mut HeaderMap) {
     if path.starts_with("/api/") && !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
-}
-
-/// The policy; uploads go to the storage that the operator has configured, too.
-fn policy(state: &AppState) -> HeaderValue {
-    let plain = HeaderValue::from_static(POLICY);
-    let Some(origin) = state.upload_origin() else {
-        return plain;
-    };
-    let text = POLICY.replace(
-        "connect-src 'self'",
-        &format!("connect-src 'self' {origin}"),
-    );
-    HeaderValue::try_from(text).unwrap_or(plain)
 }
 
 fn unknown() -> Problem {

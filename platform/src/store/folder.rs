@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, linkat};
 
-use super::{Local, PartId, Store};
+use super::{FILE_TIME, Local, PartId, Store, set_time};
 use crate::ids::{ContentHash, DumpId};
 
 /// Files below one folder, which only its user may enter.
@@ -132,7 +132,12 @@ impl Store for FolderStore {
         if to.exists() {
             return self.delete_part(part);
         }
-        fs::rename(self.part(part), &to)?;
+        let from = self.part(part);
+        // A file that somebody else has too keeps its time.
+        if fs::metadata(&from)?.nlink() == 1 {
+            set_time(&from, FILE_TIME)?;
+        }
+        fs::rename(from, &to)?;
         sync_folder_of(&to)
     }
 

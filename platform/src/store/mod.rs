@@ -4,6 +4,7 @@
 //! in it comes from a request: dumps are named by [`DumpId`], parts by [`PartId`], whose forms are
 //! checked. [`open`] gives the store of a URL.
 
+mod bucket;
 mod cache;
 mod direct;
 mod fault;
@@ -12,8 +13,9 @@ mod local;
 mod objects;
 mod open;
 
+pub use bucket::Bucket;
 pub use direct::{Direct, Pieces, VALID};
-pub use fault::{Fault, problem};
+pub use fault::{DAMAGED, Fault, problem};
 pub use folder::FolderStore;
 pub use local::Local;
 pub use open::{CacheSettings, OpenError, default_cache_bytes, open, open_with};
@@ -21,11 +23,24 @@ pub use open::{CacheSettings, OpenError, default_cache_bytes, open, open_with};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::ids::{ContentHash, DumpId};
+
+/// The time of the files of dumps, 2000-01-01, in nanoseconds since 1970. An index is for one file of
+/// one time: with this one it is equal on all machines.
+pub const FILE_TIME: u64 = 946_684_800 * 1_000_000_000;
+
+/// Gives a file a time, in nanoseconds since 1970.
+///
+/// # Errors
+/// If it belongs to somebody else.
+pub fn set_time(file: &Path, nanos: u64) -> io::Result<()> {
+    let time = UNIX_EPOCH + Duration::from_nanos(nanos);
+    File::open(file)?.set_modified(time)
+}
 
 /// The name of bytes that are coming: 32 hexadecimal digits by chance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

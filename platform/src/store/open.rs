@@ -86,11 +86,29 @@ pub fn default_cache_bytes(folder: &Path) -> io::Result<u64> {
 /// # Errors
 /// If the place cannot be used: a bucket is missing, a key is wrong, a folder cannot be made.
 pub fn open(place: &str, cache: &CacheSettings) -> Result<Arc<dyn Store>, OpenError> {
+    open_with(place, &environment(), cache)
+}
+
+/// The variables of the environment.
+pub(super) fn environment() -> Vec<(String, String)> {
     let utf8 = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
-    let environment: Vec<_> = std::env::vars_os().filter_map(utf8).collect();
-    open_with(place, &environment, cache)
+    std::env::vars_os().filter_map(utf8).collect()
+}
+
+/// The object storage at a URL, which has answered, and what signs requests of others to it.
+pub(super) fn remote(
+    place: &str,
+    environment: &[(String, String)],
+    patience: Duration,
+) -> Result<(Remote, Option<Arc<dyn Signer>>), OpenError> {
+    let prefix = prefix_of(place)?;
+    let (files, parts, signer) = clients(place, environment, patience)?;
+    let remote = Remote::new(files, parts, prefix, patience);
+    let remote = remote.map_err(OpenError::Storage)?;
+    remote.check().map_err(OpenError::Storage)?;
+    Ok((remote, signer))
 }
 
 /// As [`open`], with names and values in the place of the environment.
@@ -113,11 +131,7 @@ pub fn open_with(
         let store = store.map_err(|error| OpenError::Folder(folder, error))?;
         return Ok(Arc::new(store));
     }
-    let prefix = prefix_of(place)?;
-    let (files, parts, signer) = clients(place, environment, cache.patience)?;
-    let remote = Remote::new(files, parts, prefix, cache.patience);
-    let mut remote = remote.map_err(OpenError::Storage)?;
-    remote.check().map_err(OpenError::Storage)?;
+    let (mut remote, signer) = remote(place, environment, cache.patience)?;
     if let Some(signer) = signer {
         remote.sign_with(signer).map_err(OpenError::Storage)?;
     }

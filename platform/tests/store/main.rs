@@ -1,5 +1,6 @@
 //! What every store keeps to: the folder, and object storage over a real S3 server.
 
+mod bucket;
 mod contract;
 mod direct;
 mod faults;

@@ -10,7 +10,7 @@
 //!
 //! # Rules for code that runs in the handler
 //!
-//! `handler`, `anchor`, `first_signal`, `unwind`, and the parts of `slots` and of the crate
+//! `handler`, `walking`, `virtual_root`, `anchor`, `first_signal`, `unwind`, the crate `hprof-walker`, and the parts of `slots` and of the crate
 //! `hprof-lockfree` they call:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - nothing that can panic: no indexing, no arithmetic that can overflow in a
@@ -26,6 +26,7 @@ mod handler;
 mod neighbour;
 mod slots;
 mod unwind;
+mod virtual_root;
 mod walking;
 
 pub use asgct::{AsgctFrame, NATIVE_LOCATION, WalkFailure};
@@ -46,7 +47,7 @@ use parking_lot::RwLock;
 
 use crate::os::signals::{Installed, SignalNumber, install};
 use crate::os::{TimerError, timer};
-use crate::vm::{JavaThreads, Jvmti, Release, Vm, VmHandle, VmLibrary, VmStructs};
+use crate::vm::{JavaThreads, Jvmti, Vm, VmHandle, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
 use code_cache::CodeCache;
 use slots::ThreadSlots;
@@ -147,10 +148,10 @@ impl SignalEngine {
 
     /// Has the agent's own walk take stacks once it has proved itself. False when this VM does not export
     /// what it needs.
-    pub fn begin_walking(&self, jvmti: &Jvmti) -> bool {
-        VmLibrary::of(jvmti)
+    pub fn begin_walking(&self, vm: Vm<'_>) -> bool {
+        VmLibrary::of(vm.jvmti)
             .and_then(VmStructs::of)
-            .is_some_and(|structs| self.walking.learn(structs, Release::of(jvmti)))
+            .is_some_and(|structs| self.walking.learn(structs, vm))
     }
 
     /// Compares the walk of the current thread's stack with the VM's. Returns a sentence when they differ for the

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::asgct::{AsgctFrame, NATIVE_LOCATION};
+use super::virtual_root::VirtualRoot;
 use crate::vm::{
     JMethodId, JavaThreads, NATIVE_FRAME, NoWalk, Registers, Release, StackFrame, StackWalker, Vm,
     VmStructs, WalkEnd, WalkedFrame, WalkedThread, interrupted_registers,
@@ -29,6 +30,8 @@ const CHECKED_FRAMES: usize = 256;
 #[derive(Default)]
 pub(super) struct Walking {
     walker: OnceLock<StackWalker>,
+    /// `None` in it without virtual threads.
+    virtual_root: OnceLock<Option<VirtualRoot>>,
     is_wanted: AtomicBool,
     is_wrong: AtomicBool,
     checks: AtomicU64,
@@ -57,11 +60,12 @@ pub struct WalkCounts {
 
 impl Walking {
     /// Learns the layout of this VM, which runs. False when it does not tell.
-    pub(super) fn learn(&self, structs: VmStructs, release: Release) -> bool {
+    pub(super) fn learn(&self, structs: VmStructs, vm: Vm<'_>) -> bool {
         if self.walker.get().is_none() {
-            let Some(walker) = StackWalker::learn(structs, release) else {
+            let Some(walker) = StackWalker::learn(structs, Release::of(vm.jvmti)) else {
                 return false;
             };
+            let _ = self.virtual_root.set(VirtualRoot::learn(vm.jni));
             let _ = self.walker.set(walker);
         }
         self.is_wanted.store(true, Ordering::Release);
@@ -130,7 +134,27 @@ impl Walking {
         if let Some(counter) = counter {
             counter.fetch_add(1, Ordering::Relaxed);
         }
-        (count > 0).then_some(count)
+        if count <= 0 {
+            return None;
+        }
+        let written = usize::try_from(count).ok()?;
+        if let Some(Some(root)) = self.virtual_root.get() {
+            // SAFETY: so many frames were written above.
+            let taken = unsafe { std::slice::from_raw_parts(frames, written) };
+            if end == Ok(WalkEnd::Heap) {
+                let outermost = taken.last()?.method;
+                let room = usize::try_from(depth.saturating_sub(count)).unwrap_or(0);
+                for frame in root.below(outermost).take(room) {
+                    let place = frames.wrapping_add(count.unsigned_abs() as usize);
+                    // SAFETY: there is room.
+                    unsafe { place.write(frame) };
+                    count = count.saturating_add(1);
+                }
+            } else {
+                root.note(taken);
+            }
+        }
+        Some(count)
     }
 
     /// Compares the walk of the current thread's stack with the VM's. Returns a sentence when they differ for the
@@ -160,12 +184,16 @@ impl Walking {
         };
         let mut found = Vec::with_capacity(count);
         let mut receive = |frame: WalkedFrame| {
-            found.push(as_told(frame));
+            found.push(sampled(frame));
             found.len() < CHECKED_FRAMES
         };
         // SAFETY: the VM has called this function from the current thread, so the anchor is its innermost
         // frame; the stack pointer is that of a frame below.
         let end = unsafe { walker.walk(thread, registers, &mut receive) };
+        if let Some(Some(root)) = self.virtual_root.get() {
+            root.note(&found);
+        }
+        let found: Vec<StackFrame> = found.into_iter().map(told).collect();
         // The VM's list ends with the virtual thread, the stack with its carrier.
         let common = match end {
             Ok(WalkEnd::Heap) => found.len().min(count),
@@ -195,22 +223,18 @@ fn sampled(frame: WalkedFrame) -> AsgctFrame {
             NATIVE_FRAME => NATIVE_LOCATION,
             index => index,
         },
-        method: id(frame),
+        // SAFETY: the walk took it from where the VM keeps the ids of methods.
+        method: unsafe { JMethodId::from_raw(frame.method_id as jni_sys::jmethodID) },
     }
 }
 
 /// A frame as `GetStackTrace` has it.
-fn as_told(frame: WalkedFrame) -> StackFrame {
+fn told(frame: AsgctFrame) -> StackFrame {
     StackFrame {
-        method: id(frame),
+        method: frame.method,
         location: match frame.location {
-            NATIVE_FRAME => -1,
+            NATIVE_LOCATION => -1,
             index => i64::from(index),
         },
     }
-}
-
-fn id(frame: WalkedFrame) -> JMethodId {
-    // SAFETY: the walk took it from where the VM keeps the ids of methods.
-    unsafe { JMethodId::from_raw(frame.method_id as jni_sys::jmethodID) }
 }

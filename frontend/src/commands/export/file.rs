@@ -1,7 +1,7 @@
 //! The export of one file.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::thread::ScopedJoinHandle;
@@ -10,11 +10,12 @@ use anyhow::Context;
 use hprof_analysis::contents::Contents;
 use hprof_analysis::input::Input;
 use hprof_analysis::strip::{Detectors, StripPlan, StripPolicy};
-use hprof_tables::{Exported, Folder, Labels, Subject, TableError};
+use hprof_tables::{Exported, Labels, Subject, TableError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
+use super::place::Place;
 use super::{Export, labels};
 use crate::open;
 use crate::render::out;
@@ -26,7 +27,7 @@ use crate::what_it_is;
 /// Exports files, one after the other.
 pub struct Exporter<'a> {
     pub arguments: &'a Export,
-    pub folder: &'a Folder,
+    pub place: &'a Place,
 }
 
 /// The file that is exported.
@@ -60,25 +61,27 @@ impl Exporter<'_> {
             original,
             read: redacted.as_ref().map_or(original, NamedTempFile::path),
         };
-        let (dump, exported) = std::thread::scope(|scope| {
+        let (labels, exported) = std::thread::scope(|scope| {
             // A core has time for it while the file is opened.
             let hash = scope.spawn(|| sha256(original));
             self.write(&source, hash)
         })?;
+        let size = exported.bytes();
+        let fail = || format!("cannot write to {}", arguments.parquet.display());
+        self.place.publish(&labels, &exported).with_context(fail)?;
         let rows: u64 = exported.files.iter().map(|file| file.1).sum();
-        let sizes = exported.files.iter();
-        let sizes = sizes.filter_map(|file| Some(fs::metadata(&file.0).ok()?.len()));
         Ok(format!(
-            "{name}: {} with {}, {} in {}, dump={dump}\n",
+            "{name}: {} with {}, {} in {}, dump={}\n",
             plural(exported.files.len() as u64, "table", "tables"),
             plural(rows, "row", "rows"),
-            bytes(sizes.sum()),
+            bytes(size),
             arguments.parquet.display(),
+            labels.dump,
         ))
     }
 
-    /// Writes the tables; gives the name of the dump.
-    fn write(&self, source: &Source<'_>, hash: Hash<'_>) -> anyhow::Result<(String, Exported)> {
+    /// Writes the tables; gives the labels of the dump.
+    fn write(&self, source: &Source<'_>, hash: Hash<'_>) -> anyhow::Result<(Labels, Exported)> {
         let look = &self.arguments.look;
         let mut outline = open::open(source.read, false, 0, false, look.memory)?;
         let dumps = outline.contents.dumps.len();
@@ -93,7 +96,7 @@ impl Exporter<'_> {
             subject.notes = notes;
             let total = 2 * contents.bytes;
             let exported = self.tables(&labels, &subject, total, |it| it.profile(contents))?;
-            return Ok((labels.dump, exported));
+            return Ok((labels, exported));
         }
         drop(outline);
         let snapshot = snapshot::open(source.read, look)?;
@@ -103,7 +106,7 @@ impl Exporter<'_> {
         subject.notes = snapshot::notes(&snapshot);
         let total = 2 * snapshot.file().len() as u64;
         let exported = self.tables(&labels, &subject, total, |it| it.heap(&snapshot))?;
-        Ok((labels.dump, exported))
+        Ok((labels, exported))
     }
 
     /// The labels of a file, and facts about it. `number` is that of the heap dump, if its user
@@ -158,7 +161,7 @@ impl Exporter<'_> {
         let step = Step::begin("tables", total);
         let bar = bar(total);
         let exported = run(hprof_tables::Export {
-            folder: self.folder,
+            folder: self.place.folder(),
             labels,
             subject,
             has_texts: self.arguments.strings,

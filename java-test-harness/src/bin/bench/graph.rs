@@ -1,5 +1,6 @@
 //! How long the graph of a heap takes, and how much memory.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +15,7 @@ use super::listener::front_end;
 use super::made_dump::MadeDump;
 
 /// 780 MB of dump, 13 million objects.
-const BIG: MadeDump = MadeDump {
+pub const BIG: MadeDump = MadeDump {
     rounds: 1_300_000,
     note_bytes: 208,
 };
@@ -55,7 +56,7 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
 }
 
 /// Where dumps of gigabytes may lie: the folder of the JDKs, on a disk.
-fn cache_folder() -> Result<PathBuf> {
+pub fn cache_folder() -> Result<PathBuf> {
     let home = java_test_harness::cache_folder();
     fs::create_dir_all(&home).with_context(|| home.display().to_string())?;
     Ok(home)
@@ -110,7 +111,7 @@ fn measure_all(
 }
 
 /// Seconds, and the largest resident size in megabytes, pages of mapped files included.
-fn measure(command: &Path, options: &[&str], dump: &Path) -> Result<(f64, f64)> {
+pub fn measure(command: &Path, options: &[impl AsRef<OsStr>], dump: &Path) -> Result<(f64, f64)> {
     let start = Instant::now();
     let mut child = Command::new(command)
         .args(options)

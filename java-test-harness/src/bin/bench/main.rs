@@ -13,6 +13,7 @@ mod locks;
 mod made_dump;
 mod net;
 mod objects;
+mod parquet;
 #[path = "../../../../platform/tests/support/postgres.rs"]
 mod postgres;
 mod read;
@@ -21,6 +22,7 @@ mod serve;
 mod site;
 mod soak;
 mod truth;
+mod walks;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -66,6 +68,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         truth::bias,
     ),
     (
+        "walks",
+        "samples without a stack, engine=signal and engine=walker, per JDK",
+        walks::walks,
+    ),
+    (
         "sites",
         "heap=sites with the Java compiler: time, memory",
         heap::sites,
@@ -94,6 +101,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "graph",
         "a report on a dump of 13 million objects, and its index",
         graph::graph,
+    ),
+    (
+        "parquet",
+        "an export of a dump of 13 million objects to Parquet: time, memory, size",
+        parquet::parquet,
     ),
     (
         "serve",
@@ -153,7 +165,7 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, fleet, late, locks and serve whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, fleet, late, locks, serve and walks whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
@@ -166,6 +178,9 @@ struct Arguments {
     /// Minutes per kind of stress and JDK
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
+    /// The engine of soak
+    #[arg(long, default_value = "auto")]
+    engine: String,
     /// The size of each upload of serve, in MB; views and report take dumps of four times that
     #[arg(long, default_value_t = 200)]
     megabytes: u64,

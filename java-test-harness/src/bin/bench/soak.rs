@@ -22,7 +22,11 @@ pub fn soak(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
                 1
             };
             let seconds = (arguments.minutes * 60.0 / parts as f64).ceil() as u32;
-            let outcome = stress.run(jdk, "cpu=samples,interval=1,depth=16", seconds);
+            let options = format!(
+                "cpu=samples,interval=1,depth=16,engine={}",
+                arguments.engine
+            );
+            let outcome = stress.run(jdk, &options, seconds);
             let problem = problem_of(&outcome);
             if let Some(problem) = &problem {
                 eprintln!("{problem}\n{}", outcome.report());

@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use object_store::path::Path as ObjectPath;
 use sha2::{Digest, Sha256};
@@ -12,11 +12,8 @@ use sha2::{Digest, Sha256};
 use super::Remote;
 use super::manifest::FileEntry;
 use crate::ids::ContentHash;
-use crate::store::Fault;
+use crate::store::{Fault, set_time};
 
-/// The time of every dump's file, 2000-01-01, in nanoseconds since 1970. An index is for one file of
-/// one time, and on all machines it must be this one.
-pub(super) const DUMP_TIME: u64 = 946_684_800 * 1_000_000_000;
 /// How often bytes are fetched again that are others than was announced.
 const MAX_TRIES: u32 = 3;
 
@@ -103,10 +100,4 @@ pub(super) fn entries(folder: &Path) -> io::Result<Vec<FileEntry>> {
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
-}
-
-/// Gives a file a time.
-pub(super) fn set_time(file: &Path, nanos: u64) -> io::Result<()> {
-    let time = UNIX_EPOCH + Duration::from_nanos(nanos);
-    File::open(file)?.set_modified(time)
 }

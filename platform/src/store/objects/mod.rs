@@ -28,7 +28,9 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::cache::Cache;
 use super::direct::Direct;
-use super::{CacheSettings, Fault, FolderStore, Local, OpenError, PartId, Store};
+use super::{
+    CacheSettings, FILE_TIME, Fault, FolderStore, Local, OpenError, PartId, Store, set_time,
+};
 use crate::ids::{ContentHash, DumpId};
 use manifest::{AnalysisEntry, DumpEntry, FileEntry, attempt_of, name_of};
 
@@ -196,7 +198,7 @@ impl Store for ObjectFiles {
             return self.delete_part(part);
         }
         let path = self.here.part(part);
-        fetch::set_time(&path, fetch::DUMP_TIME)?;
+        set_time(&path, FILE_TIME)?;
         self.cache.adopt(&dump_key(dump), &path)
     }
 
@@ -207,7 +209,7 @@ impl Store for ObjectFiles {
             name: dump.to_string(),
             bytes: entry.bytes,
             sha256: entry.sha256,
-            modified_nanos: fetch::DUMP_TIME,
+            modified_nanos: FILE_TIME,
         };
         self.cache.get(&dump_key(dump), entry.bytes, |to| {
             fetch::file(&self.remote, &path, &file, to)

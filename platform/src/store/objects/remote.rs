@@ -152,6 +152,15 @@ impl Remote {
             .collect()
     }
 
+    /// The path of an object with this very name below the prefix, percent signs included.
+    pub(in crate::store) fn named(&self, name: &str) -> io::Result<Path> {
+        let whole = match self.prefix.as_ref() {
+            "" => name.to_owned(),
+            prefix => format!("{prefix}/{name}"),
+        };
+        Path::parse(whole).map_err(|_| io::Error::other(format!("{name} is no name of an object")))
+    }
+
     /// Does work on the threads of this client, and waits for it. The caller may be a thread of
     /// another runtime that is allowed to block.
     fn wait<T: Send + 'static>(
@@ -231,7 +240,7 @@ impl Remote {
     }
 
     /// Removes an object, if it is there.
-    pub(super) fn delete(&self, path: &Path) -> io::Result<()> {
+    pub(in crate::store) fn delete(&self, path: &Path) -> io::Result<()> {
         let (files, path) = (Arc::clone(&self.files), path.clone());
         self.wait(async move {
             match files.delete(&path).await {
@@ -304,7 +313,7 @@ impl Remote {
     }
 
     /// Sends a file, in pieces if it is large. An object that was begun and not ended is removed.
-    pub(super) fn send(&self, file: File, path: &Path) -> io::Result<()> {
+    pub(in crate::store) fn send(&self, file: File, path: &Path) -> io::Result<()> {
         let length = file.metadata()?.len();
         let (files, parts) = (Arc::clone(&self.files), Arc::clone(&self.parts));
         let (file, path) = (Arc::new(file), path.clone());

@@ -1,0 +1,148 @@
+//! Servers over object storage, as users meet them.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::s3::{Fault, KEY, S3, SECRET};
+use crate::server::{Server, eventually};
+use crate::support::{Scene, data, run, stderr, stdout};
+
+/// A server over the storage, with this cache.
+fn server(scene: &Scene, cache: &str, environment: &[(String, String)]) -> Server {
+    let command = [
+        "serve",
+        "--folder",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--memory",
+        "1G",
+    ];
+    let storage = [
+        "--store",
+        "s3://dumps/team",
+        "--cache",
+        cache,
+        "--cache-size",
+        "200MB",
+    ];
+    let mut command = scene.hprof_rs(&command);
+    command.args(storage).envs(environment.iter().cloned());
+    Server::of_command(&mut command)
+}
+
+fn capture(scene: &Scene, server: &Server, arguments: &[&str]) -> Command {
+    let url = format!("http://{}", server.address);
+    let mut command = scene.hprof_rs(&["capture", "--server", &url]);
+    command.args(arguments).env("HPROF_RS_TOKEN", &server.token);
+    command
+}
+
+fn objects(s3: &S3, below: &str) -> usize {
+    let folder = s3.folder.path().join("dumps/team").join(below);
+    fs::read_dir(folder).map_or(0, |entries| entries.count())
+}
+
+#[test]
+fn a_capture_goes_straight_to_the_storage_and_is_viewed_by_the_server() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let server = server(&scene, "first", &s3.environment(30));
+    s3.faults.set(7, &[Fault::SlowDown, Fault::Internal]);
+    let heap = data("hprof-32.bin");
+    let output = run(&mut capture(&scene, &server, &[&heap]), "");
+    s3.faults.set(0, &[]);
+    let shown = stdout(&output) + &stderr(&output);
+    assert!(output.status.success(), "{shown}");
+    assert!(
+        !shown.contains("Signature") && !shown.contains(KEY),
+        "{shown}"
+    );
+    assert!(!shown.contains("sending to the server"), "{shown}");
+    let link = stdout(&output);
+    let id = link.trim().rsplit('/').next().unwrap().to_owned();
+    assert_eq!((objects(&s3, "blobs"), objects(&s3, "uploads")), (1, 0));
+    let path = format!("/api/v1/dumps/{id}");
+    let dump = server.get(&path).json();
+    assert_eq!(dump["job"]["state"], "done", "{dump}");
+    assert_eq!(dump["bytes"], fs::metadata(&heap).unwrap().len());
+    let overview = server.get(&format!("{path}/overview"));
+    assert_eq!(overview.status, 200, "{}", overview.text());
+    assert!(server.get(&format!("{path}/file")).body == fs::read(&heap).unwrap());
+    // Through the server, it is the one that is there.
+    let again = run(
+        &mut capture(&scene, &server, &["--through-server", &heap]),
+        "",
+    );
+    assert_eq!(stdout(&again).trim().rsplit('/').next().unwrap(), id);
+    assert_eq!(objects(&s3, "blobs"), 1);
+    drop(server);
+    // A server that has nothing on its disk fetches dump and index, whatever fails on the way.
+    let server = self::server(&scene, "second", &s3.environment(2));
+    s3.faults
+        .set(3, &[Fault::Truncated, Fault::Flipped, Fault::Silence]);
+    let again = server.get(&format!("{path}/overview"));
+    s3.faults.set(0, &[]);
+    assert_eq!(again.json(), overview.json());
+    assert_eq!(server.request("DELETE", &path, &[], b"").status, 204);
+    eventually("the objects go", || {
+        let left = objects(&s3, "blobs") + objects(&s3, "dumps");
+        (left == 0).then_some(())
+    });
+}
+
+#[test]
+fn what_is_no_dump_is_refused_and_leaves_nothing_in_the_storage() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let server = server(&scene, "first", &s3.environment(30));
+    fs::write(scene.path("other.json"), "{\"no\": \"dump\"}").unwrap();
+    let output = run(&mut capture(&scene, &server, &["other.json"]), "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("JSON"), "{}", stderr(&output));
+    assert_eq!((objects(&s3, "blobs"), objects(&s3, "uploads")), (0, 0));
+}
+
+#[test]
+fn a_wrong_key_ends_the_start_and_is_not_repeated() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let mut environment = s3.environment(5);
+    environment.push((
+        "AWS_SECRET_ACCESS_KEY".to_owned(),
+        "not-the-secret".to_owned(),
+    ));
+    let command = ["serve", "--folder", "serve", "--store", "s3://dumps/team"];
+    let output = run(scene.hprof_rs(&command).envs(environment), "");
+    assert!(!output.status.success());
+    let said = stderr(&output);
+    assert!(said.contains("refuses"), "{said}");
+    for key in [KEY, SECRET, "not-the-secret"] {
+        assert!(!said.contains(key), "{said}");
+    }
+}
+
+#[test]
+fn a_wrong_sha256_fails_the_job_before_the_analysis() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let server = server(&scene, "first", &s3.environment(30));
+    let bytes = fs::read(data("hprof-32.bin")).unwrap();
+    let file = json!({"name": "heap.hprof", "length": bytes.len()});
+    let begun = server.post("/api/v1/direct-uploads", &file).json();
+    let path = format!("/api/v1/direct-uploads/{}", begun["id"].as_str().unwrap());
+    let wanted = json!({"pieces": [1]});
+    let found = server.post(&format!("{path}/addresses"), &wanted).json();
+    let address = found["addresses"][0].as_str().unwrap();
+    assert!(address.starts_with(begun["origin"].as_str().unwrap()));
+    let sent = server.agent.put(address).send(&bytes[..]).unwrap();
+    let etag = sent.headers()["etag"].to_str().unwrap();
+    let completion = json!({"etags": [etag], "sha256": "0".repeat(64)});
+    let dump = server.post(&format!("{path}/complete"), &completion);
+    assert_eq!(dump.status, 201, "{}", dump.text());
+    let id = "0".repeat(16);
+    let error = server.wait_for(&id, "failed")["job"]["error"].take();
+    assert!(
+        error["detail"].as_str().unwrap().contains("SHA-256"),
+        "{error}"
+    );
+    assert_eq!(error["can_retry"], false);
+}

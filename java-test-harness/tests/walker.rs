@@ -1,0 +1,92 @@
+//! The agent's own walk of stacks: equal to the VM's at known points, and used for samples.
+
+use java_test_harness::{Jdk, Outcome, Run, Trace, each_jdk, each_jdk_since};
+
+/// Runs a program with `engine=walker`, and checks that the walk was used and never differed from the VM's.
+fn walked(run: Run, min_checks: u64) -> Outcome {
+    let outcome = run.run().expect_status(0);
+    let is_equal = !outcome.stderr.contains("differs from the VM's");
+    assert!(is_equal, "{}", outcome.stderr);
+    let profile = outcome.profile();
+    let checked = profile.counter("walks_checked");
+    assert!(checked >= min_checks, "{checked} stacks were compared");
+    outcome
+}
+
+fn run(jdk: &'static Jdk) -> Run {
+    Run::new(jdk).agent("cpu=samples,interval=1,depth=200,engine=walker")
+}
+
+/// A debug build compares every stack at which a class is prepared, in all frames and bytecodes.
+fn stacks_equal_the_vms(jdk: &'static Jdk, mode: &[&str]) {
+    let run = run(jdk).jvm_args(mode.iter().copied());
+    walked(run.class("ClassChurn").args(["1"]), 200);
+}
+
+#[test]
+fn stacks_of_mixed_code_equal_the_vms() {
+    each_jdk(|jdk| stacks_equal_the_vms(jdk, &[]));
+}
+
+#[test]
+fn stacks_of_interpreted_code_equal_the_vms() {
+    each_jdk(|jdk| stacks_equal_the_vms(jdk, &["-Xint"]));
+}
+
+#[test]
+fn stacks_of_code_that_c1_compiles_equal_the_vms() {
+    each_jdk(|jdk| stacks_equal_the_vms(jdk, &["-Xcomp", "-XX:TieredStopAtLevel=1"]));
+}
+
+/// On one release only, since it takes long: the one with the newest layout of code.
+#[test]
+fn stacks_of_code_that_c2_compiles_equal_the_vms() {
+    each_jdk_since(25, |jdk| {
+        let run = run(jdk).jvm_args(["-Xcomp", "-XX:-TieredCompilation"]);
+        walked(run.class("HelloWorld"), 50);
+    });
+}
+
+/// Their samples lead to the root of virtual threads, whether their outer frames are in the heap or not.
+#[test]
+fn stacks_of_virtual_threads_equal_the_vms_and_have_their_root() {
+    each_jdk_since(21, |jdk| {
+        let many = ["many", "2", "500"];
+        let outcome = walked(run(jdk).class("VirtualThreads").args(many), 50);
+        let profile = outcome.profile();
+        let working = profile.samples_with("VirtualThreads.work");
+        let rooted = profile.samples(|trace| {
+            trace.has("VirtualThreads.work") && trace.has("java.lang.VirtualThread.run")
+        });
+        // A stack may end before the first one with the root has been seen.
+        assert!(
+            rooted * 100 >= working * 95 && working > 20,
+            "{rooted} of {working} samples have their root"
+        );
+    });
+}
+
+/// Of two loops with known CPU time, each gets its share, and every sample of them leads to main.
+#[test]
+fn samples_have_whole_stacks() {
+    each_jdk(|jdk| {
+        let outcome = walked(run(jdk).class("Spin").args(["1", "1"]), 16);
+        let profile = outcome.profile();
+        let [hot, warm] = ["Spin.hot", "Spin.warm"].map(|method| profile.samples_with(method));
+        let spinning = |trace: &Trace| trace.has("Spin.hot") || trace.has("Spin.warm");
+        let rooted = profile.samples(|trace| spinning(trace) && trace.has("Spin$Spinner.run"));
+        assert!(
+            (hot + warm - rooted) * 100 <= hot + warm,
+            "{rooted} of {} samples have their root",
+            hot + warm
+        );
+        // Four standard deviations of as many moments as a kernel has ticks.
+        let truth = outcome.printed("hot") / (outcome.printed("hot") + outcome.printed("warm"));
+        let share = hot as f64 / (hot + warm) as f64;
+        let deviation = (truth * (1.0 - truth) / ((hot + warm) as f64 / 4.0)).sqrt();
+        assert!(
+            (share - truth).abs() <= 4.0 * deviation,
+            "{share} of the samples, {truth} of the time"
+        );
+    });
+}
