@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::s3::{Fault, KEY, S3, SECRET};
 use crate::server::{Server, eventually};
 use crate::support::{Scene, data, run, stderr, stdout};
@@ -117,4 +119,30 @@ fn a_wrong_key_ends_the_start_and_is_not_repeated() {
     for key in [KEY, SECRET, "not-the-secret"] {
         assert!(!said.contains(key), "{said}");
     }
+}
+
+#[test]
+fn a_wrong_sha256_fails_the_job_before_the_analysis() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let server = server(&scene, "first", &s3.environment(30));
+    let bytes = fs::read(data("hprof-32.bin")).unwrap();
+    let file = json!({"name": "heap.hprof", "length": bytes.len()});
+    let begun = server.post("/api/v1/direct-uploads", &file).json();
+    let path = format!("/api/v1/direct-uploads/{}", begun["id"].as_str().unwrap());
+    let wanted = json!({"pieces": [1]});
+    let found = server.post(&format!("{path}/addresses"), &wanted).json();
+    let address = found["addresses"][0].as_str().unwrap();
+    assert!(address.starts_with(begun["origin"].as_str().unwrap()));
+    let sent = server.agent.put(address).send(&bytes[..]).unwrap();
+    let etag = sent.headers()["etag"].to_str().unwrap();
+    let completion = json!({"etags": [etag], "sha256": "0".repeat(64)});
+    let dump = server.post(&format!("{path}/complete"), &completion);
+    assert_eq!(dump.status, 201, "{}", dump.text());
+    let id = "0".repeat(16);
+    let error = server.wait_for(&id, "failed")["job"]["error"].take();
+    assert!(
+        error["detail"].as_str().unwrap().contains("SHA-256"),
+        "{error}"
+    );
+    assert_eq!(error["can_retry"], false);
 }
