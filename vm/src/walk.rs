@@ -97,7 +97,9 @@ impl StackWalker {
 /// Bytes below the stack pointer that belong to the stack too.
 const RED_ZONE: usize = 128;
 /// Pages that a walk remembers as readable.
-const PAGES: usize = 64;
+const PAGES: usize = 256;
+/// Spreads numbers of pages over the places: the golden ratio in 64 bits.
+const SPREAD: usize = 0x9e37_79b9_7f4a_7c15;
 /// Bytes of an anchor.
 const ANCHOR: usize = 3 * size_of::<usize>();
 
@@ -125,7 +127,9 @@ impl LiveMemory<'_> {
     #[inline]
     fn is_readable(&self, address: usize) -> bool {
         let page = address / MIN_PAGE;
-        let Some(known) = self.pages.get(page % PAGES) else {
+        // Pages of the VM's structures often differ in high bits only.
+        let place = page.wrapping_mul(SPREAD) >> (usize::BITS - PAGES.ilog2());
+        let Some(known) = self.pages.get(place) else {
             return false;
         };
         if known.get() == page {
