@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::s3::{Fault, KEY, S3, SECRET};
 use crate::server::{Server, eventually};
 use crate::support::{Scene, data, run, stderr, stdout};
@@ -116,5 +118,91 @@ fn a_wrong_key_ends_the_start_and_is_not_repeated() {
     assert!(said.contains("refuses"), "{said}");
     for key in [KEY, SECRET, "not-the-secret"] {
         assert!(!said.contains(key), "{said}");
+    }
+}
+
+#[test]
+fn a_wrong_sha256_fails_the_job_before_the_analysis() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let server = server(&scene, "first", &s3.environment(30));
+    let bytes = fs::read(data("hprof-32.bin")).unwrap();
+    let file = json!({"name": "heap.hprof", "length": bytes.len()});
+    let begun = server.post("/api/v1/direct-uploads", &file).json();
+    let path = format!("/api/v1/direct-uploads/{}", begun["id"].as_str().unwrap());
+    let wanted = json!({"pieces": [1]});
+    let found = server.post(&format!("{path}/addresses"), &wanted).json();
+    let address = found["addresses"][0].as_str().unwrap();
+    assert!(address.starts_with(begun["origin"].as_str().unwrap()));
+    let sent = server.agent.put(address).send(&bytes[..]).unwrap();
+    let etag = sent.headers()["etag"].to_str().unwrap();
+    let completion = json!({"etags": [etag], "sha256": "0".repeat(64)});
+    let dump = server.post(&format!("{path}/complete"), &completion);
+    assert_eq!(dump.status, 201, "{}", dump.text());
+    let id = "0".repeat(16);
+    let error = server.wait_for(&id, "failed")["job"]["error"].take();
+    assert!(
+        error["detail"].as_str().unwrap().contains("SHA-256"),
+        "{error}"
+    );
+    assert_eq!(error["can_retry"], false);
+}
+
+/// The bytes of all files below a folder's `dumps` and `analyses`.
+fn cached(folder: &std::path::Path) -> u64 {
+    let below = |name: &str| fs::read_dir(folder.join(name)).unwrap().flatten();
+    let size = |path: std::path::PathBuf| match path.is_dir() {
+        true => fs::read_dir(path)
+            .unwrap()
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .sum(),
+        false => path.metadata().unwrap().len(),
+    };
+    let all = below("dumps").chain(below("analyses"));
+    all.map(|entry| size(entry.path())).sum::<u64>()
+}
+
+#[test]
+fn a_view_closes_others_that_nobody_looks_at_when_the_cache_is_full() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let first = server(&scene, "first", &s3.environment(30));
+    let mut bytes = fs::read(data("hprof-32.bin")).unwrap();
+    // The time in its head.
+    bytes[30] ^= 1;
+    fs::write(scene.path("other.hprof"), &bytes).unwrap();
+    let ids = [data("hprof-32.bin"), "other.hprof".to_owned()].map(|file| {
+        let output = run(&mut capture(&scene, &first, &[&file]), "");
+        stdout(&output)
+            .trim()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned()
+    });
+    drop(first);
+    let room = (cached(&scene.path("first")) * 7 / 10).to_string();
+    let command = [
+        "serve",
+        "--folder",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--memory",
+        "1G",
+    ];
+    let storage = [
+        "--store",
+        "s3://dumps/team",
+        "--cache",
+        "small",
+        "--cache-size",
+        &room,
+    ];
+    let mut command = scene.hprof_rs(&command);
+    let small = Server::of_command(command.args(storage).envs(s3.environment(30)));
+    for id in ids.iter().chain(&ids) {
+        let view = small.get(&format!("/api/v1/dumps/{id}/overview"));
+        assert_eq!(view.status, 200, "{}", view.text());
+        let limit: u64 = room.parse().unwrap();
+        assert!(cached(&scene.path("small")) <= limit);
     }
 }

@@ -295,6 +295,14 @@ async fn take_line(
 /// What becomes of a job for which nothing could be made ready. Where machines share the jobs, the
 /// storage may answer later, or another machine do better.
 fn unprepared(state: &AppState, problem: &Problem) -> Ending {
+    if problem.kind == store::DAMAGED {
+        // The bytes stay what they are.
+        return Ending::Failed(JobError {
+            title: problem.title.to_owned(),
+            detail: problem.detail.clone(),
+            can_retry: false,
+        });
+    }
     let error = not_started(&problem.detail);
     match state.catalogue().is_shared() {
         true => Ending::Crashed(error),

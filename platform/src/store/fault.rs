@@ -7,6 +7,9 @@ use axum::http::StatusCode;
 use crate::intake::of_disk;
 use crate::problem::Problem;
 
+/// The kind of the problem of bytes that are others than was announced.
+pub const DAMAGED: &str = "damaged";
+
 /// A failure that the disk does not know. Its words name no key, no signature and no URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -79,7 +82,7 @@ pub fn problem(error: &io::Error) -> Problem {
         ),
         Fault::Damaged(_) => (
             StatusCode::CONFLICT,
-            "damaged",
+            DAMAGED,
             "The bytes in the storage are damaged",
         ),
         Fault::Published => (

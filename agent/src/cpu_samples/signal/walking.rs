@@ -184,12 +184,16 @@ impl Walking {
         };
         let mut found = Vec::with_capacity(count);
         let mut receive = |frame: WalkedFrame| {
-            found.push(as_told(frame));
+            found.push(sampled(frame));
             found.len() < CHECKED_FRAMES
         };
         // SAFETY: the VM has called this function from the current thread, so the anchor is its innermost
         // frame; the stack pointer is that of a frame below.
         let end = unsafe { walker.walk(thread, registers, &mut receive) };
+        if let Some(Some(root)) = self.virtual_root.get() {
+            root.note(&found);
+        }
+        let found: Vec<StackFrame> = found.into_iter().map(told).collect();
         // The VM's list ends with the virtual thread, the stack with its carrier.
         let common = match end {
             Ok(WalkEnd::Heap) => found.len().min(count),
@@ -219,22 +223,18 @@ fn sampled(frame: WalkedFrame) -> AsgctFrame {
             NATIVE_FRAME => NATIVE_LOCATION,
             index => index,
         },
-        method: id(frame),
+        // SAFETY: the walk took it from where the VM keeps the ids of methods.
+        method: unsafe { JMethodId::from_raw(frame.method_id as jni_sys::jmethodID) },
     }
 }
 
 /// A frame as `GetStackTrace` has it.
-fn as_told(frame: WalkedFrame) -> StackFrame {
+fn told(frame: AsgctFrame) -> StackFrame {
     StackFrame {
-        method: id(frame),
+        method: frame.method,
         location: match frame.location {
-            NATIVE_FRAME => -1,
+            NATIVE_LOCATION => -1,
             index => i64::from(index),
         },
     }
-}
-
-fn id(frame: WalkedFrame) -> JMethodId {
-    // SAFETY: the walk took it from where the VM keeps the ids of methods.
-    unsafe { JMethodId::from_raw(frame.method_id as jni_sys::jmethodID) }
 }

@@ -10,8 +10,8 @@ use super::pool::Pool;
 use crate::catalogue::{JobState, News};
 use crate::ids::JobId;
 
-/// The channel of the triggers in `schema.sql`.
-const CHANNEL: &str = "hprof_rs";
+/// The channel of news.
+pub(super) const CHANNEL: &str = "hprof_rs";
 /// How often the connection is tried out.
 const PULSE: Duration = Duration::from_secs(10);
 /// How long an answer may take.
@@ -73,6 +73,9 @@ async fn listen(pool: &Arc<Pool>, news: &broadcast::Sender<News>) {
 }
 
 fn of_payload(payload: &str) -> Option<News> {
+    if payload == "missed" {
+        return Some(News::Missed);
+    }
     let mut words = payload.split(' ');
     let (kind, id) = (words.next()?, words.next()?);
     match kind {
@@ -95,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_triggers_say_is_understood_and_nothing_else() {
+    fn what_is_told_is_understood_and_nothing_else() {
         let expected = News::Job {
             id: JobId(12),
             state: JobState::Queued,

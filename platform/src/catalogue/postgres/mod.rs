@@ -9,6 +9,7 @@ mod migrate;
 mod pool;
 mod queue;
 mod rows;
+mod tell;
 mod tls;
 
 use std::sync::Arc;
@@ -23,13 +24,14 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::{
-    Added, Catalogue, CatalogueError, Deed, Dump, DumpPatch, DumpQuery, NewDump, News, Page,
-    Result, Role, Upload, containing, json, page, place_of,
+    Added, Catalogue, CatalogueError, Deed, Dump, DumpPatch, DumpQuery, JobState, NewDump, News,
+    Page, Result, Role, Upload, containing, json, page, place_of,
 };
 use crate::ids::{DumpId, JobId};
 use crate::rules::Verdict;
 use crate::time::Millis;
 use pool::Pool;
+use tell::Teller;
 
 /// How long a start waits for a database that starts too.
 const START: Duration = Duration::from_secs(30);
@@ -52,6 +54,7 @@ pub struct PostgresCatalogue {
     runtime: Option<Runtime>,
     pool: Arc<Pool>,
     news: broadcast::Sender<News>,
+    teller: Teller,
     back_off: Duration,
 }
 
@@ -96,10 +99,13 @@ impl PostgresCatalogue {
         }
         let news = broadcast::Sender::new(BACKLOG);
         runtime.spawn(listen::run(Arc::downgrade(&pool), news.clone()));
+        let (teller, told) = Teller::new();
+        runtime.spawn(tell::run(Arc::downgrade(&pool), told));
         Ok(Self {
             runtime: Some(runtime),
             pool,
             news,
+            teller,
             back_off: BACK_OFF,
         })
     }
@@ -164,7 +170,13 @@ impl Catalogue for PostgresCatalogue {
             ],
             |row| get(row, 0),
         )?;
-        Ok(added.map_or(Added::Known, |job| Added::New(JobId(job))))
+        Ok(match added {
+            None => Added::Known,
+            Some(job) => {
+                self.tell_job(JobId(job), JobState::Queued, &dump.id);
+                Added::New(JobId(job))
+            }
+        })
     }
 
     fn dump(&self, id: &DumpId) -> Result<Option<Dump>> {
@@ -204,6 +216,7 @@ impl Catalogue for PostgresCatalogue {
              RETURNING id",
             &[&name, &note, &labels, &patch.pinned, &id.as_str()],
         )
+        .inspect(|_| self.teller.tell(format!("dump {id}")))
     }
 
     fn set_rules(
@@ -218,6 +231,7 @@ impl Catalogue for PostgresCatalogue {
              RETURNING id",
             &[&json(&rules)?, &id.as_str(), &before],
         )
+        .inspect(|_| self.teller.tell(format!("dump {id}")))
     }
 
     fn delete_dump(&self, id: &DumpId) -> Result<bool> {
@@ -225,6 +239,7 @@ impl Catalogue for PostgresCatalogue {
             "DELETE FROM dumps WHERE id = $1 RETURNING id",
             &[&id.as_str()],
         )
+        .inspect(|_| self.teller.tell(format!("gone {id}")))
     }
 
     fn removable(&self) -> Result<Vec<(DumpId, Millis, u64)>> {

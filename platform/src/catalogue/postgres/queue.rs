@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
-use super::rows::{self, JOB, count, get};
+use super::rows::{self, JOB, count, dump_id, get};
 use super::{ATTEMPTS, PostgresCatalogue, number, plain};
 use crate::catalogue::{
     Claim, Ending, Job, JobError, JobQuery, JobState, News, Page, Queue, Result, json, page, row_of,
 };
-use crate::ids::JobId;
+use crate::ids::{DumpId, JobId};
 use crate::jobs::Progress;
 
 /// The longest pause before an attempt, in milliseconds.
@@ -28,6 +29,30 @@ const CRASHED: &str = "UPDATE jobs SET
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl PostgresCatalogue {
+    /// Tells all of a job.
+    pub(super) fn tell_job(&self, id: JobId, state: JobState, dump: &DumpId) {
+        self.teller
+            .tell(format!("job {id} {} {dump}", state.word()));
+    }
+
+    /// Tells all of the jobs of a statement that ends with `RETURNING id, state, dump`.
+    fn tell_jobs(&self, rows: &[Row]) -> Result<()> {
+        for row in rows {
+            let (id, state, dump): (i64, &str, &str) = (get(row, 0)?, get(row, 1)?, get(row, 2)?);
+            self.teller.tell(format!("job {id} {state} {dump}"));
+        }
+        Ok(())
+    }
+
+    /// Carries out such a statement; true if it changed a job.
+    fn change_jobs(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<bool> {
+        let changed = self.rows(sql, values)?;
+        self.tell_jobs(&changed)?;
+        Ok(!changed.is_empty())
+    }
 }
 
 impl Queue for PostgresCatalogue {
@@ -77,7 +102,11 @@ impl Queue for PostgresCatalogue {
              FROM next WHERE jobs.id = next.id RETURNING {JOB}"
         );
         let (room, lease) = (number(claim.room), millis(claim.lease));
-        self.row(&sql, &[&room, &plain(claim.worker), &lease], rows::job)
+        let claimed = self.row(&sql, &[&room, &plain(claim.worker), &lease], rows::job)?;
+        if let Some(job) = &claimed {
+            self.tell_job(job.id, job.state, &job.dump);
+        }
+        Ok(claimed)
     }
 
     fn renew(
@@ -89,10 +118,11 @@ impl Queue for PostgresCatalogue {
     ) -> Result<bool> {
         let phase = progress.map(|it| plain(&it.phase));
         let progress = progress.map(json).transpose()?;
-        self.change(
+        let is_news = progress.is_some();
+        let held = self.rows(
             "UPDATE jobs SET lease_until = hprof_rs_now() + $1, phase = coalesce($2, phase),
                  progress = coalesce($3, progress)
-             WHERE id = $4 AND attempt = $5 AND state = 'running' RETURNING id",
+             WHERE id = $4 AND attempt = $5 AND state = 'running' RETURNING id, state, dump",
             &[
                 &millis(lease),
                 &phase,
@@ -100,7 +130,11 @@ impl Queue for PostgresCatalogue {
                 &id.0,
                 &i64::from(attempt),
             ],
-        )
+        )?;
+        if is_news {
+            self.tell_jobs(&held)?;
+        }
+        Ok(!held.is_empty())
     }
 
     fn end(&self, id: JobId, attempt: u32, ending: &Ending) -> Result<bool> {
@@ -109,7 +143,7 @@ impl Queue for PostgresCatalogue {
             Ending::Done(outcome) => {
                 let summary = outcome.summary.as_ref().map(json).transpose()?;
                 let headline = outcome.headline.as_deref().map(plain);
-                self.change(
+                let dump = self.row(
                     "WITH ended AS (
                          UPDATE jobs SET state = 'done', ended_at = hprof_rs_now(),
                              progress = NULL, lease_until = NULL
@@ -117,74 +151,82 @@ impl Queue for PostgresCatalogue {
                      UPDATE dumps SET kind = $3, headline = $4, summary = $5
                      FROM ended WHERE dumps.id = ended.dump RETURNING dumps.id",
                     &[&id.0, &attempt, &outcome.kind.word(), &headline, &summary],
-                )
+                    |row| dump_id(row, 0),
+                )?;
+                if let Some(dump) = &dump {
+                    self.tell_job(id, JobState::Done, dump);
+                }
+                Ok(dump.is_some())
             }
-            Ending::Failed(error) => self.change(
+            Ending::Failed(error) => self.change_jobs(
                 "UPDATE jobs SET state = 'failed', ended_at = hprof_rs_now(), error = $1,
                      progress = NULL, lease_until = NULL
-                 WHERE id = $2 AND attempt = $3 AND state = 'running' RETURNING id",
+                 WHERE id = $2 AND attempt = $3 AND state = 'running' RETURNING id, state, dump",
                 &[&json(error)?, &id.0, &attempt],
             ),
             Ending::Crashed(error) => {
                 let sql = format!(
-                    "{CRASHED} WHERE id = $5 AND attempt = $6 AND state = 'running' RETURNING id"
+                    "{CRASHED} WHERE id = $5 AND attempt = $6 AND state = 'running' RETURNING id, state, dump"
                 );
                 let pause = millis(self.back_off);
                 let error = json(error)?;
-                self.change(
+                self.change_jobs(
                     &sql,
                     &[&error, &pause, &MAX_BACK_OFF, &ATTEMPTS, &id.0, &attempt],
                 )
             }
-            Ending::Interrupted => self.change(
+            Ending::Interrupted => self.change_jobs(
                 "UPDATE jobs SET state = 'queued', phase = NULL, progress = NULL,
                      lease_until = NULL, allowed = allowed + 1
-                 WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING id",
+                 WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING id, state, dump",
                 &[&id.0, &attempt],
             ),
         }
     }
 
     fn reject(&self, id: JobId, error: &JobError) -> Result<bool> {
-        self.change(
+        self.change_jobs(
             "UPDATE jobs SET state = 'failed', started_at = hprof_rs_now(),
                  ended_at = hprof_rs_now(), error = $1
-             WHERE id = $2 AND state = 'queued' RETURNING id",
+             WHERE id = $2 AND state = 'queued' RETURNING id, state, dump",
             &[&json(error)?, &id.0],
         )
     }
 
     fn cancel(&self, id: JobId) -> Result<Option<JobState>> {
-        let was: Option<String> = self.row(
+        let was: Option<(String, DumpId)> = self.row(
             "WITH found AS (
                  SELECT id, state FROM jobs WHERE id = $1 AND state IN ('queued', 'running')
                  FOR UPDATE)
              UPDATE jobs SET state = 'cancelled', ended_at = hprof_rs_now(), progress = NULL,
                  lease_until = NULL
-             FROM found WHERE jobs.id = found.id RETURNING found.state",
+             FROM found WHERE jobs.id = found.id RETURNING found.state, jobs.dump",
             &[&id.0],
-            |row: &Row| get(row, 0),
+            |row: &Row| Ok((get(row, 0)?, dump_id(row, 1)?)),
         )?;
-        Ok(was.as_deref().and_then(JobState::of_word))
+        Ok(was.and_then(|(was, dump)| {
+            self.tell_job(id, JobState::Cancelled, &dump);
+            JobState::of_word(&was)
+        }))
     }
 
     fn retry(&self, id: JobId) -> Result<bool> {
-        self.change(
+        self.change_jobs(
             "UPDATE jobs SET state = 'queued', phase = NULL, error = NULL, started_at = NULL,
                  ended_at = NULL, due_at = 0, allowed = attempt + $2
-             WHERE id = $1 AND state IN ('failed', 'cancelled') RETURNING id",
+             WHERE id = $1 AND state IN ('failed', 'cancelled') RETURNING id, state, dump",
             &[&id.0, &ATTEMPTS],
         )
     }
 
     fn recover(&self, error: &JobError) -> Result<usize> {
         let sql = format!(
-            "{CRASHED} WHERE state = 'running' AND lease_until < hprof_rs_now() RETURNING id"
+            "{CRASHED} WHERE state = 'running' AND lease_until < hprof_rs_now() RETURNING id, state, dump"
         );
         let (error, pause) = (json(error)?, millis(self.back_off));
-        Ok(self
-            .rows(&sql, &[&error, &pause, &MAX_BACK_OFF, &ATTEMPTS])?
-            .len())
+        let found = self.rows(&sql, &[&error, &pause, &MAX_BACK_OFF, &ATTEMPTS])?;
+        self.tell_jobs(&found)?;
+        Ok(found.len())
     }
 
     fn news(&self) -> Option<broadcast::Receiver<News>> {

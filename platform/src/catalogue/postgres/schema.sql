@@ -65,28 +65,3 @@ CREATE TABLE audit (
     what    text NOT NULL,
     status  integer NOT NULL
 );
-
--- News for all servers and workers: `job ID STATE DUMP`, `dump ID`, `gone ID`.
-CREATE FUNCTION hprof_rs_tell_job() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_notify('hprof_rs', 'job ' || NEW.id || ' ' || NEW.state || ' ' || NEW.dump);
-    RETURN NULL;
-END $$;
-CREATE TRIGGER tell_new AFTER INSERT ON jobs
-    FOR EACH ROW EXECUTE FUNCTION hprof_rs_tell_job();
-CREATE TRIGGER tell_change AFTER UPDATE ON jobs FOR EACH ROW
-    WHEN ((OLD.state, OLD.attempt, OLD.phase, OLD.progress)
-        IS DISTINCT FROM (NEW.state, NEW.attempt, NEW.phase, NEW.progress))
-    EXECUTE FUNCTION hprof_rs_tell_job();
-
-CREATE FUNCTION hprof_rs_tell_dump() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        PERFORM pg_notify('hprof_rs', 'gone ' || OLD.id);
-    ELSE
-        PERFORM pg_notify('hprof_rs', 'dump ' || NEW.id);
-    END IF;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE ON dumps
-    FOR EACH ROW EXECUTE FUNCTION hprof_rs_tell_dump();
