@@ -111,16 +111,15 @@ struct LiveMemory<'a> {
 }
 
 impl LiveMemory<'_> {
-    #[inline]
-    fn is_committed(&self, first: usize, last: usize) -> bool {
-        let inside = |low: usize, high: usize| low <= first && last < high;
-        inside(self.stack.start, self.stack.end)
-            || self
-                .heaps
-                .heaps
-                .iter()
-                .any(|heap| inside(heap.low, heap.high) || inside(heap.map_low, heap.map_high))
-            || inside(self.anchor, self.anchor.saturating_add(ANCHOR))
+    /// Whether the VM has committed the page of an address.
+    fn is_committed(&self, address: usize) -> bool {
+        let anchor = self.anchor..self.anchor.saturating_add(ANCHOR);
+        self.stack.contains(&address)
+            || anchor.contains(&address)
+            || self.heaps.heaps.iter().any(|heap| {
+                (heap.low..heap.high).contains(&address)
+                    || (heap.map_low..heap.map_high).contains(&address)
+            })
     }
 
     #[inline]
@@ -132,7 +131,12 @@ impl LiveMemory<'_> {
         if known.get() == page {
             return page != 0;
         }
-        let readable = page != 0 && guarded::is_readable(address);
+        self.ask(address, page, known)
+    }
+
+    #[cold]
+    fn ask(&self, address: usize, page: usize, known: &Cell<usize>) -> bool {
+        let readable = page != 0 && (self.is_committed(address) || guarded::is_readable(address));
         if readable {
             known.set(page);
         }
@@ -144,9 +148,8 @@ impl Memory for LiveMemory<'_> {
     #[inline]
     fn bytes<const N: usize>(&self, address: usize) -> Option<[u8; N]> {
         let last = address.checked_add(N.checked_sub(1)?)?;
-        let readable = self.is_committed(address, last)
-            || (self.is_readable(address)
-                && (address / MIN_PAGE == last / MIN_PAGE || self.is_readable(last)));
+        let readable = self.is_readable(address)
+            && (address / MIN_PAGE == last / MIN_PAGE || self.is_readable(last));
         // SAFETY: the module's first lines say why these bytes can be read. Others may write there at the same
         // time, as to all memory of the VM.
         readable.then(|| unsafe { (address as *const [u8; N]).read_unaligned() })
@@ -179,5 +182,31 @@ pub unsafe fn interrupted_registers(context: *mut c_void) -> Option<Registers> {
     {
         let _ = context;
         None
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_mapped_is_read() {
+        let heaps = Heaps::default();
+        let memory = LiveMemory {
+            stack: 0..0,
+            anchor: 0,
+            heaps: &heaps,
+            pages: [const { Cell::new(0) }; PAGES],
+        };
+        let words = [7usize, 8];
+        let start = words.as_ptr() as usize;
+        // The first time the kernel is asked, the second time the page is known.
+        for _ in 0..2 {
+            assert_eq!(memory.word(start, 0), Some(7));
+            assert_eq!(memory.word_at(start, 1), Some(8));
+            for address in [0, 8, usize::MAX - 3, usize::MAX - 8, 1 << 63] {
+                assert_eq!(memory.word(address, 0), None, "{address:x}");
+            }
+        }
     }
 }
