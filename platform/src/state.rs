@@ -1,5 +1,6 @@
 //! The state that all requests share.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +14,7 @@ use crate::jobs::Jobs;
 use crate::live::Live;
 use crate::problem::Problem;
 use crate::rates::Rates;
-use crate::store::{self, Local, Store};
+use crate::store::{self, Fault, Local, Store};
 use crate::views::service::Views;
 
 /// The server's parts; clones are the same server.
@@ -152,6 +153,18 @@ impl AppState {
         done.unwrap_or_else(|panic| Err(Problem::internal(panic)))
     }
 
+    /// Files of the store on this machine; if the cache is full, what is open for nobody goes first.
+    fn stored<T>(&self, get: impl Fn(&dyn Store) -> io::Result<T>) -> Result<T, Problem> {
+        let found = get(self.store()).or_else(|error| match Fault::of(&error) {
+            Some(Fault::CacheFull { .. }) => {
+                self.views().release();
+                get(self.store())
+            }
+            _ => Err(error),
+        });
+        found.map_err(|error| store::problem(&error))
+    }
+
     /// The files of the analysis of a dump. Blocks.
     ///
     /// # Errors
@@ -162,8 +175,7 @@ impl AppState {
             return Err(Problem::not_found(format!("there is no dump {id}")));
         };
         // A later attempt takes nothing away until it is done.
-        let found = self.store().analysis(id);
-        let Some(folder) = found.map_err(|error| store::problem(&error))? else {
+        let Some(folder) = self.stored(|store| store.analysis(id))? else {
             let detail = match dump.job.as_ref().map(|job| (job.state, &job.error)) {
                 Some((JobState::Failed, Some(error))) => {
                     format!("the job failed: {}", error.detail)
@@ -179,8 +191,7 @@ impl AppState {
         let file = match unpacked.exists() {
             true => unpacked,
             false => {
-                let file = self.store().dump(id);
-                let file = file.map_err(|error| store::problem(&error))?;
+                let file = self.stored(|store| store.dump(id))?;
                 held.push(file.clone());
                 file.to_path_buf()
             }

@@ -7,7 +7,7 @@ mod place;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::render::screen::print;
+use crate::render::out::tell;
 use crate::snapshot::OpenArguments;
 use anyhow::ensure;
 use clap::Args;
@@ -98,7 +98,7 @@ impl Export {
                 place: &place,
             };
             let line = exporter.export(path)?;
-            print(&line)?;
+            tell!("hprof-rs: wrote {line}");
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -146,3 +146,63 @@ fn a_wrong_sha256_fails_the_job_before_the_analysis() {
     );
     assert_eq!(error["can_retry"], false);
 }
+
+/// The bytes of all files below a folder's `dumps` and `analyses`.
+fn cached(folder: &std::path::Path) -> u64 {
+    let below = |name: &str| fs::read_dir(folder.join(name)).unwrap().flatten();
+    let size = |path: std::path::PathBuf| match path.is_dir() {
+        true => fs::read_dir(path)
+            .unwrap()
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .sum(),
+        false => path.metadata().unwrap().len(),
+    };
+    let all = below("dumps").chain(below("analyses"));
+    all.map(|entry| size(entry.path())).sum::<u64>()
+}
+
+#[test]
+fn a_view_closes_others_that_nobody_looks_at_when_the_cache_is_full() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let first = server(&scene, "first", &s3.environment(30));
+    let mut bytes = fs::read(data("hprof-32.bin")).unwrap();
+    // The time in its head.
+    bytes[30] ^= 1;
+    fs::write(scene.path("other.hprof"), &bytes).unwrap();
+    let ids = [data("hprof-32.bin"), "other.hprof".to_owned()].map(|file| {
+        let output = run(&mut capture(&scene, &first, &[&file]), "");
+        stdout(&output)
+            .trim()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned()
+    });
+    drop(first);
+    let room = (cached(&scene.path("first")) * 7 / 10).to_string();
+    let command = [
+        "serve",
+        "--folder",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--memory",
+        "1G",
+    ];
+    let storage = [
+        "--store",
+        "s3://dumps/team",
+        "--cache",
+        "small",
+        "--cache-size",
+        &room,
+    ];
+    let mut command = scene.hprof_rs(&command);
+    let small = Server::of_command(command.args(storage).envs(s3.environment(30)));
+    for id in ids.iter().chain(&ids) {
+        let view = small.get(&format!("/api/v1/dumps/{id}/overview"));
+        assert_eq!(view.status, 200, "{}", view.text());
+        let limit: u64 = room.parse().unwrap();
+        assert!(cached(&scene.path("small")) <= limit);
+    }
+}

@@ -1,7 +1,7 @@
 //! The table `objects`.
 
 use hprof_analysis::graph::Array;
-use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::snapshot::Snapshot;
 use hprof_format::binary::SubRecord;
 use hprof_format::ids::TraceSerial;
@@ -26,25 +26,36 @@ pub fn write(
     let depths = depths(snapshot)?;
     let traces = traces(snapshot)?;
     let classes = graph.classes().list().iter();
-    let classes: Vec<(ByteArray, u64)> = classes
-        .map(|class| (ByteArray::from(class.name.as_str()), class.id))
+    let classes: Vec<(&str, u64)> = classes
+        .map(|class| (class.name.as_str(), class.id))
         .collect();
     let share = snapshot.file().len() as u64 / graph.len().max(1) as u64;
     writing.table("objects", |file| {
         file.tasks(graph.len().div_ceil(ROWS), |task, rows| {
             let positions = task * ROWS..((task + 1) * ROWS).min(graph.len());
             let done = positions.len() as u64 * share;
+            // Copies of a text count themselves; a text of its own keeps threads from fighting for
+            // the counter.
+            let mut last = (
+                ClassNumber::UNKNOWN,
+                ByteArray::from(classes[0].0),
+                classes[0].1,
+            );
             for position in positions {
                 let object = order.at(position);
                 let place = dominators.place(object);
                 let above = place.and_then(|place| dominators.above(place));
                 let dominator = above.map(|above| Cell::id(graph.id(dominators.object(above))));
                 let depth = place.map(|place| Cell::small(depths[place.index()] as usize));
-                let (class, class_id) = &classes[graph.class_of(object).index()];
+                let class = graph.class_of(object);
+                if class != last.0 {
+                    let (name, id) = classes[class.index()];
+                    last = (class, ByteArray::from(name), id);
+                }
                 rows.push([
                     Cell::id(graph.id(object)),
-                    Cell::Text(class.clone()),
-                    Cell::id(*class_id),
+                    Cell::Text(last.1.clone()),
+                    Cell::id(last.2),
                     Cell::count(graph.size(object)),
                     Cell::count(place.map_or(0, |place| dominators.retained(place))),
                     dominator.into(),

@@ -1,5 +1,6 @@
 //! The table `references`.
 
+use bytes::Bytes;
 use hprof_analysis::graph::{Block, Static};
 use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
 use hprof_analysis::snapshot::Snapshot;
@@ -30,8 +31,9 @@ pub fn write(
             let Some(&blocks) = tasks.get(task) else {
                 return all.others(rows);
             };
+            let mut met = vec![None; snapshot.graph().classes().list().len()];
             for block in blocks {
-                all.block(block, rows)?;
+                all.block(block, &mut met, rows)?;
                 (export.progress)(block.bytes);
             }
             if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
@@ -60,11 +62,21 @@ fn tasks(blocks: &[Block]) -> Vec<&[Block]> {
     tasks
 }
 
+/// A text that all threads may copy without a counter in memory that they would fight for.
+fn fixed(text: &'static str) -> ByteArray {
+    ByteArray::from(Bytes::from_static(text.as_bytes()))
+}
+
+/// By class, as far as a task has met it: the places of its references, and the names of the
+/// fields. Copies of a text count themselves, so each task has texts of its own.
+type Met = Vec<Option<Fields>>;
+
+/// The places of references among the values of a class, and the names of the fields.
+type Fields = Vec<(usize, ByteArray)>;
+
 /// Finds the references of all objects.
 struct References<'a> {
     snapshot: &'a Snapshot,
-    /// By class: the places of its references among the values, and the names of the fields.
-    fields: Vec<Vec<(usize, ByteArray)>>,
     /// Objects with a reference that keeps nothing alive.
     weak: FxHashSet<u64>,
     kinds: Kinds,
@@ -90,34 +102,33 @@ struct Place {
 
 impl<'a> References<'a> {
     fn new(snapshot: &'a Snapshot) -> Self {
-        let classes = snapshot.graph().classes();
-        let of_class = |class: ClassNumber| {
-            let references = classes
-                .fields(class)
-                .filter(|placed| placed.field.basic_type() == BasicType::Object);
-            references
-                .map(|placed| (placed.offset, ByteArray::from(placed.field.name.as_str())))
-                .collect()
-        };
         let passed_over = snapshot.graph().passed_over().iter();
         Self {
             snapshot,
-            fields: classes.numbers().map(of_class).collect(),
             weak: passed_over.map(|&(source, _)| source).collect(),
             kinds: Kinds {
-                field: "field".into(),
-                element: "element".into(),
-                static_field: "static".into(),
-                constant: "constant".into(),
-                local: "local".into(),
-                class: "class".into(),
-                defined_class: "defined_class".into(),
+                field: fixed("field"),
+                element: fixed("element"),
+                static_field: fixed("static"),
+                constant: fixed("constant"),
+                local: fixed("local"),
+                class: fixed("class"),
+                defined_class: fixed("defined_class"),
             },
         }
     }
 
+    /// The references in the values of a class.
+    fn fields(&self, class: ClassNumber) -> Fields {
+        let fields = self.snapshot.graph().classes().fields(class);
+        let references = fields.filter(|placed| placed.field.basic_type() == BasicType::Object);
+        references
+            .map(|placed| (placed.offset, ByteArray::from(placed.field.name.as_str())))
+            .collect()
+    }
+
     /// The references in fields and elements.
-    fn block(&self, block: &Block, rows: &mut Rows<'_>) -> Result<(), TableError> {
+    fn block(&self, block: &Block, met: &mut Met, rows: &mut Rows<'_>) -> Result<(), TableError> {
         let graph = self.snapshot.graph();
         let id_size = graph.id_size();
         for sub_record in graph.sub_records(self.snapshot.file(), block).flatten() {
@@ -129,12 +140,12 @@ impl<'a> References<'a> {
                     ..
                 } => {
                     let class = graph.classes().by_id(class.get()).unwrap_or_default();
-                    let fields = &self.fields[class.index()];
+                    let fields = met[class.index()].get_or_insert_with(|| self.fields(class));
                     let Some(source) = graph.number(object.get()).filter(|_| !fields.is_empty())
                     else {
                         continue;
                     };
-                    for (offset, name) in fields {
+                    for (offset, name) in &*fields {
                         let bytes = values.get(*offset..).unwrap_or_default();
                         let bytes = bytes.get(..id_size.bytes()).unwrap_or_default();
                         let id = Ids::new(bytes, id_size).get(0).unwrap_or(0);

@@ -71,7 +71,7 @@ impl Exporter<'_> {
         self.place.publish(&labels, &exported).with_context(fail)?;
         let rows: u64 = exported.files.iter().map(|file| file.1).sum();
         Ok(format!(
-            "{name}: {} with {}, {} in {}, dump={}\n",
+            "{} of {name} with {}, {}, to {}, dump={}",
             plural(exported.files.len() as u64, "table", "tables"),
             plural(rows, "row", "rows"),
             bytes(size),
