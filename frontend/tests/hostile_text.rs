@@ -378,6 +378,24 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["record", "1", "-o", &missing]);
     all(&["listen", &format!("unix:{missing}/x"), "--run", &missing]);
     all(&["serve", "--listen", &missing]);
+    let (database, closed) = (
+        format!("postgres://{missing}"),
+        "postgres://u@127.0.0.1:1/d",
+    );
+    all(&["worker", "--database", &missing, "--store", heap]);
+    all(&["worker", "--database", &database, "--store", heap]);
+    all(&["worker", "--database", closed, "--store", &missing]);
+    all(&["worker", "--database-file", &missing, "--store", heap]);
+    all(&["serve", "--listen", "127.0.0.1:0", "--store", &missing]);
+    all(&[
+        "capture",
+        &missing,
+        "--watch",
+        "--server",
+        "http://127.0.0.1:1/?token=x",
+        "--patience",
+        "0",
+    ]);
     // No folder can be made below a file.
     let below = format!("{heap}/{missing}");
     all(&["serve", "--listen", "127.0.0.1:0", "--folder", &below]);

@@ -59,7 +59,7 @@ pub struct WalkCounts {
 }
 
 impl Walking {
-    /// Learns the layout of this VM, which runs. False when it does not tell.
+    /// Learns the layout of this VM, which runs. False if its tables lack a part of it.
     pub(super) fn learn(&self, structs: VmStructs, vm: Vm<'_>) -> bool {
         if self.walker.get().is_none() {
             let Some(walker) = StackWalker::learn(structs, Release::of(vm.jvmti)) else {

@@ -9,12 +9,14 @@
 //! Parts and the folders of attempts under way lie on this machine.
 
 mod direct;
+mod failure;
 mod fetch;
 mod manifest;
 mod orphans;
 mod remote;
 
-pub(super) use remote::{Remote, fault_of};
+pub(super) use failure::fault_of;
+pub(super) use remote::Remote;
 
 use std::collections::HashMap;
 use std::fs::File;
