@@ -386,7 +386,13 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["worker", "--database", &database, "--store", heap]);
     all(&["worker", "--database", closed, "--store", &missing]);
     all(&["worker", "--database-file", &missing, "--store", heap]);
-    all(&["serve", "--listen", "127.0.0.1:0", "--store", &missing]);
+    all(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--store",
+        &format!("ftp://{missing}"),
+    ]);
     all(&[
         "capture",
         &missing,
