@@ -383,8 +383,6 @@ fn no_command_lets_control_or_bidi_characters_through() {
         "postgres://u@127.0.0.1:1/d",
     );
     all(&["worker", "--database", &missing, "--store", heap]);
-    all(&["worker", "--database", &database, "--store", heap]);
-    all(&["worker", "--database", closed, "--store", &missing]);
     all(&["worker", "--database-file", &missing, "--store", heap]);
     all(&[
         "serve",
