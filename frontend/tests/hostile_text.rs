@@ -378,10 +378,6 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["record", "1", "-o", &missing]);
     all(&["listen", &format!("unix:{missing}/x"), "--run", &missing]);
     all(&["serve", "--listen", &missing]);
-    let (database, closed) = (
-        format!("postgres://{missing}"),
-        "postgres://u@127.0.0.1:1/d",
-    );
     all(&["worker", "--database", &missing, "--store", heap]);
     all(&["worker", "--database-file", &missing, "--store", heap]);
     all(&[
