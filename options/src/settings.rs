@@ -238,7 +238,7 @@ pub struct Settings {
     pub debug: bool,
     /// How long to try to connect to the front-end.
     pub netwait: Duration,
-    /// What follows the loss of the front-end.
+    /// Whether the run continues in a file or ends when the front-end is lost.
     pub lost: Lost,
     /// The front-end may end the VM.
     pub exitcmd: bool,

@@ -69,6 +69,11 @@ impl Output {
     fn fall_back(&mut self, net: &NetSink, error: &io::Error) {
         net.abort();
         if self.on_loss == Lost::Detach {
+            // A run that has to stay to the end of the VM stays without an output.
+            report::note(&format!(
+                "the front-end at {} is lost ({error}), and nothing more is written",
+                net.endpoint()
+            ));
             self.failed = true;
             self.abandoned = true;
             return;

@@ -36,7 +36,7 @@ pub struct Output {
     /// The threads that live, and those whose end the front-end may not have got.
     pub(super) threads: BTreeMap<ThreadSerial, ThreadInfo>,
     pub(super) ended: Vec<ThreadSerial>,
-    /// What follows the loss of the front-end.
+    /// Whether the run continues in a file or ends when the front-end is lost.
     pub(super) on_loss: Lost,
     /// The front-end was lost, and the run is to end.
     pub(super) abandoned: bool,

@@ -70,14 +70,13 @@ fn read(profile: &'static Profile, mut source: NetSource) {
 pub(super) fn leave(profile: &'static Profile) {
     // The profile thread, which carries it out, must not wait for itself.
     let started = native_thread::spawn("HPROF leave", move || {
-        if !profile.abandon() {
+        // Whether the last dump could be written is of no interest: nobody is there to read it.
+        if profile.end_early().is_err() {
             return;
         }
         objects::forget();
         control::close();
-        report::note(
-            "the front-end is lost; recording has ended, and the agent has left (lost=detach)",
-        );
+        report::note("recording has ended, and the agent has left (lost=detach)");
     });
     if let Err(error) = started {
         report::error(&format!(

@@ -177,33 +177,30 @@ impl Profile {
         }
     }
 
-    /// Ends a run for which nobody is there any more; false if it has to stay, or ends already.
-    pub(super) fn abandon(&self) -> bool {
-        let has_to_stay = self.calls.is_some_and(|calls| !calls.can_end());
-        if has_to_stay || self.finishing.swap(true, Ordering::AcqRel) {
-            return false;
-        }
-        let (reply, wait) = bounded(1);
-        // Whether the last dump could be written is of no interest: the front-end is lost.
-        self.ask(Message::Detach { reply }) && wait.recv().is_ok()
-    }
-
-    /// Ends the run before the VM ends: the last dump is written, and everything is taken back.
-    pub(super) fn detach(&self) -> Reply {
+    /// Ends the run before the VM ends: the last dump is written, and everything is taken back. The reply
+    /// names the output, or says that the dump could not be written.
+    ///
+    /// # Errors
+    /// If the run has to stay, or ends already, as a sentence.
+    pub(super) fn end_early(&self) -> Result<Reply, &'static str> {
         if self.calls.is_some_and(|calls| !calls.can_end()) {
-            return Reply::error(
+            return Err(
                 "a run that counts calls from the start of the VM stays to its end, as \
                  java.lang.Thread has two more fields; 'stop cpu' takes the hooks out of all classes",
             );
         }
         if self.finishing.swap(true, Ordering::AcqRel) {
-            return Reply::error("the run ends already");
+            return Err("the run ends already");
         }
         let (reply, wait) = bounded(1);
         if !self.ask(Message::Detach { reply }) {
-            return Reply::error("the run has ended");
+            return Err("the run has ended");
         }
-        wait.recv()
-            .unwrap_or_else(|_| Reply::error("the run has ended"))
+        wait.recv().map_err(|_| "the run has ended")
+    }
+
+    /// Ends the run early, for whoever asked for it.
+    pub(super) fn detach(&self) -> Reply {
+        self.end_early().unwrap_or_else(Reply::error)
     }
 }

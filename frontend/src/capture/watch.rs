@@ -46,7 +46,7 @@ impl Look {
     }
 }
 
-/// What is known of a file.
+/// A file of the folder: how it looked last, and how often it could not be sent.
 struct Known {
     look: Look,
     since: Instant,

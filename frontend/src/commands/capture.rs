@@ -153,6 +153,14 @@ struct Source {
     name: String,
 }
 
+/// The way to the server.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    client: &'a Client,
+    address: &'a Address,
+    interrupt: &'a Interrupt,
+}
+
 impl Capture {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         Ok(self.run().unwrap_or_else(|error| {
@@ -177,50 +185,47 @@ impl Capture {
             interrupt.clone(),
         )?;
         let mut patience = Patience::new(Duration::from_secs(self.patience));
-        if self.watch {
-            check(&client, &mut patience)?;
-            return self.watch(&client, &address, &interrupt);
-        }
         let pid = self.pid();
         let opened = match pid {
-            None => Some(self.open()?),
-            Some(_) => None,
+            None if !self.watch => Some(self.open()?),
+            _ => None,
         };
         // A JVM is not stopped for a server that takes nothing.
         check(&client, &mut patience)?;
         if !address.is_tls && !address.is_local {
             tell!("hprof-rs: http:// protects neither token nor dump on the way; https:// does");
         }
+        let way = Way {
+            client: &client,
+            address: &address,
+            interrupt: &interrupt,
+        };
+        if self.watch {
+            return self.watch(way);
+        }
         let mut source = match (opened, pid) {
             (Some(source), _) => source,
             (None, Some(pid)) => self.dump(pid, &interrupt)?,
             (None, None) => bail!("neither a process nor a file"),
         };
-        self.deliver(&client, &address, &mut source, &mut patience, &interrupt)
+        self.deliver(way, &mut source, &mut patience)
     }
 
     /// Sends a dump, waits for its analysis, and prints the link.
     fn deliver(
         &self,
-        client: &Client,
-        address: &Address,
+        way: Way<'_>,
         source: &mut Source,
         patience: &mut Patience,
-        interrupt: &Interrupt,
     ) -> anyhow::Result<ExitCode> {
-        let (dump, sent) = self.send(client, address, source, patience, interrupt)?;
-        describe(client, &dump, &self.labels, patience)?;
-        let outcome = wait(client, &dump, !self.no_wait, patience)?;
-        self.show(&address.link(&dump), &dump, sent, &outcome)
+        let (dump, sent) = self.send(way, source, patience)?;
+        describe(way.client, &dump, &self.labels, patience)?;
+        let outcome = wait(way.client, &dump, !self.no_wait, patience)?;
+        self.show(&way.address.link(&dump), &dump, sent, &outcome)
     }
 
     /// Sends each dump that is completed in a folder, until a signal ends the command.
-    fn watch(
-        &self,
-        client: &Client,
-        address: &Address,
-        interrupt: &Interrupt,
-    ) -> anyhow::Result<ExitCode> {
+    fn watch(&self, way: Way<'_>) -> anyhow::Result<ExitCode> {
         let shown = || format!("cannot watch {}", self.what.display());
         let mut folder = WatchedFolder::open(&self.what).with_context(shown)?;
         tell!("hprof-rs: watching {}", self.what.display());
@@ -240,7 +245,7 @@ impl Capture {
                 name: name.clone(),
             };
             let mut patience = Patience::new(Duration::from_secs(self.patience));
-            match self.deliver(client, address, &mut source, &mut patience, interrupt) {
+            match self.deliver(way, &mut source, &mut patience) {
                 Ok(_) => {
                     folder.done(&arrival);
                     if self.remove
@@ -310,12 +315,15 @@ impl Capture {
     /// Packs and sends the file; gives the dump's id and the bytes that were sent.
     fn send(
         &self,
-        client: &Client,
-        address: &Address,
+        way: Way<'_>,
         source: &mut Source,
         patience: &mut Patience,
-        interrupt: &Interrupt,
     ) -> anyhow::Result<(String, u64)> {
+        let Way {
+            client,
+            address,
+            interrupt,
+        } = way;
         let named = |path: &Path| path.extension().is_some_and(|it| it == "gz");
         let packing = Packing {
             strips: self.strip,

@@ -19,8 +19,8 @@ use place::Place;
 /// A table is a folder in DIR: objects, references, classes, histogram, roots, threads, stacks,
 /// frames, sites, samples, findings, duplicates, summary. A profile has stacks, frames, sites,
 /// samples and summary. Each dump is a partition of its own, by service, host, date and dump. A
-/// file gets its name when all tables of its dump are whole, that of summary last. An export of
-/// the same dump with the same labels replaces the files.
+/// file gets its name when all tables of its dump are whole, that of summary last. A second
+/// export of a dump under equal labels replaces the files.
 ///
 /// Names of classes, fields, methods and threads are in the tables. Texts of strings are not,
 /// unless --strings is given.

@@ -9,8 +9,13 @@ use crate::s3::{Fault, KEY, S3, SECRET};
 use crate::server::{Server, eventually};
 use crate::support::{Scene, data, run, stderr, stdout};
 
-/// A server over the storage, with this cache.
+/// A server over the storage, with a cache of this name that is large enough.
 fn server(scene: &Scene, cache: &str, environment: &[(String, String)]) -> Server {
+    server_with(scene, cache, "200MB", environment)
+}
+
+/// A server over the storage, with a cache of this name and size.
+fn server_with(scene: &Scene, cache: &str, size: &str, environment: &[(String, String)]) -> Server {
     let command = [
         "serve",
         "--folder",
@@ -26,7 +31,7 @@ fn server(scene: &Scene, cache: &str, environment: &[(String, String)]) -> Serve
         "--cache",
         cache,
         "--cache-size",
-        "200MB",
+        size,
     ];
     let mut command = scene.hprof_rs(&command);
     command.args(storage).envs(environment.iter().cloned());
@@ -180,25 +185,7 @@ fn a_view_closes_others_that_nobody_looks_at_when_the_cache_is_full() {
     });
     drop(first);
     let room = (cached(&scene.path("first")) * 7 / 10).to_string();
-    let command = [
-        "serve",
-        "--folder",
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--memory",
-        "1G",
-    ];
-    let storage = [
-        "--store",
-        "s3://dumps/team",
-        "--cache",
-        "small",
-        "--cache-size",
-        &room,
-    ];
-    let mut command = scene.hprof_rs(&command);
-    let small = Server::of_command(command.args(storage).envs(s3.environment(30)));
+    let small = server_with(&scene, "small", &room, &s3.environment(30));
     for id in ids.iter().chain(&ids) {
         let view = small.get(&format!("/api/v1/dumps/{id}/overview"));
         assert_eq!(view.status, 200, "{}", view.text());

@@ -147,7 +147,7 @@ impl SignalEngine {
     }
 
     /// Has the agent's own walk take stacks once it has proved itself. False when this VM does not export
-    /// what it needs.
+    /// a table that the walk reads.
     pub fn begin_walking(&self, vm: Vm<'_>) -> bool {
         VmLibrary::of(vm.jvmti)
             .and_then(VmStructs::of)

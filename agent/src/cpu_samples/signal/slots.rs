@@ -64,7 +64,7 @@ impl ThreadState {
         self.serial.load(Ordering::Relaxed)
     }
 
-    /// What a walk of its stack wants.
+    /// Its stack and frame anchor, as a walk takes them.
     pub(super) fn walked(&self) -> WalkedThread {
         WalkedThread {
             stack_start: self.stack_start.load(Ordering::Relaxed),

@@ -139,7 +139,7 @@ impl Walking {
         }
         let written = usize::try_from(count).ok()?;
         if let Some(Some(root)) = self.virtual_root.get() {
-            // SAFETY: so many frames were written above.
+            // SAFETY: `receive` has written the first `written` frames.
             let taken = unsafe { std::slice::from_raw_parts(frames, written) };
             if end == Ok(WalkEnd::Heap) {
                 let outermost = taken.last()?.method;
