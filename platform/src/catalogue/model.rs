@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Figures;
 use crate::ids::{ContentHash, DumpId, JobId};
 use crate::rules::Verdict;
 use crate::time::Millis;
@@ -114,6 +115,8 @@ pub struct Outcome {
     pub headline: Option<String>,
     /// Totals.
     pub summary: Option<serde_json::Value>,
+    /// Figures for questions over many dumps; heap dumps have them.
+    pub figures: Option<Figures>,
 }
 
 /// Where a job is in its life.

@@ -126,7 +126,7 @@ export interface Page<T> {
   next: string | null;
 }
 
-export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time";
+export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time" | "series";
 
 export interface Column {
   key: string;
@@ -171,6 +171,8 @@ export interface PathAnswer {
 
 export interface Suspect {
   title: string;
+  /** Its name among the suspects of all dumps; none in analyses of earlier versions. */
+  code?: string | null;
   sentences: string[];
   percent: number;
   bytes: number;

@@ -1,4 +1,5 @@
 // Every text of the page in English. `zh.ts` has the same keys; the compiler checks it.
+import { fleet } from "./en-fleet";
 import { live } from "./en-live";
 
 export const en = {
@@ -372,6 +373,7 @@ export const en = {
     unfiltered: "Threads",
     units: {} as Record<string, string>,
   },
+  fleet,
   live,
 };
 
