@@ -198,6 +198,9 @@ pub struct Job {
     pub attempt: u32,
     /// The process that runs it, or ran it last, where workers are on several machines.
     pub worker: Option<String>,
+    /// The bytes that a worker without other work has room for at most, while all have less than the
+    /// dump takes.
+    pub room: Option<u64>,
     /// The rules of its dump, with verdicts after it is done.
     pub rules: Vec<Verdict>,
 }

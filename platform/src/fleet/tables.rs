@@ -34,8 +34,11 @@ fn answer(catalogue: &dyn Catalogue, mut table: Table) -> Result<Table, Problem>
     Ok(table)
 }
 
-/// Says which classes the rows are about.
-fn about_classes(mut table: Table) -> Table {
+/// Says which classes the rows are about; `nothing` says that there are none.
+fn about_classes(mut table: Table, is_empty: bool, nothing: &str) -> Table {
+    if is_empty {
+        table.notes.push(nothing.to_owned());
+    }
     table.notes.push(format!(
         "each dump counts with the {MAX_CLASSES} classes that retain most"
     ));
@@ -139,8 +142,10 @@ pub fn growth(
     query: &TableQuery,
 ) -> Result<Table, Problem> {
     let rows = catalogue.growth(service, last, measure)?;
+    let is_empty = rows.is_empty();
     let table = Records::new(rows, &GROWTH).largest_first("grown_delta");
-    let mut table = about_classes(table.page(query)?);
+    let nothing = "no class of the service grew in each of these dumps";
+    let mut table = about_classes(table.page(query)?, is_empty, nothing);
     table.notes.push(format!(
         "a class counts for a host if it grows from each of its last {last} dumps to the next; hosts \
          with fewer than {LEAST_DUMPS} dumps are left out"
@@ -176,8 +181,10 @@ pub fn regressions(
 ) -> Result<Table, Problem> {
     let [old, new] = builds;
     let rows = catalogue.regressions(service, old, new, measure)?;
+    let is_empty = rows.is_empty();
     let table = Records::new(rows, &REGRESSIONS).largest_first("grown_delta");
-    let mut table = about_classes(table.page(query)?);
+    let nothing = "no class takes more in the new build than in the old one";
+    let mut table = about_classes(table.page(query)?, is_empty, nothing);
     let note =
         "sizes are those of a host on average; each host counts with its newest dump of a build";
     table.notes.push(note.to_owned());

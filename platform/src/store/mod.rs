@@ -165,6 +165,11 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the disk fails.
     fn free_bytes(&self) -> io::Result<u64>;
+    /// The bytes that files of the storage may take here, beside those in use; none if nothing but the
+    /// disk bounds them.
+    fn cache_room(&self) -> Option<u64> {
+        None
+    }
     /// The bytes that each dump and its analysis occupy.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ export function fleetView(rest, query, dumps) {
       return { name, trend, grown_delta: trend.at(-1) - trend[0], first_bytes: trend[0], last_bytes: trend.at(-1), objects: 1000 * (at + 1), hosts: 1 + at };
     });
     const columns = [col("name", "text", "Class"), col("trend", "series"), col("grown_delta", "bytes", "Growth"), col("first_bytes", "bytes", "First"), col("last_bytes", "bytes", "Last"), col("objects", "count"), col("hosts", "count")];
-    return table(columns, service === "unknown" ? [] : rows, query, ["each dump counts with the 100 classes that retain most"]);
+    return table(columns, service === "unknown" ? [] : rows, query, [...(service === "unknown" ? ["no class of the service grew in each of these dumps"] : []), "each dump counts with the 100 classes that retain most"]);
   }
   if (view === "regressions") {
     const rows = query.get("old") === query.get("new") ? [] : NAMES.map((name, at) => ({ name, old: 1e6 * at, new: 3e6 * (at + 1), grown_delta: 3e6 * (at + 1) - 1e6 * at, old_hosts: 3, new_hosts: 4 }));

@@ -45,6 +45,7 @@ test("services lead to what grows there, and each choice is kept in the address"
   await page.getByRole("searchbox").fill("^check");
   await page.getByText("1 row", { exact: true }).waitFor();
   await page.getByRole("searchbox").fill("");
+  await page.getByText("4 rows", { exact: true }).waitFor();
   const file = page.waitForEvent("download");
   await page.getByRole("link", { name: "CSV" }).click();
   assert.equal((await file).suggestedFilename(), "services.csv");
@@ -53,7 +54,7 @@ test("services lead to what grows there, and each choice is kept in the address"
   await page.getByRole("menuitem", { name: "Growing classes" }).click();
   await page.waitForURL(/growth\?service=shop/);
 
-  const trend = page.getByRole("img", { name: /^From the oldest dump to the newest: 18\.0\u00a0MB, 36\.0\u00a0MB, 90\.0\u00a0MB/ });
+  const trend = page.getByRole("img", { name: /^From the oldest dump to the newest: 18\.0.MB, 36\.0.MB, 90\.0.MB/ });
   await trend.waitFor();
   assert.equal((await trend.locator("polyline").getAttribute("points")).split(" ").length, 5);
   await page.getByRole("radio", { name: "10", exact: true }).click();
@@ -62,17 +63,17 @@ test("services lead to what grows there, and each choice is kept in the address"
   await page.getByRole("radio", { name: "Retained" }).focus();
   await page.keyboard.press("ArrowRight");
   await page.waitForURL(/by=shallow/);
-  await page.getByRole("img", { name: /newest: 6\.0\u00a0MB/ }).waitFor();
+  await page.getByRole("img", { name: /newest: 6\.0.MB/ }).waitFor();
   await page.getByRole("button", { name: /^Growth/ }).click();
   await page.waitForURL(/sort=grown_delta/);
   await page.getByText("Each dump counts with the 100 classes that retain most.").waitFor();
   const copy = await context.newPage();
   await copy.goto(page.url());
-  await copy.getByRole("img", { name: /newest: 1\.0\u00a0MB/ }).first().waitFor();
+  await copy.getByRole("img", { name: /newest: 1\.0.MB/ }).first().waitFor();
   assert.equal(await copy.getByRole("radio", { name: "Shallow" }).getAttribute("aria-checked"), "true");
   assert.equal(await copy.getByLabel("Service").inputValue(), "shop");
   await page.getByLabel("Service").selectOption("unknown");
-  await page.getByText("Nothing here.").waitFor();
+  await page.getByText("No class of the service grew in each of these dumps.").waitFor();
   await page.goBack();
   await rows(page).first().waitFor();
   await close();

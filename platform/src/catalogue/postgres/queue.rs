@@ -90,6 +90,17 @@ impl Queue for PostgresCatalogue {
         self.row(&sql, &[], rows::job)
     }
 
+    fn note_room(&self, room: u64) -> Result<()> {
+        let noted = self.rows(
+            "UPDATE jobs SET room = $1 FROM dumps
+             WHERE dumps.id = jobs.dump AND jobs.state = 'queued' AND jobs.due_at <= hprof_rs_now()
+                 AND dumps.bytes > $1 AND (jobs.room IS NULL OR jobs.room < $1)
+             RETURNING jobs.id, jobs.state, jobs.dump",
+            &[&number(room)],
+        )?;
+        self.tell_jobs(&noted)
+    }
+
     fn claim(&self, claim: &Claim<'_>) -> Result<Option<Job>> {
         let sql = format!(
             "WITH next AS (
@@ -97,7 +108,7 @@ impl Queue for PostgresCatalogue {
                  WHERE jobs.state = 'queued' AND jobs.due_at <= hprof_rs_now() AND dumps.bytes <= $1
                  ORDER BY jobs.id LIMIT 1 FOR UPDATE OF jobs SKIP LOCKED)
              UPDATE jobs SET state = 'running', attempt = attempt + 1, phase = NULL, progress = NULL,
-                 error = NULL, worker = $2, lease_until = hprof_rs_now() + $3,
+                 error = NULL, room = NULL, worker = $2, lease_until = hprof_rs_now() + $3,
                  started_at = hprof_rs_now(), ended_at = NULL
              FROM next WHERE jobs.id = next.id RETURNING {JOB}"
         );

@@ -53,6 +53,10 @@ impl Queue for SqliteCatalogue {
         Ok(statement.query_row([], rows::job).optional()?)
     }
 
+    fn note_room(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+
     fn claim(&self, claim: &Claim<'_>) -> Result<Option<Job>> {
         let room = i64::try_from(claim.room).unwrap_or(i64::MAX);
         let claimed: Option<i64> = {

@@ -326,6 +326,10 @@ impl Store for ObjectFiles {
         self.here.free_bytes()
     }
 
+    fn cache_room(&self) -> Option<u64> {
+        Some(self.cache.room())
+    }
+
     fn occupied(&self) -> io::Result<HashMap<DumpId, u64>> {
         let mut occupied = HashMap::new();
         for dump in self.dumps()? {

@@ -23,6 +23,8 @@ export interface Job {
   ended_at: number | null;
   error: { title: string; detail: string; can_retry: boolean } | null;
   attempt: number;
+  /** What the largest worker has room for, while that is less than the dump takes. */
+  room?: number | null;
 }
 
 /** A rule of a dump; it is not judged before the job is done. */

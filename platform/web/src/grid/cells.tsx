@@ -68,7 +68,7 @@ const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
   object: [118, 0],
   class: [132, 0],
   bool: [72, 0],
-  time: [150, 0],
+  time: [172, 0],
   series: [124, 0],
 };
 

@@ -67,6 +67,7 @@ export const en = {
     remove: "Remove",
     retry: "Retry",
     queued: "waiting for a free worker",
+    noRoom: (needed: string, room: string) => `no worker has room for ${needed}: the largest has ${room}; start one with more disk or --cache-size`,
     sending: "uploading",
     waiting: "connection lost, trying again",
     paused: "paused",

@@ -76,6 +76,8 @@ export const WHOLE: Record<string, string> = {
   "its profile is binary (format=b), and shows when the stream ends or is dumped; start the program with format=a to watch it": "其分析数据为二进制（format=b），在数据流结束或转储时显示；以 format=a 启动程序即可观察",
   "its agent is of another maker, and takes no requests": "其代理来自其他厂商，不接受请求",
   "it records none of cpu=samples, heap=sites and monitor=y; start the program with one of them to watch it": "它未记录 cpu=samples、heap=sites 或 monitor=y；以其中之一启动程序即可观察",
+  "no class of the service grew in each of these dumps": "该服务没有在这些转储中逐次增长的类",
+  "no class takes more in the new build than in the old one": "没有在新构建中占用更多的类",
   "dumps that an earlier version analysed are still being added": "早期版本分析过的转储仍在补充，将自动更新",
   "sizes are those of a host on average; each host counts with its newest dump of a build": "大小为每台主机的平均值；每台主机以该构建的最新转储计入",
   "The worker could not work": "工作进程无法工作",

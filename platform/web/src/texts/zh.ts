@@ -72,6 +72,7 @@ export const zh: Texts = {
     remove: "移除",
     retry: "重试",
     queued: "等待空闲的工作进程",
+    noRoom: (needed, room) => `没有工作进程能容纳 ${needed}：最大的只有 ${room} 空间；请启动磁盘或 --cache-size 更大的工作进程`,
     sending: "正在上传",
     waiting: "连接中断，正在重试",
     paused: "已暂停",
