@@ -16,6 +16,7 @@ mod faults;
 mod fleet;
 mod live;
 mod machines;
+#[allow(dead_code)] // The benchmarks use all of it.
 #[path = "../../../java-test-harness/src/bin/bench/made_dump.rs"]
 mod made_dump;
 mod phases;

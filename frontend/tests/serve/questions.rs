@@ -108,6 +108,8 @@ fn a_fleet_is_asked_over_its_dumps_and_forgets_those_that_are_deleted() {
         ("growth?service=shop&by=weight", 400, "bad-request"),
         ("services?sort=nothing", 400, "bad-request"),
         ("sql/schema.md", 404, "not-found"),
+        ("suspects/nothing", 404, "not-found"),
+        ("suspects?code=%27", 400, "bad-request"),
     ] {
         let answer = server.get(&format!("/api/v1/fleet/{wrong}"));
         answer.assert_problem(status, kind);

@@ -13,6 +13,7 @@ use super::views::answer::respond;
 use crate::catalogue::Catalogue;
 use crate::catalogue::fleet::Measure;
 use crate::fleet;
+use crate::ids::SuspectCode;
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::views::page::TableQuery;
@@ -68,7 +69,7 @@ struct SuspectParams {
     /// Only those that this service carries.
     service: Option<String>,
     /// Only the one with this code.
-    code: Option<String>,
+    code: Option<SuspectCode>,
 }
 
 /// Asks the catalogue for a table, and answers in the form that the query names.
@@ -160,22 +161,23 @@ async fn suspects(
     InQuery(of): InQuery<SuspectParams>,
 ) -> Result<Response, Problem> {
     table(state, query, move |catalogue, query| {
-        fleet::suspects(catalogue, of.service.as_deref(), of.code.as_deref(), query)
+        let code = of.code.as_ref().map(SuspectCode::as_str);
+        fleet::suspects(catalogue, of.service.as_deref(), code, query)
     })
     .await
 }
 
 /// The services that carry a suspect.
 #[utoipa::path(get, path = "/fleet/suspects/{code}", tag = "fleet",
-    params(("code" = String, Path, description = "The code of the suspect"), TableQuery),
+    params(("code" = SuspectCode, Path, description = "The code of the suspect"), TableQuery),
     responses((status = 200, body = Table), (status = "4XX", body = Problem)))]
 async fn carriers(
     State(state): State<AppState>,
-    InPath(code): InPath<String>,
+    InPath(code): InPath<SuspectCode>,
     InQuery(query): InQuery<TableQuery>,
 ) -> Result<Response, Problem> {
     table(state, query, move |catalogue, query| {
-        fleet::carriers(catalogue, &code, query)
+        fleet::carriers(catalogue, code.as_str(), query)
     })
     .await
 }

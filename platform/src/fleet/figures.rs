@@ -4,28 +4,19 @@ use std::collections::HashMap;
 
 use hprof_analysis::names::family;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::catalogue::{ClassFigures, Figures, MAX_CLASSES, MAX_SUSPECTS, SuspectFigures};
-use crate::ids::ContentHash;
+use crate::ids::SuspectCode;
 use crate::time::Millis;
 use crate::views::report::Report;
 
 /// Characters of a name, signature or title that are kept. Longer ones are made to be long.
 const MAX_TEXT: usize = 1000;
-/// Digits of a suspect's code.
-const DIGITS: usize = 16;
 
 /// A text as every database takes it.
 fn cut(text: &str) -> String {
     let kept = text.chars().filter(|&c| c != '\0');
     kept.take(MAX_TEXT).collect()
-}
-
-/// The name of a suspect in addresses.
-pub(crate) fn code_of(signature: &str) -> String {
-    let hash = ContentHash::of_bytes(Sha256::digest(signature.as_bytes()).into());
-    hash.as_str().chars().take(DIGITS).collect()
 }
 
 impl Figures {
@@ -48,7 +39,9 @@ impl Figures {
             suspects: suspects
                 .take(MAX_SUSPECTS)
                 .map(|suspect| SuspectFigures {
-                    code: code_of(&suspect.signature),
+                    code: SuspectCode::of_signature(&suspect.signature)
+                        .as_str()
+                        .to_owned(),
                     signature: cut(&suspect.signature),
                     title: cut(&suspect.headline),
                     retained: suspect.retained_bytes,
@@ -140,7 +133,7 @@ mod tests {
         assert_eq!(codes.len(), 3);
         assert_eq!(codes[0], codes[1]);
         assert_ne!(codes[0], codes[2]);
-        assert_eq!(codes[0].len(), DIGITS);
+        assert_eq!(codes[0].len(), 16);
         assert_eq!(figures.suspects[2].signature.chars().count(), MAX_TEXT);
         assert!(!figures.suspects[2].title.contains('\0'));
     }

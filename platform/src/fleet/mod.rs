@@ -36,6 +36,5 @@ pub const SQL: [(&str, &str); 7] = [
     ),
 ];
 
-pub(crate) use figures::code_of;
 pub use fill::run;
 pub use tables::{builds, carriers, growth, regressions, services, suspects, waste};
