@@ -7,6 +7,7 @@ mod fleet;
 mod made;
 mod profiles;
 mod read;
+#[allow(dead_code)] // Other tests use all of it.
 #[path = "../../../platform/tests/support/s3.rs"]
 mod s3;
 mod storage;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hprof_platform::ids::DumpId;
@@ -84,6 +85,21 @@ fn pieces_that_clients_send_become_a_dump() {
 }
 
 #[test]
+fn an_upload_that_the_storage_still_puts_together_is_waited_for() {
+    let s3 = S3::start();
+    let caches = tempfile::tempdir().unwrap();
+    let settings = settings(caches.path(), 64 << 20);
+    let store = open_with("s3://dumps/team", &s3.environment(1), &settings).unwrap();
+    let direct = store.direct().unwrap();
+    let part = PartId::new().unwrap();
+    direct.begin(&part, 4).unwrap();
+    let etags = send_all(direct, &part, b"JAVA");
+    s3.faults.is_late.store(true, Ordering::Relaxed);
+    let completed = direct.complete(&part, &etags, 4).unwrap();
+    assert_eq!(completed, (4, b"JAVA".to_vec()));
+}
+
+#[test]
 fn a_wrong_sha256_is_found_before_the_analysis() {
     let s3 = S3::start();
     let caches = tempfile::tempdir().unwrap();
@@ -151,5 +167,15 @@ fn what_nobody_finishes_goes() {
     assert_eq!(store.sweep(Duration::ZERO, &is_upload).unwrap(), 0);
     let report = store.analysis(&dump).unwrap().unwrap().join("report.json");
     assert_eq!(fs::read_to_string(report).unwrap(), "2");
+    let file = |name: &str, most| store.analysis_file(&dump, name, most).unwrap();
+    assert_eq!(file("report.json", 1).as_deref(), Some(&b"2"[..]));
+    assert_eq!(
+        (file("report.json", 0), file("other.json", 9)),
+        (None, None)
+    );
+    assert_eq!(
+        store.analysis_file(&deleted, "report.json", 9).unwrap(),
+        None
+    );
     assert!(store.dump(&dump).is_ok());
 }

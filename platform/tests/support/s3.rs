@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub const KEY: &str = "AKIATESTKEY";
 pub const SECRET: &str = "a-secret-of-the-test";
 /// How long a request waits that gets no answer.
 const STALL: Duration = Duration::from_secs(3600);
+/// How long the storage takes for a request that it carries out late.
+const LATE: Duration = Duration::from_secs(3);
 
 /// A way in which storage fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,10 @@ pub struct Faults {
     /// Faults that happened.
     pub happened: AtomicU32,
     kinds: parking_lot::Mutex<Vec<Fault>>,
+    /// Whether the next request that puts pieces together gets no answer, and is carried out late.
+    pub is_late: AtomicBool,
+    /// Whether such a request is under way.
+    is_busy: AtomicBool,
 }
 
 impl Faults {
@@ -166,6 +172,27 @@ async fn answer(
         _ => {}
     }
     let is_get = request.method() == "GET";
+    let query = request.uri().query().unwrap_or_default();
+    if request.method() == "POST" && query.contains("uploadId=") {
+        if faults.is_busy.load(Ordering::Relaxed) {
+            // What it has taken on is no upload any more, and no object yet.
+            return failure(StatusCode::NOT_FOUND);
+        }
+        if faults.is_late.swap(false, Ordering::Relaxed) {
+            faults.is_busy.store(true, Ordering::Relaxed);
+            let (head, body) = request.into_parts();
+            let body = body.collect().await.map(|body| body.to_bytes());
+            tokio::spawn(async move {
+                tokio::time::sleep(LATE).await;
+                let body = s3s::Body::from(body.unwrap_or_default());
+                // Nobody waits for the answer.
+                let _ = service.call(Request::from_parts(head, body)).await;
+                faults.is_busy.store(false, Ordering::Relaxed);
+            });
+            tokio::time::sleep(STALL).await;
+            return failure(StatusCode::INTERNAL_SERVER_ERROR);
+        }
+    }
     let answered = service.call(request.map(s3s::Body::from)).await;
     let Ok(response) = answered else {
         return failure(StatusCode::INTERNAL_SERVER_ERROR);

@@ -1,6 +1,8 @@
 //! Uploads straight to object storage: multipart uploads of S3 with presigned requests.
 
 use std::io;
+use std::thread::sleep;
+use std::time::Duration;
 
 use super::ObjectFiles;
 use super::manifest::{UploadEntry, invalid};
@@ -13,6 +15,9 @@ use crate::store::{Fault, PartId};
 const MIN_PIECE: u64 = 16 << 20;
 /// The most pieces, which S3 bounds by 10,000.
 const MAX_PIECES: u64 = 9000;
+
+/// The pauses between looks for an object that may come about yet, in milliseconds.
+const PAUSES: [u64; 4] = [500, 1000, 1500, 2000];
 
 impl ObjectFiles {
     fn upload(&self, part: &PartId) -> io::Result<UploadEntry> {
@@ -80,7 +85,17 @@ impl Direct for ObjectFiles {
         }
         let blob = self.remote.path(&["blobs", part.as_str()]);
         let completed = self.remote.complete(&blob, &entry.upload, etags);
-        match (completed, self.remote.head(&blob, head)) {
+        let mut found = self.remote.head(&blob, head);
+        // The storage may still be at work on a request whose answer was not waited for.
+        for pause in PAUSES {
+            let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+            if completed.is_ok() || !found.as_ref().is_err_and(is_missing) {
+                break;
+            }
+            sleep(Duration::from_millis(pause));
+            found = self.remote.head(&blob, head);
+        }
+        match (completed, found) {
             (Ok(()), found) => found,
             // An earlier request has completed it, and its answer was lost.
             (Err(_), Ok(found)) => Ok(found),
