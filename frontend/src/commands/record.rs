@@ -48,6 +48,11 @@ pub struct Record {
     #[arg(long)]
     cpu: bool,
 
+    /// Record all threads on the wall clock, waiting ones too: the outermost frame of each stack is the state of its
+    /// thread.
+    #[arg(long, conflicts_with_all = ["cpu", "all"])]
+    wall: bool,
+
     /// Record allocations, one in 512 kB.
     #[arg(long)]
     alloc: bool,
@@ -78,6 +83,8 @@ const EXAMPLES: &str = "\
 Examples:
   hprof-rs record 4242 -d 30 -o cpu.html          a flame graph of half a minute
   hprof-rs record 4242 --all -o all.html          CPU, allocations and locks, until Ctrl+C
+  hprof-rs record 4242 -d 10 --wall --options 'filter=http-*' -o wall.html
+                                                  where the threads named http-... wait
   hprof-rs record 4242 -d 1m --alloc -o alloc.collapsed
   hprof-rs record 4242 -d 10 -o cpu.pb.gz         for pprof
 
@@ -92,7 +99,11 @@ const TOP: usize = 5;
 impl Record {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let modes = self.modes();
-        check_options(&self.options).map_err(anyhow::Error::msg)?;
+        let options = match self.wall {
+            true => format!("cpu=wall,{}", self.options),
+            false => self.options.clone(),
+        };
+        check_options(&options).map_err(anyhow::Error::msg)?;
         let machine = LocalMachine;
         let facts = machine.jvm(Pid(self.pid)).map_err(refused)?;
         refuse_apart(&facts)?;
@@ -113,7 +124,7 @@ impl Record {
         let events = Arc::new(Events::default());
         let live = Live::new(Arc::new(machine), None, folder.path(), events);
         let id = JvmId::Process(Pid(self.pid));
-        live.attach(id, &modes, &self.options).map_err(refused)?;
+        live.attach(id, &modes, &options).map_err(refused)?;
         let recording = live.recording(id).context("the recording has gone")?;
         self.watch(&recording, &stop);
         if recording.is_live()
@@ -152,7 +163,10 @@ impl Record {
 
     fn modes(&self) -> Vec<Mode> {
         let wanted = [
-            (Mode::Cpu, self.cpu || self.all || !self.alloc && !self.lock),
+            (
+                Mode::Cpu,
+                self.cpu || self.wall || self.all || !self.alloc && !self.lock,
+            ),
             (Mode::Alloc, self.alloc || self.all),
             (Mode::Lock, self.lock || self.all),
         ];
