@@ -9,6 +9,7 @@
 mod agent_library;
 mod agent_options;
 mod attach;
+mod blocks;
 mod capture;
 mod cli;
 mod commands;

@@ -13,14 +13,18 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use flate2::{Compression, GzBuilder};
+use hprof_packing::Packer;
 use ruzstd::encoding::{CompressionLevel, compress};
 
 use crate::options::Packing;
 use crate::os::native_thread;
 
 /// The plain bytes of a member. Tests run under slow tools, too.
-const BLOCK: usize = if cfg!(test) { 1 << 13 } else { 1 << 20 };
+const BLOCK: usize = if cfg!(test) {
+    1 << 13
+} else {
+    hprof_packing::BLOCK
+};
 /// The most threads that compress: the VM's dumper writes no faster.
 const MAX_THREADS: usize = 4;
 /// The blocks that may wait for a thread. Memory is bounded by these: each block and its member.
@@ -68,7 +72,7 @@ impl Packed {
         let is_empty = self.block.is_empty() && !self.is_first;
         if !self.has_tail && !is_empty {
             let mut member = Vec::new();
-            pack_block(self.packing, &self.block, self.is_first, &mut member)?;
+            Compressor::new(self.packing).block(&self.block, self.is_first, &mut member);
             let written = self.file.write_all(&member);
             if written.is_err() {
                 self.cut();
@@ -155,15 +159,13 @@ struct Job {
     member: Vec<u8>,
 }
 
-type Done = io::Result<Job>;
-
 /// Threads that compress. They end when this is dropped.
 struct Threads {
     packing: Packing,
-    jobs: Sender<(Job, Sender<Done>)>,
+    jobs: Sender<(Job, Sender<Job>)>,
     started: usize,
     /// The blocks that are being compressed, in order.
-    waiting: VecDeque<Receiver<Done>>,
+    waiting: VecDeque<Receiver<Job>>,
     spare: Vec<Job>,
 }
 
@@ -171,11 +173,12 @@ impl Threads {
     fn start(packing: Packing) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let wanted = cores.min(MAX_THREADS);
-        let (jobs, todo) = bounded::<(Job, Sender<Done>)>(wanted + AHEAD);
-        let work = move |todo: Receiver<(Job, Sender<Done>)>| {
+        let (jobs, todo) = bounded::<(Job, Sender<Job>)>(wanted + AHEAD);
+        let work = move |todo: Receiver<(Job, Sender<Job>)>| {
+            let mut compressor = Compressor::new(packing);
             for (job, done) in todo {
                 // Nobody waits for it if writing has failed.
-                let _ = done.send(packed(packing, job));
+                let _ = done.send(compressor.packed(job));
             }
         };
         let start = |_: &usize| {
@@ -203,7 +206,7 @@ impl Threads {
         };
         if let Err((job, done)) = job {
             // Its receiver waits above.
-            let _ = done.send(packed(self.packing, job));
+            let _ = done.send(Compressor::new(self.packing).packed(job));
         }
     }
 
@@ -212,37 +215,38 @@ impl Threads {
     }
 
     /// The next block, once it is compressed.
-    fn next(&mut self) -> Option<Done> {
+    fn next(&mut self) -> Option<io::Result<Job>> {
         let done = self.waiting.pop_front()?.recv();
-        Some(done.unwrap_or_else(|_| Err(io::Error::other("internal error"))))
+        Some(done.map_err(|_| io::Error::other("internal error")))
     }
 }
 
-fn packed(packing: Packing, mut job: Job) -> Done {
-    pack_block(packing, &job.block, job.is_first, &mut job.member)?;
-    Ok(job)
-}
-
-/// Appends a block on its own to `member`.
-fn pack_block(
+/// What a thread compresses with.
+struct Compressor {
     packing: Packing,
-    block: &[u8],
-    is_first: bool,
-    member: &mut Vec<u8>,
-) -> io::Result<()> {
-    match packing {
-        Packing::Gzip => {
-            let builder = match is_first {
-                true => GzBuilder::new().comment(format!("HPROF BLOCKSIZE={BLOCK}")),
-                false => GzBuilder::new(),
-            };
-            let mut packer = builder.write(member, Compression::fast());
-            packer.write_all(block)?;
-            packer.finish()?;
+    gzip: Packer,
+}
+
+impl Compressor {
+    fn new(packing: Packing) -> Self {
+        Self {
+            packing,
+            gzip: Packer::default(),
         }
-        Packing::Zstd => compress(block, member, CompressionLevel::Fastest),
     }
-    Ok(())
+
+    fn packed(&mut self, mut job: Job) -> Job {
+        self.block(&job.block, job.is_first, &mut job.member);
+        job
+    }
+
+    /// Appends a block on its own to `member`.
+    fn block(&mut self, block: &[u8], is_first: bool, member: &mut Vec<u8>) {
+        match self.packing {
+            Packing::Gzip => self.gzip.member(block, is_first.then_some(BLOCK), member),
+            Packing::Zstd => compress(block, member, CompressionLevel::Fastest),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -293,20 +297,6 @@ mod tests {
 
     fn bytes(length: usize) -> Vec<u8> {
         (0..length).map(|number| (number * 7 / 3) as u8).collect()
-    }
-
-    #[test]
-    fn the_first_member_tells_the_size_of_the_blocks() {
-        let member = |is_first| {
-            let mut member = Vec::new();
-            pack_block(Packing::Gzip, b"x", is_first, &mut member).unwrap();
-            member
-        };
-        let first = member(true);
-        assert_eq!(first[..4], [0x1f, 0x8b, 8, 16]);
-        assert!(first[10..].starts_with(format!("HPROF BLOCKSIZE={BLOCK}\0").as_bytes()));
-        let second = member(false);
-        assert_eq!(second[..8], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0]);
     }
 
     #[test]

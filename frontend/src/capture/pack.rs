@@ -5,21 +5,16 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::thread;
 
 use anyhow::{Context, ensure};
-use flate2::{Compression, GzBuilder};
 use hprof_analysis::input::{Compression as Packed, Input};
 use hprof_analysis::strip::{StripPlan, StripPolicy};
+use hprof_packing::BLOCK;
 
 use super::meter::Meter;
+use crate::blocks::Blocks;
 use crate::render::out::tell;
 use crate::render::screen::{count, plural};
-
-/// The plain bytes of a member.
-const BLOCK: usize = 1 << 20;
-/// The most threads that compress.
-const MAX_THREADS: usize = 16;
 
 /// The steps before a file is sent.
 #[derive(Debug, Clone, Copy)]
@@ -122,86 +117,6 @@ fn strip(
     Ok(())
 }
 
-/// Writes gzip members of [`BLOCK`] plain bytes, compressed on all cores.
-struct Blocks<W> {
-    to: W,
-    threads: usize,
-    waiting: Vec<u8>,
-    is_first: bool,
-}
-
-impl<W: Write> Blocks<W> {
-    fn new(to: W) -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            to,
-            threads: cores.min(MAX_THREADS),
-            waiting: Vec::new(),
-            is_first: true,
-        }
-    }
-
-    /// Compresses what waits, each block on a thread of its own.
-    fn compress(&mut self) -> io::Result<()> {
-        let blocks = self.waiting.chunks(BLOCK);
-        let packed: Vec<io::Result<Vec<u8>>> = thread::scope(|scope| {
-            let started: Vec<_> = blocks
-                .enumerate()
-                .map(|(number, block)| {
-                    let is_first = self.is_first && number == 0;
-                    scope.spawn(move || member(block, is_first))
-                })
-                .collect();
-            let joined = started.into_iter().map(|thread| match thread.join() {
-                Ok(packed) => packed,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            joined.collect()
-        });
-        for member in packed {
-            self.to.write_all(&member?)?;
-        }
-        self.is_first = false;
-        self.waiting.clear();
-        Ok(())
-    }
-
-    fn finish(mut self) -> io::Result<()> {
-        if !self.waiting.is_empty() || self.is_first {
-            self.compress()?;
-        }
-        self.to.flush()
-    }
-}
-
-impl<W: Write> Write for Blocks<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let most = BLOCK * self.threads;
-        let taken = bytes.len().min(most - self.waiting.len());
-        self.waiting.extend(bytes.iter().take(taken));
-        if self.waiting.len() == most {
-            self.compress()?;
-        }
-        Ok(taken)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// A gzip member; the first says how long the blocks are.
-fn member(block: &[u8], is_first: bool) -> io::Result<Vec<u8>> {
-    let builder = match is_first {
-        true => GzBuilder::new().comment(format!("HPROF BLOCKSIZE={BLOCK}")),
-        false => GzBuilder::new(),
-    };
-    let room = Vec::with_capacity(block.len() / 2);
-    let mut packer = builder.write(room, Compression::fast());
-    packer.write_all(block)?;
-    packer.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,27 +132,12 @@ mod tests {
         pack(file, "x", packing, || Ok(tempfile::tempfile()?))
     }
 
-    fn plain(file: &File) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let input = Input::from_file("x", file).unwrap();
-        input.into_reader().read_to_end(&mut bytes).unwrap();
-        bytes
-    }
-
-    #[test]
-    fn blocks_are_read_back_whatever_their_number() {
-        for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 7] {
-            let mut bytes = b"JAVA PROFILE 1.0.2\0".to_vec();
-            bytes.extend((0..length).map(|number| (number * 7 / 3) as u8));
-            let sent = packed(&mut file_of(&bytes), false, true).unwrap().unwrap();
-            assert!(plain(&sent) == bytes, "{length}");
-        }
-    }
-
     #[test]
     fn what_is_compressed_already_is_sent_as_it_is() {
-        let gzip = member(b"JAVA PROFILE 1.0.2\0", true).unwrap();
-        assert!(packed(&mut file_of(&gzip), false, true).unwrap().is_none());
+        let mut gzip = packed(&mut file_of(b"JAVA PROFILE 1.0.2\0"), false, true)
+            .unwrap()
+            .unwrap();
+        assert!(packed(&mut gzip, false, true).unwrap().is_none());
         let plain = file_of(b"JAVA PROFILE 1.0.2\0");
         assert!(packed(&mut { plain }, false, false).unwrap().is_none());
     }

@@ -106,7 +106,9 @@ impl Record {
         check_options(&options).map_err(anyhow::Error::msg)?;
         let machine = LocalMachine;
         let facts = machine.jvm(Pid(self.pid)).map_err(refused)?;
-        refuse_apart(&facts)?;
+        if let Some(why) = &facts.refusal {
+            bail!("{why}");
+        }
         let output = self.output.clone().unwrap_or_else(|| default_name(&facts));
         let argument = convert::check_name(&output)?;
         let folder = output.parent().filter(|folder| *folder != Path::new(""));
@@ -246,28 +248,6 @@ impl Record {
 
 fn refused(refused: hprof_platform::live::Refused) -> anyhow::Error {
     anyhow::Error::msg(refused.text)
-}
-
-/// What the agent's stream cannot reach. The words for the server do not fit here.
-fn refuse_apart(facts: &JvmFacts) -> anyhow::Result<()> {
-    if let Some(why) = &facts.refusal {
-        bail!("{why}");
-    }
-    let pid = facts.pid;
-    match &facts.apart {
-        None => Ok(()),
-        Some(_) if facts.in_container => bail!(
-            "process {pid} is in a container, and sees no socket of this machine; record it with\n  \
-             hprof-rs attach {pid} cpu=samples,depth=64,file=/tmp/cpu.html\n  \
-             hprof-rs control {pid} detach\n  \
-             cp /proc/{pid}/root/tmp/cpu.html ."
-        ),
-        Some(_) => bail!(
-            "process {pid} runs as {}; run this as that user: sudo -u {} hprof-rs record {pid}",
-            facts.user,
-            facts.user
-        ),
-    }
 }
 
 /// The methods that cost most by themselves, a line each.

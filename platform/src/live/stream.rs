@@ -11,8 +11,11 @@ use std::time::{Duration, Instant};
 
 use hprof_format::binary::mutf8;
 use hprof_wire::command::{Command, Frame};
+use hprof_wire::local::peer;
 use hprof_wire::marks::Mark;
 use parking_lot::{Condvar, Mutex};
+
+use super::machine::Socket;
 
 /// The text that may wait to be taken. A dump is smaller, as the agent's tables are.
 const MAX_WAITING: usize = 128 << 20;
@@ -21,51 +24,75 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long the agent may take to read a command of a few bytes.
 const WRITE_TIME: Duration = Duration::from_secs(5);
 
-/// A socket in the server's folder, at which one agent is expected. Its name goes when dropped.
+/// A socket at which one agent is expected. Its name goes when dropped.
 #[derive(Debug)]
-pub struct Expected {
-    listener: UnixListener,
-    path: PathBuf,
+pub struct Expected(Socket);
+
+/// A name in the server's folder.
+#[derive(Debug)]
+struct Name(PathBuf);
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Expected {
-    /// Listens at a path.
+    /// Listens at a path in the server's folder.
     ///
     /// # Errors
     /// Those of the folder.
     pub fn new(path: &Path) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
-        let expected = Self {
+        Self::at(Socket {
             listener,
             path: path.to_owned(),
-        };
-        expected.listener.set_nonblocking(true)?;
-        Ok(expected)
+            process: None,
+            name: Box::new(Name(path.to_owned())),
+        })
     }
 
-    /// The agent's connection.
+    /// Takes a socket that listens already.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn at(socket: Socket) -> io::Result<Self> {
+        socket.listener.set_nonblocking(true)?;
+        Ok(Self(socket))
+    }
+
+    /// The path for the agent.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The connection of the agent. Those of processes that are not meant are closed.
     ///
     /// # Errors
     /// If none comes in time.
     pub fn accept(self, limit: Duration) -> io::Result<AgentStream> {
         let deadline = Instant::now() + limit;
         loop {
-            match self.listener.accept() {
-                Ok((stream, _)) => return AgentStream::new(stream),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            match self.0.listener.accept() {
+                Ok((stream, _)) if self.is_meant(&stream)? => return AgentStream::new(stream),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(PAUSE);
+                }
                 Err(error) => return Err(error),
             }
             if Instant::now() > deadline {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            std::thread::sleep(PAUSE);
         }
     }
-}
 
-impl Drop for Expected {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+    fn is_meant(&self, stream: &UnixStream) -> io::Result<bool> {
+        match self.0.process {
+            Some(process) => Ok(peer(stream)?.pid == process.0),
+            None => Ok(true),
+        }
     }
 }
 

@@ -3,14 +3,12 @@
 mod found;
 mod prove;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use hprof_analysis::input::Input;
 use hprof_analysis::strip::{Detectors, FieldRule, Form, StripPlan, StripPolicy, Stripped};
 use hprof_options::glob;
@@ -18,6 +16,7 @@ use hprof_options::glob;
 use serde_json::json;
 
 use super::convert;
+use crate::blocks::Blocks;
 use crate::memory::MemoryArgument;
 use crate::open::progress_bar;
 use crate::render::out::tell;
@@ -232,9 +231,9 @@ impl Strip {
             let file = BufWriter::with_capacity(1 << 20, file);
             let is_gzip = self.output.extension().is_some_and(|it| it == "gz");
             if is_gzip {
-                let mut packer = GzEncoder::new(file, Compression::fast());
+                let mut packer = Blocks::new(file);
                 let stripped = plan.copy(read()?, &mut packer)?;
-                packer.finish()?.flush()?;
+                packer.finish()?;
                 Ok(stripped)
             } else {
                 Ok(plan.copy(read()?, file)?)

@@ -5,11 +5,10 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use hprof_analysis::strip::{Proof, Run, StripPolicy, prove};
 use serde_json::json;
 
+use crate::blocks::Blocks;
 use crate::commands::convert;
 use crate::memory::free_bytes;
 use crate::open::progress_bar;
@@ -44,9 +43,9 @@ impl<R: Read, O: FnMut() -> io::Result<R>> Copied<'_, O> {
             let file = BufWriter::with_capacity(1 << 20, file);
             match path.extension().is_some_and(|it| it == "gz") {
                 true => {
-                    let mut packer = GzEncoder::new(file, Compression::fast());
+                    let mut packer = Blocks::new(file);
                     let proof = self.write(&mut packer)?;
-                    packer.finish()?.flush()?;
+                    packer.finish()?;
                     Ok(proof)
                 }
                 false => {
