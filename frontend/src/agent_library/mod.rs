@@ -136,9 +136,7 @@ fn write_in(
             let agents = ours.create("agent", user, 0o077)?;
             write_once(&agents, library, hash, user)
         }
-        Place::Shared { .. } => {
-            write_once(&own_folder(base, user)?, library, hash, user)
-        }
+        Place::Shared { .. } => write_once(&own_folder(base, user)?, library, hash, user),
         Place::Fresh { .. } => {
             let fresh = base.create_fresh()?;
             let name = fresh.path().file_name().unwrap_or_default();
