@@ -9,6 +9,7 @@ mod costs;
 mod fresh;
 mod histogram;
 mod keeping;
+mod launching;
 mod link;
 mod machine;
 mod modes;
@@ -30,6 +31,7 @@ use parking_lot::Mutex;
 
 pub use costs::{Bucket, Timeline};
 pub use histogram::{ClassRow, class_histogram};
+pub use launching::Launching;
 pub use link::JvmId;
 pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
 pub use modes::{Mode, check_options};
@@ -44,6 +46,7 @@ use crate::views::page::TableQuery;
 use crate::views::table::Table;
 use fresh::Fresh;
 use link::ProcessLink;
+use modes::Begin;
 use recorder::Recorder;
 use stream::Expected;
 
@@ -227,8 +230,9 @@ impl Live {
                  `hprof-rs control {pid} detach` ends it"
             )));
         }
-        let expected = self.expect(&facts)?;
-        let options = modes::agent_options(modes, options, expected.path()).map_err(refused)?;
+        let expected = self.expect(Some(&facts))?;
+        let options = modes::agent_options(modes, options, expected.path(), Begin::Attached)
+            .map_err(refused)?;
         self.machine.load_agent(pid, &options)?;
         let stream = expected.accept(CONNECTS).map_err(|error| {
             // It is loaded, and nobody would ever look at its counts.
@@ -251,15 +255,15 @@ impl Live {
         recorded
     }
 
-    /// A socket for the agent in this JVM.
-    fn expect(&self, jvm: &JvmFacts) -> Result<Expected, Refused> {
+    /// A socket for the agent in this JVM, or in one that does not run yet.
+    fn expect(&self, jvm: Option<&JvmFacts>) -> Result<Expected, Refused> {
         let failed = |error: std::io::Error| {
             Refused::new(
                 RefusedKind::Failed,
                 format!("the server has no socket for the agent: {error}"),
             )
         };
-        if jvm.apart.is_some() {
+        if let Some(jvm) = jvm.filter(|jvm| jvm.apart.is_some()) {
             return Expected::at(self.machine.socket(jvm.pid)?).map_err(failed);
         }
         std::fs::create_dir_all(&self.folder).map_err(failed)?;

@@ -71,7 +71,7 @@ impl Expected {
     ///
     /// # Errors
     /// If none comes in time.
-    pub fn accept(self, limit: Duration) -> io::Result<AgentStream> {
+    pub fn accept(&self, limit: Duration) -> io::Result<AgentStream> {
         let deadline = Instant::now() + limit;
         loop {
             match self.0.listener.accept() {
@@ -221,11 +221,37 @@ impl AgentStream {
         }
     }
 
+    /// The connection itself.
+    pub fn connection(&self) -> &UnixStream {
+        &self.writer
+    }
+
+    /// The tables that came after the last answer, whole ones only. Waits for the end of the stream.
+    pub fn rest(&mut self, limit: Duration) -> String {
+        let deadline = Instant::now() + limit;
+        let (inbox, changed) = &*self.shared;
+        let mut inbox = inbox.lock();
+        while !inbox.has_ended && !inbox.is_over {
+            if changed.wait_until(&mut inbox, deadline).timed_out() {
+                break;
+            }
+        }
+        let length = whole_tables(&inbox.text);
+        mutf8::decode(&inbox.take(length)).into_owned()
+    }
+
     /// Whether the agent has closed it.
     pub fn has_ended(&self) -> bool {
         let inbox = self.shared.0.lock();
         inbox.has_ended || inbox.is_over
     }
+}
+
+/// The bytes up to the end of the last table: a process that was killed may have written a part of one.
+fn whole_tables(text: &[u8]) -> usize {
+    const END: &[u8] = b" END\n";
+    let ends = text.windows(END.len()).rposition(|part| part == END);
+    ends.map_or(0, |at| at + END.len())
 }
 
 impl Drop for AgentStream {
@@ -244,8 +270,23 @@ mod tests {
         let expected = Expected::new(&path).unwrap();
         let agent = UnixStream::connect(&path).unwrap();
         let stream = expected.accept(Duration::from_secs(5)).unwrap();
+        drop(expected);
         assert!(!path.exists(), "the name stays");
         (stream, agent)
+    }
+
+    #[test]
+    fn whole_tables_are_taken_that_came_before_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut stream, mut agent) = connected(folder.path());
+        let table = b"CPU SAMPLES BEGIN (total = 1) x\nCPU SAMPLES END\n";
+        agent.write_all(table).unwrap();
+        agent
+            .write_all(b"CPU SAMPLES BEGIN (total = 2) x\n")
+            .unwrap();
+        drop(agent);
+        let rest = stream.rest(Duration::from_secs(5));
+        assert_eq!(rest.as_bytes(), table);
     }
 
     #[test]
