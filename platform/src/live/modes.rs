@@ -190,7 +190,8 @@ mod tests {
              lost=detach,net=unix:/srv/live/1.sock"
         );
         for good in ["cpu=wall", "cpu=wall,filter=http-*:main,states=n", ""] {
-            assert!(agent_options(&[Mode::Cpu], good, socket).is_ok(), "{good}");
+            let options = agent_options(&[Mode::Cpu], good, socket, Begin::Attached);
+            assert!(options.is_ok(), "{good}");
         }
         for bad in [
             "cpu=times",
