@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use super::read::files;
-use super::support::{Scene, data, run, stderr, stdout};
+use super::support::{Scene, data, run, stderr};
 use super::{contents, export};
 use crate::s3::{Fault, S3, SECRET};
 
@@ -54,11 +54,8 @@ fn tables_in_object_storage_are_those_of_a_folder_whatever_fails_on_the_way() {
     let sent = send(&["--strings"], &s3.environment(2));
     s3.faults.set(0, &[]);
     assert!(sent.status.success(), "{}", stderr(&sent));
-    assert!(
-        stdout(&sent).contains("to s3://dumps/lake, dump="),
-        "{}",
-        stdout(&sent)
-    );
+    let said = stderr(&sent);
+    assert!(said.contains("to s3://dumps/lake, dump="), "{said}");
     assert!(s3.faults.happened.load(Ordering::Relaxed) >= 3);
     let bucket = s3.folder.path().join("dumps/lake");
     let found = tables(&s3);
