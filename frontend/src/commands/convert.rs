@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use hprof_analysis::contents::{ForeignKind, Format};
 use hprof_analysis::stacks::Weights;
 use hprof_analysis::whole_file::WholeFile;
 use hprof_stacks::pictures::about::{About, Run};
@@ -73,6 +74,8 @@ Examples:
   hprof-rs convert java.hprof.txt -o profile.speedscope.json    for https://www.speedscope.app
   hprof-rs convert java.hprof.txt -o profile.firefox.json       for https://profiler.firefox.com
   hprof-rs convert --to collapsed java.hprof.txt | grep -v Finalizer > stacks.collapsed
+  hprof-rs convert recording.jfr -o profile.html        JFR, collapsed, pprof and others too
+  hprof-rs convert --event alloc recording.jfr -o alloc.svg
   hprof-rs convert --to csv heap.hprof | head           a table for spreadsheets
   hprof-rs convert java.hprof -o java.hprof.txt         binary to text, and back";
 
@@ -332,13 +335,17 @@ fn warn_of_cut_stacks(opened: &Opened) {
     if depth.cut_cost.saturating_mul(100) > weights.total {
         tell!(
             "hprof-rs: {}: {} of {} end at {} frames and lack their callers ({} of all {}); record \
-             with depth={} to have them",
+             with {}{} to have them",
             opened.name,
             count(depth.cut as u64),
             plural(depth.stacks as u64, "stack", "stacks"),
             depth.limit,
             percent(depth.cut_cost, weights.total),
             weights.measure.unit(),
+            match opened.contents.format {
+                Format::Foreign(ForeignKind::Jfr) => "-XX:FlightRecorderOptions=stackdepth=",
+                _ => "depth=",
+            },
             (depth.limit * 4).clamp(64, 2048),
         );
     }
