@@ -45,7 +45,15 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=agent_inputs.rs");
     println!("cargo::rerun-if-env-changed={GIVEN}");
-    write_policy(&out.join("report-policy.txt"))?;
+    write_policy(&out, "report", &["report/page.css"], &["report/page.js"])?;
+    let style = ["report/page.css", "sheet/page.css"];
+    for (name, scripts) in [
+        ("gc", &["common.js", "chart.js", "gc.js"][..]),
+        ("stacks", &["common.js", "stacks.js"]),
+    ] {
+        let scripts = scripts.iter().map(|script| format!("sheet/{script}"));
+        write_policy(&out, name, &style, &scripts.collect::<Vec<_>>())?;
+    }
     if let Some(given) = env::var_os(GIVEN) {
         let given = PathBuf::from(given);
         println!("cargo::rerun-if-changed={}", given.display());
@@ -58,15 +66,27 @@ fn build() -> Result<(), String> {
     embed(&built, &out.join(LIBRARY))
 }
 
-/// Writes the content security policy of the report's page.
-fn write_policy(to: &Path) -> Result<(), String> {
-    let read = |name: &str| {
-        println!("cargo::rerun-if-changed={name}");
-        fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))
-    };
+/// Writes the content security policy of a page, whose style and script are made of these files.
+fn write_policy(
+    out: &Path,
+    name: &str,
+    styles: &[impl AsRef<str>],
+    scripts: &[impl AsRef<str>],
+) -> Result<(), String> {
     println!("cargo::rerun-if-changed=../stacks/policy.rs");
-    let policy = policy::policy(&read("src/report/page.css")?, &read("src/report/page.js")?);
-    fs::write(to, policy).map_err(|error| format!("{}: {error}", to.display()))
+    let policy = policy::policy(&joined(styles)?, &joined(scripts)?);
+    let to = out.join(format!("{name}-policy.txt"));
+    fs::write(&to, policy).map_err(|error| format!("{}: {error}", to.display()))
+}
+
+/// Files below `src`, one after the other.
+fn joined(names: &[impl AsRef<str>]) -> Result<String, String> {
+    let read = |name: &str| {
+        let path = format!("src/{name}");
+        println!("cargo::rerun-if-changed={path}");
+        fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))
+    };
+    names.iter().map(|name| read(name.as_ref())).collect()
 }
 
 /// Cargo's list of the workspace's packages.

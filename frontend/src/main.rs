@@ -14,6 +14,7 @@ mod capture;
 mod cli;
 mod commands;
 mod export;
+mod gc;
 mod jvm;
 mod launch;
 mod left_out;
@@ -25,8 +26,10 @@ mod query;
 mod render;
 mod report;
 mod serve;
+mod sheet;
 mod snapshot;
 mod suspects;
+mod thread_dumps;
 mod what_it_is;
 mod written;
 

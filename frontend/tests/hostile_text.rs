@@ -135,6 +135,34 @@ fn files() -> Files {
     }
 }
 
+/// A log of garbage collections with such characters in all its names.
+fn evil_log() -> String {
+    let evil = EVIL.replace(['\n', '\r'], "");
+    format!(
+        "[0.1s][info][gc,init] Version: {evil}\n\
+         [0.2s][info][gc] GC(0) Pause Young (Normal{evil}) (G1 {evil}) 24M->3M(256M) 2.3ms\n\
+         [0.3s][info][gc] GC(1) Garbage Collection ({evil}) 24M(9%)->3M(1%)\n\
+         [0.4s][info][safepoint] Safepoint \"{evil}\", Reaching safepoint: 1 ns, Total: 2 ns\n\
+         {evil} of the program\n"
+    )
+}
+
+/// A thread dump with such characters in all its names.
+fn evil_dump() -> String {
+    let evil = EVIL.replace(['\n', '\r'], "");
+    format!(
+        "Full thread dump {evil}:\n\n\
+         \"a{evil}\" #1 prio=5 tid=0x1 nid=17 waiting for monitor entry\n   \
+         java.lang.Thread.State: BLOCKED (on object monitor)\n\tat App.{evil}(App.java:7)\n\t\
+         - waiting to lock <0x1> (a java.{evil})\n\t- locked <0x2> (a java.{evil})\n\n\
+         \"b{evil}\" #2 prio=5 tid=0x2 nid=18 waiting for monitor entry\n   \
+         java.lang.Thread.State: BLOCKED (on object monitor)\n\tat App.{evil}(App.java:7)\n\t\
+         - waiting to lock <0x2> (a java.{evil})\n\t- locked <0x1> (a java.{evil})\n\n\
+         Found one Java-level deadlock:\n=====\n\"c{evil}\":\n  waiting to lock monitor 0x1 (object 0x1, a \
+         java.{evil}),\n  which is held by \"d{evil}\"\n"
+    )
+}
+
 /// The faults of an output.
 fn faults(arguments: &[&str], output: &Output) -> Vec<String> {
     let is_hostile = |c: char| {
@@ -170,6 +198,7 @@ fn no_command_lets_control_or_bidi_characters_through() {
         heap,
         profiles,
     } = &files;
+    let heap_page = format!("{EVIL}x.html");
     let mut seen: Vec<String> = Vec::new();
     let mut found: Vec<String> = Vec::new();
     let mut all = |arguments: &[&str]| {
@@ -294,6 +323,27 @@ fn no_command_lets_control_or_bidi_characters_through() {
         }
         all(&["diff", profile, profile]);
         all(&["diff", &profiles[0], profile]);
+    }
+    let log = files.scene.path("gc.log");
+    fs::write(&log, evil_log()).expect("a file");
+    for flags in [
+        &[][..],
+        &["gc.log"],
+        &["--json"],
+        &["-o", "-"],
+        &["-o", &heap_page],
+    ] {
+        all(&[&["gc", "gc.log"][..], flags].concat());
+    }
+    fs::write(files.scene.path("stacks.txt"), evil_dump()).expect("a file");
+    for flags in [
+        &[][..],
+        &["stacks.txt"],
+        &["--json"],
+        &["-o", "-"],
+        &["-o", &heap_page],
+    ] {
+        all(&[&["stacks", "stacks.txt"][..], flags].concat());
     }
     let copy = format!("copy{EVIL}.hprof");
     all(&["strip", heap, "-o", &copy]);

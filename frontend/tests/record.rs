@@ -6,10 +6,12 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Stdio;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use java_test_harness::{Jdk, Run, Running, Signal, each_jdk};
+use java_test_harness::rights::{self, NOBODY};
+use java_test_harness::{Jdk, Run, Running, Signal, classes, each_jdk};
 use support::{Scene, run, stderr};
 
 /// A thread that burns CPU, three quarters of the time in `hot` and one quarter in `warm`.
@@ -172,4 +174,198 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
         "{}",
         stderr(&nobody)
     );
+}
+
+#[test]
+fn a_program_is_recorded_from_its_start_to_its_end() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let java = jdk.home().join("bin/java");
+        let (java, classes) = (java.to_str().unwrap(), classes());
+        let classes = classes.to_str().unwrap();
+        // Ends before anybody has looked at it, and with a status of its own.
+        let record = [
+            "record",
+            "-o",
+            "cpu.collapsed",
+            "--options",
+            "interval=1",
+            "--",
+            java,
+            "-cp",
+            classes,
+            "Spin",
+            "0.7",
+        ];
+        let ended = run(&mut scene.hprof_rs(&record), "");
+        assert!(ended.status.success(), "{}", stderr(&ended));
+        let lines = fs::read_to_string(scene.path("cpu.collapsed")).unwrap();
+        assert!(lines.contains("Spin.hot"), "{lines}");
+        let missing = [
+            "record", "-o", "x.html", "--", java, "-cp", classes, "Missing",
+        ];
+        let ended = run(&mut scene.hprof_rs(&missing), "");
+        assert_eq!(ended.status.code(), Some(1), "{}", stderr(&ended));
+    });
+}
+
+#[test]
+fn a_command_without_a_jvm_is_named() {
+    let scene = Scene::new();
+    let ended = run(
+        &mut scene.hprof_rs(&["record", "--", "sh", "-c", "exit 3"]),
+        "",
+    );
+    assert_eq!(ended.status.code(), Some(3));
+    assert!(
+        stderr(&ended).contains("has started no JVM"),
+        "{}",
+        stderr(&ended)
+    );
+}
+
+#[test]
+fn a_recording_without_end_keeps_the_last_files() {
+    let scene = Scene::new();
+    let running = spinning(Jdk::feature_release(17));
+    let pid = running.pid().to_string();
+    let samples = |name: &str| -> u64 {
+        let lines = fs::read_to_string(scene.path(name)).unwrap();
+        lines
+            .lines()
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+            .sum()
+    };
+    let whole = ["record", &pid, "-d", "4", "-o", "whole.collapsed"];
+    let ended = run(&mut scene.hprof_rs(&whole), "");
+    assert!(ended.status.success(), "{}", stderr(&ended));
+    let whole = samples("whole.collapsed");
+    let record = [
+        "record",
+        &pid,
+        "-d",
+        "4",
+        "--loop",
+        "1s",
+        "--keep",
+        "2",
+        "-o",
+        "cpu-%t.collapsed",
+    ];
+    let ended = run(&mut scene.hprof_rs(&record), "");
+    let said = stderr(&ended);
+    assert!(ended.status.success(), "{said}");
+    let names = fs::read_dir(scene.path(".")).unwrap().flatten();
+    let names: Vec<_> = names
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("cpu-"))
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(said.matches("wrote cpu-").count() >= 3, "{said}");
+    for name in names {
+        // Of a second, or of two where a look was late: not of all four.
+        let samples = samples(&name);
+        assert!(4 * samples < 3 * whole, "{name}: {samples} of {whole}");
+    }
+    assert_nothing_is_left(&scene, &running);
+}
+
+/// Records the only JVM in a container, or of somebody else, as root.
+#[track_caller]
+fn assert_recorded_from_outside(scene: &Scene, is_meant: impl Fn(&serde_json::Value) -> bool) {
+    let began = Instant::now();
+    let pid = loop {
+        let output = run(&mut scene.hprof_rs(&["ps", "--json"]), "");
+        let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found = all.as_array().unwrap().iter().find(|row| is_meant(row));
+        if let Some(row) = found {
+            break row["pid"].to_string();
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "{all}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let record = ["record", &pid, "-d", "2", "-o", "outside.collapsed"];
+    let ended = run(&mut scene.hprof_rs(&record), "");
+    assert!(ended.status.success(), "{}", stderr(&ended));
+    let lines = fs::read_to_string(scene.path("outside.collapsed")).unwrap();
+    assert!(lines.contains("Spin.hot"), "{lines}");
+    // The library stays, as the JVM has it; the socket goes.
+    let folders = ["tmp", "var/tmp", "dev/shm"].map(|it| format!("/proc/{pid}/root/{it}"));
+    let inside = folders.iter().flat_map(fs::read_dir).flatten().flatten();
+    let ours = inside.filter(|entry| {
+        entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(".hprof-rs-")
+    });
+    for folder in ours {
+        let names = fs::read_dir(folder.path()).unwrap().flatten();
+        for entry in names {
+            assert!(entry.file_type().unwrap().is_dir(), "{:?}", entry.path());
+        }
+    }
+}
+
+#[test]
+fn a_jvm_in_a_container_is_recorded_from_outside() {
+    if !rights::may_make_containers() {
+        return;
+    }
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let script = "mount -t tmpfs tmpfs /tmp && cd / && exec \"$0\" -cp \"$1\" Spin 600";
+        // Outside of /tmp, which the container does not see.
+        let shared = tempfile::tempdir_in("/var/tmp").unwrap();
+        for class in ["Spin.class", "Spin$Spinner.class", "Cpu.class"] {
+            fs::copy(classes().join(class), shared.path().join(class)).unwrap();
+        }
+        let mut child = Command::new("unshare")
+            .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])
+            .args(["sh", "-c", script])
+            .arg(jdk.home().join("bin/java"))
+            .arg(shared.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("unshare");
+        assert_recorded_from_outside(&scene, |row| {
+            row["program"] == "Spin" && row["in_container"] == true
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+}
+
+#[test]
+fn root_records_the_jvm_of_somebody_else() {
+    let is_open = |jdk: &&Jdk| !jdk.home().starts_with("/root");
+    let Some(jdk) = Jdk::tested().into_iter().find(is_open) else {
+        eprintln!("not tested: this takes a JDK that everybody can read");
+        return;
+    };
+    if !rights::may_act_for_others() {
+        return;
+    }
+    let scene = Scene::new();
+    let shared = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .tempdir()
+        .unwrap();
+    for class in ["Spin.class", "Spin$Spinner.class", "Cpu.class"] {
+        fs::copy(classes().join(class), shared.path().join(class)).unwrap();
+    }
+    let mut child = Command::new(jdk.home().join("bin/java"))
+        .arg("-cp")
+        .arg(shared.path())
+        .args(["Spin", "600"])
+        .current_dir("/")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("java");
+    assert_recorded_from_outside(&scene, |row| {
+        row["program"] == "Spin" && row["uid"] == NOBODY
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use axum::http::{Request, StatusCode};
 use hprof_analysis::contents::Contents;
 use hprof_platform::Config;
 use hprof_platform::catalogue::{Role, SqliteCatalogue};
-use hprof_platform::live::{JvmFacts, Machine, Pid, Refused, RefusedKind};
+use hprof_platform::live::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
 use hprof_platform::state::AppState;
 use hprof_platform::store::FolderStore;
 use hprof_wire::control::{self, Reply};
@@ -70,6 +70,18 @@ impl Machine for Fake {
             apart: only(14, "it is in a container"),
             has_agent: pid.0 == 15,
             in_container: pid.0 == 14,
+        })
+    }
+
+    fn socket(&self, pid: Pid) -> Result<Socket, Refused> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent");
+        self.requests.lock().unwrap().push(format!("socket {pid}"));
+        Ok(Socket {
+            listener: UnixListener::bind(&path).unwrap(),
+            path,
+            process: Some(Pid(std::process::id())),
+            name: Box::new(folder),
         })
     }
 
@@ -366,6 +378,15 @@ fn modes_stop_and_start_one_by_one() {
 }
 
 #[test]
+fn a_jvm_in_a_container_is_recorded_through_a_socket_in_there() {
+    let site = site();
+    assert_eq!(site.ok("/14")["can"]["record"], true);
+    site.done("/14/attach", CPU);
+    assert_eq!(site.fake.asked("socket 14"), 1);
+    site.done("/14/detach", "{}");
+}
+
+#[test]
 fn what_the_server_must_not_touch_is_refused_with_the_reason() {
     let site = site();
     let list = site.ok("");
@@ -374,7 +395,6 @@ fn what_the_server_must_not_touch_is_refused_with_the_reason() {
     site.ok("");
     assert_eq!(site.fake.asked("list"), 1, "a list is shared for a moment");
     site.refused("/13/attach", CPU, StatusCode::FORBIDDEN, "somebody else");
-    site.refused("/14/attach", CPU, StatusCode::FORBIDDEN, "container");
     site.refused(
         "/15/attach",
         CPU,

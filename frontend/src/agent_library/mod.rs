@@ -19,8 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use folder::Folder;
-pub use folder::User;
+pub use folder::{Folder, User};
 use places::{Environment, Place};
 pub use refusal::Refusal;
 
@@ -82,6 +81,22 @@ pub fn unpack_below(handle: OwnedFd, base: &Path, user: User) -> Result<PathBuf,
     write_in(&place, &Folder::new(handle, base), LIBRARY, HASH, user)
 }
 
+/// A folder of `user` alone in one that is open to several users, such as `/tmp`: the one that
+/// [`unpack_below`] has. `base` is the path of the outer folder for the JVM.
+///
+/// # Errors
+/// If others could change it.
+pub fn private_folder(handle: OwnedFd, base: &Path, user: User) -> Result<Folder, Refusal> {
+    let base = Folder::new(handle, base);
+    base.check_base(user)?;
+    own_folder(&base, user)
+}
+
+fn own_folder(base: &Folder, user: User) -> Result<Folder, Refusal> {
+    let User(number) = user;
+    base.create(&format!(".hprof-rs-{number}"), user, 0o077)
+}
+
 /// The path in the first place that will do, and why those before it did not.
 fn unpack_into(
     places: &[Place],
@@ -121,11 +136,7 @@ fn write_in(
             let agents = ours.create("agent", user, 0o077)?;
             write_once(&agents, library, hash, user)
         }
-        Place::Shared { .. } => {
-            let User(number) = user;
-            let ours = base.create(&format!(".hprof-rs-{number}"), user, 0o077)?;
-            write_once(&ours, library, hash, user)
-        }
+        Place::Shared { .. } => write_once(&own_folder(base, user)?, library, hash, user),
         Place::Fresh { .. } => {
             let fresh = base.create_fresh()?;
             let name = fresh.path().file_name().unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::agent_library::{self, User};
 use crate::render::screen::printable;
 
 /// Folders that as a rule can be written to, also in containers with a read-only image.
-const INSIDE: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
+pub(super) const INSIDE: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
 /// Where the JVM finds the library. One that has it already gets the same file again: a second
 /// file would be a second agent, which knows nothing of the first.

@@ -4,6 +4,7 @@
 
 mod channel;
 mod library;
+mod listener;
 mod protocol;
 mod refusal;
 mod target;
@@ -15,6 +16,7 @@ use hprof_wire::local::{ConnectError, Node, Timed, Users};
 use hprof_wire::{control, socket};
 
 use crate::render::screen::printable;
+pub use listener::listen;
 pub use protocol::{Answer, MAX_ARGUMENT, Request};
 pub use refusal::Refusal;
 pub use target::Target;

@@ -158,6 +158,16 @@ pub enum Refusal {
         /// A line for each place.
         reasons: String,
     },
+    /// No folder for the socket of a recording.
+    #[error(
+        "there is no place for a socket that process {} can connect to:{reasons}", .pid.0
+    )]
+    NoPlaceForSocket {
+        /// The process.
+        pid: Pid,
+        /// A line for each place.
+        reasons: String,
+    },
     /// The connection broke, or the like.
     #[error("process {}: {what}: {error}", .pid.0)]
     Io {

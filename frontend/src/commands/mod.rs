@@ -16,6 +16,7 @@ mod dominators;
 mod duplicates;
 mod export;
 mod finalizers;
+mod gc;
 mod growth;
 mod histogram;
 mod leaks;
@@ -35,6 +36,7 @@ mod run;
 mod samples;
 mod serve;
 mod sites;
+mod stacks;
 mod strings;
 mod strip;
 mod summary;
@@ -110,6 +112,10 @@ pub enum Command {
     References(object::References),
     /// Query a heap dump with SQL: tables of objects, classes, references, roots, threads.
     Query(query::Query),
+    /// Show what threads do, from thread dumps or a running JVM: stacks, pools, locks, deadlocks.
+    Stacks(stacks::Stacks),
+    /// Summarize garbage collection logs: pauses, heap, rates, findings with advice; or compare two.
+    Gc(gc::Gc),
     /// Convert a profile to a flame graph or to the format of another tool.
     Convert(convert::Convert),
     /// Write heap dumps and profiles as tables of Parquet files.
@@ -170,6 +176,8 @@ impl Command {
             Self::Referrers(command) => command.execute(),
             Self::References(command) => command.execute(),
             Self::Query(command) => command.execute(),
+            Self::Stacks(command) => command.execute(),
+            Self::Gc(command) => command.execute(),
             Self::Convert(command) => command.execute(),
             Self::Export(command) => command.execute(),
             Self::Strip(command) => command.execute(),

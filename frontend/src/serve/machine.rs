@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hprof_analysis::contents::Contents;
-use hprof_platform::live::{JvmFacts, Machine, Pid, Refused, RefusedKind};
+use hprof_platform::live::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
 use hprof_wire::control::{Reply, Request as ControlRequest};
 
 use crate::attach::{self, Limits, Refusal, Request, Target};
@@ -47,6 +47,21 @@ impl Machine for LocalMachine {
                 ),
             )),
         }
+    }
+
+    fn socket(&self, pid: Pid) -> Result<Socket, Refused> {
+        let mut number = [0; 8];
+        let name = getrandom::fill(&mut number).map(|()| u64::from_ne_bytes(number));
+        let name = name.map_err(|error| Refused::new(RefusedKind::Failed, error.to_string()))?;
+        let listening = target(pid)
+            .and_then(|target| attach::listen(&target, &format!("{name:016x}")))
+            .map_err(|refusal| refused(&refusal))?;
+        Ok(Socket {
+            listener: listening.listener,
+            path: listening.path,
+            process: Some(pid),
+            name: Box::new(listening.name),
+        })
     }
 
     fn load_agent(&self, pid: Pid, options: &str) -> Result<(), Refused> {
@@ -159,15 +174,14 @@ fn facts(jvm: &Jvm) -> JvmFacts {
     let pid = jvm.pid.0;
     let apart = if is_in_container || jvm.in_container.is_none() {
         Some(format!(
-            "process {pid} is in a container, and sees no file of this server; `hprof-rs capture \
-             {pid} --server URL` sends a heap dump here, `hprof-rs attach {pid} net=HOST:PORT` a \
-             profile to `serve --agents`"
+            "process {pid} is in a container, and cannot write a heap dump into the server's folder; \
+             `hprof-rs capture {pid} --server URL` sends one"
         ))
     } else if is_other {
         Some(format!(
-            "process {pid} runs as {}, and the server's folder is open to its own user only; run \
-             `hprof-rs serve` as {}",
-            jvm.user, jvm.user
+            "process {pid} runs as {}, and cannot write a heap dump into the server's folder; \
+             `hprof-rs capture {pid} --server URL` sends one",
+            jvm.user
         ))
     } else {
         None

@@ -77,6 +77,8 @@ const COMMANDS: &[&[&str]] = &[
     &["strip", "-o", "stripped"],
     &["diff"],
     &["records", "--sub", "--top", "5000"],
+    &["gc"],
+    &["stacks"],
 ];
 
 struct Ran {

@@ -71,6 +71,9 @@ pub trait Link: Send {
     /// Whether the agent has closed its stream.
     fn has_ended(&self) -> bool;
 
+    /// The tables that the agent wrote by itself at its end, for which this waits.
+    fn rest(&mut self, limit: Duration) -> String;
+
     /// Ends what the recording has begun.
     ///
     /// # Errors
@@ -106,6 +109,10 @@ impl Link for ProcessLink {
 
     fn has_ended(&self) -> bool {
         self.stream.has_ended()
+    }
+
+    fn rest(&mut self, limit: Duration) -> String {
+        self.stream.rest(limit)
     }
 
     fn detach(&self, limit: Duration) -> Result<(), Refused> {
@@ -182,6 +189,11 @@ impl Link for SenderLink {
 
     fn has_ended(&self) -> bool {
         !self.network.is_connected(self.number)
+    }
+
+    fn rest(&mut self, _: Duration) -> String {
+        // Its stream continues.
+        String::new()
     }
 
     fn detach(&self, _: Duration) -> Result<(), Refused> {

@@ -1,7 +1,8 @@
 //! The machine that the server runs on, as a source of JVMs.
 
 use std::fmt;
-use std::path::Path;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hprof_analysis::contents::Contents;
@@ -36,8 +37,8 @@ pub struct JvmFacts {
     pub resident: u64,
     /// Why nothing can be asked of it, as a sentence.
     pub refusal: Option<String>,
-    /// Why it cannot write to a socket or file of this server, as a sentence: it sees another file
-    /// system, or runs as another user.
+    /// Why it cannot write to a file or socket in the server's folder, as a sentence: it sees another
+    /// file system, or runs as another user.
     pub apart: Option<String>,
     /// Whether our agent is loaded.
     pub has_agent: bool,
@@ -80,6 +81,19 @@ impl Refused {
     }
 }
 
+/// A socket that listens where a JVM can connect to it.
+#[derive(Debug)]
+pub struct Socket {
+    /// The socket.
+    pub listener: UnixListener,
+    /// Its path, as the JVM has it.
+    pub path: PathBuf,
+    /// The only process that may connect; any if others have no way to the socket.
+    pub process: Option<Pid>,
+    /// Takes the name away when dropped.
+    pub name: Box<dyn fmt::Debug + Send>,
+}
+
 /// The JVMs of this machine. All calls block, each within a limit of its own.
 pub trait Machine: fmt::Debug + Send + Sync {
     /// All JVMs that can be told as such.
@@ -92,6 +106,12 @@ pub trait Machine: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the process is none.
     fn jvm(&self, pid: Pid) -> Result<JvmFacts, Refused>;
+    /// A new socket in a folder that this JVM sees, for one that cannot see the server's
+    /// ([`JvmFacts::apart`]).
+    ///
+    /// # Errors
+    /// If there is no such folder that others cannot tamper with.
+    fn socket(&self, pid: Pid) -> Result<Socket, Refused>;
     /// Loads the agent with these options.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod costs;
 mod fresh;
 mod histogram;
 mod keeping;
+mod launching;
 mod link;
 mod machine;
 mod modes;
@@ -30,8 +31,9 @@ use parking_lot::Mutex;
 
 pub use costs::{Bucket, Timeline};
 pub use histogram::{ClassRow, class_histogram};
+pub use launching::Launching;
 pub use link::JvmId;
-pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind};
+pub use machine::{JvmFacts, Machine, Pid, Refused, RefusedKind, Socket};
 pub use modes::{Mode, check_options};
 pub use network::{Ask, Finished, Network, Sender};
 pub use recording::{Cost, Recording, Status};
@@ -44,6 +46,7 @@ use crate::views::page::TableQuery;
 use crate::views::table::Table;
 use fresh::Fresh;
 use link::ProcessLink;
+use modes::Begin;
 use recorder::Recorder;
 use stream::Expected;
 
@@ -207,7 +210,7 @@ impl Live {
         };
         let refused = |text: String| Refused::new(RefusedKind::Refused, text);
         let facts = self.machine.jvm(pid)?;
-        if let Some(why) = facts.refusal.as_ref().or(facts.apart.as_ref()) {
+        if let Some(why) = &facts.refusal {
             return Err(Refused::new(RefusedKind::Forbidden, why.clone()));
         }
         if let Some(recording) = self.recording(id)
@@ -227,17 +230,9 @@ impl Live {
                  `hprof-rs control {pid} detach` ends it"
             )));
         }
-        let failed = |error: std::io::Error| {
-            Refused::new(
-                RefusedKind::Failed,
-                format!("the server has no socket for the agent: {error}"),
-            )
-        };
-        std::fs::create_dir_all(&self.folder).map_err(failed)?;
-        let name = PartId::new().map_err(failed)?;
-        let socket = self.folder.join(&name.as_str()[..12]);
-        let options = modes::agent_options(modes, options, &socket).map_err(refused)?;
-        let expected = Expected::new(&socket).map_err(failed)?;
+        let expected = self.expect(Some(&facts))?;
+        let options = modes::agent_options(modes, options, expected.path(), Begin::Attached)
+            .map_err(refused)?;
         self.machine.load_agent(pid, &options)?;
         let stream = expected.accept(CONNECTS).map_err(|error| {
             // It is loaded, and nobody would ever look at its counts.
@@ -258,6 +253,22 @@ impl Live {
             let _ = self.machine.control(pid, &Request::Detach, ANSWER);
         }
         recorded
+    }
+
+    /// A socket for the agent in this JVM, or in one that does not run yet.
+    fn expect(&self, jvm: Option<&JvmFacts>) -> Result<Expected, Refused> {
+        let failed = |error: std::io::Error| {
+            Refused::new(
+                RefusedKind::Failed,
+                format!("the server has no socket for the agent: {error}"),
+            )
+        };
+        if let Some(jvm) = jvm.filter(|jvm| jvm.apart.is_some()) {
+            return Expected::at(self.machine.socket(jvm.pid)?).map_err(failed);
+        }
+        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        let name = PartId::new().map_err(failed)?;
+        Expected::new(&self.folder.join(&name.as_str()[..12])).map_err(failed)
     }
 
     /// Starts the thread of a recording.

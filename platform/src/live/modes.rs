@@ -110,12 +110,25 @@ pub fn check_options(extra: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The agent's options for a recording into a socket. Nothing is written at the end, so that no
-/// folder of the program gets a file.
+/// When the agent came into the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begin {
+    /// While it runs. The server takes what was counted before it takes the agent out.
+    Attached,
+    /// With it. At the end of the program the agent writes what it has counted since the last look.
+    Launched,
+}
+
+/// The agent's options for a recording into a socket. No folder of the program gets a file.
 ///
 /// # Errors
 /// If an extra option is not allowed, or all are too long, as a sentence.
-pub fn agent_options(modes: &[Mode], extra: &str, socket: &Path) -> Result<String, String> {
+pub fn agent_options(
+    modes: &[Mode],
+    extra: &str,
+    socket: &Path,
+    begin: Begin,
+) -> Result<String, String> {
     let socket = socket.to_str().filter(|path| !path.contains(','));
     let socket = socket.ok_or("the server's folder must have a name in UTF-8 without commas")?;
     if socket.len() > MAX_SOCKET {
@@ -127,7 +140,11 @@ pub fn agent_options(modes: &[Mode], extra: &str, socket: &Path) -> Result<Strin
     let mut options: Vec<&str> = modes.iter().map(|mode| mode.options()).collect();
     options.push("thread=y,depth=64,cutoff=0");
     options.extend((!extra.is_empty()).then_some(extra));
-    let net = format!("doe=n,verbose=n,lost=detach,net=unix:{socket}");
+    let at_exit = match begin {
+        Begin::Attached => "n",
+        Begin::Launched => "y",
+    };
+    let net = format!("doe={at_exit},verbose=n,lost=detach,net=unix:{socket}");
     options.push(&net);
     let options = options.join(",");
     match options.len() > MAX_OPTIONS {
@@ -159,7 +176,8 @@ mod tests {
     #[test]
     fn a_request_cannot_change_where_the_profile_goes() {
         let socket = Path::new("/srv/live/1.sock");
-        let options = agent_options(&[Mode::Cpu], "interval=1,depth=16", socket).unwrap();
+        let options =
+            agent_options(&[Mode::Cpu], "interval=1,depth=16", socket, Begin::Attached).unwrap();
         assert_eq!(
             options,
             "cpu=samples,thread=y,depth=64,cutoff=0,interval=1,depth=16,doe=n,verbose=n,\
@@ -173,10 +191,14 @@ mod tests {
             "heap=dump",
             "depth=a/b",
         ] {
-            assert!(agent_options(&[Mode::Cpu], bad, socket).is_err(), "{bad}");
+            assert!(
+                agent_options(&[Mode::Cpu], bad, socket, Begin::Attached).is_err(),
+                "{bad}"
+            );
         }
         let long = format!("/{}", "x".repeat(200));
-        let refused = agent_options(&[Mode::Cpu], "", Path::new(&long)).unwrap_err();
+        let refused =
+            agent_options(&[Mode::Cpu], "", Path::new(&long), Begin::Attached).unwrap_err();
         assert!(refused.contains("--folder"), "{refused}");
     }
 }

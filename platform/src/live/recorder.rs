@@ -28,6 +28,8 @@ const LOOK_SHARE: u32 = 4;
 const COST_EACH: Duration = Duration::from_secs(5);
 /// How long an answer may take. What comes later is added with the next look.
 const ANSWER: Duration = Duration::from_secs(10);
+/// How long the stream of an agent that has ended may stay open.
+const REST: Duration = Duration::from_secs(3);
 /// The longest sleep: the end of the program shows within it.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -117,6 +119,10 @@ impl Recorder {
             // What came since the last look.
             let _ = self.look();
             self.detach();
+        }
+        let rest = self.link.rest(REST);
+        if !rest.is_empty() {
+            self.recording.add(&rest);
         }
         self.recording.end(why);
         self.tell();

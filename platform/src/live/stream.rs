@@ -11,8 +11,11 @@ use std::time::{Duration, Instant};
 
 use hprof_format::binary::mutf8;
 use hprof_wire::command::{Command, Frame};
+use hprof_wire::local::peer;
 use hprof_wire::marks::Mark;
 use parking_lot::{Condvar, Mutex};
+
+use super::machine::Socket;
 
 /// The text that may wait to be taken. A dump is smaller, as the agent's tables are.
 const MAX_WAITING: usize = 128 << 20;
@@ -21,51 +24,75 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How long the agent may take to read a command of a few bytes.
 const WRITE_TIME: Duration = Duration::from_secs(5);
 
-/// A socket in the server's folder, at which one agent is expected. Its name goes when dropped.
+/// A socket at which one agent is expected. Its name goes when dropped.
 #[derive(Debug)]
-pub struct Expected {
-    listener: UnixListener,
-    path: PathBuf,
+pub struct Expected(Socket);
+
+/// A name in the server's folder.
+#[derive(Debug)]
+struct Name(PathBuf);
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }
 
 impl Expected {
-    /// Listens at a path.
+    /// Listens at a path in the server's folder.
     ///
     /// # Errors
     /// Those of the folder.
     pub fn new(path: &Path) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
-        let expected = Self {
+        Self::at(Socket {
             listener,
             path: path.to_owned(),
-        };
-        expected.listener.set_nonblocking(true)?;
-        Ok(expected)
+            process: None,
+            name: Box::new(Name(path.to_owned())),
+        })
     }
 
-    /// The agent's connection.
+    /// Takes a socket that listens already.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn at(socket: Socket) -> io::Result<Self> {
+        socket.listener.set_nonblocking(true)?;
+        Ok(Self(socket))
+    }
+
+    /// The path for the agent.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The connection of the agent. Those of processes that are not meant are closed.
     ///
     /// # Errors
     /// If none comes in time.
-    pub fn accept(self, limit: Duration) -> io::Result<AgentStream> {
+    pub fn accept(&self, limit: Duration) -> io::Result<AgentStream> {
         let deadline = Instant::now() + limit;
         loop {
-            match self.listener.accept() {
-                Ok((stream, _)) => return AgentStream::new(stream),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            match self.0.listener.accept() {
+                Ok((stream, _)) if self.is_meant(&stream)? => return AgentStream::new(stream),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(PAUSE);
+                }
                 Err(error) => return Err(error),
             }
             if Instant::now() > deadline {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            std::thread::sleep(PAUSE);
         }
     }
-}
 
-impl Drop for Expected {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+    fn is_meant(&self, stream: &UnixStream) -> io::Result<bool> {
+        match self.0.process {
+            Some(process) => Ok(peer(stream)?.pid == process.0),
+            None => Ok(true),
+        }
     }
 }
 
@@ -194,11 +221,37 @@ impl AgentStream {
         }
     }
 
+    /// The connection itself.
+    pub fn connection(&self) -> &UnixStream {
+        &self.writer
+    }
+
+    /// The tables that came after the last answer, whole ones only. Waits for the end of the stream.
+    pub fn rest(&mut self, limit: Duration) -> String {
+        let deadline = Instant::now() + limit;
+        let (inbox, changed) = &*self.shared;
+        let mut inbox = inbox.lock();
+        while !inbox.has_ended && !inbox.is_over {
+            if changed.wait_until(&mut inbox, deadline).timed_out() {
+                break;
+            }
+        }
+        let length = whole_tables(&inbox.text);
+        mutf8::decode(&inbox.take(length)).into_owned()
+    }
+
     /// Whether the agent has closed it.
     pub fn has_ended(&self) -> bool {
         let inbox = self.shared.0.lock();
         inbox.has_ended || inbox.is_over
     }
+}
+
+/// The bytes up to the end of the last table: a process that was killed may have written a part of one.
+fn whole_tables(text: &[u8]) -> usize {
+    const END: &[u8] = b" END\n";
+    let ends = text.windows(END.len()).rposition(|part| part == END);
+    ends.map_or(0, |at| at + END.len())
 }
 
 impl Drop for AgentStream {
@@ -217,8 +270,23 @@ mod tests {
         let expected = Expected::new(&path).unwrap();
         let agent = UnixStream::connect(&path).unwrap();
         let stream = expected.accept(Duration::from_secs(5)).unwrap();
+        drop(expected);
         assert!(!path.exists(), "the name stays");
         (stream, agent)
+    }
+
+    #[test]
+    fn whole_tables_are_taken_that_came_before_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut stream, mut agent) = connected(folder.path());
+        let table = b"CPU SAMPLES BEGIN (total = 1) x\nCPU SAMPLES END\n";
+        agent.write_all(table).unwrap();
+        agent
+            .write_all(b"CPU SAMPLES BEGIN (total = 2) x\n")
+            .unwrap();
+        drop(agent);
+        let rest = stream.rest(Duration::from_secs(5));
+        assert_eq!(rest.as_bytes(), table);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod calls;
 mod cost;
 mod figures;
 mod fleet;
+mod gclog;
 mod graph;
 mod heap;
 mod levels;
@@ -101,6 +102,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "graph",
         "a report on a dump of 13 million objects, and its index",
         graph::graph,
+    ),
+    (
+        "gclog",
+        "a garbage collection log of one gigabyte: time, memory",
+        gclog::gclog,
     ),
     (
         "parquet",

@@ -211,7 +211,7 @@ impl JvmDetail {
                     dump: is_near,
                     histogram: is_open,
                     threads: is_open,
-                    record: is_near,
+                    record: is_open,
                 };
                 let recording = recording.filter(|it| it.facts.began == facts.began);
                 (Jvm::of(facts, live), can, recording)

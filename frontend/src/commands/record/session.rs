@@ -1,0 +1,282 @@
+//! One call of `record`: attaches or launches, watches, and writes files.
+
+use std::cell::Cell;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use hprof_analysis::contents::Contents;
+use hprof_analysis::stacks::Weights;
+use hprof_platform::events::Events;
+use hprof_platform::live::{JvmFacts, JvmId, Live, Mode, Pid, Recording};
+use jiff::Timestamp;
+use rustix::process::{Signal, kill_process};
+
+use super::screen::Screen;
+use super::windows::Windows;
+use super::words::{default_name, of_window};
+use super::{Record, refused};
+use crate::agent_library;
+use crate::cli::Cli;
+use crate::commands::convert;
+use crate::export;
+use crate::launch::{Launch, TOOL_OPTIONS};
+use crate::render::out::tell;
+use crate::render::screen::printable;
+use crate::serve::LocalMachine;
+
+/// How often the methods on the screen are counted anew.
+const TICK: Duration = Duration::from_millis(250);
+/// How often a program that has started no JVM yet is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What the user has asked for, and the state of it.
+pub struct Session<'a> {
+    record: &'a Record,
+    live: Live,
+    folder: tempfile::TempDir,
+    stop: Arc<AtomicBool>,
+    modes: Vec<Mode>,
+    windows: Option<Windows>,
+    is_written: bool,
+    /// The program was told to end.
+    is_passed_on: Cell<bool>,
+}
+
+impl<'a> Session<'a> {
+    /// Nothing is recorded yet. Ends when `stop` is set.
+    pub fn new(record: &'a Record, stop: Arc<AtomicBool>) -> anyhow::Result<Self> {
+        // For its user alone.
+        let folder = tempfile::Builder::new().prefix("hprof-rs-").tempdir()?;
+        let events = Arc::new(Events::default());
+        let keeps = usize::try_from(record.keep).unwrap_or(usize::MAX);
+        Ok(Self {
+            record,
+            live: Live::new(Arc::new(LocalMachine), None, folder.path(), events),
+            folder,
+            stop,
+            modes: record.modes(),
+            windows: record.each.map(|each| Windows::new(each, keeps)),
+            is_written: false,
+            is_passed_on: Cell::new(false),
+        })
+    }
+
+    /// Records a running JVM.
+    pub fn attach(mut self, pid: Pid) -> anyhow::Result<ExitCode> {
+        let id = JvmId::Process(pid);
+        let attached = self.live.attach(id, &self.modes, &self.record.options);
+        attached.map_err(refused)?;
+        let recording = self.live.recording(id).context("the recording has gone")?;
+        self.watch(&recording, None);
+        self.finish(&recording)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Starts a program, and records it. Its exit status is that of this command.
+    pub fn launch(mut self) -> anyhow::Result<ExitCode> {
+        let launching = self.live.prepare(&self.modes, &self.record.options);
+        let launching = launching.map_err(refused)?;
+        let Some((program, arguments)) = self.record.command.split_first() else {
+            bail!("there is no command to run");
+        };
+        let present = std::env::var_os(TOOL_OPTIONS);
+        let library = agent_library::unpack()?;
+        let options = &launching.options;
+        let launch = Launch::new(program, arguments, &library, options, present.as_deref());
+        let mut child = launch
+            .command()
+            .spawn()
+            .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
+        let recording = loop {
+            if let Some(recording) = self.live.launched(&launching, LOOK).map_err(refused)? {
+                break recording;
+            }
+            self.pass_on(&child);
+            if let Some(status) = child.try_wait()? {
+                tell!(
+                    "hprof-rs: nothing was recorded: the command has started no JVM with the agent"
+                );
+                return Ok(code(status).unwrap_or(ExitCode::FAILURE));
+            }
+        };
+        self.watch(&recording, Some(&child));
+        let written = self.finish(&recording);
+        if let Err(error) = &written {
+            tell!("hprof-rs: {error:#}");
+        }
+        let status = loop {
+            self.pass_on(&child);
+            match child.try_wait()? {
+                Some(status) => break status,
+                None => std::thread::sleep(LOOK),
+            }
+        };
+        let failed = ExitCode::from(u8::from(written.is_err()));
+        Ok(code(status).unwrap_or(failed))
+    }
+
+    /// Ends the program if this command was told to end. A terminal's Ctrl+C has reached it already.
+    fn pass_on(&self, child: &Child) {
+        if self.stop.load(Ordering::Relaxed)
+            && !self.is_passed_on.replace(true)
+            && let Ok(number) = i32::try_from(child.id())
+            && let Some(pid) = rustix::process::Pid::from_raw(number)
+        {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    /// Shows the methods with the highest costs until the end.
+    fn watch(&mut self, recording: &Recording, child: Option<&Child>) {
+        let began = Instant::now();
+        let limit = self.record.duration;
+        let mut screen = Screen::begin(recording, limit, child.is_some());
+        while recording.is_live() {
+            if self.stop.load(Ordering::Relaxed) {
+                match child {
+                    // Its end is the end of the recording, and it writes the rest.
+                    Some(child) => self.pass_on(child),
+                    None => break,
+                }
+            }
+            let past = began.elapsed();
+            if limit.is_some_and(|limit| past >= limit) {
+                break;
+            }
+            // Somebody who looks gets a look each second.
+            recording.touch();
+            screen.show(recording, past);
+            if self.windows.as_ref().is_some_and(Windows::is_due) {
+                screen.aside(|| self.write_window(recording));
+            }
+            let left = limit.map_or(TICK, |limit| limit - past);
+            std::thread::sleep(left.min(TICK));
+        }
+        screen.end();
+    }
+
+    /// A file that cannot be written does not end the recording.
+    fn write_window(&mut self, recording: &Recording) {
+        if let Err(error) = self.write(recording) {
+            tell!("hprof-rs: {error:#}; the recording continues");
+        }
+    }
+
+    /// Takes the agent out, and writes what is not written yet.
+    fn finish(&mut self, recording: &Recording) -> anyhow::Result<()> {
+        if recording.is_live()
+            && let Err(late) = self.live.detach(recording)
+        {
+            tell!("hprof-rs: {}", printable(&late.text));
+        }
+        let status = recording.status();
+        let ended = status.ended.filter(|why| !why.contains("was detached"));
+        if let Some(ended) = ended.filter(|_| self.record.pid.is_some()) {
+            tell!(
+                "hprof-rs: {} after {} s; the file has what was recorded until then",
+                printable(&ended),
+                status.seconds
+            );
+        }
+        for note in &status.notes {
+            tell!("hprof-rs: {}", printable(note));
+        }
+        if !self.write(recording)? && !self.is_written {
+            bail!(
+                "nothing was recorded in {} s: the program {}",
+                status.seconds,
+                match self.modes.contains(&Mode::Cpu) {
+                    true => "was idle; --lock shows what its threads wait for",
+                    false => "did nothing that these modes count",
+                }
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes what was recorded since the last file; false if that is nothing.
+    fn write(&mut self, recording: &Recording) -> anyhow::Result<bool> {
+        let facts = &recording.facts;
+        let mut contents = recording.contents();
+        if let Some(windows) = &mut self.windows {
+            contents = windows.take(contents);
+        }
+        if Weights::first_of(&contents).is_none_or(|weights| weights.total == 0) {
+            return Ok(false);
+        }
+        let output = self.record.output.clone();
+        let output = output.unwrap_or_else(|| default_name(facts));
+        let output = convert::check_name(&output)?;
+        let output = of_window(&output, facts.pid.0, Timestamp::now());
+        let seconds = match self.record.each {
+            Some(each) => each.as_secs(),
+            None => recording.status().seconds,
+        };
+        self.write_file(&contents, facts, seconds, &output)?;
+        self.is_written = true;
+        let written = PathBuf::from(&output);
+        if self.record.open {
+            open(&written);
+        }
+        let old = self.windows.as_mut().map(|it| it.wrote(written));
+        for old in old.unwrap_or_default() {
+            if let Err(error) = fs::remove_file(&old) {
+                tell!("hprof-rs: cannot remove {}: {error}", old.display());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes a file, as `convert` does.
+    fn write_file(
+        &self,
+        contents: &Contents,
+        facts: &JvmFacts,
+        seconds: u64,
+        output: &str,
+    ) -> anyhow::Result<()> {
+        let mut text = Vec::new();
+        export::hprof::text(contents, &mut text)?;
+        // Pages show the name.
+        let profile = self.folder.path().join(default_name(facts));
+        let profile = profile.with_extension("hprof.txt");
+        fs::write(&profile, &text)?;
+        let from = profile
+            .to_str()
+            .context("a temporary name that is no text")?;
+        let title = format!("{} ({}), {seconds} s", printable(&facts.name), facts.pid);
+        let arguments = ["hprof-rs", "convert", "--title", &title, "-o", output, from];
+        Cli::try_parse_from(arguments)?.command.execute()?;
+        Ok(())
+    }
+}
+
+/// The exit status of a program that has failed, as a shell has it.
+fn code(status: ExitStatus) -> Option<ExitCode> {
+    let number = status.code().or_else(|| status.signal().map(|it| 128 + it));
+    let number = number.filter(|&number| number != 0)?;
+    Some(ExitCode::from(u8::try_from(number).unwrap_or(1)))
+}
+
+/// Opens a file as the desktop does.
+fn open(path: &Path) {
+    let mut command = Command::new("xdg-open");
+    command.arg(path);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        tell!(
+            "hprof-rs: cannot open {} by xdg-open: {error}",
+            path.display()
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! `hprof-rs stacks`: what threads do, from thread dumps or from a running JVM.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use hprof_thread_dumps::{Dumps, Report};
+use serde_json::json;
+
+use super::convert::write_whole;
+use crate::memory::MemoryArgument;
+use crate::render::foreign;
+use crate::render::out::tell;
+use crate::render::screen::{Style, count, print, print_json};
+use crate::sheet;
+use crate::thread_dumps::{self, text};
+use crate::written;
+
+/// Show what threads do, from thread dumps or a running JVM: equal stacks, pools, locks, deadlocks.
+///
+/// Reads what jstack, jcmd PID Thread.print and kill -3 print (JDK 8 to 25), also in the middle of a program's
+/// log, and the files of jcmd PID Thread.dump_to_file, which have virtual threads. Several dumps of one
+/// program show what moved: CPU time in between, and threads that stay in one place.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Stacks {
+    /// A process id, as `hprof-rs ps` shows it, whose JVM is asked for a dump; or files with dumps,
+    /// oldest first, plain or compressed; `-` for standard input.
+    #[arg(value_name = "PID|FILE", required = true)]
+    from: Vec<PathBuf>,
+
+    /// With a PID: how many dumps to take.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    dumps: u32,
+
+    /// With a PID: the pause between dumps, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    interval: u64,
+
+    /// The number of groups, pools and locks to show, 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+
+    /// Write a page (.html) or JSON (.json) to this file.
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    memory: MemoryArgument,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hprof-rs stacks 4242                              what the threads of a JVM do now
+  hprof-rs stacks 4242 --dumps 3 --interval 5       and what moves in ten seconds
+  hprof-rs stacks app.log -o threads.html           dumps that kill -3 has left in a log
+  hprof-rs stacks one.txt two.txt three.txt
+  hprof-rs stacks --json threads.json | jq .report.deadlocks
+Virtual threads:
+  jcmd 4242 Thread.dump_to_file -format=json /tmp/threads.json
+docs/stacks.md explains the tables.";
+
+impl Stacks {
+    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+        let form = sheet::form(self.output.as_deref(), self.json)?;
+        let dumps = match pid(&self.from) {
+            Some(pid) => self.take(pid)?,
+            None => {
+                ensure!(
+                    self.dumps == 1,
+                    "--dumps takes dumps of a running JVM; give its process id instead of a file"
+                );
+                thread_dumps::read(&self.from, self.memory)?
+            }
+        };
+        let report = Report::of(&dumps);
+        let names: Vec<String> = self
+            .from
+            .iter()
+            .map(|from| from.display().to_string())
+            .collect();
+        let notes = thread_dumps::notes(&report);
+        for note in &notes {
+            tell!("hprof-rs: {note}");
+        }
+        let data = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "title": names.join(", "),
+            "notes": notes,
+            "report": report,
+        });
+        let Some(output) = self.output.filter(|output| output != Path::new("-")) else {
+            return match form {
+                sheet::Form::Json => print_json(&data),
+                sheet::Form::Page => print(&sheet::STACKS.page(&data)?),
+                sheet::Form::Text => print(&text::all(&report, self.top, Style::of_stdout())),
+            };
+        };
+        let (text, next) = match form {
+            sheet::Form::Page => (sheet::STACKS.page(&data)?, "open it in a browser"),
+            _ => {
+                let json = foreign::json(&serde_json::to_string_pretty(&data)?);
+                (json, "look at it with `jq .report.deadlocks FILE`")
+            }
+        };
+        write_whole(&output, text.as_bytes())
+            .with_context(|| format!("cannot write {}", output.display()))?;
+        written::say(&output, next);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Takes dumps of a running JVM.
+    fn take(&self, pid: u32) -> anyhow::Result<Dumps> {
+        let mut dumps = Dumps::default();
+        for number in 0..self.dumps {
+            if number > 0 {
+                thread::sleep(Duration::from_secs(self.interval));
+            }
+            let text = match thread_dumps::take(pid) {
+                Ok(text) => text,
+                Err(error) if number > 0 => {
+                    tell!("hprof-rs: dump {} of {}: {error:#}", number + 1, self.dumps);
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            dumps.add(text.as_bytes())?;
+            if self.dumps > 1 {
+                tell!(
+                    "hprof-rs: took dump {} of {}",
+                    number + 1,
+                    count(u64::from(self.dumps))
+                );
+            }
+        }
+        Ok(dumps)
+    }
+}
+
+/// The process that is meant, if it is one: a number that no file has as its name.
+fn pid(from: &[PathBuf]) -> Option<u32> {
+    let [one] = from else {
+        return None;
+    };
+    let pid = one.to_str()?.parse().ok().filter(|pid| *pid > 0)?;
+    (!one.exists()).then_some(pid)
+}

@@ -1,0 +1,129 @@
+//! Garbage collection logs from files: rotated ones together, compressed ones unpacked.
+
+pub mod rotated;
+pub mod text;
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use hprof_analysis::input::Input;
+use hprof_gclog::{Reader, Summary};
+use serde::Serialize;
+
+use crate::memory::{self, MemoryArgument};
+use crate::open;
+use crate::render::out::tell;
+use crate::render::screen::{count, plural};
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
+
+/// A log that was read.
+#[derive(Debug, Serialize)]
+pub struct Log {
+    /// Its name.
+    pub file: String,
+    /// How many files it has.
+    pub files: usize,
+    /// Limits of the figures, as sentences.
+    pub notes: Vec<String>,
+    /// Its figures.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+/// Reads a log, with the rotated files beside it unless it is `alone`, and reports damage.
+///
+/// # Errors
+/// If a file cannot be opened or read, or is no such log.
+pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<Log> {
+    let files = match alone {
+        true => vec![path.to_owned()],
+        false => rotated::files(path),
+    };
+    let mut reader = Reader::new();
+    let mut is_cut_short = false;
+    for (index, file) in files.iter().enumerate() {
+        if index > 0 {
+            reader.next_file();
+        }
+        is_cut_short |= feed(&mut reader, file, memory)?;
+    }
+    let summary = reader.finish();
+    if summary.collector.is_none() && summary.pauses.count == 0 && summary.stops.count == 0 {
+        bail!(
+            "{}: no garbage collection log is in it; -Xlog:gc*:file=gc.log makes one (JDK 9 and later), \
+             -XX:+PrintGCDetails -Xloggc:gc.log of JDK 8",
+            path.display()
+        );
+    }
+    let mut log = Log {
+        file: path.display().to_string(),
+        files: files.len(),
+        notes: notes(&summary),
+        summary,
+    };
+    if is_cut_short {
+        log.notes.push("A compressed file is cut short.".to_owned());
+    }
+    for note in &log.notes {
+        tell!("hprof-rs: {}: {note}", log.file);
+    }
+    Ok(log)
+}
+
+/// Reads a file; true if it is compressed and cut short.
+fn feed(reader: &mut Reader, path: &Path, memory: MemoryArgument) -> anyhow::Result<bool> {
+    let input = Input::open(path)?;
+    memory.watch(&input.name);
+    let name = input.name.clone();
+    let bar = open::progress_bar(&input);
+    let mut take = |piece: &[u8]| {
+        reader.feed(piece);
+        memory::has_read(piece.len() as u64);
+        bar.inc(piece.len() as u64);
+    };
+    // A JVM may cut a log that it writes, which a mapped file must not be.
+    let mut stream: Box<dyn Read> = match input.mapped() {
+        Some(_) => Box::new(File::open(path).with_context(|| format!("cannot read {name}"))?),
+        None => input.into_reader(),
+    };
+    let mut piece = vec![0; PIECE];
+    loop {
+        match stream.read(&mut piece) {
+            Ok(0) => break,
+            Ok(length) => take(&piece[..length]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(true),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {name}")),
+        }
+    }
+    bar.finish_and_clear();
+    Ok(false)
+}
+
+/// What limits the figures.
+fn notes(summary: &Summary) -> Vec<String> {
+    let lines = &summary.lines;
+    let mut notes = Vec::new();
+    if lines.not_understood > 0 {
+        let first = lines.first_not_understood.as_deref().unwrap_or_default();
+        notes.push(format!(
+            "{} of {} not understood, first: {first}",
+            count(lines.not_understood),
+            plural(lines.total, "line was", "lines were"),
+        ));
+    }
+    if lines.is_cut {
+        notes.push("The log ends within a line or a collection.".to_owned());
+    }
+    if summary.duration.is_none() && summary.pauses.count > 0 {
+        notes.push(
+            "The lines have no time, so there is no throughput and no rate; log with the decoration uptime."
+                .to_owned(),
+        );
+    }
+    notes
+}

@@ -1,0 +1,82 @@
+//! Thread dumps from files and from running JVMs.
+
+pub mod text;
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use hprof_analysis::input::Input;
+use hprof_thread_dumps::{Dumps, Report};
+
+use crate::attach::{self, Limits, Request, Target};
+use crate::jvm::process::Pid;
+use crate::memory::{self, MemoryArgument};
+use crate::render::screen::{count, plural};
+
+/// How long a JVM may take to open its socket, and to write its dump: all threads must stop first.
+const LIMITS: Limits = Limits {
+    connect: Duration::from_secs(10),
+    answer: Duration::from_secs(60),
+};
+/// A larger file is no thread dump: a million virtual threads take some hundred megabytes.
+const MAX_BYTES: u64 = 2 << 30;
+
+/// Reads the dumps of files, in their order.
+///
+/// # Errors
+/// If a file cannot be read or has no dump.
+pub fn read(files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<Dumps> {
+    let mut dumps = Dumps::default();
+    for path in files {
+        let input = Input::open(path)?;
+        memory.watch(&input.name);
+        let name = input.name.clone();
+        let added = match input.mapped() {
+            Some(bytes) if bytes.len() as u64 <= MAX_BYTES => dumps.add(bytes),
+            Some(_) => bail!("{name}: larger than 2 GiB; cut the dumps out of the file first"),
+            None => {
+                let mut bytes = Vec::new();
+                let mut stream = input.into_reader().take(MAX_BYTES);
+                stream
+                    .read_to_end(&mut bytes)
+                    .with_context(|| format!("cannot read {name}"))?;
+                memory::has_read(bytes.len() as u64);
+                dumps.add(&bytes)
+            }
+        };
+        added.with_context(|| name)?;
+    }
+    Ok(dumps)
+}
+
+/// Has a JVM write a dump.
+///
+/// # Errors
+/// If there is no such JVM, it is another user's, or it does not answer.
+pub fn take(pid: u32) -> anyhow::Result<String> {
+    let target = Target::find(Pid(pid))?;
+    let answer = attach::ask(&target, &Request::Threads, LIMITS)?;
+    if answer.status != 0 {
+        bail!("the JVM of process {pid}: {}", attach::said(&answer));
+    }
+    Ok(answer.text)
+}
+
+/// What limits the tables.
+pub fn notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    let cut = report.dumps.iter().filter(|dump| dump.is_cut).count();
+    if cut > 0 {
+        let dumps = plural(report.dumps.len() as u64, "dump ends", "dumps end");
+        notes.push(format!("{} of {dumps} in the middle.", count(cut as u64)));
+    }
+    if report.threads_left_out > 0 {
+        let left_out = plural(report.threads_left_out as u64, "thread is", "threads are");
+        notes.push(format!(
+            "{left_out} not listed one by one; the groups have all."
+        ));
+    }
+    notes
+}

@@ -1,0 +1,249 @@
+//! `hprof-rs gc` on logs of real JVMs, checked against the JVM's own counters, and on logs of JDK 8.
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use java_test_harness::{Collector, Jdk, Outcome, Run, each_collector};
+use serde_json::Value;
+use support::browser::Browser;
+use support::{Scene, run, stderr, stdout};
+
+/// The log that `hprof-rs gc` shows as JSON.
+fn log(scene: &Scene, path: &Path) -> Value {
+    let path = path.to_str().expect("a path in UTF-8");
+    let output = run(&mut scene.hprof_rs(&["gc", "--json", path]), "");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    json["logs"][0].clone()
+}
+
+/// A run of GcBeans with a log, and what its beans counted: name, collections, milliseconds.
+fn collected(
+    jdk: &'static Jdk,
+    collector: Collector,
+    log: &str,
+) -> (Outcome, Vec<(String, u64, f64)>) {
+    let outcome = Run::new(jdk)
+        .jvm_args(collector.arguments().iter().copied())
+        .jvm_args(["-Xmx96m", "-Xms32m", log])
+        .class("GcBeans")
+        .args(["400"])
+        .run()
+        .expect_status(0);
+    let beans = outcome
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("bean="));
+    let beans = beans.map(|line| {
+        let parts: Vec<&str> = line.split('|').collect();
+        let number = |text: &str| text.parse::<u64>().expect("a number");
+        (
+            parts[0].to_owned(),
+            number(parts[1]),
+            number(parts[2]) as f64,
+        )
+    });
+    let beans = beans.collect();
+    (outcome, beans)
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// Count and sum in milliseconds of the kinds of pauses for which this holds.
+fn pauses(log: &Value, is_meant: impl Fn(&Value) -> bool) -> (u64, f64) {
+    let kinds = log["kinds"].as_array().expect("kinds").iter();
+    let kinds = kinds.filter(|kind| is_meant(kind));
+    kinds.fold((0, 0.0), |(count, sum), kind| {
+        (
+            count + kind["count"].as_u64().unwrap(),
+            sum + number(&kind["sum_ms"]),
+        )
+    })
+}
+
+#[test]
+fn pauses_are_those_that_the_jvm_counts() {
+    each_collector(|jdk, collector| {
+        let flag = "-Xlog:gc*,safepoint:file=gc.log:time,uptime,pid,level,tags";
+        let (outcome, beans) = collected(jdk, collector, flag);
+        let scene = Scene::new();
+        let log = log(&scene, &outcome.path("gc.log"));
+        assert_eq!(log["lines"]["not_understood"], 0, "{}", log["lines"]);
+        assert_eq!(log["lines"]["is_cut"], false);
+        assert_eq!(
+            log["collector"].as_str().map(str::to_lowercase),
+            Some(match collector {
+                Collector::Z => "zgc".to_owned(),
+                other => other.to_string().to_lowercase(),
+            })
+        );
+        let of_family = |family: &'static str| move |kind: &Value| kind["family"] == family;
+        for (bean, count, millis) in beans {
+            let found = match bean.as_str() {
+                "Copy" | "PS Scavenge" | "G1 Young Generation" => pauses(&log, of_family("young")),
+                "MarkSweepCompact" | "PS MarkSweep" | "G1 Old Generation" => {
+                    pauses(&log, of_family("full"))
+                }
+                "G1 Concurrent GC" => pauses(&log, of_family("phase")),
+                "ZGC Pauses" | "Shenandoah Pauses" => pauses(&log, |_| true),
+                "ZGC" | "ZGC Cycles" => {
+                    (log["counts"]["concurrent_cycles"].as_u64().unwrap(), millis)
+                }
+                _ => continue,
+            };
+            assert_eq!(found.0, count, "{bean}: {}", log["kinds"]);
+            // The beans count whole milliseconds, and some more than the log's pause.
+            let slack = 2.0 * count as f64 + 0.25 * millis + 5.0;
+            assert!(
+                (found.1 - millis).abs() <= slack,
+                "{bean}: {found:?} {millis}"
+            );
+        }
+        assert!(log["pauses"]["count"].as_u64() > Some(0));
+        assert!(
+            log["timeline"]["buckets"]
+                .as_array()
+                .is_some_and(|it| !it.is_empty())
+        );
+        let throughput = number(&log["throughput"]);
+        assert!((0.0..1.0).contains(&throughput), "{throughput}");
+        assert!(
+            number(&log["allocation"]["bytes"]) > 1e6,
+            "{}",
+            log["allocation"]
+        );
+        // ZGC of JDK 11 logs the size of the heap only, which has reached its limit.
+        let limit = match log["heap"]["max"].is_null() {
+            true => &log["heap"]["peak_capacity"],
+            false => &log["heap"]["max"],
+        };
+        assert_eq!(number(limit), f64::from(96 << 20), "{}", log["heap"]);
+        assert!(
+            number(&log["heap"]["peak_used"]) <= f64::from(96 << 20),
+            "{}",
+            log["heap"]
+        );
+        let stops = log["stops"]["count"].as_u64().unwrap();
+        let pauses = log["pauses"]["count"].as_u64().unwrap();
+        assert!(stops > 0 && pauses > 0, "{}", log["stops"]);
+        // System.gc().
+        let causes = ["causes", "cycle_causes"]
+            .map(|name| log[name].to_string())
+            .concat();
+        if collector != Collector::Shenandoah {
+            assert!(causes.contains("System.gc()"), "{causes}");
+        }
+    });
+}
+
+/// A log of the crate's tests.
+fn sample(name: &str) -> String {
+    format!("{}/../gclog/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_log_of_jdk_8_is_shown_with_findings() {
+    let scene = Scene::new();
+    let output = run(&mut scene.hprof_rs(&["gc", &sample("jdk8-g1.log")]), "");
+    let text = stdout(&output);
+    for part in [
+        "G1, JVM 1.8.0_151-b12",
+        "Young (initial-mark)",
+        "2.0G -> 1.2G",
+        "-XX:G1ReservePercent",
+        "-XX:G1HeapRegionSize",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn damage_is_reported_and_other_files_are_refused() {
+    let scene = Scene::new();
+    let log = fs::read_to_string(sample("unified-g1.log")).expect("a sample");
+    let cut = &log[..log.rfind("Pause").expect("a pause") + 9];
+    fs::write(scene.path("gc.log"), format!("hello\n{cut}")).expect("a file");
+    let output = run(&mut scene.hprof_rs(&["gc", "gc.log"]), "");
+    assert!(output.status.success());
+    let said = stderr(&output);
+    assert!(said.contains("not understood, first: hello"), "{said}");
+    assert!(
+        said.contains("The log ends within a line or a collection."),
+        "{said}"
+    );
+    fs::write(scene.path("other.txt"), "no log\n").expect("a file");
+    let output = run(&mut scene.hprof_rs(&["gc", "other.txt"]), "");
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("-Xlog:gc*"), "{}", stderr(&output));
+}
+
+#[test]
+fn rotated_and_compressed_files_are_one_log() {
+    let scene = Scene::new();
+    let log = fs::read_to_string(sample("unified-g1.log")).expect("a sample");
+    let whole = scene.path("whole.log");
+    fs::write(&whole, &log).expect("a file");
+    let middle = log[log.len() / 2..].find('\n').expect("a line") + log.len() / 2 + 1;
+    let file = fs::File::create(scene.path("gc.log.0")).expect("a file");
+    let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    packed
+        .write_all(&log.as_bytes()[..middle])
+        .expect("written");
+    packed.finish().expect("written");
+    let rotated = scene.path("gc.log");
+    fs::write(&rotated, &log[middle..]).expect("a file");
+    let (mut one, mut other) = (self::log(&scene, &whole), self::log(&scene, &rotated));
+    assert_eq!(other["files"], 2);
+    for name in ["file", "files"] {
+        one[name] = Value::Null;
+        other[name] = Value::Null;
+    }
+    assert_eq!(one, other);
+}
+
+#[test]
+fn laptops_and_phones_show_the_page_in_light_and_dark() {
+    let Some(browser) = Browser::open(1280, 800) else {
+        return;
+    };
+    let scene = Scene::new();
+    let (before, after) = (sample("unified-g1.log"), sample("jdk8-g1.log"));
+    for (name, arguments) in [("one", &[&*before][..]), ("two", &[&before, &after])] {
+        let page = format!("{name}.html");
+        let arguments = [&["gc", "-o", &page][..], arguments].concat();
+        let output = run(&mut scene.hprof_rs(&arguments), "");
+        assert!(output.status.success(), "{}", stderr(&output));
+        for scheme in ["light", "dark"] {
+            browser.scheme(scheme);
+            for (device, width, height, is_phone) in
+                [("laptop", 1280, 800, false), ("phone", 390, 844, true)]
+            {
+                browser.metrics(width, height, is_phone);
+                browser.go(&scene.path(&page), &format!("?{device}-{scheme}"));
+                let wide = browser.value("document.documentElement.scrollWidth");
+                assert!(wide.as_u64() <= Some(u64::from(width)), "{wide}");
+                let bars = browser.value("document.querySelectorAll('.chart rect').length");
+                assert!(bars.as_u64() > Some(0), "{bars}");
+                let parts: &[&str] = if name == "one" {
+                    &["summary", "timeline", "pauses"]
+                } else {
+                    &["comparison"]
+                };
+                for part in parts {
+                    browser.value(&format!(
+                        "document.getElementById('{part}').scrollIntoView()"
+                    ));
+                    browser.screenshot(&format!("gc-{name}-{part}-{device}-{scheme}.png"));
+                }
+                assert_eq!(browser.inaccessible(), [] as [String; 0]);
+                assert_eq!(browser.complaints(), [] as [String; 0]);
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Figures that are worth a change.
+
+use super::Severity::{Note, Serious, Warning};
+use super::trouble::{ASKED, METADATA};
+use super::{Finding, plural, size, time};
+use crate::event::{Collector, Nanos};
+use crate::summary::Summary;
+
+/// Below this share of the time without pauses, users notice.
+const MIN_THROUGHPUT: f64 = 0.95;
+/// A pause that users notice.
+const LONG_PAUSE: Nanos = Nanos(500_000_000);
+/// A pause that ends connections.
+const VERY_LONG_PAUSE: Nanos = Nanos(2_000_000_000);
+/// Threads usually stop within a millisecond.
+const LONG_STOPPING: Nanos = Nanos(50_000_000);
+/// A heap so full after a full collection that the next one comes soon.
+const NEARLY_FULL: f64 = 0.9;
+/// An allocation rate, in bytes per second, at which most collectors work hard.
+const FAST_ALLOCATION: f64 = 1e9;
+/// Time that a growth of the heap must last, and the collections in it.
+const MIN_GROWTH_TIME: Nanos = Nanos(60_000_000_000);
+
+pub(super) fn nearly_full(summary: &Summary) -> Option<Finding> {
+    let after = summary.heap.peak_after_full?;
+    let limit = summary.heap.max.or(summary.heap.peak_capacity)?;
+    let share = after as f64 / limit.max(1) as f64;
+    (share >= NEARLY_FULL).then(|| {
+        Finding::new(
+            "heap-nearly-full",
+            Serious,
+            format!(
+                "{} of {} were still in use after a full collection",
+                size(after),
+                size(limit)
+            ),
+            "Raise -Xmx, or see what fills the heap: `hprof-rs capture PID`, then `hprof-rs leaks`.",
+        )
+    })
+}
+
+/// The least that is in use, by quarters of the log.
+pub(super) fn growing(summary: &Summary) -> Option<Finding> {
+    let timeline = summary.timeline.as_ref()?;
+    if summary.duration? < MIN_GROWTH_TIME || timeline.buckets.len() < 16 {
+        return None;
+    }
+    let quarter = timeline.buckets.len() / 4;
+    let least = |number: usize| {
+        let buckets = timeline.buckets.iter().skip(number * quarter).take(quarter);
+        buckets.filter_map(|bucket| bucket.used_after).min()
+    };
+    // The program starts in the first.
+    let (second, third, last) = (least(1)?, least(2)?, least(3)?);
+    let has_grown = second < third && third < last && last > second.saturating_mul(3) / 2;
+    has_grown.then(|| {
+        Finding::new(
+            "heap-grows",
+            Warning,
+            format!(
+                "The heap after collections grows: at least {}, then {}, then {} in the last three quarters \
+                 of the log",
+                size(second),
+                size(third),
+                size(last)
+            ),
+            "Take two heap dumps some time apart and compare them with `hprof-rs growth`; `hprof-rs leaks` \
+             names what holds the memory.",
+        )
+    })
+}
+
+pub(super) fn explicit(summary: &Summary) -> Option<Finding> {
+    let rows = summary.causes.iter();
+    let row = rows
+        .filter(|row| ASKED.contains(&row.name.as_str()))
+        .max_by_key(|row| row.spread.count)?;
+    let advice = match (row.name.as_str(), summary.collector) {
+        ("System.gc()", Some(Collector::G1)) => {
+            "Find the caller with `hprof-rs run --agent cpu=times`, or make these concurrent with \
+             -XX:+ExplicitGCInvokesConcurrent; -XX:+DisableExplicitGC ignores them."
+        }
+        ("System.gc()", _) => {
+            "Find the caller with `hprof-rs run --agent cpu=times`, or ignore such calls with \
+             -XX:+DisableExplicitGC."
+        }
+        _ => "A tool has asked for them; take histograms and dumps less often.",
+    };
+    let fact = format!(
+        "{} by {}, {} in total",
+        plural(
+            row.spread.count,
+            "collection was asked for",
+            "collections were asked for"
+        ),
+        row.name,
+        time(row.spread.sum)
+    );
+    Some(Finding::new("explicit-collections", Warning, fact, advice))
+}
+
+pub(super) fn metadata(summary: &Summary) -> Option<Finding> {
+    let rows = summary.causes.iter();
+    let rows = rows.filter(|row| METADATA.contains(&row.name.as_str()));
+    let (count, sum) = rows.fold((0, 0), |(count, sum), row| {
+        (count + row.spread.count, sum + row.spread.sum.0)
+    });
+    (count > 0).then(|| {
+        Finding::new(
+            "metadata-threshold",
+            Note,
+            format!(
+                "{} because metaspace grew, {} in total",
+                plural(count, "collection", "collections"),
+                time(Nanos(sum))
+            ),
+            "Set -XX:MetaspaceSize to what the program needs; if metaspace keeps growing, look for leaked \
+             class loaders with `hprof-rs classloaders`.",
+        )
+    })
+}
+
+pub(super) fn throughput(summary: &Summary) -> Option<Finding> {
+    let throughput = summary.throughput?;
+    // Of a few seconds, most are the start of the JVM.
+    let is_long = summary.duration? >= Nanos(10_000_000_000);
+    (throughput < MIN_THROUGHPUT && is_long).then(|| {
+        Finding::new(
+            "low-throughput",
+            Warning,
+            format!(
+                "Collections stop the program for {:.1}% of the time",
+                100.0 * (1.0 - throughput)
+            ),
+            "Raise -Xmx, so that collections are rarer, or find what allocates: `hprof-rs record PID --alloc`.",
+        )
+    })
+}
+
+pub(super) fn long_pauses(summary: &Summary) -> Option<Finding> {
+    let max = summary.pauses.max;
+    if max < LONG_PAUSE {
+        return None;
+    }
+    let worst = summary.worst.first()?;
+    let severity = if max >= VERY_LONG_PAUSE {
+        Serious
+    } else {
+        Warning
+    };
+    let advice = match summary.collector {
+        Some(Collector::G1) => {
+            "Lower -XX:MaxGCPauseMillis, and do not set -Xmn, which takes that choice from G1; for pauses \
+             below a millisecond use -XX:+UseZGC."
+        }
+        Some(Collector::Serial | Collector::Parallel | Collector::Cms) => {
+            "Change to -XX:+UseG1GC with -XX:MaxGCPauseMillis, or to -XX:+UseZGC for pauses below a \
+             millisecond."
+        }
+        _ => {
+            "See in the list of the longest pauses what they are, and give the machine CPU time and memory."
+        }
+    };
+    let fact = format!(
+        "The longest pause took {} ({}); 99 in 100 took at most {}",
+        time(max),
+        worst.kind,
+        time(summary.pauses.p99)
+    );
+    Some(Finding::new("long-pauses", severity, fact, advice))
+}
+
+pub(super) fn humongous(summary: &Summary) -> Option<Finding> {
+    let count = summary.counts.humongous_allocations;
+    (count > 0).then(|| {
+        let region = summary.heap.region.map(|bytes| {
+            format!(
+                "; regions have {}, and half of that is humongous",
+                size(bytes)
+            )
+        });
+        Finding::new(
+            "humongous-allocations",
+            Warning,
+            format!(
+                "{} because of objects of half a region or more (humongous){}",
+                plural(count, "collection", "collections"),
+                region.unwrap_or_default()
+            ),
+            "Raise -XX:G1HeapRegionSize (up to 32m), or find who allocates such arrays: \
+             `hprof-rs record PID --alloc`.",
+        )
+    })
+}
+
+pub(super) fn safepoints(summary: &Summary) -> Option<Finding> {
+    let reaching = summary.reaching;
+    (reaching.max >= LONG_STOPPING).then(|| {
+        Finding::new(
+            "slow-safepoints",
+            Warning,
+            format!(
+                "Threads took up to {} to stop before the work of a pause began",
+                time(reaching.max)
+            ),
+            "Look for long loops and big array copies with -Xlog:safepoint*=debug; \
+             -XX:+UseCountedLoopSafepoints has loops stop, and a machine without free CPU time delays \
+             all of it.",
+        )
+    })
+}
+
+pub(super) fn waiting(summary: &Summary) -> Option<Finding> {
+    let cpu = summary.cpu?;
+    if cpu.waiting > 0 {
+        return Some(Finding::new(
+            "pauses-without-cpu",
+            Warning,
+            format!(
+                "{} took at least twice as long as their CPU time",
+                plural(cpu.waiting, "long collection", "long collections")
+            ),
+            "The machine swaps, its disk is slow for the log, or the container's CPU limit throttles: look \
+             at `vmstat 1` and cpu.stat, and log to memory or another disk.",
+        ));
+    }
+    (cpu.sys > cpu.user && cpu.sys >= Nanos(1_000_000_000)).then(|| {
+        Finding::new(
+            "kernel-time",
+            Warning,
+            format!(
+                "Collections spent {} in the kernel and {} in the collector",
+                time(cpu.sys),
+                time(cpu.user)
+            ),
+            "Have the memory ready with -Xms equal to -Xmx and -XX:+AlwaysPreTouch, and look at transparent \
+             huge pages and swap.",
+        )
+    })
+}
+
+pub(super) fn allocation(summary: &Summary) -> Option<Finding> {
+    let per_second = summary.allocation?.per_second?;
+    (per_second >= FAST_ALLOCATION).then(|| {
+        Finding::new(
+            "fast-allocation",
+            Note,
+            format!("The program allocates {} a second", size(per_second as u64)),
+            "See who allocates: `hprof-rs record PID --alloc`.",
+        )
+    })
+}
+
+pub(super) fn damage(summary: &Summary) -> Option<Finding> {
+    let lines = &summary.lines;
+    if lines.restarts > 0 {
+        return Some(Finding::new(
+            "time-goes-back",
+            Note,
+            format!(
+                "The time goes back {} in the log",
+                plural(lines.restarts, "time", "times")
+            ),
+            "Give each JVM a log of its own with %p in its name, such as -Xlog:gc*:file=gc-%p.log.",
+        ));
+    }
+    (summary.pauses.count == 0 && lines.total > 0).then(|| {
+        Finding::new(
+            "no-pauses",
+            Note,
+            "The log shows no pause",
+            "Log with -Xlog:gc*,safepoint:file=gc.log (JDK 9 and later) or -XX:+PrintGCDetails \
+             -Xloggc:gc.log (JDK 8).",
+        )
+    })
+}

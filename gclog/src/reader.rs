@@ -1,0 +1,120 @@
+//! Takes a log in pieces, and gives its figures at the end.
+
+use crate::event::Nanos;
+use crate::jdk8::Jdk8;
+use crate::line::Line;
+use crate::statistics::Statistics;
+use crate::summary::Summary;
+use crate::unified::Unified;
+
+/// Longer lines are cut: the longest of HotSpot's own has some hundred bytes.
+const MAX_LINE: usize = 64 << 10;
+
+/// Reads a log. Its memory does not grow with the log.
+#[derive(Debug)]
+pub struct Reader {
+    /// The beginning of a line whose end has not come.
+    carry: Vec<u8>,
+    statistics: Statistics,
+    unified: Unified,
+    jdk8: Jdk8,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reader {
+    /// A reader of a log's first file.
+    pub fn new() -> Self {
+        Self {
+            carry: Vec::new(),
+            statistics: Statistics::new(),
+            unified: Unified::default(),
+            jdk8: Jdk8::default(),
+        }
+    }
+
+    /// Takes the next bytes of the log.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.statistics.lines.bytes += bytes.len() as u64;
+        let mut rest = bytes;
+        if !self.carry.is_empty() {
+            let Some(end) = memchr::memchr(b'\n', rest) else {
+                self.keep(rest);
+                return;
+            };
+            self.keep(&rest[..end]);
+            rest = &rest[end + 1..];
+            let line = std::mem::take(&mut self.carry);
+            self.line(&line);
+            // Its room is used again.
+            self.carry = line;
+            self.carry.clear();
+        }
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', rest) {
+            self.line(&rest[start..end]);
+            start = end + 1;
+        }
+        self.keep(&rest[start..]);
+    }
+
+    /// The next bytes are those of another file of the same log.
+    pub fn next_file(&mut self) {
+        if !self.carry.is_empty() {
+            let line = std::mem::take(&mut self.carry);
+            self.line(&line);
+        }
+        self.jdk8.finish(&mut self.statistics);
+        self.unified.forget();
+    }
+
+    /// The figures.
+    pub fn finish(mut self) -> Summary {
+        let is_within_line = !self.carry.is_empty();
+        let is_within_pause = self.unified.is_within_pause() || self.jdk8.is_within_pause();
+        self.next_file();
+        self.statistics.lines.is_cut = is_within_line || is_within_pause;
+        self.statistics.summary()
+    }
+
+    fn keep(&mut self, part: &[u8]) {
+        let room = MAX_LINE.saturating_sub(self.carry.len());
+        self.carry.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        self.statistics.lines.total += 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return;
+        }
+        let statistics = &mut self.statistics;
+        let is_understood = match Line::parse(line) {
+            Some(parsed) if !self.jdk8.is_within_pause() => self.unified.take(&parsed, statistics),
+            _ => self.jdk8.take(line, statistics),
+        };
+        if !is_understood {
+            statistics.not_understood(line);
+        }
+    }
+}
+
+/// The first point in time of a log, from its beginning: nanoseconds since 1970 where the log has dates, and
+/// since the start of the JVM otherwise. For putting the files of a rotated log in order.
+pub fn first_time(beginning: &[u8]) -> Option<i64> {
+    let of_line = |line: &[u8]| {
+        let stamp = match Line::parse(line) {
+            Some(line) => line.stamp,
+            None => crate::jdk8::stamp(line).0,
+        };
+        let uptime = stamp
+            .uptime
+            .map(|Nanos(nanos)| i64::try_from(nanos).unwrap_or(i64::MAX));
+        stamp.wall.or(uptime)
+    };
+    beginning.split(|byte| *byte == b'\n').find_map(of_line)
+}

@@ -1,0 +1,350 @@
+//! What is kept of a log while it is read: sums, and a bounded number of everything else.
+
+use crate::durations::Durations;
+use crate::event::{Collector, Family, HeapChange, Kind, Nanos, Pause};
+use crate::findings;
+use crate::line::Stamp;
+use crate::names::Named;
+use crate::summary::{Counts, Cpu, Heap, Lines, Metaspace, Rate, Row, Summary, WorstPause};
+use crate::timeline::Timeline;
+
+/// The longest pauses that are kept.
+const MAX_WORST: usize = 20;
+/// Threads log at once, so that lines are out of order by this much.
+const MAX_DISORDER: u64 = 10_000_000_000;
+/// The longest text of the log in a summary, in characters.
+const MAX_TEXT: usize = 200;
+
+/// The points in time of a log, on one scale.
+#[derive(Debug, Default)]
+struct Clock {
+    first_wall: Option<i64>,
+    /// What is added to times since a JVM has started again.
+    offset: u64,
+    first: Option<Nanos>,
+    latest: Nanos,
+    restarts: u64,
+}
+
+impl Clock {
+    fn at(&mut self, stamp: Stamp) -> Option<Nanos> {
+        let own = match (stamp.uptime, stamp.wall) {
+            (Some(uptime), _) => uptime.0,
+            (None, Some(wall)) => {
+                let first = *self.first_wall.get_or_insert(wall);
+                u64::try_from(wall.saturating_sub(first)).unwrap_or(0)
+            }
+            (None, None) => return None,
+        };
+        let mut at = own.saturating_add(self.offset);
+        if at.saturating_add(MAX_DISORDER) < self.latest.0 {
+            self.restarts += 1;
+            self.offset = self.latest.0.saturating_sub(own);
+            at = self.latest.0;
+        }
+        self.first.get_or_insert(Nanos(at));
+        self.latest = self.latest.max(Nanos(at));
+        Some(Nanos(at))
+    }
+}
+
+/// Sums of a log.
+#[derive(Debug, Default)]
+pub(crate) struct Statistics {
+    pub collector: Option<Collector>,
+    pub jvm: Option<String>,
+    pub cpus: Option<u64>,
+    pub lines: Lines,
+    pub heap: Heap,
+    pub counts: Counts,
+    pub cpu: Option<Cpu>,
+    pub is_allocation_exact: bool,
+    clock: Clock,
+    pauses: Durations,
+    kinds: Named<Family>,
+    causes: Named<()>,
+    worst: Vec<WorstPause>,
+    cycles: Named<()>,
+    cycle_causes: Named<()>,
+    stalls: Durations,
+    stops: Durations,
+    reaching: Durations,
+    operations: Named<()>,
+    metaspace: Option<Metaspace>,
+    /// When allocation was first and last known, and what was used after that collection.
+    counted: Option<(Option<Nanos>, Option<Nanos>, u64)>,
+    allocated: u64,
+    promoted: Option<u64>,
+    timeline: Option<Timeline>,
+    has_rows_of_z: bool,
+}
+
+impl Statistics {
+    pub fn new() -> Self {
+        Self {
+            is_allocation_exact: true,
+            ..Self::default()
+        }
+    }
+
+    /// The point in time of a stamp on the log's scale.
+    pub fn at(&mut self, stamp: Stamp) -> Option<Nanos> {
+        self.clock.at(stamp)
+    }
+
+    /// The end of what began at a point in time.
+    pub fn end(&mut self, at: Option<Nanos>, duration: Nanos) -> Option<Nanos> {
+        let end = Nanos(at?.0.saturating_add(duration.0));
+        self.clock.latest = self.clock.latest.max(end);
+        Some(end)
+    }
+
+    /// A line that is part of no log.
+    pub fn not_understood(&mut self, line: &[u8]) {
+        self.lines.not_understood += 1;
+        if self.lines.first_not_understood.is_none() {
+            let text = String::from_utf8_lossy(&line[..line.len().min(4 * MAX_TEXT)]);
+            self.lines.first_not_understood = Some(text.chars().take(MAX_TEXT).collect());
+        }
+    }
+
+    pub fn pause(&mut self, pause: &Pause<'_>) {
+        self.pauses.add(pause.duration);
+        let mut name = [0; 160];
+        let name = full_name(pause.kind, &mut name);
+        self.kinds.add(name, pause.family, pause.duration);
+        if !pause.cause.is_empty() {
+            self.causes.add(pause.cause, (), pause.duration);
+        }
+        match pause.family {
+            Family::Young => self.counts.young += 1,
+            Family::Full => self.counts.full += 1,
+            Family::Degenerated => self.counts.degenerated += 1,
+            Family::Phase => {}
+        }
+        if pause.has_failed {
+            self.counts.evacuation_failures += 1;
+        }
+        if pause.cause == b"G1 Humongous Allocation" {
+            self.counts.humongous_allocations += 1;
+        }
+        if let Some(at) = pause.at {
+            self.timeline(at).pause(at, pause.family, pause.duration);
+        }
+        if let Some(heap) = pause.heap {
+            self.heap_change(pause.at, heap);
+            if pause.family == Family::Full {
+                self.heap.peak_after_full = self.heap.peak_after_full.max(Some(heap.after));
+            }
+        }
+        self.keep_worst(pause, name);
+    }
+
+    fn keep_worst(&mut self, pause: &Pause<'_>, name: &[u8]) {
+        let shortest = self.worst.last().map_or(Nanos(0), |worst| worst.duration);
+        if self.worst.len() == MAX_WORST && shortest >= pause.duration {
+            return;
+        }
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX_TEXT)]);
+            text.chars().take(MAX_TEXT).collect::<String>()
+        };
+        self.worst.truncate(MAX_WORST - 1);
+        let place = self
+            .worst
+            .partition_point(|it| it.duration >= pause.duration);
+        let worst = WorstPause {
+            at: pause.at,
+            duration: pause.duration,
+            kind: text(name),
+            cause: text(pause.cause),
+            heap: pause.heap,
+        };
+        self.worst.insert(place, worst);
+    }
+
+    fn timeline(&mut self, at: Nanos) -> &mut Timeline {
+        let first = self.clock.first.unwrap_or(at);
+        self.timeline.get_or_insert_with(|| Timeline::new(first))
+    }
+
+    /// The heap before and after a collection, or a part of one that frees memory.
+    pub fn heap_change(&mut self, at: Option<Nanos>, change: HeapChange) {
+        let heap = &mut self.heap;
+        heap.peak_used = heap.peak_used.max(Some(change.before.max(change.after)));
+        heap.peak_after = heap.peak_after.max(Some(change.after));
+        heap.last_after = Some(change.after);
+        heap.peak_capacity = heap.peak_capacity.max(change.capacity);
+        heap.freed = heap
+            .freed
+            .saturating_add(change.before.saturating_sub(change.after));
+        match &mut self.counted {
+            None => self.counted = Some((at, at, change.after)),
+            Some((_, last, after)) => {
+                let more = change.before.saturating_sub(*after);
+                self.allocated = self.allocated.saturating_add(more);
+                (*last, *after) = (at, change.after);
+            }
+        }
+        if let Some(at) = at {
+            self.timeline(at).heap(at, change);
+        }
+    }
+
+    /// Bytes that the program allocated during a concurrent collection.
+    pub fn allocated(&mut self, bytes: u64) {
+        self.allocated = self.allocated.saturating_add(bytes);
+    }
+
+    /// The log has the rows on allocation during ZGC's collections.
+    pub fn counted_by_z(&mut self) {
+        self.has_rows_of_z = true;
+    }
+
+    /// Bytes that went to the old generation.
+    pub fn promoted(&mut self, bytes: u64) {
+        self.promoted = Some(self.promoted.unwrap_or(0).saturating_add(bytes));
+    }
+
+    /// The old generation before and after a young collection.
+    pub fn old_change(&mut self, before: u64, after: u64) {
+        self.promoted(after.saturating_sub(before));
+    }
+
+    pub fn cycle(&mut self, name: &[u8], duration: Nanos) {
+        self.counts.concurrent_cycles += 1;
+        self.cycles.add(name, (), duration);
+    }
+
+    /// Why a concurrent cycle began.
+    pub fn cycle_cause(&mut self, cause: &[u8], duration: Nanos) {
+        self.cycle_causes.add(cause, (), duration);
+    }
+
+    pub fn stall(&mut self, duration: Nanos) {
+        self.counts.allocation_stalls += 1;
+        self.stalls.add(duration);
+    }
+
+    /// A stop of the program for whatever reason.
+    pub fn stop(&mut self, operation: &[u8], total: Nanos, reaching: Option<Nanos>) {
+        self.stops.add(total);
+        if let Some(reaching) = reaching {
+            self.reaching.add(reaching);
+        }
+        if !operation.is_empty() {
+            self.operations.add(operation, (), total);
+        }
+    }
+
+    pub fn metaspace(&mut self, used: u64) {
+        let metaspace = self.metaspace.get_or_insert(Metaspace {
+            first: used,
+            last: used,
+            peak: used,
+        });
+        metaspace.last = used;
+        metaspace.peak = metaspace.peak.max(used);
+    }
+
+    pub fn cpu(&mut self, user: Nanos, sys: Nanos, real: Nanos) {
+        let cpu = self.cpu.get_or_insert_default();
+        let sum = |to: &mut Nanos, more: Nanos| to.0 = to.0.saturating_add(more.0);
+        sum(&mut cpu.user, user);
+        sum(&mut cpu.sys, sys);
+        sum(&mut cpu.real, real);
+        let busy = user.0.saturating_add(sys.0);
+        if real.0 >= 100_000_000 && real.0 / 2 > busy {
+            cpu.waiting += 1;
+        }
+    }
+
+    pub fn summary(mut self) -> Summary {
+        self.lines.restarts = self.clock.restarts;
+        let from = self.clock.first.unwrap_or_default();
+        let duration = self
+            .clock
+            .first
+            .map(|first| Nanos(self.clock.latest.0 - first.0));
+        let throughput = duration.filter(|it| it.0 > 0).map(|duration| {
+            let paused = self.pauses.sum().0.min(duration.0);
+            1.0 - paused as f64 / duration.0 as f64
+        });
+        if self.collector == Some(Collector::Z) && !self.has_rows_of_z {
+            self.is_allocation_exact = false;
+        }
+        let counted = self
+            .counted
+            .and_then(|(first, last, _)| Some((first?, last?)));
+        let seconds = counted.map(|(first, last)| Nanos(last.0.saturating_sub(first.0)).seconds());
+        let rate = |bytes: u64, is_exact: bool| Rate {
+            bytes,
+            per_second: seconds.filter(|it| *it > 0.0).map(|it| bytes as f64 / it),
+            is_exact,
+        };
+        let rows = |named: &Named<()>| -> Vec<Row> {
+            let rows = named.rows().into_iter();
+            rows.map(|(name, (), durations)| Row {
+                name,
+                family: None,
+                spread: durations.spread(),
+            })
+            .collect()
+        };
+        let kinds = self.kinds.rows().into_iter();
+        let mut summary = Summary {
+            collector: self.collector,
+            jvm: self.jvm,
+            cpus: self.cpus,
+            from,
+            duration,
+            pauses: self.pauses.spread(),
+            throughput,
+            kinds: kinds
+                .map(|(name, family, durations)| Row {
+                    name,
+                    family: Some(family),
+                    spread: durations.spread(),
+                })
+                .collect(),
+            causes: rows(&self.causes),
+            worst: self.worst,
+            cycles: rows(&self.cycles),
+            cycle_causes: rows(&self.cycle_causes),
+            heap: self.heap,
+            allocation: self
+                .counted
+                .map(|_| rate(self.allocated, self.is_allocation_exact)),
+            promotion: self.promoted.map(|bytes| rate(bytes, true)),
+            metaspace: self.metaspace,
+            cpu: self.cpu,
+            counts: self.counts,
+            stalls: self.stalls.spread(),
+            stops: self.stops.spread(),
+            reaching: self.reaching.spread(),
+            operations: rows(&self.operations),
+            timeline: self.timeline,
+            findings: Vec::new(),
+            lines: self.lines,
+        };
+        summary.findings = findings::of(&summary);
+        summary
+    }
+}
+
+/// A kind in one text: `Young (Normal)`.
+fn full_name<'a>(kind: Kind<'a>, buffer: &'a mut [u8; 160]) -> &'a [u8] {
+    if kind.detail.is_empty() {
+        return kind.name;
+    }
+    let mut end = 0;
+    let parts = [kind.name, &b" ("[..], kind.detail, &b")"[..]];
+    for byte in parts.into_iter().flatten() {
+        if end == buffer.len() {
+            break;
+        }
+        buffer[end] = *byte;
+        end += 1;
+    }
+    &buffer[..end]
+}

@@ -1,0 +1,184 @@
+//! Unified logging: logs of JVMs, and the lines of trouble that a short run does not make.
+
+use hprof_gclog::{Collector, Family, Nanos, Reader, Severity, Summary, compare};
+
+fn read(log: &str) -> Summary {
+    let mut reader = Reader::new();
+    reader.feed(log.as_bytes());
+    reader.finish()
+}
+
+fn advice<'a>(summary: &'a Summary, finding: &str) -> &'a str {
+    let found = summary.findings.iter().find(|it| it.id == finding);
+    &found
+        .unwrap_or_else(|| panic!("{finding}: {:?}", summary.findings))
+        .advice
+}
+
+#[test]
+fn g1_of_jdk_17() {
+    let text = include_str!("data/unified-g1.log");
+    let log = read(text);
+    assert_eq!(log.collector, Some(Collector::G1));
+    assert_eq!(
+        (log.heap.max, log.heap.region),
+        (Some(96 << 20), Some(1 << 20))
+    );
+    assert_eq!(log.lines.not_understood, 0, "{:?}", log.lines);
+    // The end of each pause has a duration.
+    let is_end = |line: &&str| line.contains(") Pause ") && line.ends_with("ms");
+    let ends: Vec<&str> = text.lines().filter(is_end).collect();
+    assert_eq!(log.pauses.count, ends.len() as u64);
+    let millis = |line: &str| -> f64 {
+        let word = line.rsplit(' ').next().unwrap();
+        word.trim_end_matches("ms").parse().unwrap()
+    };
+    let sum: f64 = ends.iter().map(|line| millis(line)).sum();
+    assert!((log.pauses.sum.millis() - sum).abs() < 1e-6);
+    let stops = text.lines().filter(|line| line.contains("Safepoint \""));
+    assert_eq!(log.stops.count, stops.count() as u64);
+}
+
+#[test]
+fn generational_zgc_of_jdk_25() {
+    let text = include_str!("data/unified-zgc.log");
+    let log = read(text);
+    assert_eq!(log.collector, Some(Collector::Z));
+    assert_eq!(log.lines.not_understood, 0, "{:?}", log.lines);
+    let names: Vec<&str> = log.kinds.iter().map(|row| row.name.as_str()).collect();
+    assert!(names.contains(&"Mark Start (young)"), "{names:?}");
+    assert!(
+        log.kinds
+            .iter()
+            .all(|row| row.family == Some(Family::Phase))
+    );
+    assert!(log.counts.concurrent_cycles > 0);
+    let allocation = log.allocation.unwrap();
+    assert!(allocation.is_exact && allocation.bytes > 0);
+    assert!(log.promotion.is_some());
+}
+
+#[test]
+fn trouble_has_advice() {
+    let log = read(
+        "[1.0s][info][gc] Using G1\n\
+         [1.0s][info][gc] GC(1) To-space exhausted\n\
+         [1.1s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 100M->98M(100M) 20.000ms\n\
+         [1.2s][info][gc] GC(2) Pause Young (Normal) (G1 Evacuation Pause) (Evacuation Failure: Allocation / Pinned) 99M->99M(100M) 30.000ms\n\
+         [1.3s][info][gc] GC(3) Concurrent Mark Abort\n\
+         [3.9s][info][gc] GC(4) Pause Full (G1 Compaction Pause) 99M->97M(100M) 2500.000ms\n\
+         [4.0s][info][gc] GC(5) Pause Young (Concurrent Start) (G1 Humongous Allocation) 98M->97M(100M) 1.000ms\n",
+    );
+    assert_eq!(log.counts.evacuation_failures, 2);
+    assert_eq!(log.counts.concurrent_aborted, 1);
+    assert_eq!(log.counts.humongous_allocations, 1);
+    assert!(advice(&log, "evacuation-failures").contains("-XX:G1ReservePercent"));
+    assert!(advice(&log, "full-collections").contains("-Xmx"));
+    assert!(advice(&log, "heap-nearly-full").contains("hprof-rs leaks"));
+    assert!(advice(&log, "humongous-allocations").contains("-XX:G1HeapRegionSize"));
+    assert!(advice(&log, "long-pauses").contains("-XX:MaxGCPauseMillis"));
+    assert!(log.findings.is_sorted_by_key(|finding| finding.severity));
+    assert_eq!(log.findings[0].severity, Severity::Serious);
+}
+
+#[test]
+fn zgc_that_runs_out_of_memory_stalls() {
+    let log = read(
+        "[2.0s][info][gc] Using The Z Garbage Collector\n\
+         [2.0s][info][gc] Allocation Stall (main) 120.500ms\n\
+         [2.1s][info][gc] Allocation Stall (worker (1)) 79.500ms\n\
+         [2.2s][info][gc] Out Of Memory (main)\n\
+         [2.3s][info][gc] GC(0) Garbage Collection (Allocation Stall) 96M(100%)->90M(94%)\n",
+    );
+    assert_eq!((log.stalls.count, log.stalls.sum), (2, Nanos(200_000_000)));
+    assert_eq!(
+        (log.counts.out_of_memory, log.counts.concurrent_cycles),
+        (1, 1)
+    );
+    assert!(advice(&log, "allocation-stalls").contains("-XX:ConcGCThreads"));
+    // Without `gc*` what was allocated meanwhile is not known.
+    assert!(!log.allocation.unwrap().is_exact);
+}
+
+#[test]
+fn shenandoah_degenerates_and_ends_with_a_table() {
+    let log = read(
+        "[2.0s][info][gc] Using Shenandoah\n\
+         [2.0s][info][gc] GC(0) Pause Init Mark (unload classes) 0.100ms\n\
+         [2.1s][info][gc] GC(0) Concurrent cleanup 60M->40M(96M) 0.050ms\n\
+         [2.2s][info][gc] GC(0) Pause Degenerated GC (Mark) 90M->30M(96M) 45.000ms\n\
+         [2.3s][info][gc] GC(1) Pause Full 95M->30M(96M) 80.000ms\n\
+         [2.4s][info][gc,stats] Pause Init Mark (G)                  51 us\n\
+         [2.4s][info][gc,stats] Pause Init Mark (N)           =    0.000 s (a =       46 us) (n =     4)\n",
+    );
+    assert_eq!(log.lines.not_understood, 0, "{:?}", log.lines);
+    assert_eq!(
+        (log.pauses.count, log.counts.degenerated, log.counts.full),
+        (3, 1, 1)
+    );
+    assert_eq!(log.causes[0].name, "Mark");
+    assert!(advice(&log, "degenerated-cycles").contains("-XX:ShenandoahMinFreeThreshold"));
+}
+
+/// Serial of JDK 11 logs the full collection first, and its time again in that of the young one.
+#[test]
+fn a_full_collection_within_a_young_one_counts_once() {
+    let log = read(
+        "[0.372s][info][gc,start] GC(5) Pause Young (Allocation Failure)\n\
+         [0.373s][info][gc,start] GC(6) Pause Full (Allocation Failure)\n\
+         [0.594s][info][gc] GC(6) Pause Full (Allocation Failure) 23M->12M(31M) 221.800ms\n\
+         [0.594s][info][gc] GC(5) Pause Young (Allocation Failure) 27M->12M(31M) 222.900ms\n\
+         [0.600s][info][gc] GC(7) Pause Young (Allocation Failure) 20M->12M(31M) 3.000ms\n",
+    );
+    assert_eq!(log.pauses.sum, Nanos(225_900_000));
+    assert_eq!((log.counts.young, log.counts.full), (2, 1));
+    assert_eq!(log.allocation.unwrap().bytes, 8 << 20);
+}
+
+#[test]
+fn a_log_of_two_jvms_says_so() {
+    let line = |at: f64| format!("[{at}s][info][gc] GC(0) Pause Remark 3M->3M(9M) 1.000ms\n");
+    let log = read(&[line(0.5), line(100.5), line(0.4), line(50.4)].concat());
+    assert_eq!(log.lines.restarts, 1);
+    assert_eq!(log.duration, Some(Nanos(150_000_000_000)));
+    assert!(advice(&log, "time-goes-back").contains("%p"));
+}
+
+#[test]
+fn a_heap_that_grows_is_noticed() {
+    let log = |growth: u32| {
+        let line = |second: u32| {
+            let after = 100 + growth * second;
+            format!(
+                "[{second}.0s][info][gc] GC({second}) Pause Young (Normal) (G1 Evacuation Pause) \
+                 {}M->{after}M(1024M) 5.0ms\n",
+                after + 50
+            )
+        };
+        read(&(0..400).map(line).collect::<String>())
+    };
+    assert!(advice(&log(1), "heap-grows").contains("hprof-rs growth"));
+    assert_eq!(log(1).throughput, Some(1.0 - 2.0 / 399.0));
+    assert!(log(0).findings.iter().all(|it| it.id != "heap-grows"));
+}
+
+#[test]
+fn logs_are_compared_figure_by_figure() {
+    let log = |millis: u32| {
+        let line = |gc: u32| {
+            format!(
+                "[{gc}.0s][gc] GC({gc}) Pause Young (Allocation Failure) 30M->10M(40M) {millis}.0ms\n"
+            )
+        };
+        read(&(line(1) + &line(61)))
+    };
+    let measures = compare(&log(10), &log(20));
+    let find = |name: &str| measures.iter().find(|it| it.name == name).unwrap();
+    assert_eq!(
+        (find("longest pause").before, find("longest pause").after),
+        (Some(10.0), Some(20.0))
+    );
+    assert_eq!(find("pauses a minute").after, Some(2.0));
+    assert_eq!(find("full collections").after, Some(0.0));
+    assert!(measures.iter().all(|it| it.name != "allocation stalls"));
+}

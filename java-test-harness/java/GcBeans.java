@@ -1,0 +1,54 @@
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayDeque;
+import java.util.List;
+
+/**
+ * Makes garbage of all ages and sizes for the given number of milliseconds (default 500), with one call of
+ * System.gc(). Then prints how often and how long each bean says that it collected:
+ * "bean=NAME|COUNT|MILLISECONDS", once nothing has been collected for a while.
+ */
+public class GcBeans {
+    static volatile Object sink;
+
+    static String beans() {
+        StringBuilder text = new StringBuilder();
+        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+            text.append("bean=").append(bean.getName()).append('|').append(bean.getCollectionCount());
+            text.append('|').append(bean.getCollectionTime()).append('\n');
+        }
+        return text.toString();
+    }
+
+    public static void main(String[] args) throws Exception {
+        long end = System.nanoTime() + (args.length > 0 ? Long.parseLong(args[0]) : 500) * 1_000_000L;
+        ArrayDeque<byte[]> kept = new ArrayDeque<>();
+        int random = 17;
+        boolean isAsked = false;
+        while (System.nanoTime() < end) {
+            for (int i = 0; i < 1000; i++) {
+                random = random * 1_103_515_245 + 12_345;
+                byte[] bytes = new byte[(random >>> 18) & 8191];
+                sink = bytes;
+                if ((random & 0x1000) == 0) kept.add(bytes);
+                // Some 12 MB of middle age.
+                if (kept.size() > 3000) kept.poll();
+            }
+            // Large for every collector.
+            if ((random & 0x30000) == 0) sink = new byte[3 << 20];
+            if (!isAsked && kept.size() >= 3000) {
+                isAsked = true;
+                System.gc();
+            }
+        }
+        String before = "";
+        String now = beans();
+        while (!now.equals(before)) {
+            before = now;
+            Thread.sleep(200);
+            now = beans();
+        }
+        System.out.print(now);
+        System.out.println("kept=" + kept.size());
+    }
+}
