@@ -97,6 +97,33 @@ fn a_running_jvm_becomes_a_flame_graph_and_is_as_before() {
 }
 
 #[test]
+fn threads_that_wait_are_recorded_on_the_wall_clock() {
+    let scene = Scene::new();
+    let run_of = Run::new(Jdk::feature_release(21)).class("States");
+    let running = run_of.args(["600"]).start();
+    running.wait_until("the threads", |running| {
+        names(running).contains("spinner\n")
+    });
+    let pid = running.pid().to_string();
+    let filter = "filter=sleep*:waiter,depth=8";
+    let record = ["record", &pid, "-d", "2", "--wall", "-o", "wall.collapsed"];
+    let record = [&record[..], &["--options", filter]].concat();
+    let recorded = run(&mut scene.hprof_rs(&record), "");
+    assert!(recorded.status.success(), "{}", stderr(&recorded));
+    let text = fs::read_to_string(scene.path("wall.collapsed")).unwrap();
+    for (state, method) in [
+        ("[sleeping]", "java.lang.Thread.sleep"),
+        ("[waiting]", "java.lang.Object.wait"),
+    ] {
+        let lines = text.lines().filter(|line| line.contains(method));
+        let roots: Vec<bool> = lines.map(|line| line.contains(state)).collect();
+        assert!(roots.contains(&true) && !roots.contains(&false), "{text}");
+    }
+    assert!(!text.contains("States.spin"), "{text}");
+    assert_nothing_is_left(&scene, &running);
+}
+
+#[test]
 fn an_interrupt_writes_what_there_is_and_the_end_of_the_jvm_too() {
     let scene = Scene::new();
     let running = spinning(Jdk::feature_release(17));

@@ -116,10 +116,10 @@ fn every_kind_of_option_error() {
             "cutoff=-0.1",
             "cutoff option value must be floating point and >= 0",
         ),
-        ("cpu", "syntax error parsing cpu=y|samples|times|old"),
+        ("cpu", "syntax error parsing cpu=y|samples|wall|times|old"),
         (
             "cpu=Samples",
-            "cpu option value must be y|samples|times|old",
+            "cpu option value must be y|samples|wall|times|old",
         ),
         ("heap=none", "heap option value must be dump|sites|all"),
         ("thread=yes", "thread option value must be y|n"),

@@ -23,8 +23,10 @@ const MIN_CELLS: usize = if cfg!(loom) { 2 } else { 64 };
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// The number of intervals of CPU time it represents: one, and one for each
-    /// expiry of the timer that the kernel folded into the signal.
+    /// expiry of the timer that the kernel folded into the signal. On the wall clock, intervals of that.
     pub weight: u32,
+    /// On the wall clock: how many of these intervals the thread had to wait for a CPU.
+    pub ready: u32,
     /// Serial of the platform thread.
     pub thread: u32,
     /// Serial of the virtual thread that ran on it; 0 for none.
@@ -38,6 +40,8 @@ pub struct Header {
 pub struct Sample<'a, F> {
     /// See [`Header::weight`].
     pub weight: u32,
+    /// See [`Header::ready`].
+    pub ready: u32,
     /// See [`Header::thread`].
     pub thread: u32,
     /// See [`Header::virtual_thread`].
@@ -185,6 +189,7 @@ impl<F: Copy> Ring<F> {
             };
             consume(Sample {
                 weight: header.weight,
+                ready: header.ready,
                 thread: header.thread,
                 virtual_thread: header.virtual_thread,
                 frames,
@@ -243,6 +248,7 @@ mod tests {
     fn header(weight: u32, frame_count: i32) -> Header {
         Header {
             weight,
+            ready: 0,
             thread: 1,
             virtual_thread: 2,
             frame_count,

@@ -45,6 +45,7 @@ fn send(ring: &Ring<u64>, number: u32) -> bool {
         claim.publish(Header {
             weight: number,
             frame_count: 1,
+            ready: 0,
             ..Header::default()
         });
     }

@@ -35,6 +35,7 @@ pub mod settings;
 mod signals;
 mod strip;
 pub mod table;
+mod threads;
 
 pub use depth::with_depth;
 pub use error::{Cause, ErrorPolicy, ExitKind, Failure, OptionError};
@@ -47,9 +48,10 @@ pub use picture::{PICTURE_DEPTH, Picture, unique_picture_name};
 pub use raw::{Raw, RawDestination, Timing};
 pub use resolve::resolve;
 pub use settings::{
-    Clock, Destination, Engine, Format, Live, Locks, Lost, Modes, Process, Settings,
+    Clock, Destination, Engine, Format, Live, Locks, Lost, Modes, Process, SampleClock, Settings,
 };
 pub use strip::{Keeps, Strip};
+pub use threads::ThreadFilter;
 
 /// The task that the options give the agent.
 #[derive(Debug, Clone, PartialEq)]

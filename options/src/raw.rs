@@ -5,7 +5,7 @@ use std::fmt;
 use hprof_format::rank::Cutoff;
 
 use super::error::ErrorPolicy;
-use super::settings::{Clock, Engine, Format, Live, Locks, Lost};
+use super::settings::{Clock, Engine, Format, Live, Locks, Lost, SampleClock};
 
 /// How `cpu=times` shows its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct Raw {
     pub heap_dump: bool,
     pub heap_sites: bool,
     pub cpu_samples: bool,
+    /// The last of `cpu=samples` and `cpu=wall`.
+    pub sample_clock: SampleClock,
     /// The last of `cpu=times` and `cpu=old`.
     pub cpu_timing: Option<Timing>,
     pub locks: Locks,
@@ -89,6 +91,10 @@ pub struct Raw {
     /// Bytes; at most `i32::MAX`.
     pub heap_interval: u32,
     pub live: Live,
+    /// `filter=`.
+    pub filter: Option<String>,
+    pub states: bool,
+    pub vm_threads: bool,
     /// `clock=`.
     pub clock: Clock,
     /// `include=`.
@@ -124,6 +130,7 @@ impl Default for Raw {
             heap_dump: false,
             heap_sites: false,
             cpu_samples: false,
+            sample_clock: SampleClock::Cpu,
             cpu_timing: None,
             locks: Locks::NONE,
             lock_threshold: 0,
@@ -146,6 +153,9 @@ impl Default for Raw {
             engine: Engine::Auto,
             heap_interval: 0,
             live: Live::Exact,
+            filter: None,
+            states: true,
+            vm_threads: false,
             clock: Clock::Sampled,
             include: None,
             exclude: None,
@@ -170,6 +180,12 @@ impl Default for Raw {
 }
 
 impl Raw {
+    /// Takes samples on a clock.
+    pub(super) fn sample(&mut self, clock: SampleClock) {
+        self.cpu_samples = true;
+        self.sample_clock = clock;
+    }
+
     /// The handling of errors that these options ask for.
     #[must_use]
     pub fn error_policy(&self) -> ErrorPolicy {

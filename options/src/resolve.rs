@@ -14,6 +14,7 @@ use super::raw::{Raw, RawDestination, Timing};
 use super::settings::{Destination, Format, MAX_DEPTH, Modes, Process, Settings};
 use super::signals;
 use super::strip::Strip;
+use super::threads::ThreadFilter;
 
 /// Applies defaults and checks what only all options together can show.
 ///
@@ -121,6 +122,10 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         control: raw.control,
         signal,
         engine: raw.engine,
+        sample_clock: raw.sample_clock,
+        filter: thread_filter(raw.filter.as_deref())?,
+        states: raw.states,
+        vm_threads: raw.vm_threads,
     })
 }
 
@@ -237,6 +242,18 @@ fn patterns(name: &'static str, given: Option<&str>) -> Result<Patterns, OptionE
         Cause::BadValue {
             name,
             rule: "names of classes or packages, with colons between them".to_owned(),
+            hint: Hint::new(reason),
+        }
+        .into()
+    })
+}
+
+fn thread_filter(given: Option<&str>) -> Result<ThreadFilter, OptionError> {
+    let parsed = given.map_or_else(|| Ok(ThreadFilter::default()), ThreadFilter::parse);
+    parsed.map_err(|reason| {
+        Cause::BadValue {
+            name: "filter",
+            rule: "names of threads, with colons between them".to_owned(),
             hint: Hint::new(reason),
         }
         .into()

@@ -11,6 +11,7 @@ use super::packing::Packing;
 use super::patterns::Patterns;
 use super::picture::Picture;
 use super::strip::Strip;
+use super::threads::ThreadFilter;
 
 /// The largest accepted `depth`. JVMTI fills a buffer of this many frames per
 /// stack trace, and longer ones are unreadable.
@@ -47,6 +48,15 @@ pub enum Engine {
     Walker,
     /// Stack traces at safepoints.
     Safepoint,
+}
+
+/// `cpu=samples` or `cpu=wall`: the clock that samples are taken on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleClock {
+    /// Each thread's CPU clock: a thread that does nothing has no samples.
+    Cpu,
+    /// The wall clock: all threads have samples at all times.
+    Wall,
 }
 
 /// `live=`: how `heap=sites` knows which objects are still alive.
@@ -129,7 +139,7 @@ pub struct Modes {
     pub heap_dump: bool,
     /// Allocation sites (`heap=sites|all`).
     pub heap_sites: bool,
-    /// CPU use by sampling (`cpu=samples`).
+    /// CPU use by sampling (`cpu=samples`), or all threads on the wall clock (`cpu=wall`).
     pub cpu_samples: bool,
     /// CPU use by counting calls (`cpu=times`). Not together with `cpu_old`.
     pub cpu_times: bool,
@@ -248,6 +258,14 @@ pub struct Settings {
     pub signal: Option<i32>,
     /// How `cpu=samples` takes its samples.
     pub engine: Engine,
+    /// When samples are taken.
+    pub sample_clock: SampleClock,
+    /// The threads that are sampled.
+    pub filter: ThreadFilter,
+    /// `cpu=wall`: the state of the thread is the outermost frame.
+    pub states: bool,
+    /// `cpu=samples`: the CPU time of threads that run no Java code has rows.
+    pub vm_threads: bool,
 }
 
 impl Settings {
@@ -258,6 +276,12 @@ impl Settings {
             fatal: self.errorexit,
             abort: self.coredump || self.debug,
         }
+    }
+
+    /// Whether threads are sampled on the wall clock.
+    #[must_use]
+    pub fn samples_wall(&self) -> bool {
+        self.modes.cpu_samples && self.sample_clock == SampleClock::Wall
     }
 
     /// Whether the finished file is to be read back and checked.

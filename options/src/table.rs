@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use super::raw::{Raw, Timing};
-use super::settings::{Clock, Engine, Format, Live, Locks, Lost};
+use super::settings::{Clock, Engine, Format, Live, Locks, Lost, SampleClock};
 
 /// Where an option is listed, and with it where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,16 +193,21 @@ pub static TABLE: &[OptionSpec] = &[
         default: "off",
         summary: "CPU use",
         details: "CPU profile: by sampling (`y` means `samples`), by counting every call, or by \
-                  counting in the format of JDK 1.1's `prof`",
+                  counting in the format of JDK 1.1's `prof`. New: `wall` samples all threads on the \
+                  wall clock, waiting ones too, and tells their states",
         section: Section::Standard,
         kind: Kind::Choice(&[
             Choice {
                 word: "y",
-                set: |raw| raw.cpu_samples = true,
+                set: |raw| raw.sample(SampleClock::Cpu),
             },
             Choice {
                 word: "samples",
-                set: |raw| raw.cpu_samples = true,
+                set: |raw| raw.sample(SampleClock::Cpu),
+            },
+            Choice {
+                word: "wall",
+                set: |raw| raw.sample(SampleClock::Wall),
             },
             Choice {
                 word: "times",
@@ -321,7 +326,7 @@ pub static TABLE: &[OptionSpec] = &[
         value: "<ms>",
         default: "10",
         summary: "milliseconds between samples",
-        details: "`cpu=samples`: milliseconds between two samples of a thread",
+        details: "`cpu=samples|wall`: milliseconds between two samples of a thread",
         section: Section::Standard,
         kind: Kind::Decimal {
             min: 1,
@@ -446,6 +451,36 @@ pub static TABLE: &[OptionSpec] = &[
                   uses the default one",
         section: Section::New,
         kind: Kind::Text(|raw| &mut raw.signal),
+    },
+    OptionSpec {
+        name: "filter",
+        value: "<pattern>[:...]",
+        default: "*",
+        summary: "threads to sample",
+        details: "`cpu=samples|wall`: sample only threads whose name at their start matches a pattern, in \
+                  which `*` stands for any characters, as in `filter=http-*:main`",
+        section: Section::New,
+        kind: Kind::Text(|raw| &mut raw.filter),
+    },
+    OptionSpec {
+        name: "states",
+        value: "y|n",
+        default: "y",
+        summary: "cpu=wall: states as frames",
+        details: "`cpu=wall`: the outermost frame of each stack is the state of the thread: `[running]`, \
+                  `[runnable]`, `[blocked]`, `[waiting]`, `[sleeping]`, `[native]` or `[vm]`",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.states),
+    },
+    OptionSpec {
+        name: "vmthreads",
+        value: "y|n",
+        default: "n",
+        summary: "CPU time of the VM as rows",
+        details: "`cpu=samples`: rows `[gc]`, `[jit]`, `[vm]` and `[native]` for threads that run no Java \
+                  code, so that samples times interval are the CPU time of the process",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.vm_threads),
     },
     OptionSpec {
         name: "clock",

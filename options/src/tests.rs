@@ -85,6 +85,10 @@ fn defaults() {
         control: true,
         signal: None,
         engine: Engine::Auto,
+        sample_clock: SampleClock::Cpu,
+        filter: ThreadFilter::default(),
+        states: true,
+        vm_threads: false,
         heap_interval: 0,
         clock: Clock::Sampled,
         include: Patterns::default(),
@@ -101,7 +105,7 @@ fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,dumplevel=1,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
                 errorexit=y,pause=y,debug=y,netwait=5,lost=detach,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
-                live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,format=b,file=f";
+                live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,filter=http-*:main,states=n,vmthreads=y,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
         ..Modes::default()
@@ -139,6 +143,10 @@ fn written_values_arrive() {
         control: false,
         signal: Some(libc::SIGVTALRM),
         engine: Engine::Safepoint,
+        sample_clock: SampleClock::Cpu,
+        filter: ThreadFilter::parse("http-*:main").unwrap(),
+        states: false,
+        vm_threads: true,
         heap_interval: 524_288,
         clock: Clock::Exact,
         include: Patterns::parse("com.example:*Servlet").unwrap(),
@@ -156,6 +164,20 @@ fn written_values_arrive() {
             abort: true
         }
     );
+}
+
+#[test]
+fn the_last_clock_of_samples_counts() {
+    for (text, wall) in [
+        ("cpu=wall", true),
+        ("cpu=samples,cpu=wall", true),
+        ("cpu=wall,cpu=y", false),
+        ("heap=dump", false),
+    ] {
+        assert_eq!(settings(text).samples_wall(), wall, "{text}");
+    }
+    let refused = failure("cpu=wall,filter=a::b");
+    assert!(refused.lines[0].contains("filter"), "{refused:?}");
 }
 
 #[test]

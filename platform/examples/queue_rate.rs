@@ -56,6 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 kind: DumpKind::Profile,
                 headline: None,
                 summary: None,
+                figures: None,
             });
             if catalogue.end(job.id, job.attempt, &done)? {
                 ended.fetch_add(1, Ordering::Relaxed);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 /// The name of a dump: the first 16 hexadecimal digits of the SHA-256 of its bytes, in lower case.
@@ -15,6 +16,37 @@ pub struct DumpId(String);
 
 /// The digits of a dump's name.
 const DIGITS: usize = 16;
+
+/// The name of a leak suspect in addresses: the first 16 hexadecimal digits of the SHA-256 of its
+/// signature, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(value_type = String, example = "0a1b2c3d4e5f6071")]
+pub struct SuspectCode(String);
+
+impl SuspectCode {
+    /// The code of a signature.
+    pub fn of_signature(signature: &str) -> Self {
+        let hash = ContentHash::of_bytes(Sha256::digest(signature.as_bytes()).into());
+        Self(DumpId::of_hash(&hash).0)
+    }
+
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for SuspectCode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The form is that of dumps' names.
+        let text = String::deserialize(deserializer)?;
+        let id: Result<DumpId, NoDumpId> = text.parse();
+        let wrong = "a suspect's code has 16 hexadecimal digits in lower case";
+        id.map(|id| Self(id.0))
+            .map_err(|_| serde::de::Error::custom(wrong))
+    }
+}
 
 /// A text is no name of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -12,6 +12,7 @@ mod config;
 mod connections;
 mod counters;
 pub mod events;
+pub mod fleet;
 pub mod ids;
 pub mod intake;
 pub mod jobs;

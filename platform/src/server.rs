@@ -21,7 +21,7 @@ use crate::intake::digest;
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::store::{FolderStore, OpenError, Store};
-use crate::{api, connections, jobs, live, retention, store, tls};
+use crate::{api, connections, fleet, jobs, live, retention, store, tls};
 
 /// Threads for requests: they wait for others nearly all the time.
 const THREADS: usize = 2;
@@ -198,6 +198,7 @@ impl Server {
             let queue = tokio::spawn(jobs::run(state.clone()));
             let follower = tokio::spawn(jobs::follow(state.clone()));
             let sweeper = tokio::spawn(retention::run(state.clone()));
+            let filler = tokio::spawn(fleet::run(state.clone()));
             let network = tokio::spawn(live::network::run(state.clone()));
             let adder = state.clone();
             tokio::task::spawn_blocking(move || {
@@ -220,6 +221,7 @@ impl Server {
             };
             connections::serve(self.listener, self.tls, router, stop).await;
             sweeper.abort();
+            filler.abort();
             let closer = state.clone();
             let _ = tokio::task::spawn_blocking(move || {
                 if let Some(live) = closer.live() {

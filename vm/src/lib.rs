@@ -62,7 +62,7 @@ pub use memory::VmMemory;
 pub use object_sizes::{ArrayLayout, measure_arrays, measure_classes};
 pub use redefine::NativeMethod;
 pub use refs::{Class, GlobalRef, KeptWeakRef, LocalRef, Object, Ref, WeakRef};
-pub use releases::{BoolFlag, Field, Release, TextFlag, Type, WordFlag};
+pub use releases::{BoolFlag, Field, Release, TextFlag, Type, VmThreadKind, WordFlag};
 pub use stack_key::StackKeys;
 pub use stacks::StackFrame;
 pub use structs::VmStructs;

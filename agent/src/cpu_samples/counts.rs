@@ -6,6 +6,7 @@ use hprof_format::ids::TraceSerial;
 use hprof_format::model::CpuRow;
 
 use super::signal::WalkFailure;
+use super::wall::WallState;
 
 /// Sample counts per trace, and what became of samples without a stack.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub struct SampleCounts {
     total: u64,
     stacks: u64,
     failures: BTreeMap<WalkFailure, u64>,
+    /// Intervals by state, on the wall clock.
+    states: [u64; WallState::ALL.len()],
 }
 
 impl SampleCounts {
@@ -34,6 +37,18 @@ impl SampleCounts {
     pub fn add_failure(&mut self, trace: TraceSerial, reason: WalkFailure, weight: u64) {
         self.add(trace, weight);
         *self.failures.entry(reason).or_default() += weight;
+    }
+
+    /// Notes the state in which a thread was counted for `weight` intervals.
+    pub fn add_state(&mut self, state: WallState, weight: u64) {
+        if let Some(sum) = self.states.get_mut(state as usize) {
+            *sum += weight;
+        }
+    }
+
+    /// Intervals by state, in the order of [`WallState::ALL`].
+    pub fn states(&self) -> [u64; WallState::ALL.len()] {
+        self.states
     }
 
     /// All intervals counted.

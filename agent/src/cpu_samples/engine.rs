@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use parking_lot::RwLock;
 
 use super::signal::SignalEngine;
+use super::wall::WallThreads;
 use crate::options::{self, Settings};
 use crate::os::signals::{Installed, SignalNumber};
 use crate::report;
@@ -21,23 +22,30 @@ pub enum Engine {
     Safepoint,
 }
 
-/// The engine of the run, which may get one while it runs.
-pub struct Sampling(RwLock<Engine>);
+/// The engine of the run, which may get one while it runs, and its threads on the wall clock.
+pub struct Sampling {
+    engine: RwLock<Engine>,
+    /// The threads that `cpu=wall` samples; none otherwise.
+    pub wall: WallThreads,
+}
 
 impl Sampling {
     /// A run that begins with this engine.
     pub fn new(engine: Engine) -> Self {
-        Self(RwLock::new(engine))
+        Self {
+            engine: RwLock::new(engine),
+            wall: WallThreads::default(),
+        }
     }
 
     /// How stacks are taken at the moment.
     pub fn engine(&self) -> Engine {
-        *self.0.read()
+        *self.engine.read()
     }
 
     /// Exchanges the engine; returns the one before.
     pub fn set_engine(&self, engine: Engine) -> Engine {
-        std::mem::replace(&mut *self.0.write(), engine)
+        std::mem::replace(&mut *self.engine.write(), engine)
     }
 
     /// Whether stacks are taken.
@@ -71,7 +79,10 @@ pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
             }),
     };
     match started {
-        Ok((engine, installed)) => Ok(Engine::Signal(engine, installed)),
+        Ok((engine, installed)) => {
+            engine.set_wall(settings.samples_wall());
+            Ok(Engine::Signal(engine, installed))
+        }
         Err(error) if settings.engine == options::Engine::Auto && settings.signal.is_none() => {
             report::note(&format!(
                 "{error}: cpu=samples uses the safepoint engine, which is biased"

@@ -1,7 +1,8 @@
 //! cpu=samples: where the CPU time of Java threads goes.
 //!
 //! Two [engines](engine) take stacks: the [`signal`] engine, and the [`safepoint`] engine where the
-//! first cannot work. The [`recorder`] counts their stacks by trace ([`counts`]).
+//! first cannot work. The [`recorder`] counts their stacks by trace ([`counts`]). With cpu=wall, [`wall`] says when
+//! which thread is sampled.
 
 mod counts;
 mod debug_info;
@@ -10,6 +11,8 @@ mod recorder;
 mod safepoint;
 pub mod signal;
 mod threads;
+mod vm_threads;
+mod wall;
 
 pub use debug_info::has_debug_info;
 pub use engine::{Engine, Sampling, choose};

@@ -1,10 +1,12 @@
-//! The recorder of cpu=samples.
+//! The recorder of cpu=samples and cpu=wall.
+
+mod remarks;
+mod rounds;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hprof_format::ids::ThreadSerial;
 use hprof_format::model::{CpuKind, CpuTable};
 use hprof_format::rank::{Cutoff, RankedCpuTable};
 use hprof_wire::command::ThreadObject;
@@ -13,17 +15,17 @@ use hprof_wire::control::{Mode, Reply};
 use super::counts::SampleCounts;
 use super::debug_info::restore_debug_info;
 use super::engine::{Engine, Sampling};
-use super::safepoint::{SafepointSample, SafepointSampler};
-use super::signal::{
-    AsgctFrame, NATIVE_LOCATION, Sample, SignalEngine, WalkFailure, Watch, is_in_place,
-};
+use super::safepoint::SafepointSampler;
+use super::signal::{SignalEngine, Watch};
 use super::threads::{begin_sampling, begin_walking, make_method_ids};
-use crate::names::{Location, Names};
+use super::vm_threads::{Parts, VmThreads};
+use super::wall::WallSampler;
 use crate::options::Settings;
 use crate::output::thread_object;
 use crate::recording::{Activity, Context, Incomplete, LiveThread, Recorder, Run};
 use crate::report;
-use crate::vm::{StillInside, Vm};
+use crate::vm::StillInside;
+use rounds::{Distinctions, count};
 
 /// Counts samples by trace.
 pub struct SamplesRecorder {
@@ -33,7 +35,14 @@ pub struct SamplesRecorder {
     safepoint: Option<SafepointSampler>,
     /// The options ask for the mode.
     is_wanted: bool,
-    per_thread: bool,
+    apart: Distinctions,
+    /// The sampler of cpu=wall.
+    wall: Option<WallSampler>,
+    /// Threads that run no Java code, if the options ask for them; their CPU time at the last reset, and when the
+    /// current dump was written.
+    vm_threads: Option<VmThreads>,
+    base_parts: Parts,
+    dumped_parts: Parts,
     /// Frames of stacks to come.
     depth: u32,
     /// Threads that were muted, or not, by themselves; by serial.
@@ -76,7 +85,14 @@ impl SamplesRecorder {
             counts: SampleCounts::default(),
             safepoint: None,
             is_wanted: settings.modes.cpu_samples,
-            per_thread: settings.thread,
+            apart: Distinctions::of(settings),
+            wall: None,
+            vm_threads: (settings.vm_threads
+                && settings.modes.cpu_samples
+                && !settings.samples_wall())
+            .then(VmThreads::begin),
+            base_parts: Parts::default(),
+            dumped_parts: Parts::default(),
             depth: settings.depth,
             muted: HashMap::new(),
             all_muted: false,
@@ -93,11 +109,12 @@ impl SamplesRecorder {
     }
 
     /// Writes the counts as a table, which stays open.
-    pub fn write_table(&self, cx: &mut Context<'_>, cutoff: Cutoff) {
-        let rows = self.counts.rows();
+    pub fn write_table(&mut self, cx: &mut Context<'_>, cutoff: Cutoff) {
+        let mut rows = self.counts.rows();
+        rows.extend(self.vm_rows(cx));
         let table = CpuTable {
             kind: CpuKind::Samples,
-            total: self.counts.total(),
+            total: rows.iter().map(|row| row.cost).sum(),
             rows: &rows,
         };
         cx.write_cpu_table(&RankedCpuTable::new(&table, cutoff));
@@ -165,124 +182,6 @@ impl SamplesRecorder {
         self.muted.insert(found.serial.get(), muted);
         Ok(())
     }
-
-    /// Takes the samples out of the signal engine's ring; returns how many.
-    fn drain(&mut self, cx: &mut Context<'_>) -> usize {
-        let Engine::Signal(engine, installed) = self.sampling.engine() else {
-            return 0;
-        };
-        if let Some(text) = self.other_profilers.look(engine, installed) {
-            report::note(text);
-        }
-        let (counts, per_thread, vm) = (&mut self.counts, self.per_thread, cx.vm);
-        engine.drain(|sample| count(counts, cx.names, vm, per_thread, &sample))
-    }
-
-    /// Takes the stacks that the safepoint engine wants now.
-    fn safepoint_round(&mut self, cx: &mut Context<'_>) {
-        let (run, vm) = (cx.run, cx.vm);
-        if !matches!(self.sampling.engine(), Engine::Safepoint) {
-            return;
-        }
-        let (interval, depth) = (run.settings.interval, self.depth);
-        let sampler = self
-            .safepoint
-            .get_or_insert_with(|| SafepointSampler::new(interval, depth));
-        if !sampler.is_due() || self.is_stopped {
-            return;
-        }
-        let (muted, all_muted) = (&self.muted, self.all_muted);
-        let samples = sampler.round(vm, |thread| {
-            if run.is_own(vm.jni, thread) {
-                return None;
-            }
-            // A thread that has no serial yet is about to get it, on itself.
-            let word = vm.jvmti.thread_local(Some(thread)).ok()?;
-            Some(word as u32)
-                .filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
-        });
-        for sample in samples.unwrap_or_default() {
-            self.count_safepoint(cx, &sample);
-        }
-    }
-
-    fn count_safepoint(&mut self, cx: &mut Context<'_>, sample: &SafepointSample) {
-        let thread = self.per_thread.then(|| ThreadSerial::new(sample.thread));
-        if sample.frames.is_empty() {
-            let trace = cx.names.intern_empty(thread);
-            self.counts
-                .add_failure(trace, WalkFailure::NoJavaFrame, sample.weight);
-        } else {
-            let trace = cx
-                .names
-                .intern(cx.vm, thread, sample.frames.iter().copied());
-            self.counts.add(trace, sample.weight);
-        }
-    }
-
-    /// The facts outside the tables of the profile, as comment lines.
-    fn remarks(&mut self, cx: &Context<'_>) -> Vec<String> {
-        let counts = &self.counts;
-        let threads = &cx.run.threads;
-        let interval = cx.run.settings.interval.as_millis();
-        let version = env!("CARGO_PKG_VERSION");
-        let mut lines = Vec::new();
-        match self.sampling.engine() {
-            Engine::Signal(engine, installed) => {
-                self.dumped = EngineTotals::of(engine, cx.run);
-                lines.push(format!(
-                    "hprof-rs {version}: engine=signal signal={} interval_ms={interval} \
-                     samples={} stacks={} cpu_ms={} threads={}",
-                    installed.signal(),
-                    counts.total(),
-                    counts.stacks(),
-                    self.dumped.cpu.saturating_sub(self.base.cpu).as_millis(),
-                    threads.threads_seen(),
-                ));
-                lines.push(format!(
-                    "hprof-rs: lost_samples={} foreign_signals={} threads_without_timer={} \
-                     handler_replaced={}",
-                    self.dumped.lost - self.base.lost,
-                    engine.foreign_signals(),
-                    threads.without_timer(),
-                    if is_in_place(installed) { "n" } else { "y" },
-                ));
-                lines.extend(engine.walk_counts().map(|walk| {
-                    format!(
-                        "hprof-rs: walker={} walks_checked={} walks_cut={} walks_to_heap={} \
-                         walks_failed={}",
-                        if walk.is_on { "y" } else { "n" },
-                        walk.checks,
-                        walk.cut,
-                        walk.heap,
-                        walk.failed
-                    )
-                }));
-                if let Some(text) = self.other_profilers.look_now(engine, installed) {
-                    report::note(text);
-                }
-                let found = self.other_profilers.found();
-                lines.extend(found.map(|text| format!("hprof-rs: {text}")));
-            }
-            Engine::Safepoint => lines.push(format!(
-                "hprof-rs {version}: engine=safepoint interval_ms={interval} samples={} \
-                 stacks={} threads={}",
-                counts.total(),
-                counts.stacks(),
-                threads.threads_seen(),
-            )),
-            Engine::None => {}
-        }
-        let failed: u64 = counts.failures().values().sum();
-        let reasons: String = counts
-            .failures()
-            .iter()
-            .map(|(reason, weight)| format!(" {}={weight}", reason.label()))
-            .collect();
-        lines.push(format!("hprof-rs: samples_without_stack={failed}{reasons}"));
-        lines.push(cx.general_remark());
-        lines
-    }
 }
 
 impl Recorder for SamplesRecorder {
@@ -295,6 +194,9 @@ impl Recorder for SamplesRecorder {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
+        if self.vm_threads.is_some() && !matches!(self.sampling.engine(), Engine::Signal(..)) {
+            report::note("vmthreads=y needs the signal engine: the profile has no rows of the VM");
+        }
         if let Engine::Signal(..) = self.sampling.engine() {
             make_method_ids(cx.vm);
             begin_walking(cx.run, cx.vm, self.sampling.engine());
@@ -307,12 +209,17 @@ impl Recorder for SamplesRecorder {
     }
 
     fn due_in(&self) -> Option<Duration> {
-        let sampler = self.safepoint.as_ref().filter(|_| !self.is_stopped)?;
-        Some(sampler.wait())
+        if self.is_stopped {
+            return None;
+        }
+        let wall = self.wall.as_ref().map(WallSampler::wait);
+        wall.or_else(|| self.safepoint.as_ref().map(SafepointSampler::wait))
     }
 
     fn tick(&mut self, cx: &mut Context<'_>) -> Activity {
         self.safepoint_round(cx);
+        self.wall_round(cx);
+        self.read_vm_threads(cx.run);
         match self.drain(cx) {
             0 => Activity::Idle,
             _ => Activity::Busy,
@@ -331,6 +238,7 @@ impl Recorder for SamplesRecorder {
         if is_written {
             self.counts.clear();
             self.base = self.dumped;
+            self.base_parts = self.dumped_parts;
         }
     }
 
@@ -340,6 +248,8 @@ impl Recorder for SamplesRecorder {
             self.dumped = EngineTotals::of(engine, cx.run);
         }
         self.base = self.dumped;
+        self.vm_rows(cx);
+        self.base_parts = self.dumped_parts;
     }
 
     fn stop(&mut self, _cx: &mut Context<'_>) -> Result<(), String> {
@@ -352,6 +262,9 @@ impl Recorder for SamplesRecorder {
 
     fn resume(&mut self, _cx: &mut Context<'_>) -> Result<(), String> {
         self.is_stopped = false;
+        if let Some(sampler) = &mut self.wall {
+            sampler.skip();
+        }
         if let Engine::Signal(engine, _) = self.sampling.engine() {
             engine.set_sampling(true);
         }
@@ -361,12 +274,15 @@ impl Recorder for SamplesRecorder {
     fn set_depth(&mut self, cx: &mut Context<'_>, depth: u32) {
         self.depth = depth;
         if let Engine::Signal(engine, _) = self.sampling.engine() {
-            let (counts, per_thread, vm) = (&mut self.counts, self.per_thread, cx.vm);
+            let (counts, apart, vm) = (&mut self.counts, self.apart, cx.vm);
             engine.set_depth(depth, |sample| {
-                count(counts, cx.names, vm, per_thread, &sample);
+                count(counts, cx.names, vm, apart, &sample);
             });
         }
         if let Some(sampler) = &mut self.safepoint {
+            sampler.set_depth(depth);
+        }
+        if let Some(sampler) = &mut self.wall {
             sampler.set_depth(depth);
         }
     }
@@ -376,6 +292,8 @@ impl Recorder for SamplesRecorder {
             engine.detach(installed);
         }
         restore_debug_info();
+        self.wall = None;
+        self.sampling.wall.clear();
         Ok(())
     }
 
@@ -393,42 +311,6 @@ impl Recorder for SamplesRecorder {
             reply.push("foreign_signals", engine.foreign_signals());
             reply.push("signal", installed.signal());
         }
-    }
-}
-
-fn count(
-    counts: &mut SampleCounts,
-    names: &mut Names,
-    vm: Vm<'_>,
-    per_thread: bool,
-    sample: &Sample<'_>,
-) {
-    let thread = match sample.virtual_thread {
-        0 => sample.thread,
-        virtual_thread => virtual_thread,
-    };
-    let thread = per_thread.then(|| ThreadSerial::new(thread));
-    let weight = u64::from(sample.weight);
-    match sample.frames {
-        Ok(frames) => {
-            let trace = names.intern(vm, thread, frames.iter().map(location));
-            counts.add(trace, weight);
-        }
-        Err(code) => {
-            let trace = names.intern_empty(thread);
-            counts.add_failure(trace, WalkFailure::from_code(code), weight);
-        }
-    }
-}
-
-fn location(frame: &AsgctFrame) -> Location {
-    let bytecode = match frame.location {
-        NATIVE_LOCATION => None,
-        index => Some(u32::try_from(index).unwrap_or(0)),
-    };
-    Location {
-        method: frame.method,
-        bytecode,
     }
 }
 

@@ -5,20 +5,31 @@ use hprof_native_headers as raw;
 use super::debug_info::has_debug_info;
 use super::engine::{Engine, Sampling, choose};
 use super::signal::SampledThread;
+use super::wall::WallThread;
 use crate::options;
 use crate::recording::{NAMED, Phase, Run};
 use crate::report;
-use crate::vm::{Capabilities, NativeThread, Ref, ThreadReader, Vm};
+use crate::vm::{Capabilities, Jni, NativeThread, Ref, ThreadReader, Vm};
 
 /// Has a registered thread sampled.
 pub fn sample_thread(
     run: &Run,
     sampling: &Sampling,
+    jni: &Jni,
     thread: Ref<'_>,
     native: Option<NativeThread>,
     serial: u32,
 ) {
-    if let (Engine::Signal(engine, installed), Some(native)) = (sampling.engine(), native) {
+    let filter = &run.settings.filter;
+    let is_wanted = || {
+        let info = run.jvmti.thread_info(jni, thread).unwrap_or_default();
+        filter.matches(&info.name)
+    };
+    let is_wanted = sampling.is_on() && (filter.is_empty() || is_wanted());
+    let mut slot_of_wall = None;
+    if is_wanted
+        && let (Engine::Signal(engine, installed), Some(native)) = (sampling.engine(), native)
+    {
         let NativeThread {
             tid,
             env,
@@ -36,13 +47,22 @@ pub fn sample_thread(
             anchor,
         };
         match engine.start_thread(slot, installed) {
-            Ok(token) if run.threads.set_slot(tid, token) => {}
+            Ok(token) if run.threads.set_slot(tid, token) => slot_of_wall = Some(token),
             // It ended, or somebody else was faster.
             Ok(token) => engine.end_thread(token),
             Err(error) => no_timer(run, &error),
         }
     }
-    if matches!(sampling.engine(), Engine::Safepoint) || run.settings.modes.monitor {
+    if is_wanted
+        && run.settings.samples_wall()
+        && let Some(native) = native
+        && let Ok(object) = jni.new_global(thread)
+    {
+        let thread = WallThread::new(native.tid, serial, slot_of_wall, object);
+        sampling.wall.begin(thread);
+    }
+    let is_safepoint = is_wanted && matches!(sampling.engine(), Engine::Safepoint);
+    if is_safepoint || run.settings.modes.monitor {
         let _ = run
             .jvmti
             .set_thread_local(Some(thread), serial as usize | NAMED);
@@ -85,7 +105,7 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
         let native = reader.as_mut().and_then(read);
         let known = native.and_then(|native| run.threads.get(native.tid));
         if let Some(known) = known.filter(|known| known.slot.is_none()) {
-            sample_thread(run, sampling, thread.get(), native, known.serial.get());
+            sample_thread(run, sampling, jni, thread.get(), native, known.serial.get());
         }
     }
     Ok(())

@@ -124,6 +124,41 @@ impl Names {
         self.traces.intern(&self.methods, thread, &self.frames)
     }
 
+    /// The trace of a stack that the VM gave, below which a frame stands that is no method's.
+    pub fn intern_rooted(
+        &mut self,
+        vm: Vm<'_>,
+        thread: Option<ThreadSerial>,
+        stack: impl Iterator<Item = Location>,
+        root: &str,
+    ) -> TraceSerial {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        frames.extend(stack.map(|at| self.resolver.frame(vm, &mut self.methods, at)));
+        frames.truncate(self.own(&frames).len());
+        frames.push(self.label(root));
+        let trace = self.traces.intern(&self.methods, thread, &frames);
+        self.frames = frames;
+        trace
+    }
+
+    /// The trace of one frame that is no method's.
+    pub fn intern_label(&mut self, thread: Option<ThreadSerial>, label: &str) -> TraceSerial {
+        let frame = self.label(label);
+        self.traces.intern(&self.methods, thread, &[frame])
+    }
+
+    /// A frame that is no method's. Its class has no name, so readers show the label alone.
+    fn label(&mut self, label: &str) -> FrameId {
+        let method = self.methods.intern(Method {
+            class_name: String::new(),
+            name: label.to_owned(),
+            descriptor: "()V".to_owned(),
+            source_file: None,
+        });
+        self.methods.frame(method, Line::Unknown)
+    }
+
     /// The trace of no frames.
     pub fn intern_empty(&mut self, thread: Option<ThreadSerial>) -> TraceSerial {
         self.traces.intern(&self.methods, thread, &[])
@@ -136,12 +171,17 @@ impl Names {
         thread: Option<ThreadSerial>,
         frames: &[FrameId],
     ) -> TraceSerial {
-        let own = frames
+        let own = self.own(frames);
+        self.traces.intern(&self.methods, thread, own)
+    }
+
+    /// A stack without the frames of a carrier thread below a virtual thread's.
+    fn own<'a>(&self, frames: &'a [FrameId]) -> &'a [FrameId] {
+        frames
             .iter()
             .position(|&frame| self.methods.is_continuation_entry(frame))
             .filter(|&length| length > 0)
-            .map_or(frames, |length| &frames[..length]);
-        self.traces.intern(&self.methods, thread, own)
+            .map_or(frames, |length| &frames[..length])
     }
 }
 

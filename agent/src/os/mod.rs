@@ -8,6 +8,7 @@ pub mod clock;
 pub mod native_thread;
 pub mod random;
 pub mod signals;
+pub mod task;
 pub mod timer;
 
 /// Why no signals from timers on CPU clocks can be had.

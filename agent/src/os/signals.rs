@@ -148,6 +148,39 @@ pub fn handler_of(signal: i32) -> Result<usize, SignalError> {
     Ok(action.sa_sigaction)
 }
 
+/// Sends a signal with a value to a thread of this process, as `sigqueue` does.
+///
+/// # Errors
+/// The kernel's error: there is no such thread, or too many signals are pending.
+pub fn send(tid: i32, signal: i32, value: usize) -> std::io::Result<()> {
+    // SAFETY: the call has no arguments and cannot fail.
+    let process = unsafe { libc::getpid() };
+    // SAFETY: a siginfo_t of zero bytes is valid.
+    let mut info: libc::siginfo_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    info.si_signo = signal;
+    info.si_code = libc::SI_QUEUE;
+    // SAFETY: siginfo_t is larger than the view of it, in which the value has the place that the kernel
+    // reads (`man 2 rt_sigqueueinfo`).
+    unsafe {
+        let view = (&raw mut info).cast::<super::timer::TimerInfo>();
+        (*view).value = value;
+    }
+    // SAFETY: the kernel reads the structure, a local.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_rt_tgsigqueueinfo,
+            process,
+            tid,
+            signal,
+            &raw const info,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
 /// Runs the body of a signal handler; `errno` is as it was afterwards.
 #[inline]
 pub fn keep_errno(body: impl FnOnce()) {

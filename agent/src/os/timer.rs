@@ -29,13 +29,24 @@ pub fn thread_cpu_nanos(tid: i32) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// CPU time of this process in nanoseconds, threads that have ended included.
+pub fn process_cpu_nanos() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is writable, and every kernel has this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// The members of `siginfo_t` for a timer (`man 2 sigaction`); the libc crate
-/// does not show the overrun count.
+/// does not show the overrun count. With `SI_QUEUE`, the value has the same place.
 #[repr(C)]
 pub struct TimerInfo {
     signal: i32,
     errno: i32,
-    /// `SI_TIMER` if a timer sent the signal.
+    /// `SI_TIMER` if a timer sent the signal, `SI_QUEUE` for [`super::signals::send`].
     pub code: i32,
     padding: i32,
     timer: i32,

@@ -150,7 +150,9 @@ unsafe extern "C" fn thread_end(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, thre
             }
         }
         // SAFETY: the call has no arguments and cannot fail.
-        let Some(ended) = profile.run.threads.end(unsafe { libc::gettid() }) else {
+        let tid = unsafe { libc::gettid() };
+        profile.sampling.wall.end(tid);
+        let Some(ended) = profile.run.threads.end(tid) else {
             return;
         };
         if let (Engine::Signal(engine, _), Some(slot)) = (profile.sampling.engine(), ended.slot) {

@@ -109,7 +109,7 @@ fn heap_summary(dispatcher: &mut Dispatcher<'_>) -> Outcome {
 }
 
 fn cpu_samples(dispatcher: &mut Dispatcher<'_>, cutoff: f32) -> Outcome {
-    let samples = &dispatcher.recorders.samples;
+    let samples = &mut dispatcher.recorders.samples;
     samples.write_table(&mut dispatcher.cx, Cutoff::below(f64::from(cutoff)));
     match samples.has_engine() {
         true => Ok(()),

@@ -68,7 +68,14 @@ pub(super) fn register(
     let Some(serial) = profile.run.threads.begin(tid, vm_thread) else {
         return;
     };
-    sample_thread(profile.run, &profile.sampling, thread, native, serial.get());
+    sample_thread(
+        profile.run,
+        &profile.sampling,
+        jni,
+        thread,
+        native,
+        serial.get(),
+    );
     send_start(profile, jni, thread, serial);
 }
 

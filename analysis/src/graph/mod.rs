@@ -285,6 +285,13 @@ impl Graph {
         self.ids.id(object.index())
     }
 
+    /// As [`Graph::id`], faster for objects near each other: `near` is where the last one was found, and
+    /// 0 at first.
+    #[inline]
+    pub fn id_near(&self, object: ObjectNumber, near: &mut usize) -> u64 {
+        self.ids.id_near(object.index(), near)
+    }
+
     /// The number of the object with an identifier.
     #[inline]
     pub fn number(&self, id: u64) -> Option<ObjectNumber> {

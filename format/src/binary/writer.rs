@@ -87,9 +87,14 @@ impl<W: Write> BinaryWriter<W> {
 
     /// The identifier of a string, null for an empty one; writes it if it is new.
     pub(super) fn string(&mut self, text: &str) -> io::Result<StringId> {
-        if text.is_empty() {
-            return Ok(StringId::NULL);
+        match text.is_empty() {
+            true => Ok(StringId::NULL),
+            false => self.name(text),
         }
+    }
+
+    /// As [`Self::string`], for what must have a name: an empty one is a string of its own.
+    fn name(&mut self, text: &str) -> io::Result<StringId> {
         if let Some(&id) = self.strings.get(text) {
             return Ok(id);
         }
@@ -105,7 +110,7 @@ impl<W: Write> BinaryWriter<W> {
 
     /// The serial of a class; writes it if it is new.
     pub(super) fn class(&mut self, object: ObjectId, name: &str) -> io::Result<ClassSerial> {
-        let name = self.string(name)?;
+        let name = self.name(name)?;
         if let Some(&serial) = self.classes.get(&(object, name)) {
             return Ok(serial);
         }

@@ -7,6 +7,9 @@ mod fleet;
 mod made;
 mod profiles;
 mod read;
+#[path = "../../../platform/tests/support/s3.rs"]
+mod s3;
+mod storage;
 #[path = "../support/mod.rs"]
 mod support;
 mod texts;

@@ -2,138 +2,21 @@
 //! killed at the worst moments.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::postgres::Cluster;
+use crate::machines::{Fleet, Worker, report_of_one_machine};
 use crate::server::{Server, chain, eventually, is_running, signal};
 use crate::support::{Scene, data, run, stderr};
 use crate::uploads::{begin, break_off, offset, send};
 
 /// Objects of the smallest generated dump; its analysis takes about a second.
 const OBJECTS: u32 = 150_000;
-
-/// A database and a store, with the machines that share them.
-struct Fleet {
-    cluster: Cluster,
-    url: String,
-    scene: Scene,
-}
-
-impl Fleet {
-    fn new() -> Option<Self> {
-        let cluster = Cluster::start()?;
-        let url = cluster.database("fleet");
-        let scene = Scene::new();
-        fs::create_dir(scene.path("store")).unwrap();
-        Some(Self {
-            cluster,
-            url,
-            scene,
-        })
-    }
-
-    fn server(&self, folder: &str) -> Server {
-        let base = [
-            "serve",
-            "--folder",
-            folder,
-            "--listen",
-            "127.0.0.1:0",
-            "--memory",
-            "1G",
-        ];
-        let shared = [
-            "--no-worker",
-            "--no-jvms",
-            "--store",
-            "store",
-            "--lease",
-            "2",
-        ];
-        let mut command = self.scene.hprof_rs(&[&base[..], &shared].concat());
-        Server::of_command(command.env("HPROF_RS_DATABASE", &self.url))
-    }
-
-    fn worker(&self, lease: &str) -> Worker {
-        let flags = [
-            "worker", "--store", "store", "--jobs", "1", "--memory", "1G",
-        ];
-        let more = [
-            "--lease",
-            lease,
-            "--health",
-            "127.0.0.1:0",
-            "--database",
-            &self.url,
-        ];
-        let mut child = (self.scene.hprof_rs(&[&flags[..], &more].concat()))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a worker");
-        let mut line = String::new();
-        let stdout = child.stdout.take().unwrap();
-        BufReader::new(stdout).read_line(&mut line).unwrap();
-        let (_, address) = line.trim().split_once("http://").expect("an address");
-        let health = address.strip_suffix("/readyz").unwrap().to_owned();
-        Worker { child, health }
-    }
-
-    fn ask(&self, sql: &str) -> String {
-        self.cluster.ask("fleet", sql)
-    }
-}
-
-struct Worker {
-    child: Child,
-    health: String,
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Worker {
-    /// The process that analyses for it, if one does.
-    fn job(&self) -> Option<u32> {
-        let pid = self.child.id();
-        let path = format!("/proc/{pid}/task/{pid}/children");
-        let of_main = fs::read_to_string(path).unwrap_or_default();
-        let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-        let all = tasks
-            .flatten()
-            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-        let text = all.fold(of_main, |text, more| text + " " + &more);
-        text.split_whitespace().next()?.parse().ok()
-    }
-
-    fn is_ready(&self) -> bool {
-        let Ok(mut stream) = TcpStream::connect(&self.health) else {
-            return false;
-        };
-        stream
-            .set_read_timeout(Some(Duration::from_secs(30)))
-            .unwrap();
-        let request = "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        // The connection may end with the worker.
-        let _ = stream.read_to_string(&mut answer);
-        answer.starts_with("HTTP/1.1 200")
-    }
-}
 
 /// Collects a server's events until it ends.
 fn events(server: &Server) -> Arc<Mutex<String>> {
@@ -155,20 +38,6 @@ fn events(server: &Server) -> Arc<Mutex<String>> {
     heard
 }
 
-/// The report that one machine makes of a file.
-fn report_of_one_machine(scene: &Scene, file: &Path) -> Vec<u8> {
-    let folder = scene.path(&format!("alone-{}", file.file_name().unwrap().display()));
-    fs::create_dir(&folder).unwrap();
-    let name = format!("--name={}", file.file_name().unwrap().to_str().unwrap());
-    let (file, to) = (file.to_str().unwrap(), folder.to_str().unwrap());
-    let done = run(
-        &mut scene.hprof_rs(&["worker", file, "--analysis", to, &name, "--memory", "1G"]),
-        "",
-    );
-    assert!(done.status.success(), "{}", stderr(&done));
-    fs::read(folder.join("report.json")).unwrap()
-}
-
 #[test]
 fn every_dump_is_analysed_once_whoever_is_killed() {
     let Some(mut fleet) = Fleet::new() else {
@@ -176,7 +45,7 @@ fn every_dump_is_analysed_once_whoever_is_killed() {
     };
     let (one, two) = (fleet.server("one"), fleet.server("two"));
     let heard = events(&two);
-    let mut workers: Vec<Worker> = (0..3).map(|_| fleet.worker("2")).collect();
+    let mut workers: Vec<Worker> = (0..3).map(|_| fleet.worker("", "2")).collect();
     let mut files: Vec<PathBuf> = (0..7)
         .map(|number| {
             let path = fleet.scene.path(&format!("chain-{number}.hprof"));
@@ -208,13 +77,8 @@ fn every_dump_is_analysed_once_whoever_is_killed() {
 
     // Each worker is killed in the middle of a job.
     for worker in &mut workers {
-        let job = eventually("a job of the worker", || worker.job());
-        worker.child.kill().unwrap();
-        worker.child.wait().unwrap();
-        eventually("the end of its process", || {
-            (!is_running(job)).then_some(())
-        });
-        *worker = fleet.worker("2");
+        worker.kill_at_work();
+        *worker = fleet.worker("", "2");
     }
 
     // The database crashes. Servers and workers say so, and go on after its return.
@@ -279,14 +143,14 @@ fn a_worker_that_is_asked_to_end_gives_its_job_back_at_once() {
     };
     let server = fleet.server("one");
     // Its lease would keep the job for an hour.
-    let mut first = fleet.worker("3600");
+    let mut first = fleet.worker("", "3600");
     let id = server.upload(&chain(&fleet.scene.path("a.hprof"), 4 * OBJECTS));
     eventually("a job", || first.job());
     signal(first.child.id(), libc::SIGTERM);
     let status = eventually("the end of the worker", || first.child.try_wait().unwrap());
     assert!(status.success(), "{status}");
     assert_eq!(server.dump(&id)["job"]["state"], "queued");
-    let second = fleet.worker("3600");
+    let second = fleet.worker("", "3600");
     // Cancelling reaches a worker of another process.
     let job = eventually("the job elsewhere", || second.job());
     let number = server.dump(&id)["job"]["id"].as_i64().unwrap();
@@ -307,14 +171,14 @@ fn a_worker_that_was_thought_dead_changes_nothing_when_it_wakes() {
         return;
     };
     let server = fleet.server("one");
-    let sleeper = fleet.worker("1");
+    let sleeper = fleet.worker("", "1");
     let id = server.upload(&chain(&fleet.scene.path("a.hprof"), 2 * OBJECTS));
     let job = eventually("a job", || sleeper.job());
     let all = [sleeper.child.id(), job];
     for pid in all {
         signal(pid, libc::SIGSTOP);
     }
-    let second = fleet.worker("60");
+    let second = fleet.worker("", "60");
     let dump = server.wait_for(&id, "done");
     assert_eq!(dump["job"]["attempt"], 2, "{dump}");
     let path = format!("/api/v1/dumps/{id}/report");

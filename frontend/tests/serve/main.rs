@@ -11,13 +11,19 @@ mod agents;
 mod capture;
 mod damaged;
 mod dumps;
+mod failing_storage;
 mod faults;
 mod fleet;
 mod live;
+mod machines;
+#[allow(dead_code)] // The benchmarks use all of it.
+#[path = "../../../java-test-harness/src/bin/bench/made_dump.rs"]
+mod made_dump;
 mod phases;
 #[path = "../../../platform/tests/support/postgres.rs"]
 mod postgres;
 mod proxy;
+mod questions;
 mod refusals;
 mod rules;
 #[path = "../../../platform/tests/support/s3.rs"]

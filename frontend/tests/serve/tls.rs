@@ -6,6 +6,8 @@ use std::process::{Child, Stdio};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 
+use crate::postgres::Cluster;
+use crate::server::Server;
 use crate::support::{Scene, data, run, stderr, stdout};
 
 /// A process that is killed in the end.
@@ -75,4 +77,58 @@ fn a_dump_travels_by_tls_to_a_server_whose_certificate_is_known() {
     let plain = link.replace("https://", "http://");
     let plain = ["capture", &heap, "--server", &plain, "--patience", "1"];
     assert_eq!(run(&mut scene.hprof_rs(&plain), "").status.code(), Some(2));
+}
+
+#[test]
+fn the_way_to_the_database_is_encrypted_and_its_certificate_is_checked() {
+    let Some(mut cluster) = Cluster::start() else {
+        return;
+    };
+    cluster.database("fleet");
+    let scene = Scene::new();
+    let make = |host: &str| generate_simple_self_signed([host.to_owned()]).unwrap();
+    let (good, other) = (make("localhost"), make("localhost"));
+    fs::write(scene.path("good.pem"), good.cert.pem()).unwrap();
+    fs::write(scene.path("other.pem"), other.cert.pem()).unwrap();
+    let serve = |url: &str, authorities: &str| {
+        let folder = [
+            "--folder",
+            "serve",
+            "--store",
+            "store",
+            "--listen",
+            "127.0.0.1:0",
+        ];
+        let mut command = scene.hprof_rs(&[&["serve", "--no-jvms"], &folder[..]].concat());
+        command
+            .env("HPROF_RS_DATABASE", url)
+            .env("SSL_CERT_FILE", scene.path(authorities));
+        command
+    };
+    let port = cluster.speak_tls(&good.cert.pem(), &good.signing_key.serialize_pem());
+    let url = format!("postgres://hprof@localhost:{port}/fleet?sslmode=require");
+    let server = Server::of_command(&mut serve(&url, "good.pem"));
+    assert_eq!(server.get("/api/v1/dumps").status, 200);
+    let sql =
+        "SELECT count(*) > 0 AND bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+        WHERE application_name = 'hprof-rs'";
+    assert_eq!(cluster.ask("fleet", sql), "t");
+    drop(server);
+    // Nobody vouches for the certificate, or it is of another host.
+    let refused = |url: &str, authorities: &str, words: &str| {
+        let began = std::time::Instant::now();
+        let refused = run(&mut serve(url, authorities), "");
+        let said = stderr(&refused);
+        assert!(!refused.status.success() && said.contains(words), "{said}");
+        assert!(
+            began.elapsed().as_secs() < 20,
+            "a wrong certificate is waited for: {said}"
+        );
+    };
+    refused(&url, "other.pem", "certificate");
+    refused(
+        &url.replace("localhost", "127.0.0.1"),
+        "good.pem",
+        "certificate",
+    );
 }

@@ -66,7 +66,7 @@ fn help_must_be_the_whole_command_line() {
 
 #[test]
 fn every_row_of_the_error_table_has_its_text() {
-    let rule = "cpu=y|samples|times|old";
+    let rule = "cpu=y|samples|wall|times|old";
     for (text, start) in [
         ("bogus=1", "Unknown option: bogus"),
         ("=x", "general syntax error parsing options"),
@@ -126,7 +126,7 @@ fn every_row_of_the_error_table_has_its_text() {
         ),
         ("cpu=", &format!("syntax error parsing {rule}")),
         ("cpu", &format!("syntax error parsing {rule}")),
-        ("cpu=n", "cpu option value must be y|samples|times|old"),
+        ("cpu=n", "cpu option value must be y|samples|wall|times|old"),
         ("heap=", "syntax error parsing heap=dump|sites|all"),
         ("heap=y", "heap option value must be dump|sites|all"),
         (
@@ -353,7 +353,7 @@ fn slips_are_answered_with_what_was_meant() {
     );
     assert_eq!(
         detail("cpu=sample"),
-        "cpu option value must be y|samples|times|old; did you mean cpu=samples?"
+        "cpu option value must be y|samples|wall|times|old; did you mean cpu=samples?"
     );
     assert_eq!(
         detail("doe=no"),

@@ -5,6 +5,7 @@ mod dumps;
 mod events;
 pub mod extract;
 mod files;
+mod fleet;
 mod guard;
 mod jobs;
 mod jvms;
@@ -56,7 +57,8 @@ pub fn router(state: AppState) -> Router {
         .routes(routes!(direct::complete))
         .routes(routes!(direct::abandon))
         .merge(views::routes())
-        .merge(jvms::routes());
+        .merge(jvms::routes())
+        .merge(fleet::routes());
     let (api, document) = OpenApiRouter::with_openapi(Document::openapi())
         .nest("/api/v1", api)
         .split_for_parts();

@@ -2,11 +2,15 @@
 //!
 //! [`Catalogue`] is all that the rest of the server sees of the database.
 
+mod figures;
+pub mod fleet;
 mod model;
 mod postgres;
 mod queue;
 mod sqlite;
 
+pub use figures::{ClassFigures, Figures, MAX_CLASSES, MAX_SUSPECTS, NO_LABEL, SuspectFigures};
+pub use fleet::FleetFigures;
 pub use model::{
     Dump, DumpKind, DumpPatch, Job, JobError, JobState, NewDump, Outcome, Page, Role, Upload,
 };
@@ -74,7 +78,7 @@ pub struct Deed<'a> {
 
 /// The database. Every call is short, blocks, and ends in time; no call holds a lock between two
 /// statements of different callers. State changes are conditional, so that of two that race one wins.
-pub trait Catalogue: Queue + Send + Sync {
+pub trait Catalogue: Queue + FleetFigures + Send + Sync {
     /// Adds a dump, and puts a job for it into the queue if it is new: both or neither.
     ///
     /// # Errors
@@ -105,7 +109,7 @@ pub trait Catalogue: Queue + Send + Sync {
         rules: &[Verdict],
         instead_of: Option<&[Verdict]>,
     ) -> Result<bool>;
-    /// Removes a dump and its jobs; false if there was none.
+    /// Removes a dump with its jobs and figures; false if there was none.
     ///
     /// # Errors
     /// If the database fails.

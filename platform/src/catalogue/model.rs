@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Figures;
 use crate::ids::{ContentHash, DumpId, JobId};
 use crate::rules::Verdict;
 use crate::time::Millis;
@@ -114,6 +115,8 @@ pub struct Outcome {
     pub headline: Option<String>,
     /// Totals.
     pub summary: Option<serde_json::Value>,
+    /// Figures for questions over many dumps; heap dumps have them.
+    pub figures: Option<Figures>,
 }
 
 /// Where a job is in its life.
@@ -195,6 +198,9 @@ pub struct Job {
     pub attempt: u32,
     /// The process that runs it, or ran it last, where workers are on several machines.
     pub worker: Option<String>,
+    /// The bytes that a worker without other work has room for at most, while all have less than the
+    /// dump takes.
+    pub room: Option<u64>,
     /// The rules of its dump, with verdicts after it is done.
     pub rules: Vec<Verdict>,
 }

@@ -90,6 +90,12 @@ pub trait Queue {
     /// # Errors
     /// If the database fails.
     fn next_queued(&self) -> Result<Option<Job>>;
+    /// Notes in the jobs that wait although they are due what room a worker without other work has for
+    /// their dumps, if that is more than others had. In a file, which has one worker, nothing.
+    ///
+    /// # Errors
+    /// If the database fails.
+    fn note_room(&self, room: u64) -> Result<()>;
     /// Begins the next attempt of the job that has waited for longest. In a file, none if there is no
     /// room for it; where machines share the queue, the first for which there is room.
     ///

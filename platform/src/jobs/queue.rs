@@ -68,16 +68,25 @@ pub async fn run(state: AppState) {
 fn next(state: &AppState, running: usize) -> Result<Next, Problem> {
     // An index is at most about as large as the dump, and so are scratch files.
     let free = state.store().free_bytes().map_err(Problem::internal)?;
+    let is_shared = state.catalogue().is_shared();
+    // Where nobody else could take the job, it fails with the reason instead.
+    let cache = state.store().cache_room().filter(|_| is_shared);
+    let room = free.saturating_sub(RESERVE).min(cache.unwrap_or(u64::MAX));
     let claim = Claim {
         worker: &state.config().fleet.name,
-        room: free.saturating_sub(RESERVE),
+        room,
         lease: state.config().fleet.lease,
     };
     if let Some(job) = state.catalogue().claim(&claim)? {
         return Ok(Next::Start(Box::new(job)));
     }
-    // Another machine may have room, and a job that ends here frees some.
-    if running > 0 || state.catalogue().is_shared() {
+    // A job that ends here frees some.
+    if running > 0 {
+        return Ok(Next::Wait);
+    }
+    if is_shared {
+        // Another machine may have room; until then people see what is missing.
+        state.catalogue().note_room(room)?;
         return Ok(Next::Wait);
     }
     let Some(job) = state.catalogue().next_queued()? else {

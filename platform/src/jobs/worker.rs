@@ -14,12 +14,13 @@ use tokio::sync::{Notify, watch};
 
 use super::{Progress, shared};
 use crate::DATABASE_VARIABLE;
-use crate::catalogue::{DumpKind, Ending, Job, JobError, Outcome};
+use crate::catalogue::{DumpKind, Ending, Figures, Job, JobError, Outcome};
 use crate::events::Event;
 use crate::ids::{DumpId, JobId};
 use crate::problem::Problem;
-use crate::state::{AppState, UNPACKED};
+use crate::state::{AppState, REPORT, UNPACKED};
 use crate::store;
+use crate::views::report::Report;
 
 /// The pause before the catalogue is asked again that has failed.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -163,16 +164,18 @@ async fn attempt_it(
             let text = std::fs::read_to_string(folder.join("outcome.json"));
             let text = text.map_err(Problem::internal)?;
             let outcome: OutcomeFile = serde_json::from_str(&text).map_err(Problem::internal)?;
+            let figures = figures(outcome.kind, &folder);
             let published = state.store().publish_analysis(&dump, attempt);
             published.map_err(|error| store::problem(&error))?;
             state.views().forget(dump.as_str());
-            Ok(outcome)
+            Ok((outcome, figures))
         });
         return Some(match published.await {
-            Ok(outcome) => Ending::Done(Outcome {
+            Ok((outcome, figures)) => Ending::Done(Outcome {
                 kind: outcome.kind,
                 headline: outcome.headline,
                 summary: outcome.summary,
+                figures,
             }),
             Err(problem) => Ending::Crashed(not_started(&problem.detail)),
         });
@@ -184,6 +187,16 @@ async fn attempt_it(
     let said = said.replace(&*unpacked.to_string_lossy(), &name);
     let said = said.replace(&*folder.to_string_lossy(), "the folder of the analysis");
     Some(failure(status, said.trim_start_matches("hprof-rs: ")))
+}
+
+/// The figures of a heap dump for questions over many.
+fn figures(kind: DumpKind, folder: &Path) -> Option<Figures> {
+    if kind != DumpKind::Heap {
+        return None;
+    }
+    let report = Report::read(&folder.join(REPORT));
+    let report = report.inspect_err(|reason| tracing::warn!(reason, "a dump has no figures"));
+    report.ok().as_ref().map(Figures::of)
 }
 
 fn start(state: &AppState, file: &Path, folder: &PathBuf, name: &str) -> std::io::Result<Child> {

@@ -11,7 +11,7 @@ const MAX_OPTIONS: usize = 1024;
 /// The longest path of a Unix socket on Linux.
 const MAX_SOCKET: usize = 107;
 /// The agent's options that a request may add; the server sets the others.
-const ALLOWED: [&str; 9] = [
+const ALLOWED: [&str; 12] = [
     "interval",
     "depth",
     "thread",
@@ -21,7 +21,12 @@ const ALLOWED: [&str; 9] = [
     "heapinterval",
     "live",
     "lockthreshold",
+    "filter",
+    "states",
+    "vmthreads",
 ];
+/// The option that samples on the wall clock instead of the CPU clock.
+const WALL: &str = "cpu=wall";
 
 /// Something that a live recording records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
@@ -74,13 +79,12 @@ impl Mode {
         let mut modes = Vec::new();
         for word in words {
             let found = Self::ALL.into_iter().find(|mode| mode.word() == word);
-            modes.push(found.ok_or_else(|| {
-                match word.as_str() {
-                    "wall" => "the agent samples CPU time, and has no mode for wall-clock time; \
-                           `lock` shows waiting for locks"
-                        .to_owned(),
-                    _ => "modes: each is one of cpu, alloc, lock".to_owned(),
-                }
+            modes.push(found.ok_or_else(|| match word.as_str() {
+                "wall" => format!(
+                    "for wall-clock time name the mode cpu, and add {WALL} to the options; \
+                         `lock` shows waiting for locks"
+                ),
+                _ => "modes: each is one of cpu, alloc, lock".to_owned(),
             })?);
         }
         modes.sort_unstable();
@@ -99,10 +103,12 @@ impl Mode {
 pub fn check_options(extra: &str) -> Result<(), String> {
     for option in extra.split(',').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        if !ALLOWED.contains(&name) || !is_plain(value) {
+        // Names of threads, too.
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:*#".contains(&byte);
+        let is_known = ALLOWED.contains(&name) || option == WALL;
+        if !is_known || !value.bytes().all(is_plain) {
             return Err(format!(
-                "options: a live recording takes {}, each with a plain value",
+                "options: a live recording takes {WALL}, {}, each with a plain value",
                 ALLOWED.join(", ")
             ));
         }
@@ -183,7 +189,13 @@ mod tests {
             "cpu=samples,thread=y,depth=64,cutoff=0,interval=1,depth=16,doe=n,verbose=n,\
              lost=detach,net=unix:/srv/live/1.sock"
         );
+        for good in ["cpu=wall", "cpu=wall,filter=http-*:main,states=n", ""] {
+            let options = agent_options(&[Mode::Cpu], good, socket, Begin::Attached);
+            assert!(options.is_ok(), "{good}");
+        }
         for bad in [
+            "cpu=times",
+            "filter=/x",
             "file=/etc/passwd",
             "net=evil:1",
             "doe=y",

@@ -186,6 +186,16 @@ impl Cache {
         Ok(())
     }
 
+    /// The bytes that entries could take which are coming: all but those in use.
+    pub(super) fn room(&self) -> u64 {
+        let entries = self.entries.lock();
+        let is_used = |entry: &&Entry| Arc::strong_count(&entry.pin) > 1;
+        let used: u64 = (entries.by_key.values().filter(is_used))
+            .map(|entry| entry.bytes)
+            .sum();
+        self.limit.saturating_sub(used)
+    }
+
     /// Removes the least recently used until `more` bytes have room, or the rest is in use.
     fn shrink(&self, entries: &mut Entries, more: u64) {
         while entries.bytes + more > self.limit {

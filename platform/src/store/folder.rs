@@ -179,6 +179,16 @@ impl Store for FolderStore {
         Ok(folder.is_dir().then(|| folder.into()))
     }
 
+    fn analysis_file(&self, dump: &DumpId, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let path = self.finished(dump).join(name);
+        match fs::metadata(&path) {
+            Ok(about) if about.len() <= most => fs::read(&path).map(Some),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn abandon_all(&self) -> io::Result<()> {
         for name in self.names("attempts", |name| Some(name.to_owned()))? {
             if_there(fs::remove_dir_all(self.0.join("attempts").join(name)))?;

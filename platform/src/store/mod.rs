@@ -148,6 +148,12 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the storage fails, or the bytes are others.
     fn analysis(&self, dump: &DumpId) -> io::Result<Option<Local>>;
+    /// The bytes of one file of the analysis of a dump; none if there is no such file, or it has more
+    /// than `most` bytes. Object storage does not send the others.
+    ///
+    /// # Errors
+    /// If the disk or the storage fails, or the bytes are others.
+    fn analysis_file(&self, dump: &DumpId, name: &str, most: u64) -> io::Result<Option<Vec<u8>>>;
     /// Removes folders of attempts on this machine that nobody finishes.
     ///
     /// # Errors
@@ -159,6 +165,11 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// If the disk fails.
     fn free_bytes(&self) -> io::Result<u64>;
+    /// The bytes that files of the storage may take here, beside those in use; none if nothing but the
+    /// disk bounds them.
+    fn cache_room(&self) -> Option<u64> {
+        None
+    }
     /// The bytes that each dump and its analysis occupy.
     ///
     /// # Errors

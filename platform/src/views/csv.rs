@@ -34,6 +34,10 @@ fn cell(cell: &Cell) -> String {
         Cell::Real(number) => number.to_string(),
         Cell::Bool(value) => value.to_string(),
         Cell::Id(id) => hex(*id),
+        Cell::Series(numbers) => {
+            let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+            numbers.join(" ")
+        }
     }
 }
 

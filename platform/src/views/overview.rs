@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::opened::Opened;
 use super::report::{Report, Step, Suspect};
+use crate::ids::SuspectCode;
 
 /// Objects that an overview names.
 const BIGGEST: usize = 20;
@@ -107,6 +108,8 @@ pub struct Suspects {
 pub struct SuspectItem {
     /// The suspicion in a sentence.
     pub title: String,
+    /// Its code in `/fleet/suspects/{code}`, equal in all dumps; none in analyses of earlier versions.
+    pub code: Option<SuspectCode>,
     /// The facts, in sentences.
     pub sentences: Vec<String>,
     /// The share of the live heap, from 0 to 100.
@@ -172,6 +175,8 @@ fn item(opened: &Opened, suspect: &Suspect) -> SuspectItem {
     });
     SuspectItem {
         title: suspect.headline.clone(),
+        code: (!suspect.signature.is_empty())
+            .then(|| SuspectCode::of_signature(&suspect.signature)),
         sentences: suspect.sentences.clone(),
         percent: (suspect.share * 10_000.0).round() / 100.0,
         bytes: suspect.retained_bytes,

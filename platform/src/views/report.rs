@@ -58,6 +58,8 @@ pub struct Leaks {
 pub struct Suspect {
     /// The suspicion in a sentence.
     pub headline: String,
+    /// The classes and fields that hold it, equal in all dumps; empty in reports of earlier versions.
+    pub signature: String,
     /// The facts, in sentences.
     pub sentences: Vec<String>,
     /// The bytes that are kept alive.
@@ -140,6 +142,8 @@ pub struct Retained {
     pub name: String,
     /// Its live objects.
     pub objects: u64,
+    /// Their own bytes.
+    pub shallow_bytes: u64,
     /// The bytes that would be free without its objects.
     pub retained_bytes: u64,
     /// False for a lower bound.
@@ -154,6 +158,8 @@ pub struct Duplicates {
     pub arrays: u64,
     /// The bytes that could be saved.
     pub wasted_bytes: u64,
+    /// The bytes that equal strings waste, where they were counted.
+    pub wasted_in_strings: Option<u64>,
     /// The groups that waste most.
     pub groups: Vec<Duplicate>,
 }
@@ -193,7 +199,7 @@ pub struct DeadObject {
 }
 
 /// Larger reports are none of ours: those of the largest dumps have a few megabytes.
-const MAX_REPORT: u64 = 64 << 20;
+pub const MAX_REPORT: u64 = 64 << 20;
 
 impl Report {
     /// Reads a report.
@@ -207,6 +213,15 @@ impl Report {
             return Err(fail(&"it is too large for one"));
         }
         let bytes = std::fs::read(path).map_err(|error| fail(&error))?;
-        serde_json::from_slice(&bytes).map_err(|error| fail(&error))
+        Self::parse(&bytes)
+    }
+
+    /// A report from its bytes.
+    ///
+    /// # Errors
+    /// If it is no report.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let parsed = serde_json::from_slice(bytes);
+        parsed.map_err(|error| format!("the report cannot be read: {error}"))
     }
 }

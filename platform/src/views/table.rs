@@ -23,6 +23,8 @@ pub enum ColumnKind {
     Bool,
     /// Milliseconds since 1970-01-01 UTC.
     Time,
+    /// Numbers of bytes, from the oldest to the newest.
+    Series,
 }
 
 /// A column of a table.
@@ -73,6 +75,8 @@ pub enum Cell {
     Bool(bool),
     /// The identifier of an object or class.
     Id(u64),
+    /// Numbers in the order of time.
+    Series(Vec<u64>),
 }
 
 impl Cell {
@@ -85,6 +89,7 @@ impl Cell {
             (Self::Delta(a), Self::Delta(b)) => a.cmp(b),
             (Self::Real(a), Self::Real(b)) => a.total_cmp(b),
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::Series(a), Self::Series(b)) => a.cmp(b),
             (Self::Null, Self::Null) => Ordering::Equal,
             _ => self.rank().cmp(&other.rank()),
         }
@@ -99,6 +104,7 @@ impl Cell {
             Self::Real(_) => 4,
             Self::Id(_) => 5,
             Self::Text(_) => 6,
+            Self::Series(_) => 7,
         }
     }
 }
@@ -137,6 +143,7 @@ impl Serialize for Cell {
             Self::Real(number) => serializer.serialize_f64(*number),
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Id(id) => serializer.serialize_str(&hex(*id)),
+            Self::Series(numbers) => numbers.serialize(serializer),
         }
     }
 }

@@ -11,13 +11,13 @@ use hprof_platform::jobs::Progress;
 use hprof_platform::rules::Verdict;
 use serde_json::json;
 
-use super::{LONG, add, claim, error, new_dump};
+use super::{LONG, add, claim, error, figures, new_dump};
 
 /// A promise, which panics if a catalogue breaks it.
 type Promise = fn(&dyn Catalogue);
 
 /// Each promise with its name.
-pub const ALL: [(&str, Promise); 8] = [
+pub const ALL: [(&str, Promise); 13] = [
     (
         "of_two_who_change_a_job_one_wins",
         of_two_who_change_a_job_one_wins,
@@ -29,6 +29,14 @@ pub const ALL: [(&str, Promise); 8] = [
     ("dumps_change", dumps_change_and_go),
     ("texts_survive", texts_of_strangers_survive),
     ("uploads_tokens", uploads_tokens_and_deeds_are_kept),
+    ("growth", figures::classes_that_grow_on_each_host_are_found),
+    (
+        "suspects",
+        figures::suspects_are_found_in_all_services_and_go_with_their_dumps,
+    ),
+    ("regressions", figures::two_builds_are_compared_by_host),
+    ("hostile_figures", figures::figures_of_strangers_do_no_harm),
+    ("figures_once", figures::figures_are_kept_once),
 ];
 
 fn done(headline: &str) -> Ending {
@@ -36,6 +44,7 @@ fn done(headline: &str) -> Ending {
         kind: DumpKind::Heap,
         headline: Some(headline.to_owned()),
         summary: Some(json!({"live_objects": 7})),
+        figures: None,
     })
 }
 

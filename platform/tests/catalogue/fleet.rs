@@ -134,6 +134,29 @@ fn a_crash_is_followed_by_a_pause_that_grows() {
 }
 
 #[test]
+fn a_job_for_which_no_worker_has_room_says_what_the_largest_has() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let catalogue = open(&cluster.database("fleet"));
+    let (large, small) = (
+        add(&catalogue, &new_dump(1000)),
+        add(&catalogue, &new_dump(10)),
+    );
+    let room = |job| catalogue.job(job).unwrap().unwrap().room;
+    assert_eq!(room(large), None);
+    // Of two workers the larger one counts, in whatever order they look.
+    for (offered, noted) in [(500, Some(500)), (900, Some(900)), (600, Some(900))] {
+        catalogue.note_room(offered).unwrap();
+        assert_eq!((room(large), room(small)), (noted, None));
+    }
+    catalogue.note_room(2000).unwrap();
+    assert_eq!(room(large), Some(900));
+    assert_eq!(claim(&catalogue).unwrap().id, large);
+    assert_eq!(room(large), None, "a worker has room now");
+}
+
+#[test]
 fn all_hear_of_jobs_and_dumps() {
     let Some(cluster) = Cluster::start() else {
         return;

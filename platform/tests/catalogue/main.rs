@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_macros)]
 
 mod contract;
+mod figures;
 mod fleet;
 mod outage;
 #[path = "../support/postgres.rs"]

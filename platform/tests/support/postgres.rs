@@ -3,7 +3,8 @@
 #![allow(dead_code, clippy::disallowed_macros)] // Each test uses a part of it.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,6 +23,8 @@ pub struct Cluster {
     bin: PathBuf,
     folder: TempDir,
     server: Option<Child>,
+    /// The port on loopback, where it speaks TLS; else it has its socket only.
+    port: Option<u16>,
 }
 
 impl Drop for Cluster {
@@ -51,6 +54,7 @@ impl Cluster {
             bin,
             folder,
             server: None,
+            port: None,
         };
         let data = cluster.data();
         let data = data.to_str().expect("a path in UTF-8");
@@ -67,6 +71,9 @@ impl Cluster {
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.bin.join(name));
         command.current_dir(self.folder.path()).stdin(Stdio::null());
+        if let Some(port) = self.port {
+            command.env("PGPORT", port.to_string());
+        }
         if is_root() {
             command.gid(NOBODY).uid(NOBODY);
         }
@@ -87,6 +94,10 @@ impl Cluster {
 
     /// Starts the server, and waits until it answers.
     pub fn resume(&mut self) {
+        let tls: &[&str] = match self.port {
+            Some(_) => &["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"],
+            None => &[],
+        };
         let log = fs::File::create(self.folder.path().join("log")).expect("a log");
         let server = self
             .command("postgres")
@@ -94,6 +105,7 @@ impl Cluster {
             .arg(self.data())
             .args(["-k", self.host(), "-h", "", "-c", "fsync=off"])
             .args(["-c", "max_connections=200"])
+            .args(tls)
             .stdout(Stdio::null())
             .stderr(log)
             .spawn();
@@ -109,6 +121,24 @@ impl Cluster {
             assert!(began.elapsed() < DEADLINE, "no PostgreSQL: {}", log());
             sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Has the server speak TLS on loopback with a certificate and its key in PEM; gives the port.
+    pub fn speak_tls(&mut self, certificate: &str, key: &str) -> u16 {
+        self.stop();
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            let path = self.data().join(name);
+            fs::write(&path, text).expect("a file of the database");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a private file");
+            if is_root() {
+                chown(&path, Some(NOBODY), Some(NOBODY)).expect("a file of nobody");
+            }
+        }
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let port = free.expect("a free port").port();
+        self.port = Some(port);
+        self.resume();
+        port
     }
 
     /// Ends the server as a crash of the machine would.

@@ -64,6 +64,7 @@ fn site() -> Site {
                 kind,
                 headline: None,
                 summary: None,
+                figures: None,
             };
             let done = Ending::Done(outcome);
             catalogue.end(job.id, attempt, &done).unwrap();

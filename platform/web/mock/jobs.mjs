@@ -86,7 +86,7 @@ export class Jobs {
   }
 
   tick() {
-    const waiting = this.dumps.filter((dump) => dump.job?.state === "queued").at(-1);
+    const waiting = this.dumps.filter((dump) => dump.job?.state === "queued" && !dump.job.room).at(-1);
     const running = this.dumps.find((dump) => dump.job?.state === "running");
     if (!running && waiting) {
       Object.assign(waiting.job, { state: "running", phase: "reading", unit: "bytes", total: PHASES[0][2], done: 0, started_at: Date.now() });

@@ -4,6 +4,7 @@ import { readFileSync, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import { fleetView } from "./fleet.mjs";
 import { heapView, runQuery } from "./heap.mjs";
 import { Jobs } from "./jobs.mjs";
 import { LiveJvms } from "./live.mjs";
@@ -70,6 +71,11 @@ async function answer(request, response, jobs, live, token) {
     if (!id) return json({ items: jobs.dumps.map((dump) => dump.job).filter(Boolean), next: null });
     return json(jobs.act(id, rest[0]));
   }
+  if (room === "fleet") {
+    if (id === "sql") return response.writeHead(200, { ...HEADERS, "content-type": "text/plain; charset=utf-8" }), response.end("SELECT 1");
+    const view = fleetView([id, ...rest], url.searchParams, jobs.dumps);
+    return url.searchParams.get("format") === "csv" ? csv(response, view, id) : json(view);
+  }
   if (room !== "dumps") throw new Problem(404, "not-found", "No such address.");
   if (!id) {
     if (method === "GET") return json(jobs.list(url.searchParams));
@@ -87,11 +93,12 @@ async function answer(request, response, jobs, live, token) {
   if (dump.job && dump.job.state !== "done") throw new Problem(409, "not-ready", "The analysis is still running.");
   if (rest[0] === "query" && method === "POST") return json(runQuery(JSON.parse((await body(request)).toString())));
   const view = dump.kind === "profile" ? profileView(rest, url.searchParams) : heapView(dump, rest, url.searchParams);
-  if (url.searchParams.get("format") === "csv") {
-    response.writeHead(200, { ...HEADERS, "content-type": "text/csv", "content-disposition": `attachment; filename="${rest.join("-")}.csv"` });
-    return response.end(view.columns.map((column) => column.key).join(",") + "\n");
-  }
-  return json(view);
+  return url.searchParams.get("format") === "csv" ? csv(response, view, rest.join("-")) : json(view);
+}
+
+function csv(response, view, name) {
+  response.writeHead(200, { ...HEADERS, "content-type": "text/csv", "content-disposition": `attachment; filename="${name}.csv"` });
+  response.end(view.columns.map((column) => column.key).join(",") + "\n");
 }
 
 function file(path, response) {

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { connected, lastChange } from "./api/events";
 import { signedOut } from "./api/client";
 import { DumpPage } from "./dump";
+import { FleetPage } from "./fleet/page";
 import { shown } from "./format";
 import { LivePage } from "./live/page";
 import { A, Empty } from "./parts/basics";
@@ -39,6 +40,7 @@ function View() {
   const parts = path.split("/").filter((part) => part);
   if (parts.length === 0) return <StartPage />;
   if (parts[0] === "dumps" && parts[1] && /^[0-9a-zA-Z_-]{1,64}$/.test(parts[1])) return <DumpPage key={parts[1]} id={parts[1]} rest={parts.slice(2).map(decode)} />;
+  if (parts[0] === "fleet" && parts.length < 3) return <FleetPage id={parts[1] ?? "services"} />;
   if (parts[0] === "jvms" && parts[1] && parts.length < 4) return <LivePage key={parts[1]} id={decode(parts[1])} view={parts[2] ?? "flame"} />;
   return <NotFound />;
 }
@@ -74,6 +76,9 @@ function Header() {
           <path d="M7 23h18v3H7zM7 17h12v4H7zM7 11h7v4H7zM7 5h4v4H7z" class="brand-front" />
         </svg>
         hprof-rs
+      </A>
+      <A href="/fleet" class="top-link" current={address.value.path.startsWith("/fleet")}>
+        {t.fleet.title}
       </A>
       <div class="top-place" id="top-place" />
       <div class="top-tools">

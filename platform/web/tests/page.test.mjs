@@ -102,6 +102,15 @@ test("jobs are cancelled and retried, dumps are found, pinned, described and del
   await close();
 });
 
+test("a dump for which no worker has room says so", options, async () => {
+  const { page, close } = await open("/");
+  const added = server.jobs.add("huge.hprof", 9e9);
+  server.jobs.tell("job", Object.assign(added.job, { state: "queued", room: 2e9 }));
+  await page.getByText("no worker has room for 9.0 GB: the largest has 2.0 GB").waitFor();
+  server.jobs.remove(added);
+  await close();
+});
+
 test("a path outside of the allowed folders is refused with the server's words", options, async () => {
   const { page, close } = await open("/");
   await page.getByText("Open a file on the server").click();

@@ -35,7 +35,7 @@ pub fn of(tree: &CallTree, ends_in_class: bool) -> PaletteMap {
 
 /// The kind of a method, by its name.
 pub fn kind_of(name: &str) -> Kind {
-    if name.starts_with('<') {
+    if name.starts_with(['<', '[']) {
         Kind::Other
     } else if JDK.iter().any(|prefix| name.starts_with(prefix)) {
         Kind::Jdk

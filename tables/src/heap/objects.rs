@@ -41,11 +41,14 @@ pub fn write(
                 ByteArray::from(classes[0].0),
                 classes[0].1,
             );
+            let (mut near, mut near_above) = (0, 0);
             for position in positions {
                 let object = order.at(position);
                 let place = dominators.place(object);
                 let above = place.and_then(|place| dominators.above(place));
-                let dominator = above.map(|above| Cell::id(graph.id(dominators.object(above))));
+                let dominator = above.map(|above| {
+                    Cell::id(graph.id_near(dominators.object(above), &mut near_above))
+                });
                 let depth = place.map(|place| Cell::small(depths[place.index()] as usize));
                 let class = graph.class_of(object);
                 if class != last.0 {
@@ -53,7 +56,7 @@ pub fn write(
                     last = (class, ByteArray::from(name), id);
                 }
                 rows.push([
-                    Cell::id(graph.id(object)),
+                    Cell::id(graph.id_near(object, &mut near)),
                     Cell::Text(last.1.clone()),
                     Cell::id(last.2),
                     Cell::count(graph.size(object)),

@@ -95,6 +95,8 @@ struct Kinds {
 /// Who refers, how, and by which name or index.
 struct Place {
     source: ObjectNumber,
+    /// The identifier of the source.
+    id: u64,
     kind: ByteArray,
     name: Cell,
     position: Cell,
@@ -151,6 +153,7 @@ impl<'a> References<'a> {
                         let id = Ids::new(bytes, id_size).get(0).unwrap_or(0);
                         let place = || Place {
                             source,
+                            id: object.get(),
                             kind: self.kinds.field.clone(),
                             name: Cell::Text(name.clone()),
                             position: Cell::Null,
@@ -167,6 +170,7 @@ impl<'a> References<'a> {
                     for (at, id) in elements.iter().enumerate() {
                         let place = || Place {
                             source,
+                            id: array.get(),
                             kind: self.kinds.element.clone(),
                             name: Cell::Null,
                             position: Cell::small(at),
@@ -195,6 +199,7 @@ impl<'a> References<'a> {
             let mut push = |kind: &ByteArray, name: &str, id| {
                 let place = || Place {
                     source,
+                    id: class.id,
                     kind: kind.clone(),
                     name: Cell::text(name),
                     position: Cell::Null,
@@ -217,6 +222,7 @@ impl<'a> References<'a> {
         for (thread, local) in graph.locals() {
             let place = || Place {
                 source: *thread,
+                id: graph.id(*thread),
                 kind: self.kinds.local.clone(),
                 name: Cell::text(&snapshot.local_in_words(local)),
                 position: Cell::Null,
@@ -232,6 +238,7 @@ impl<'a> References<'a> {
             if let Some(source) = loader.filter(is_loader) {
                 let place = || Place {
                     source,
+                    id: class.loader,
                     kind: self.kinds.defined_class.clone(),
                     name: Cell::text("defined class"),
                     position: Cell::Null,
@@ -260,7 +267,7 @@ impl<'a> References<'a> {
         let is_weak = self.weak.contains(&(place.source.index() as u64))
             && self.snapshot.is_passed_over(place.source, target);
         rows.push([
-            Cell::id(self.snapshot.graph().id(place.source)),
+            Cell::id(place.id),
             Cell::Text(place.kind),
             place.name,
             place.position,

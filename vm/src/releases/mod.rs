@@ -4,10 +4,12 @@
 //! `docs/new-jdk-checklist.md` tells how each is checked when a new JDK appears.
 
 pub(crate) mod layout;
+mod thread_names;
 
 use jni_sys::jint;
 
 pub use layout::{BoolFlag, Field, TextFlag, Type, WordFlag};
+pub use thread_names::VmThreadKind;
 
 use super::Jvmti;
 

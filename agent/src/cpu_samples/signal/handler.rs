@@ -57,7 +57,13 @@ fn take_sample(
     info: &TimerInfo,
     context: *mut c_void,
 ) {
-    if info.code != libc::SI_TIMER {
+    let is_wall = engine.is_wall.load(Ordering::Relaxed);
+    let ours = if is_wall {
+        libc::SI_QUEUE
+    } else {
+        libc::SI_TIMER
+    };
+    if info.code != ours {
         engine.foreign.fetch_add(1, Ordering::Relaxed);
         return;
     }
@@ -78,7 +84,15 @@ fn take_sample(
     let Some(ring) = inside.ring() else {
         return;
     };
-    let weight = if thread.is_first_signal() {
+    let mut ready = 0;
+    let weight = if is_wall {
+        let (running, without_cpu) = thread.take_intervals();
+        ready = without_cpu;
+        match running.saturating_add(ready) {
+            0 => return,
+            weight => weight,
+        }
+    } else if thread.is_first_signal() {
         // A failure here leaves the timer as it is: a bias of half a tick.
         let interval = engine.interval();
         let first = FirstSignal::new(interval, engine.scheduler_tick_nanos);
@@ -105,6 +119,7 @@ fn take_sample(
     let count = own.unwrap_or_else(|| unsafe { ask(engine, thread, frames, depth, context) });
     let header = Header {
         weight,
+        ready,
         thread: thread.serial(),
         virtual_thread: thread.sample_virtual_thread(),
         frame_count: count,

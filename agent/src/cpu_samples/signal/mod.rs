@@ -1,5 +1,6 @@
 //! The signal engine: one CPU-time timer for each Java thread, whose signal
-//! walks the stack of the thread it lands on.
+//! walks the stack of the thread it lands on. On the wall clock threads have no timers, and
+//! `sample_now` sends the signal.
 //!
 //! Only a thread that burns CPU gets signals, so there is no safepoint bias and
 //! a thread blocked in native code counts nothing. What happens to a sample:
@@ -45,7 +46,7 @@ use hprof_lockfree::ring::Ring;
 use hprof_lockfree::switch::RingSwitch;
 use parking_lot::RwLock;
 
-use crate::os::signals::{Installed, SignalNumber, install};
+use crate::os::signals::{self, Installed, SignalNumber, install};
 use crate::os::{TimerError, timer};
 use crate::vm::{JavaThreads, Jvmti, Vm, VmHandle, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
@@ -66,6 +67,8 @@ pub struct SignalEngine {
     unwinder: Unwinder,
     walking: Walking,
     sampling: AtomicBool,
+    /// Samples are asked for on the wall clock: threads have no timers.
+    is_wall: AtomicBool,
     lost: AtomicU64,
     foreign: AtomicU64,
     interval_nanos: AtomicU64,
@@ -105,6 +108,7 @@ impl SignalEngine {
             unwinder: Unwinder::new(CodeCache::of(structs)),
             walking: Walking::default(),
             sampling: AtomicBool::new(true),
+            is_wall: AtomicBool::new(false),
             lost: AtomicU64::new(0),
             foreign: AtomicU64::new(0),
             interval_nanos: AtomicU64::new(nanos(interval)),
@@ -165,6 +169,25 @@ impl SignalEngine {
         self.walking.counts()
     }
 
+    /// Threads to come get no timers, and are sampled by [`Self::sample_now`]; or they get timers.
+    pub fn set_wall(&self, is_wall: bool) {
+        self.is_wall.store(is_wall, Ordering::Release);
+    }
+
+    /// Has a thread sample itself. The sample counts these intervals of the wall clock: those for which it had a
+    /// CPU, and those for which it was ready without one. False if it has ended.
+    pub fn sample_now(
+        &self,
+        token: SlotToken,
+        running: u32,
+        ready: u32,
+        installed: Installed,
+    ) -> bool {
+        self.slots.sample(token, running, ready, |tid| {
+            signals::send(tid, installed.signal(), token.as_signal_value()).is_ok()
+        })
+    }
+
     /// Makes room for stacks of `depth` frames from now on; `consume` gets the
     /// samples taken so far.
     pub fn set_depth(&self, depth: u32, consume: impl FnMut(Sample<'_>)) {
@@ -201,7 +224,7 @@ impl SignalEngine {
         Ok((engine, installed))
     }
 
-    /// Registers a thread and starts its timer.
+    /// Registers a thread and starts its timer, if samples are on the CPU clock.
     ///
     /// # Errors
     /// The kernel's error; `EAGAIN` when `ulimit -i` is reached.
@@ -218,6 +241,9 @@ impl SignalEngine {
             .slots
             .acquire(thread)
             .ok_or(std::io::ErrorKind::OutOfMemory)?;
+        if self.is_wall.load(Ordering::Acquire) {
+            return Ok(token);
+        }
         let started = timer::create(thread.tid, token.as_signal_value(), installed.signal())
             .and_then(|id| {
                 // Known before the first signal, which resets it.

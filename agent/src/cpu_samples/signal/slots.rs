@@ -53,6 +53,9 @@ pub(super) struct ThreadState {
     fresh: AtomicBool,
     /// Whether the thread is not sampled.
     muted: AtomicBool,
+    /// Intervals of the wall clock that the next signal counts: those with a CPU, and those without.
+    running: AtomicU32,
+    ready: AtomicU32,
 }
 
 impl ThreadState {
@@ -94,6 +97,12 @@ impl ThreadState {
         self.fresh.load(Ordering::Relaxed) && self.fresh.swap(false, Ordering::Relaxed)
     }
 
+    /// The intervals of the wall clock that a signal counts: those with a CPU, and those without.
+    pub(super) fn take_intervals(&self) -> (u32, u32) {
+        let take = |count: &AtomicU32| count.swap(0, Ordering::Relaxed);
+        (take(&self.running), take(&self.ready))
+    }
+
     pub(super) fn timer(&self) -> TimerId {
         TimerId(self.timer.load(Ordering::Relaxed))
     }
@@ -122,6 +131,7 @@ impl ThreadState {
         self.cpu_start_nanos.store(cpu_nanos, Ordering::Relaxed);
         self.fresh.store(true, Ordering::Relaxed);
         self.muted.store(muted, Ordering::Relaxed);
+        self.take_intervals();
     }
 
     fn end(&self) -> Option<TimerId> {
@@ -157,6 +167,27 @@ impl ThreadSlots {
     pub(super) fn set_timer(&self, token: SlotToken, id: TimerId) {
         self.slots
             .with(token, |slot| slot.timer.store(id.0, Ordering::Relaxed));
+    }
+
+    /// Adds intervals of the wall clock for the thread's next signal, and has `send` send it to this kernel
+    /// thread id. False if the thread has ended, or nothing could be sent.
+    pub(super) fn sample(
+        &self,
+        token: SlotToken,
+        running: u32,
+        ready: u32,
+        send: impl FnOnce(i32) -> bool,
+    ) -> bool {
+        let sent = self.slots.with(token, |slot| {
+            slot.running.fetch_add(running, Ordering::Relaxed);
+            slot.ready.fetch_add(ready, Ordering::Relaxed);
+            let sent = send(slot.tid.load(Ordering::Relaxed));
+            if !sent {
+                slot.take_intervals();
+            }
+            sent
+        });
+        sent.unwrap_or(false)
     }
 
     /// Called on the thread itself, so that the slot stays its own.

@@ -63,6 +63,11 @@ pub struct Record {
     #[arg(long)]
     cpu: bool,
 
+    /// Record all threads on the wall clock, waiting ones too: the outermost frame of each stack is the state of its
+    /// thread.
+    #[arg(long, conflicts_with_all = ["cpu", "all"])]
+    wall: bool,
+
     /// Record allocations, one in 512 kB.
     #[arg(long)]
     alloc: bool,
@@ -93,6 +98,8 @@ const EXAMPLES: &str = "\
 Examples:
   hprof-rs record 4242 -d 30 -o cpu.html          a flame graph of half a minute
   hprof-rs record 4242 --all -o all.html          CPU, allocations and locks, until Ctrl+C
+  hprof-rs record 4242 -d 10 --wall --options 'filter=http-*' -o wall.html
+                                                  where the threads named http-... wait
   hprof-rs record 4242 -d 1m --alloc -o alloc.collapsed
   hprof-rs record 4242 -d 10 -o cpu.pb.gz         for pprof
   hprof-rs record --alloc -o mem.html -- java -jar app.jar
@@ -102,7 +109,10 @@ Examples:
 Allocations and locks can be recorded once in the life of a JVM, CPU samples any number of times.";
 
 impl Record {
-    pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
+    pub(super) fn execute(mut self) -> anyhow::Result<ExitCode> {
+        if self.wall {
+            self.options.insert_str(0, "cpu=wall,");
+        }
         check_options(&self.options).map_err(anyhow::Error::msg)?;
         self.check_output()?;
         let jvm = self.pid.map(jvm).transpose()?;
@@ -137,7 +147,10 @@ impl Record {
 
     fn modes(&self) -> Vec<Mode> {
         let wanted = [
-            (Mode::Cpu, self.cpu || self.all || !self.alloc && !self.lock),
+            (
+                Mode::Cpu,
+                self.cpu || self.wall || self.all || !self.alloc && !self.lock,
+            ),
             (Mode::Alloc, self.alloc || self.all),
             (Mode::Lock, self.lock || self.all),
         ];

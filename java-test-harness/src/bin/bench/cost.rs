@@ -174,12 +174,45 @@ pub fn hello(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
 
 /// Many threads that do nothing.
 pub fn parked(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    let wanted = Wanted::AtMost(1.0);
+    idle(arguments, figures, "parked", 2000, "cpu=samples", wanted)
+}
+
+/// Many threads that do nothing, sampled on the wall clock.
+pub fn wall(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    for threads in [2_000, 10_000] {
+        let wanted = Wanted::AtMost(5.0);
+        idle(
+            arguments,
+            figures,
+            "wall",
+            threads,
+            "cpu=wall,depth=64",
+            wanted,
+        )?;
+    }
+    Ok(())
+}
+
+/// CPU of a program whose threads do nothing, with the agent and without.
+fn idle(
+    arguments: &Arguments,
+    figures: &mut Figures,
+    benchmark: &'static str,
+    threads: u32,
+    options: &str,
+    wanted: Wanted,
+) -> Result<()> {
     let seconds = arguments.seconds;
     for jdk in Jdk::tested() {
+        let case = format!("{jdk}, {threads} threads");
+        if !arguments.chooses(&case) {
+            continue;
+        }
         let percent = |options: Option<&str>| -> Result<f64> {
             let limit = Duration::from_secs(u64::from(seconds) + 60);
             let run = Run::new(jdk).time_limit(limit).class("Parked");
-            let run = run.args(["2000".to_owned(), (seconds + 30).to_string()]);
+            let run = run.args([threads.to_string(), (seconds + 30).to_string()]);
             let running = options
                 .iter()
                 .fold(run, |run, options| run.agent(options))
@@ -192,16 +225,16 @@ pub fn parked(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
             let used = process_cpu(running.pid())? - before;
             Ok(100.0 * used / f64::from(seconds))
         };
-        let (plain, profiled) = (percent(None)?, percent(Some("cpu=samples"))?);
+        let (plain, profiled) = (percent(None)?, percent(Some(options))?);
         figures.add(Figure {
-            benchmark: "parked",
-            case: jdk.to_string(),
+            benchmark,
+            case,
             measure: "CPU, more",
             plain: Some(plain),
             profiled,
             unit: "%",
             result: profiled - plain,
-            wanted: Wanted::AtMost(1.0),
+            wanted,
         });
     }
     Ok(())

@@ -59,6 +59,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         cost::parked,
     ),
     (
+        "wall",
+        "cpu=wall with 2,000 and 10,000 parked threads: CPU, per JDK",
+        cost::wall,
+    ),
+    (
         "truth",
         "shares and CPU time against what the program knows, per JDK",
         truth::truth,
@@ -171,14 +176,14 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, fleet, late, locks, serve and walks whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, fleet, late, locks, parked, serve, walks and wall whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
     /// Pairs of runs per comparison (hello: four times as many)
     #[arg(long, default_value_t = 5)]
     pairs: usize,
-    /// Seconds per run of truth, bias, parked and the readers of serve
+    /// Seconds per run of truth, bias, parked, wall and the readers of serve
     #[arg(long, default_value_t = 12)]
     seconds: u32,
     /// Minutes per kind of stress and JDK

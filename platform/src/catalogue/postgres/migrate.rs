@@ -9,7 +9,12 @@ use super::pool::Pool;
 use crate::catalogue::{CatalogueError, Result};
 
 /// The steps; never changed once released.
-const MIGRATIONS: [&str; 1] = [include_str!("schema.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema.sql"),
+    include_str!("figures.sql"),
+    // The most room that a worker without other work had for a job that waits.
+    "ALTER TABLE jobs ADD COLUMN room bigint",
+];
 /// The advisory lock of those who migrate: the bytes of `hprof_rs`.
 const LOCK: i64 = i64::from_be_bytes(*b"hprof_rs");
 /// How long all steps may take, with the wait for another who migrates.

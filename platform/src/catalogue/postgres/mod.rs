@@ -4,6 +4,7 @@
 //! and back, and leaves nothing locked when a process dies.
 
 mod address;
+mod fleet;
 mod listen;
 mod migrate;
 mod pool;
@@ -23,6 +24,7 @@ use tokio::sync::broadcast;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::figures::places;
 use super::{
     Added, Catalogue, CatalogueError, Deed, Dump, DumpPatch, DumpQuery, JobState, NewDump, News,
     Page, Result, Role, Upload, containing, json, page, place_of,
@@ -210,11 +212,26 @@ impl Catalogue for PostgresCatalogue {
             patch.name.as_deref().map(plain),
             patch.note.as_deref().map(plain),
         );
+        let [service, host, build] = match &patch.labels {
+            Some(labels) => places(labels).map(Some),
+            None => [None, None, None],
+        };
         self.change(
             "UPDATE dumps SET name = coalesce($1, name), note = coalesce($2, note),
-                 labels = coalesce($3, labels), pinned = coalesce($4, pinned) WHERE id = $5
+                 labels = coalesce($3, labels), pinned = coalesce($4, pinned),
+                 service = coalesce($5, service), host = coalesce($6, host),
+                 build = coalesce($7, build) WHERE id = $8
              RETURNING id",
-            &[&name, &note, &labels, &patch.pinned, &id.as_str()],
+            &[
+                &name,
+                &note,
+                &labels,
+                &patch.pinned,
+                &service,
+                &host,
+                &build,
+                &id.as_str(),
+            ],
         )
         .inspect(|_| self.teller.tell(format!("dump {id}")))
     }

@@ -151,6 +151,10 @@ impl Pool {
             }
         };
         let connected = match timeout(GREETING, connecting).await {
+            Ok(Err(error)) if is_of_tls(&error) => {
+                let words = in_words(&error);
+                return Err(CatalogueError::Failed(format!("{}: {words}", self.address)));
+            }
             Ok(connected) => connected.map_err(|error| in_words(&error)),
             Err(_) => Err("no greeting in time".to_owned()),
         };
@@ -207,6 +211,20 @@ impl Pool {
 fn is_of_connection(error: &Error) -> bool {
     let source = std::error::Error::source(error);
     source.is_some_and(|source| source.is::<std::io::Error>())
+}
+
+/// Whether the other side's certificate was refused, which waiting does not mend.
+fn is_of_tls(error: &Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let of_io = cause.downcast_ref::<std::io::Error>();
+        let inner = of_io.and_then(|it| it.get_ref());
+        if cause.is::<rustls::Error>() || inner.is_some_and(|it| it.is::<rustls::Error>()) {
+            return true;
+        }
+        source = cause.source();
+    }
+    false
 }
 
 /// An error with its causes.

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::rows::{self, JOB, count, dump_id, get};
-use super::{ATTEMPTS, PostgresCatalogue, number, plain};
+use super::{ATTEMPTS, PostgresCatalogue, fleet, number, plain};
 use crate::catalogue::{
     Claim, Ending, Job, JobError, JobQuery, JobState, News, Page, Queue, Result, json, page, row_of,
 };
@@ -90,6 +90,17 @@ impl Queue for PostgresCatalogue {
         self.row(&sql, &[], rows::job)
     }
 
+    fn note_room(&self, room: u64) -> Result<()> {
+        let noted = self.rows(
+            "UPDATE jobs SET room = $1 FROM dumps
+             WHERE dumps.id = jobs.dump AND jobs.state = 'queued' AND jobs.due_at <= hprof_rs_now()
+                 AND dumps.bytes > $1 AND (jobs.room IS NULL OR jobs.room < $1)
+             RETURNING jobs.id, jobs.state, jobs.dump",
+            &[&number(room)],
+        )?;
+        self.tell_jobs(&noted)
+    }
+
     fn claim(&self, claim: &Claim<'_>) -> Result<Option<Job>> {
         let sql = format!(
             "WITH next AS (
@@ -97,7 +108,7 @@ impl Queue for PostgresCatalogue {
                  WHERE jobs.state = 'queued' AND jobs.due_at <= hprof_rs_now() AND dumps.bytes <= $1
                  ORDER BY jobs.id LIMIT 1 FOR UPDATE OF jobs SKIP LOCKED)
              UPDATE jobs SET state = 'running', attempt = attempt + 1, phase = NULL, progress = NULL,
-                 error = NULL, worker = $2, lease_until = hprof_rs_now() + $3,
+                 error = NULL, room = NULL, worker = $2, lease_until = hprof_rs_now() + $3,
                  started_at = hprof_rs_now(), ended_at = NULL
              FROM next WHERE jobs.id = next.id RETURNING {JOB}"
         );
@@ -143,16 +154,24 @@ impl Queue for PostgresCatalogue {
             Ending::Done(outcome) => {
                 let summary = outcome.summary.as_ref().map(json).transpose()?;
                 let headline = outcome.headline.as_deref().map(plain);
-                let dump = self.row(
+                let sql = format!(
                     "WITH ended AS (
                          UPDATE jobs SET state = 'done', ended_at = hprof_rs_now(),
                              progress = NULL, lease_until = NULL
-                         WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING dump)
-                     UPDATE dumps SET kind = $3, headline = $4, summary = $5
-                     FROM ended WHERE dumps.id = ended.dump RETURNING dumps.id",
-                    &[&id.0, &attempt, &outcome.kind.word(), &headline, &summary],
-                    |row| dump_id(row, 0),
-                )?;
+                         WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING dump),
+                     marked AS (
+                         UPDATE dumps SET kind = $3, headline = $4, summary = $5, {}
+                         FROM ended WHERE dumps.id = ended.dump RETURNING dumps.id), {}
+                     SELECT id FROM marked",
+                    fleet::columns(6),
+                    fleet::additions(6)
+                );
+                let figures = fleet::Parameters::new(outcome.figures.as_ref());
+                let kind = outcome.kind.word();
+                let mut values: Vec<&(dyn ToSql + Sync)> =
+                    vec![&id.0, &attempt, &kind, &headline, &summary];
+                values.extend(figures.values());
+                let dump = self.row(&sql, &values, |row| dump_id(row, 0))?;
                 if let Some(dump) = &dump {
                     self.tell_job(id, JobState::Done, dump);
                 }

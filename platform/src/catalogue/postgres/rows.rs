@@ -12,9 +12,9 @@ use crate::time::Millis;
 pub(super) const JOB: &str = "jobs.id, jobs.dump, jobs.state, jobs.phase, jobs.attempt, \
      jobs.started_at, jobs.ended_at, jobs.error, \
      (SELECT analysed.rules FROM dumps AS analysed WHERE analysed.id = jobs.dump), \
-     jobs.progress, jobs.worker";
+     jobs.progress, jobs.worker, jobs.room";
 /// The number of columns in [`JOB`].
-const JOB_COLUMNS: usize = 11;
+const JOB_COLUMNS: usize = 12;
 
 /// The columns of [`dump`], after those of its job.
 pub(super) const DUMP: &str = "dumps.id, dumps.sha256, dumps.name, dumps.kind, dumps.bytes, \
@@ -63,6 +63,7 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         error: error.map(json).transpose()?,
         rules: json(get(row, 8)?)?,
         worker: get(row, 10)?,
+        room: get::<Option<i64>>(row, 11)?.and_then(|room| u64::try_from(room).ok()),
         done: 0,
         total: 0,
         unit: "bytes".to_owned(),

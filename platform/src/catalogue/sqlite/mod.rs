@@ -1,5 +1,6 @@
 //! The catalogue in a file of SQLite, with a write-ahead log.
 
+mod fleet;
 mod queue;
 mod rows;
 
@@ -11,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use rows::{DUMP, JOB, UPLOAD};
 
+use super::figures::places;
 use super::{
     Added, Catalogue, CatalogueError, Deed, Dump, DumpPatch, DumpQuery, NewDump, Page, Result,
     Role, Upload, containing, json, page, place_of,
@@ -20,7 +22,7 @@ use crate::rules::Verdict;
 use crate::time::Millis;
 
 /// The steps from one version of the schema to the next; never changed once released.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("schema.sql"),
     // What a complete upload has become.
     "ALTER TABLE uploads ADD COLUMN dump TEXT",
@@ -29,6 +31,7 @@ const MIGRATIONS: [&str; 3] = [
      ALTER TABLE dumps ADD COLUMN stripped INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE uploads ADD COLUMN strips INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE uploads ADD COLUMN fail_above TEXT NOT NULL DEFAULT '';",
+    include_str!("figures.sql"),
 ];
 /// How long a statement waits for another process, such as a backup.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -148,10 +151,25 @@ impl Catalogue for SqliteCatalogue {
 
     fn change_dump(&self, id: &DumpId, patch: &DumpPatch) -> Result<bool> {
         let labels = patch.labels.as_ref().map(json).transpose()?;
+        let [service, host, build] = match &patch.labels {
+            Some(labels) => places(labels).map(Some),
+            None => [None, None, None],
+        };
         self.change(
             "UPDATE dumps SET name = coalesce(?, name), note = coalesce(?, note),
-                 labels = coalesce(?, labels), pinned = coalesce(?, pinned) WHERE id = ?",
-            params![patch.name, patch.note, labels, patch.pinned, id.as_str()],
+                 labels = coalesce(?, labels), pinned = coalesce(?, pinned),
+                 service = coalesce(?, service), host = coalesce(?, host),
+                 build = coalesce(?, build) WHERE id = ?",
+            params![
+                patch.name,
+                patch.note,
+                labels,
+                patch.pinned,
+                service,
+                host,
+                build,
+                id.as_str()
+            ],
         )
     }
 

@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 use tokio::sync::broadcast;
 
 use super::rows::{self, JOB};
-use super::{SqliteCatalogue, json, page};
+use super::{SqliteCatalogue, fleet, json, page};
 use crate::catalogue::{
     Claim, Ending, Job, JobError, JobQuery, JobState, News, Page, Queue, Result, row_of,
 };
@@ -53,6 +53,10 @@ impl Queue for SqliteCatalogue {
         Ok(statement.query_row([], rows::job).optional()?)
     }
 
+    fn note_room(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+
     fn claim(&self, claim: &Claim<'_>) -> Result<Option<Job>> {
         let room = i64::try_from(claim.room).unwrap_or(i64::MAX);
         let claimed: Option<i64> = {
@@ -97,11 +101,13 @@ impl Queue for SqliteCatalogue {
                 )? > 0;
                 if is_ended {
                     let summary = outcome.summary.as_ref().map(json).transpose()?;
-                    transaction.execute(
+                    let dump: String = transaction.query_row(
                         "UPDATE dumps SET kind = ?, headline = ?, summary = ?
-                         WHERE id = (SELECT dump FROM jobs WHERE id = ?)",
+                         WHERE id = (SELECT dump FROM jobs WHERE id = ?) RETURNING id",
                         params![outcome.kind.word(), outcome.headline, summary, id.0],
+                        |row| row.get(0),
                     )?;
+                    fleet::keep(&transaction, &dump, outcome.figures.as_ref())?;
                 }
                 transaction.commit()?;
                 Ok(is_ended)

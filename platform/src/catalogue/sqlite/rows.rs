@@ -46,6 +46,7 @@ pub(super) fn job(row: &Row<'_>) -> Result<Job, Error> {
         phase: row.get(3)?,
         attempt: row.get(4)?,
         worker: None,
+        room: None,
         started_at: row.get::<_, Option<i64>>(5)?.map(Millis),
         ended_at: row.get::<_, Option<i64>>(6)?.map(Millis),
         error: error.map(|text| json(&text, 7)).transpose()?,

@@ -19,7 +19,7 @@ pub(super) use failure::fault_of;
 pub(super) use remote::Remote;
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -300,12 +300,34 @@ impl Store for ObjectFiles {
         fetched.map(Some)
     }
 
+    fn analysis_file(&self, dump: &DumpId, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let Some((_, entry)) = self.last(dump)? else {
+            return Ok(None);
+        };
+        let mut files = entry.files.iter();
+        let about = files.find(|it| it.name == name && it.bytes <= most);
+        let Some(about) = about else {
+            return Ok(None);
+        };
+        let from = ["analyses", dump.as_str(), &entry.run, name];
+        let to = PartId::new()?;
+        let path = self.here.part(&to);
+        let fetched = fetch::file(&self.remote, &self.remote.path(&from), about, &path);
+        let read = fetched.and_then(|()| fs::read(&path));
+        self.here.delete_part(&to)?;
+        read.map(Some)
+    }
+
     fn abandon_all(&self) -> io::Result<()> {
         self.here.abandon_all()
     }
 
     fn free_bytes(&self) -> io::Result<u64> {
         self.here.free_bytes()
+    }
+
+    fn cache_room(&self) -> Option<u64> {
+        Some(self.cache.room())
     }
 
     fn occupied(&self) -> io::Result<HashMap<DumpId, u64>> {

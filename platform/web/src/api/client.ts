@@ -74,8 +74,8 @@ export function forget(dump: string): void {
 }
 
 export async function getKept<T>(path: string, signal?: AbortSignal): Promise<T> {
-  // A running JVM answers otherwise each time.
-  if (path.startsWith("jvms")) return getJson<T>(path, signal);
+  // A running JVM answers otherwise each time, and dumps come and go.
+  if (path.startsWith("jvms") || path.startsWith("fleet")) return getJson<T>(path, signal);
   if (kept.has(path)) {
     const found = kept.get(path) as T;
     kept.delete(path);

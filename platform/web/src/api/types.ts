@@ -23,6 +23,8 @@ export interface Job {
   ended_at: number | null;
   error: { title: string; detail: string; can_retry: boolean } | null;
   attempt: number;
+  /** What the largest worker has room for, while that is less than the dump takes. */
+  room?: number | null;
 }
 
 /** A rule of a dump; it is not judged before the job is done. */
@@ -126,7 +128,7 @@ export interface Page<T> {
   next: string | null;
 }
 
-export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time";
+export type Kind = "text" | "bytes" | "count" | "percent" | "object" | "class" | "bool" | "time" | "series";
 
 export interface Column {
   key: string;
@@ -171,6 +173,8 @@ export interface PathAnswer {
 
 export interface Suspect {
   title: string;
+  /** Its name among the suspects of all dumps; none in analyses of earlier versions. */
+  code?: string | null;
   sentences: string[];
   percent: number;
   bytes: number;

@@ -4,6 +4,7 @@ import { bytes, change, count, percent, shown, time } from "../format";
 import { Bar, Name } from "../parts/basics";
 import { texts } from "../texts";
 import { isNumeric } from "./model";
+import { Trend } from "./trend";
 
 export function columnLabel(column: Column): string {
   const own = texts.value.columns;
@@ -30,7 +31,7 @@ export function cellText(column: Column, row: Row): string {
     }
   }
   if (typeof value === "boolean") return value ? texts.value.yes : texts.value.no;
-  if (Array.isArray(value)) return value.map(String).join(", ");
+  if (Array.isArray(value)) return column.kind === "series" ? texts.value.fleet.trend(value.map((size) => bytes(Number(size))).join(", ")) : value.map(String).join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
@@ -55,6 +56,7 @@ export function Cell({ column, row }: { column: Column; row: Row }) {
       </span>
     );
   }
+  if (column.kind === "series" && Array.isArray(value)) return <Trend sizes={value.map(Number)} label={text} />;
   return <Name text={text} mono={column.kind !== "bool"} />;
 }
 
@@ -66,7 +68,8 @@ const WIDTHS: Record<Column["kind"], [least: number, share: number]> = {
   object: [118, 0],
   class: [132, 0],
   bool: [72, 0],
-  time: [150, 0],
+  time: [172, 0],
+  series: [124, 0],
 };
 
 /** The columns of the grid in CSS, and the least width that they need. The first text has most room. */

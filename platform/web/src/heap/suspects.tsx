@@ -44,10 +44,11 @@ function One({ dump, suspect, index }: { dump: Dump; suspect: Suspect; index: nu
           </li>
         ))}
       </ul>
-      {suspect.object && (
+      {(suspect.object || suspect.code) && (
         <p class="suspect-links">
-          <A href={selectObject(suspect.object)}>{t.inspect}</A>
-          <A href={to(`/dumps/${dump.id}/dominators`, { node: suspect.object, select: suspect.object })}>{t.tree}</A>
+          {suspect.object && <A href={selectObject(suspect.object)}>{t.inspect}</A>}
+          {suspect.object && <A href={to(`/dumps/${dump.id}/dominators`, { node: suspect.object, select: suspect.object })}>{t.tree}</A>}
+          {suspect.code && <A href={to("/fleet/suspects", { suspect: suspect.code })}>{texts.value.fleet.toCarriers}</A>}
         </p>
       )}
       {suspect.path.length > 0 && (

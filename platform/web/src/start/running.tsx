@@ -85,6 +85,7 @@ export function JobLine({ dump, job, linked = false }: { dump: Dump; job: Job; l
   const cancel = () => send("POST", `jobs/${encodeURIComponent(job.id)}/cancel`).then(() => setFailure(null), (error: unknown) => setFailure(failureOf(error)));
   const amount = (n: number) => (job.unit === "bytes" ? bytes(n) : count(n));
   const at = PHASES.indexOf(job.phase ?? "");
+  const tooLarge = job.state === "queued" && typeof job.room === "number";
   return (
     <>
       <div class="running-head">
@@ -95,7 +96,7 @@ export function JobLine({ dump, job, linked = false }: { dump: Dump; job: Job; l
             </A>
           </strong>
         )}
-        <span class="dim">{job.state === "queued" ? s.queued : phaseName(job.phase)}</span>
+        <span class={tooLarge ? "bad" : "dim"}>{tooLarge ? s.noRoom(bytes(dump.bytes), bytes(job.room!)) : job.state === "queued" ? s.queued : phaseName(job.phase)}</span>
         {job.attempt > 1 && <span class="dim">{s.attempt(count(job.attempt))}</span>}
         <span class="spring" />
         <button type="button" class="small" onClick={() => void cancel()}>

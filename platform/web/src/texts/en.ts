@@ -1,4 +1,5 @@
 // Every text of the page in English. `zh.ts` has the same keys; the compiler checks it.
+import { fleet } from "./en-fleet";
 import { live } from "./en-live";
 
 export const en = {
@@ -66,6 +67,7 @@ export const en = {
     remove: "Remove",
     retry: "Retry",
     queued: "waiting for a free worker",
+    noRoom: (needed: string, room: string) => `no worker has room for ${needed}: the largest has ${room}; start one with more disk or --cache-size`,
     sending: "uploading",
     waiting: "connection lost, trying again",
     paused: "paused",
@@ -372,6 +374,7 @@ export const en = {
     unfiltered: "Threads",
     units: {} as Record<string, string>,
   },
+  fleet,
   live,
 };
 

@@ -1,5 +1,6 @@
 // 页面的全部中文文本。
 import type { Texts } from "./en";
+import { fleet } from "./zh-fleet";
 import { live } from "./zh-live";
 
 export const zh: Texts = {
@@ -71,6 +72,7 @@ export const zh: Texts = {
     remove: "移除",
     retry: "重试",
     queued: "等待空闲的工作进程",
+    noRoom: (needed, room) => `没有工作进程能容纳 ${needed}：最大的只有 ${room} 空间；请启动磁盘或 --cache-size 更大的工作进程`,
     sending: "正在上传",
     waiting: "连接中断，正在重试",
     paused: "已暂停",
@@ -203,6 +205,26 @@ export const zh: Texts = {
   },
   columns: {
     name: "名称",
+    service: "服务",
+    services: "服务数",
+    hosts: "主机数",
+    dumps: "转储数",
+    live: "存活",
+    newest: "最新转储",
+    array_waste: "相同数组",
+    string_waste: "相同字符串",
+    trend: "趋势",
+    grown_delta: "增长",
+    first_bytes: "最初",
+    last_bytes: "最近",
+    old: "旧构建",
+    new: "新构建",
+    old_hosts: "旧构建主机数",
+    new_hosts: "新构建主机数",
+    signature: "嫌疑",
+    most_retained: "最大保留大小",
+    first_seen: "首次出现",
+    last_seen: "最近出现",
     objects: "对象数",
     shallow: "浅大小",
     retained: "保留大小",
@@ -401,5 +423,6 @@ export const zh: Texts = {
     unfiltered: "线程",
     units: { samples: "个样本", calls: "次调用", times: "次", ms: "毫秒", objects: "个对象" },
   },
+  fleet,
   live,
 };

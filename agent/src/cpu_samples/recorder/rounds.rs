@@ -1,0 +1,222 @@
+//! The ways of samples into the counts.
+
+use hprof_format::ids::{ThreadSerial, TraceSerial};
+
+use super::SamplesRecorder;
+use crate::cpu_samples::counts::SampleCounts;
+use crate::cpu_samples::engine::Engine;
+use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
+use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
+use crate::cpu_samples::wall::{Seen, Waiting, WallSampler, WallState};
+use crate::names::{Location, Names};
+use crate::options::Settings;
+use crate::recording::{Context, Run};
+use crate::report;
+use crate::vm::Vm;
+
+/// How samples are told apart.
+#[derive(Clone, Copy)]
+pub(super) struct Distinctions {
+    /// By thread.
+    per_thread: bool,
+    /// They are of the wall clock, and have states.
+    is_wall: bool,
+    /// States are frames.
+    has_state_frames: bool,
+}
+
+impl Distinctions {
+    pub(super) fn of(settings: &Settings) -> Self {
+        Self {
+            per_thread: settings.thread,
+            is_wall: settings.samples_wall(),
+            has_state_frames: settings.states,
+        }
+    }
+}
+
+impl SamplesRecorder {
+    /// Takes the samples out of the signal engine's ring; returns how many.
+    pub(super) fn drain(&mut self, cx: &mut Context<'_>) -> usize {
+        let Engine::Signal(engine, installed) = self.sampling.engine() else {
+            return 0;
+        };
+        if let Some(text) = self.other_profilers.look(engine, installed) {
+            report::note(text);
+        }
+        let (counts, apart, vm) = (&mut self.counts, self.apart, cx.vm);
+        engine.drain(|sample| count(counts, cx.names, vm, apart, &sample))
+    }
+
+    /// Takes the stacks that the safepoint engine wants now.
+    pub(super) fn safepoint_round(&mut self, cx: &mut Context<'_>) {
+        let (run, vm) = (cx.run, cx.vm);
+        if self.apart.is_wall || !matches!(self.sampling.engine(), Engine::Safepoint) {
+            return;
+        }
+        let (interval, depth) = (run.settings.interval, self.depth);
+        let sampler = self
+            .safepoint
+            .get_or_insert_with(|| SafepointSampler::new(interval, depth));
+        if !sampler.is_due() || self.is_stopped {
+            return;
+        }
+        let (muted, all_muted) = (&self.muted, self.all_muted);
+        let samples = sampler.round(vm, |thread| {
+            if run.is_own(vm.jni, thread) {
+                return None;
+            }
+            // A thread that has no serial yet is about to get it, on itself.
+            let word = vm.jvmti.thread_local(Some(thread)).ok()?;
+            Some(word as u32)
+                .filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
+        });
+        for sample in samples.unwrap_or_default() {
+            self.count_safepoint(cx, &sample);
+        }
+    }
+
+    fn count_safepoint(&mut self, cx: &mut Context<'_>, sample: &SafepointSample) {
+        let thread = self.apart.thread(sample.thread);
+        if sample.frames.is_empty() {
+            let trace = cx.names.intern_empty(thread);
+            self.counts
+                .add_failure(trace, WalkFailure::NoJavaFrame, sample.weight);
+        } else {
+            let trace = cx
+                .names
+                .intern(cx.vm, thread, sample.frames.iter().copied());
+            self.counts.add(trace, sample.weight);
+        }
+    }
+
+    /// Looks at threads on the wall clock.
+    pub(super) fn wall_round(&mut self, cx: &mut Context<'_>) {
+        if !self.apart.is_wall || !self.sampling.is_on() {
+            return;
+        }
+        let (interval, depth) = (cx.run.settings.interval, self.depth);
+        let sampler = self
+            .wall
+            .get_or_insert_with(|| WallSampler::new(interval, depth));
+        sampler.adopt(&self.sampling.wall);
+        if self.is_stopped || !sampler.is_due() {
+            return;
+        }
+        let engine = self.sampling.engine();
+        let (muted, all_muted) = (&self.muted, self.all_muted);
+        let looks = sampler.round(
+            cx.vm,
+            |thread, running, ready| match (engine, thread.slot) {
+                (Engine::Signal(engine, installed), Some(slot)) => {
+                    engine.sample_now(slot, running, ready, installed)
+                }
+                _ => false,
+            },
+            |serial| *muted.get(&serial).unwrap_or(&all_muted),
+        );
+        for look in looks {
+            let (place, state, frames) = match look.seen {
+                Seen::Unchanged(Waiting { trace, state }) => {
+                    self.counts.add(trace, look.weight);
+                    self.counts.add_state(state, look.weight);
+                    continue;
+                }
+                Seen::New {
+                    place,
+                    state,
+                    frames,
+                } => (place, state, frames),
+            };
+            let thread = self.apart.thread(look.thread);
+            let frames = frames.into_iter();
+            let trace = self.apart.intern(cx.names, cx.vm, thread, frames, state);
+            self.counts.add(trace, look.weight);
+            self.counts.add_state(state, look.weight);
+            sampler.note(place, Waiting { trace, state });
+        }
+    }
+
+    /// Reads the CPU clocks of threads that run no Java code.
+    pub(super) fn read_vm_threads(&mut self, run: &Run) {
+        if let Some(threads) = &mut self.vm_threads {
+            threads.read_now_and_then(|tid| run.threads.get(tid).is_some());
+        }
+    }
+}
+
+impl Distinctions {
+    /// Whether samples are of the wall clock.
+    pub(super) fn is_wall(self) -> bool {
+        self.is_wall
+    }
+
+    fn thread(self, serial: u32) -> Option<ThreadSerial> {
+        self.per_thread.then(|| ThreadSerial::new(serial))
+    }
+
+    fn intern(
+        self,
+        names: &mut Names,
+        vm: Vm<'_>,
+        thread: Option<ThreadSerial>,
+        frames: impl Iterator<Item = Location>,
+        state: WallState,
+    ) -> TraceSerial {
+        match self.has_state_frames {
+            true => names.intern_rooted(vm, thread, frames, state.frame()),
+            false => names.intern(vm, thread, frames),
+        }
+    }
+}
+
+/// Counts a sample of the signal engine.
+pub(super) fn count(
+    counts: &mut SampleCounts,
+    names: &mut Names,
+    vm: Vm<'_>,
+    apart: Distinctions,
+    sample: &Sample<'_>,
+) {
+    let thread = apart.thread(match sample.virtual_thread {
+        0 => sample.thread,
+        virtual_thread => virtual_thread,
+    });
+    if apart.is_wall {
+        let running = sample.weight.saturating_sub(sample.ready);
+        let weights = [
+            (running, WallState::Running),
+            (sample.ready, WallState::Runnable),
+        ];
+        for (weight, state) in weights.into_iter().filter(|&(weight, _)| weight > 0) {
+            let frames = sample.frames.unwrap_or_default().iter().map(location);
+            let trace = apart.intern(names, vm, thread, frames, state);
+            counts.add_state(state, u64::from(weight));
+            count_in(counts, trace, sample, u64::from(weight));
+        }
+        return;
+    }
+    let trace = match sample.frames {
+        Ok(frames) => names.intern(vm, thread, frames.iter().map(location)),
+        Err(_) => names.intern_empty(thread),
+    };
+    count_in(counts, trace, sample, u64::from(sample.weight));
+}
+
+fn count_in(counts: &mut SampleCounts, trace: TraceSerial, sample: &Sample<'_>, weight: u64) {
+    match sample.frames {
+        Ok(_) => counts.add(trace, weight),
+        Err(code) => counts.add_failure(trace, WalkFailure::from_code(code), weight),
+    }
+}
+
+fn location(frame: &AsgctFrame) -> Location {
+    let bytecode = match frame.location {
+        NATIVE_LOCATION => None,
+        index => Some(u32::try_from(index).unwrap_or(0)),
+    };
+    Location {
+        method: frame.method,
+        bytecode,
+    }
+}

@@ -1,0 +1,72 @@
+//! The names that HotSpot gives its own threads, of which the kernel keeps 15 bytes.
+
+/// The task of a thread that runs no Java code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VmThreadKind {
+    /// It collects garbage. The serial collector works in the VM's thread instead.
+    Collector,
+    /// It compiles methods.
+    Compiler,
+    /// Any other of the VM: safepoints, timers.
+    Vm,
+}
+
+const COLLECTORS: [&str; 6] = [
+    "GC Thread",
+    "G1 ",
+    "ZGC",
+    "Shenandoah",
+    "ParGC",
+    "StringDedup",
+];
+const COMPILERS: [&str; 5] = ["C1 Compiler", "C2 Compiler", "JVMCI", "LibGraal", "Sweeper"];
+const VM: [&str; 5] = [
+    "VM Thread",
+    "VM Periodic",
+    "Service Thread",
+    "Monitor Deflat",
+    "Notification",
+];
+
+impl VmThreadKind {
+    /// The kind of a thread by its name; `None` for threads that are not the VM's.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let begins = |names: &[&str]| names.iter().any(|&begin| name.starts_with(begin));
+        // ZGC's, and those of its older form, which JDK 21 has beside the generational one.
+        let rest = name.strip_prefix(['Z', 'X']).unwrap_or_default();
+        let is_z = ["Direct", "Driver", "Stat", "Unmap", "Uncommit", "Worker"]
+            .iter()
+            .any(|&task| rest.starts_with(task));
+        if begins(&COLLECTORS) || is_z {
+            Some(Self::Collector)
+        } else if begins(&COMPILERS) {
+            Some(Self::Compiler)
+        } else {
+            begins(&VM).then_some(Self::Vm)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_hotspot_are_known_by_name() {
+        for (name, kind) in [
+            ("GC Thread#0", Some(VmThreadKind::Collector)),
+            ("G1 Conc#0", Some(VmThreadKind::Collector)),
+            ("ZWorkerYoung#0", Some(VmThreadKind::Collector)),
+            ("XDirector", Some(VmThreadKind::Collector)),
+            ("Shenandoah GC T", Some(VmThreadKind::Collector)),
+            ("C2 CompilerThre", Some(VmThreadKind::Compiler)),
+            ("VM Thread", Some(VmThreadKind::Vm)),
+            ("VM Periodic Tas", Some(VmThreadKind::Vm)),
+            ("java", None),
+            ("Zoo", None),
+            ("", None),
+        ] {
+            assert_eq!(VmThreadKind::of_name(name), kind, "{name}");
+        }
+    }
+}
