@@ -8,7 +8,7 @@ mod builder;
 mod collapsed;
 mod firefox;
 mod frames;
-mod jfr;
+pub mod jfr;
 mod json;
 mod pprof;
 mod speedscope;

@@ -16,6 +16,7 @@ mod metadata;
 mod plan;
 mod pools;
 mod resolve;
+pub mod write;
 
 use std::ops::Range;
 
