@@ -14,7 +14,7 @@ use crossterm::event::{self, Event};
 use crossterm::{cursor, execute, queue, style, terminal};
 use hprof_platform::events::Events;
 use hprof_platform::live::{
-    JvmId, Live as Recordings, Machine, Mode, Pid, Recording, check_options,
+    JvmId, Live as Recordings, Machine, Mode, Pid, Recording, Refused, check_options,
 };
 use hprof_platform::views::profile::ProfileQuery;
 use hprof_stacks::by_method;
@@ -101,7 +101,7 @@ impl Live {
         }
         check_options(&self.options).map_err(anyhow::Error::msg)?;
         let pid = Pid(self.pid);
-        let refused = |refused: hprof_platform::live::Refused| anyhow::Error::msg(refused.text);
+        let refused = |refused: Refused| anyhow::Error::msg(refused.text);
         if let Some(why) = LocalMachine.jvm(pid).map_err(refused)?.refusal {
             bail!("{why}");
         }
@@ -114,15 +114,21 @@ impl Live {
         let live = Recordings::new(Arc::new(LocalMachine), None, folder.path(), events);
         let id = JvmId::Process(pid);
         live.attach(id, &modes, &self.options).map_err(refused)?;
-        let recording = live.recording(id).context("the recording has gone")?;
-        let shown = show(&live, &recording);
+        let mut session = Session {
+            recording: live.recording(id).context("the recording has gone")?,
+            live,
+            id,
+            options: &self.options,
+        };
+        let shown = session.show();
+        let recording = &session.recording;
         if recording.is_live()
-            && let Err(late) = live.detach(&recording)
+            && let Err(late) = session.live.detach(recording)
         {
             tell!("hprof-rs: {}", printable(&late.text));
         }
         shown?;
-        let ended = recording.status().ended;
+        let ended = session.recording.status().ended;
         if let Some(ended) = ended.filter(|why| !why.contains("was detached")) {
             tell!("hprof-rs: {}", printable(&ended));
         }
@@ -130,42 +136,65 @@ impl Live {
     }
 }
 
-/// Draws the screen until the user or the program ends it.
-fn show(live: &Recordings, recording: &Recording) -> anyhow::Result<()> {
-    let _screen = Screen::take().context("cannot take the terminal")?;
-    let mut view = View::default();
-    let mut facts = facts(recording, &view);
-    let mut drawn = None::<Instant>;
-    while recording.is_live() {
-        recording.touch();
-        let mut is_changed = false;
-        if event::poll(KEY)? {
-            match event::read()? {
-                Event::Key(key) => match view.press(key) {
-                    Action::Quit => return Ok(()),
-                    Action::Start(mode) => {
-                        if let Err(refused) = live.start(recording, &[mode]) {
-                            view.message = Some(printable(&refused.text));
-                        }
-                        is_changed = true;
-                    }
-                    Action::Draw => is_changed = true,
-                    Action::Nothing => {}
-                },
-                Event::Resize(..) => is_changed = true,
-                _ => {}
+/// A recording, and what it takes to begin another.
+struct Session<'a> {
+    live: Recordings,
+    id: JvmId,
+    options: &'a str,
+    recording: Arc<Recording>,
+}
+
+impl Session<'_> {
+    /// Draws the screen until the user or the program ends it.
+    fn show(&mut self) -> anyhow::Result<()> {
+        let _screen = Screen::take().context("cannot take the terminal")?;
+        let mut view = View::default();
+        let mut drawn = None::<Instant>;
+        while self.recording.is_live() {
+            self.recording.touch();
+            let mut is_changed = false;
+            if event::poll(KEY)? {
+                is_changed = true;
+                match event::read()? {
+                    Event::Key(key) => match view.press(key) {
+                        Action::Quit => return Ok(()),
+                        Action::Start(mode) => view.message = self.begin(mode)?,
+                        Action::Draw => {}
+                        Action::Nothing => is_changed = false,
+                    },
+                    Event::Resize(..) => {}
+                    _ => is_changed = false,
+                }
+            }
+            let is_due = drawn.is_none_or(|drawn| drawn.elapsed() >= EACH);
+            if is_changed || is_due && !view.is_paused {
+                draw(&view.lines(&facts(&self.recording, &view), terminal::size()?))?;
+                drawn = Some(Instant::now());
             }
         }
-        let is_due = drawn.is_none_or(|drawn| drawn.elapsed() >= EACH);
-        if is_changed || is_due && !view.is_paused {
-            if !view.is_paused || is_changed {
-                facts = self::facts(recording, &view);
-            }
-            draw(&view.lines(&facts, terminal::size()?))?;
-            drawn = Some(Instant::now());
-        }
+        Ok(())
     }
-    Ok(())
+
+    /// Records in this mode, too. The agent takes some modes from the start of a run only, so the
+    /// recording may begin anew. Gives a sentence for the user.
+    fn begin(&mut self, mode: Mode) -> anyhow::Result<Option<String>> {
+        let before = self.recording.started();
+        if before.contains(&mode) || self.live.start(&self.recording, &[mode]).is_ok() {
+            return Ok(None);
+        }
+        let refused = |refused: Refused| anyhow::Error::msg(refused.text);
+        self.live.detach(&self.recording).map_err(refused)?;
+        let all = [&before[..], &[mode]].concat();
+        let mut message = format!("counting begins anew, with mode {}", mode.word());
+        if let Err(why) = self.live.attach(self.id, &all, self.options) {
+            message = printable(&why.text);
+            let again = self.live.attach(self.id, &[Mode::Cpu], self.options);
+            again.map_err(refused)?;
+        }
+        let recording = self.live.recording(self.id);
+        self.recording = recording.context("the recording has gone")?;
+        Ok(Some(message))
+    }
 }
 
 /// The numbers on the screen.
