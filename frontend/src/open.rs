@@ -25,7 +25,8 @@ const SLOW: u64 = 64 << 20;
 #[derive(Debug, Args)]
 pub struct PlainFileArgument {
     /// A heap dump or profile, binary or text, plain or compressed with gzip, zip, zstd, xz or
-    /// bzip2; `-` for standard input.
+    /// bzip2; `-` for standard input. Profiles of other tools too: JFR, collapsed, pprof,
+    /// speedscope, Firefox Profiler.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 

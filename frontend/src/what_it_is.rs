@@ -55,7 +55,7 @@ fn recognised(path: &Path) -> Option<(&'static str, &'static str)> {
     if is_packed && inside.first() == Some(&0x0a) && contains(&inside, "samples") {
         return Some((
             "a pprof profile",
-            "`go tool pprof -http :8000 FILE` shows it",
+            "`hprof-rs summary`, `samples` and `convert` show it",
         ));
     }
     of_bytes(&inside)
@@ -71,7 +71,7 @@ pub fn of_bytes(head: &[u8]) -> Option<(&'static str, &'static str)> {
         (
             b"FLR\0",
             "a recording of the JDK Flight Recorder",
-            "`jfr summary FILE` and JDK Mission Control read it",
+            "`hprof-rs summary`, `samples` and `convert` show its profile",
         ),
         (
             b"\xca\xfe\xba\xbe",
@@ -168,7 +168,7 @@ fn of_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
         } else if has("speedscope.app/file-format-schema") {
             (
                 "a profile for speedscope",
-                "open it at https://www.speedscope.app",
+                "`hprof-rs summary`, `samples` and `convert` show it",
             )
         } else if start.starts_with(['{', '[']) && !has("[gc") && !has("[info]") {
             (
@@ -193,7 +193,7 @@ fn of_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
         } else if is_collapsed(start) {
             (
                 "collapsed stacks",
-                "flamegraph.pl and https://www.speedscope.app draw them",
+                "`hprof-rs summary`, `samples` and `convert` show them",
             )
         } else {
             (

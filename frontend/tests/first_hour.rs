@@ -93,11 +93,6 @@ fn a_file_that_is_no_dump_is_named() {
     let scene = Scene::new();
     let elf = |kind: u8| [&b"\x7fELF\x02\x01"[..], &[0; 10], &[kind, 0], &[0; 100]].concat();
     for (contents, what, advice) in [
-        (
-            b"FLR\0\0\x02\0\x01".repeat(20),
-            "Flight Recorder",
-            "jfr summary",
-        ),
         (elf(4), "core dump", "jhsdb"),
         (elf(3), "ELF", "hprof-rs run"),
         (b"<!DOCTYPE html><html>".repeat(5), "HTML", "browser"),

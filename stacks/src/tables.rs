@@ -3,6 +3,8 @@
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::{CpuKind, LockKind, SiteOrder};
 
+use crate::weights::Weights;
+
 /// CPU use of one trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuRow {
@@ -101,4 +103,9 @@ pub trait Tables {
     fn monitors(&self) -> &[MonitorTable];
     /// Calls as `cpu=old` counts them.
     fn old_cpu(&self) -> &[OldCpuRow];
+    /// The costs of a file of another tool, each measure once, which stand for the tables above;
+    /// none for HPROF files.
+    fn weights(&self) -> Option<&[Weights]> {
+        None
+    }
 }

@@ -29,11 +29,17 @@ pub enum Measure {
     LiveObjects,
     /// Milliseconds spent waiting for monitors (`monitor=y`).
     Contention,
+    /// Samples of threads whether they run or not, of other profilers.
+    Wall,
+    /// Samples of threads in native code whether they run or not, of the JDK Flight Recorder.
+    NativeSamples,
+    /// Milliseconds spent in `Object.wait`, of the JDK Flight Recorder.
+    Waits,
 }
 
 impl Measure {
     /// All measures, the one to show first in front.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Samples,
         Self::Time,
         Self::Calls,
@@ -42,6 +48,9 @@ impl Measure {
         Self::AllocatedBytes,
         Self::AllocatedObjects,
         Self::Contention,
+        Self::Wall,
+        Self::NativeSamples,
+        Self::Waits,
     ];
 
     /// The name on the command line.
@@ -55,14 +64,17 @@ impl Measure {
             Self::LiveBytes => "live-bytes",
             Self::LiveObjects => "live-objects",
             Self::Contention => "contention",
+            Self::Wall => "wall",
+            Self::NativeSamples => "native-samples",
+            Self::Waits => "waits",
         }
     }
 
     /// The unit of its values.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::Samples => "samples",
-            Self::Time | Self::Contention => "ms",
+            Self::Samples | Self::Wall | Self::NativeSamples => "samples",
+            Self::Time | Self::Contention | Self::Waits => "ms",
             Self::Calls => "calls",
             Self::AllocatedBytes | Self::LiveBytes => "bytes",
             Self::AllocatedObjects | Self::LiveObjects => "objects",
@@ -80,6 +92,9 @@ impl Measure {
             Self::LiveBytes => "Live bytes",
             Self::LiveObjects => "Live objects",
             Self::Contention => "Monitor contention",
+            Self::Wall => "Wall-clock samples",
+            Self::NativeSamples => "Samples in native code",
+            Self::Waits => "Waits for notifications",
         }
     }
 }
@@ -94,7 +109,14 @@ impl FromStr for Measure {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|measure| measure.name() == text);
+        // async-profiler's names of events.
+        let name = match text {
+            "cpu" => Self::Samples.name(),
+            "alloc" => Self::AllocatedBytes.name(),
+            "lock" => Self::Contention.name(),
+            name => name,
+        };
+        let found = Self::ALL.into_iter().find(|measure| measure.name() == name);
         found.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
             format!("one of {names} is expected")
@@ -130,6 +152,9 @@ impl Weights {
     /// A profiler sets its CPU counts to zero after each table, so the tables of a file are added
     /// up. Tables of sites hold all that happened so far, so the last one counts.
     pub fn of(contents: &(impl Tables + ?Sized), measure: Measure) -> Option<Self> {
+        if let Some(all) = contents.weights() {
+            return all.iter().find(|it| it.measure == measure).cloned();
+        }
         let (total, rows) = match measure {
             Measure::Samples => cpu(contents, CpuKind::Samples),
             Measure::Time => cpu(contents, CpuKind::Times),
@@ -139,6 +164,7 @@ impl Weights {
             Measure::LiveBytes => sites(contents, |row| row.live_bytes),
             Measure::LiveObjects => sites(contents, |row| row.live_objects),
             Measure::Contention => contention(contents),
+            Measure::Wall | Measure::NativeSamples | Measure::Waits => None,
         }?;
         let listed = rows.iter().map(|row| row.value).sum();
         Some(Self {

@@ -15,7 +15,7 @@ pub fn write(export: &Export<'_>, contents: &Contents) -> Result<Exported, Table
     let counts = stacks::write(&mut writing, contents)?;
     let id_bytes = match contents.format {
         Format::Binary { id_size, .. } => id_size.bytes(),
-        Format::Text => 0,
+        Format::Text | Format::Foreign(_) => 0,
     };
     let facts = Facts {
         kind: "profile",

@@ -300,7 +300,7 @@ impl Builder {
     fn id_bytes(&self) -> u64 {
         match self.contents.format {
             Format::Binary { id_size, .. } => id_size.bytes() as u64,
-            Format::Text => 0,
+            Format::Text | Format::Foreign(_) => 0,
         }
     }
 

@@ -60,7 +60,7 @@ impl DamageLog {
         });
     }
 
-    fn push(&mut self, entry: DamageEntry) {
+    pub(super) fn push(&mut self, entry: DamageEntry) {
         self.count += 1;
         self.lost_bytes = self.lost_bytes.saturating_add(entry.lost_bytes);
         if self.entries.len() < KEPT {

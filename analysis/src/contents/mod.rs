@@ -3,6 +3,7 @@
 mod binary;
 mod counting;
 mod damage;
+mod foreign;
 mod mapped;
 mod options;
 mod pieces;
@@ -24,7 +25,9 @@ use serde::Serialize;
 
 use crate::heap::Census;
 use crate::names::Names;
-use crate::stacks::Stacks;
+use crate::stacks::{Stacks, Weights};
+
+pub use hprof_foreign::Kind as ForeignKind;
 
 pub use damage::{DamageEntry, DamageLog};
 pub use options::{ReadError, ReadOptions};
@@ -43,6 +46,8 @@ pub enum Format {
     },
     /// The text format.
     Text,
+    /// A profile of another tool.
+    Foreign(ForeignKind),
 }
 
 impl Format {
@@ -158,6 +163,9 @@ pub struct Contents {
     pub sites: Vec<SiteTable>,
     /// Tables of monitor contention.
     pub monitors: Vec<MonitorTable>,
+    /// The costs of a profile of another tool, each measure once; the tables above repeat them as
+    /// far as HPROF has a place for them.
+    pub weights: Option<Vec<Weights>>,
     /// Calls as `cpu=old` counts them.
     pub old_cpu: Vec<OldCpuRow>,
     /// Heap totals of the last record that has them.
@@ -191,6 +199,7 @@ impl Contents {
             cpu: Vec::new(),
             sites: Vec::new(),
             monitors: Vec::new(),
+            weights: None,
             old_cpu: Vec::new(),
             heap_summary: None,
             settings: None,
@@ -238,5 +247,9 @@ impl Tables for Contents {
 
     fn old_cpu(&self) -> &[OldCpuRow] {
         &self.old_cpu
+    }
+
+    fn weights(&self) -> Option<&[Weights]> {
+        self.weights.as_deref()
     }
 }

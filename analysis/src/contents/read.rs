@@ -1,11 +1,14 @@
 //! Reads a whole input.
 
 use std::io::{self, Cursor, Read};
+use std::ops::Range;
 
+use hprof_foreign::Kind;
 use hprof_format::binary::mutf8;
 use hprof_format::reader::{Event, FileHeader, HeaderError, StreamError, StreamReader};
 
 use super::binary::Builder;
+use super::foreign;
 use super::mapped;
 use super::options::{ReadError, ReadOptions};
 use super::text;
@@ -28,11 +31,13 @@ fn read_source(source: Source, options: &ReadOptions<'_>) -> Result<Contents, Re
     match source {
         Source::Mapped(map) => match FileHeader::parse(&map) {
             Ok(_) => mapped::read(&map, options, &|range| crate::input::forget(&map, range)),
-            Err(error) => read_text(&map, error, options),
+            Err(error) => read_other(&map, error, options, &|part| {
+                crate::input::forget(&map, part)
+            }),
         },
         Source::Bytes(bytes) => match FileHeader::parse(&bytes) {
             Ok(_) => mapped::read(&bytes, options, &|_| {}),
-            Err(error) => read_text(&bytes, error, options),
+            Err(error) => read_other(&bytes, error, options, &|_| {}),
         },
         Source::Stream(mut stream) => {
             let mut head = Vec::new();
@@ -46,11 +51,11 @@ fn read_source(source: Source, options: &ReadOptions<'_>) -> Result<Contents, Re
                     // A text profile is short, unlike a dump, but other files need not be.
                     let mut start = head;
                     stream.by_ref().take(64 << 10).read_to_end(&mut start)?;
-                    if !text::looks_like_a_profile(&start) {
+                    if !text::looks_like_a_profile(&start) && Kind::of(&start).is_none() {
                         return Err(error.into());
                     }
                     let (text, result) = spool(start, stream)?;
-                    let mut contents = read_text(&text, error, options)?;
+                    let mut contents = read_other(&text, error, options, &|_| {})?;
                     if let Err(error) = result {
                         contents.damage.note(cut_short(&error));
                     }
@@ -114,13 +119,18 @@ fn spool(
     Ok((Spooled::File(crate::input::map(&file)?), result))
 }
 
-fn read_text(
+/// Reads what is no binary HPROF file.
+fn read_other(
     bytes: &[u8],
     error: HeaderError,
     options: &ReadOptions<'_>,
+    forget: &dyn Fn(Range<usize>),
 ) -> Result<Contents, ReadError> {
     if !text::looks_like_a_profile(bytes) {
-        return Err(error.into());
+        return match Kind::of(bytes) {
+            Some(kind) => foreign::read(bytes, kind, options, forget),
+            None => Err(error.into()),
+        };
     }
     // Said before, as a text is there as a whole.
     (options.progress)(bytes.len() as u64);

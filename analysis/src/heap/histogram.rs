@@ -72,7 +72,7 @@ pub struct Totals {
 pub fn layout(contents: &Contents, census: &Census) -> (Layout, LayoutSource) {
     let id_size = match contents.format {
         Format::Binary { id_size, .. } => id_size,
-        Format::Text => IdSize::Eight,
+        Format::Text | Format::Foreign(_) => IdSize::Eight,
     };
     if contents.is_android() {
         return (Layout::assumed(id_size, false), LayoutSource::Stated);
@@ -93,7 +93,7 @@ pub fn histogram(contents: &Contents, dump: &Dump, group: Group) -> Histogram {
     let (layout, layout_source) = layout(contents, census);
     let id_bytes = match contents.format {
         Format::Binary { id_size, .. } => id_size.bytes() as u64,
-        Format::Text => 0,
+        Format::Text | Format::Foreign(_) => 0,
     };
     let mut sums = Sums {
         contents,

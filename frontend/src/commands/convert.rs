@@ -1,12 +1,15 @@
 //! `hprof-rs convert`: profiles for other tools.
 
+mod format;
+
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use hprof_analysis::contents::{ForeignKind, Format};
 use hprof_analysis::stacks::Weights;
 use hprof_analysis::whole_file::WholeFile;
 use hprof_stacks::pictures::about::{About, Run};
@@ -15,6 +18,7 @@ use hprof_stacks::pictures::page::Start;
 use hprof_stacks::pictures::profile::{Profile, View, all_weights};
 use hprof_stacks::pictures::{collapsed, flame_graph, page, pprof, speedscope};
 
+use self::format::{To, format_of_name, no_format, suits, value_name};
 use super::samples::MeasureArgument;
 use crate::export::{self, heap_views, old_view};
 use crate::open::{self, FileArgument, Opened};
@@ -72,66 +76,12 @@ Examples:
   hprof-rs convert java.hprof.txt -o profile.pb.gz && go tool pprof -http :8000 profile.pb.gz
   hprof-rs convert java.hprof.txt -o profile.speedscope.json    for https://www.speedscope.app
   hprof-rs convert java.hprof.txt -o profile.firefox.json       for https://profiler.firefox.com
+  hprof-rs convert java.hprof.txt -o profile.jfr        for jfr and JDK Mission Control
   hprof-rs convert --to collapsed java.hprof.txt | grep -v Finalizer > stacks.collapsed
+  hprof-rs convert recording.jfr -o profile.html        JFR, collapsed, pprof and others too
+  hprof-rs convert --event alloc recording.jfr -o alloc.svg
   hprof-rs convert --to csv heap.hprof | head           a table for spreadsheets
   hprof-rs convert java.hprof -o java.hprof.txt         binary to text, and back";
-
-/// The formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum To {
-    /// One line per stack: frames with semicolons between, a blank, the cost.
-    Collapsed,
-    /// A flame graph.
-    Svg,
-    /// A self-contained page with flame graphs and tables of methods.
-    Html,
-    /// Gzipped Protocol Buffers for pprof.
-    Pprof,
-    /// JSON for speedscope.
-    Speedscope,
-    /// JSON for the Firefox Profiler.
-    Firefox,
-    /// Comma-separated values: stacks with all their costs, or the classes of a heap dump.
-    Csv,
-    /// All threads, traces and tables as JSON.
-    Json,
-    /// HPROF's text format, without heap dumps.
-    Text,
-    /// HPROF's binary format, without heap dumps.
-    Binary,
-}
-
-impl To {
-    /// The advice on how to use the file.
-    fn next(self) -> &'static str {
-        match self {
-            Self::Html | Self::Svg => "open it in a browser",
-            Self::Collapsed => "flamegraph.pl and https://www.speedscope.app draw it",
-            Self::Pprof => "look at it with `go tool pprof -http :8000 FILE`",
-            Self::Speedscope => "open it at https://www.speedscope.app",
-            Self::Firefox => "open it at https://profiler.firefox.com",
-            Self::Csv => "open it in a spreadsheet",
-            Self::Json => "look at it with `jq . FILE`",
-            Self::Text | Self::Binary => "look at it with `hprof-rs summary FILE`",
-        }
-    }
-
-    /// The file without characters that a terminal or browser would obey; pprof and HPROF are for
-    /// programs alone.
-    fn harmless(self, file: Vec<u8>) -> Vec<u8> {
-        let harmless = match self {
-            Self::Html | Self::Svg => foreign::markup,
-            Self::Json | Self::Speedscope | Self::Firefox => foreign::json,
-            Self::Collapsed | Self::Text => foreign::page,
-            // Its cells have been seen to.
-            Self::Csv | Self::Pprof | Self::Binary => return file,
-        };
-        match std::str::from_utf8(&file) {
-            Ok(text) => harmless(text).into_bytes(),
-            Err(_) => file,
-        }
-    }
-}
 
 impl Convert {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
@@ -148,8 +98,8 @@ impl Convert {
         let bytes = to.harmless(bytes);
         match &self.output {
             None => {
-                if to == To::Pprof && out::is_terminal() {
-                    bail!("a pprof file is no text; name a file with -o");
+                if matches!(to, To::Pprof | To::Jfr) && out::is_terminal() {
+                    bail!("{} is no text; name a file with -o", value_name(to));
                 }
                 let mut out = Out::new();
                 out.data().write_all(&bytes)?;
@@ -238,6 +188,7 @@ impl Convert {
         };
         match to {
             To::Pprof => pprof::write(&profile, out)?,
+            To::Jfr => export::jfr(opened, &profile, out)?,
             To::Speedscope => {
                 serde_json::to_writer(&mut *out, &speedscope::document(&profile))?;
                 out.push(b'\n');
@@ -332,13 +283,17 @@ fn warn_of_cut_stacks(opened: &Opened) {
     if depth.cut_cost.saturating_mul(100) > weights.total {
         tell!(
             "hprof-rs: {}: {} of {} end at {} frames and lack their callers ({} of all {}); record \
-             with depth={} to have them",
+             with {}{} to have them",
             opened.name,
             count(depth.cut as u64),
             plural(depth.stacks as u64, "stack", "stacks"),
             depth.limit,
             percent(depth.cut_cost, weights.total),
             weights.measure.unit(),
+            match opened.contents.format {
+                Format::Foreign(ForeignKind::Jfr) => "-XX:FlightRecorderOptions=stackdepth=",
+                _ => "depth=",
+            },
             (depth.limit * 4).clamp(64, 2048),
         );
     }
@@ -379,16 +334,6 @@ pub(super) fn write_whole_with<T>(
     Ok(written)
 }
 
-/// Whether a file may have a name that tells one format and hold the other.
-fn suits(named: To, to: To) -> bool {
-    named == to
-        || match named {
-            To::Json => matches!(to, To::Speedscope | To::Firefox),
-            To::Text => to == To::Collapsed,
-            _ => false,
-        }
-}
-
 /// Checks that a file of this name can be written, before the work for it begins; gives it as an argument.
 pub(super) fn check_name(path: &Path) -> anyhow::Result<String> {
     let name = path.display();
@@ -399,45 +344,6 @@ pub(super) fn check_name(path: &Path) -> anyhow::Result<String> {
         bail!("{}", no_format(path));
     }
     Ok(text.to_owned())
-}
-
-fn no_format(path: &Path) -> String {
-    format!(
-        "the name {} tells no format: end it in .html, .svg, .collapsed, .pb.gz, .speedscope.json, \
-         .firefox.json, .csv, .json, .txt or .hprof, or give --to",
-        path.display()
-    )
-}
-
-/// A format as the option has it.
-fn value_name(to: To) -> String {
-    let value = to.to_possible_value();
-    value.map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
-fn format_of_name(path: &Path) -> Option<To> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let known = [
-        (".html", To::Html),
-        (".htm", To::Html),
-        (".svg", To::Svg),
-        (".collapsed", To::Collapsed),
-        (".folded", To::Collapsed),
-        (".pb.gz", To::Pprof),
-        (".pprof", To::Pprof),
-        (".speedscope.json", To::Speedscope),
-        (".speedscope", To::Speedscope),
-        (".firefox.json", To::Firefox),
-        (".csv", To::Csv),
-        (".json", To::Json),
-        (".txt", To::Text),
-        (".hprof", To::Binary),
-        (".bin", To::Binary),
-    ];
-    let found = known
-        .iter()
-        .find(|(end, _)| name.ends_with(end) && name.len() > end.len());
-    found.map(|&(_, to)| to)
 }
 
 #[cfg(test)]

@@ -39,9 +39,10 @@ pub struct Diff {
     #[arg(value_name = "AFTER")]
     after: PathBuf,
 
-    /// The measure to compare in profiles: samples, time, calls, allocated-bytes, allocated-objects,
-    /// live-bytes, live-objects or contention [default: the first of these that both have].
-    #[arg(long, value_name = "MEASURE")]
+    /// The measure to compare in profiles: samples (or cpu), time, calls, live-bytes, live-objects,
+    /// allocated-bytes (or alloc), allocated-objects, contention (or lock), and of other tools'
+    /// files wall, native-samples, waits [default: the first of these that both have].
+    #[arg(long, visible_alias = "event", value_name = "MEASURE")]
     measure: Option<Measure>,
 
     /// The number of rows, 0 for all.
@@ -105,6 +106,7 @@ Examples:
   hprof-rs diff monday.hprof friday.hprof
   hprof-rs diff --filter com.example. --fail-above 1000000 before.hprof after.hprof
   hprof-rs diff --measure allocated-bytes old.txt new.txt
+  hprof-rs diff --normalize recording.jfr java.hprof.txt
   hprof-rs diff --normalize --flamegraph diff.html monday.txt friday.txt
   hprof-rs diff --least 1000000 --fail-row-above 20 before.hprof after.hprof";
 

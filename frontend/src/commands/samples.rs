@@ -52,9 +52,10 @@ pub struct Samples {
 /// The option that selects the measure.
 #[derive(Debug, Args)]
 pub struct MeasureArgument {
-    /// The measure: samples, time, calls, allocated-bytes, allocated-objects, live-bytes,
-    /// live-objects or contention [default: the first of these that the file has].
-    #[arg(long, value_name = "MEASURE")]
+    /// The measure: samples (or cpu), time, calls, live-bytes, live-objects, allocated-bytes (or
+    /// alloc), allocated-objects, contention (or lock), and of other tools' files wall,
+    /// native-samples, waits [default: the first of these that the file has].
+    #[arg(long, visible_alias = "event", value_name = "MEASURE")]
     pub measure: Option<Measure>,
 }
 
@@ -406,7 +407,7 @@ fn below_cutoff(contents: &Contents, weights: &Weights, style: Style) -> String 
     let table = match weights.measure {
         Measure::Samples => "cpu_samples",
         Measure::Time | Measure::Calls => "cpu_times",
-        Measure::Contention => "monitor_time",
+        Measure::Contention | Measure::Waits => "monitor_time",
         _ => "sites",
     };
     let rows = cutoff::rows(contents, table);

@@ -174,6 +174,7 @@ fn format_line(opened: &Opened) -> String {
 fn format_words(format: Format) -> String {
     match format {
         Format::Text => "HPROF text".to_owned(),
+        Format::Foreign(kind) => kind.name().to_owned(),
         Format::Binary { version, id_size } => {
             let version = match version {
                 Version::V1_0_1 => "1.0.1",

@@ -146,7 +146,7 @@ impl Writer<'_> {
 
 fn weight_type(measure: Measure) -> WeightType {
     match measure {
-        Measure::Time | Measure::Contention => WeightType::TracingMs,
+        Measure::Time | Measure::Contention | Measure::Waits => WeightType::TracingMs,
         Measure::AllocatedBytes | Measure::LiveBytes => WeightType::Bytes,
         _ => WeightType::Samples,
     }

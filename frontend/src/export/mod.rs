@@ -3,6 +3,7 @@
 mod csv;
 mod firefox;
 pub mod hprof;
+mod jfr;
 mod json;
 pub mod sheet;
 mod views;
@@ -10,5 +11,6 @@ mod views;
 pub use csv::csv;
 pub use firefox::firefox;
 pub use hprof::hprof;
+pub use jfr::jfr;
 pub use json::json;
 pub use views::{heap_views, old_callees, old_view, readable};

@@ -149,6 +149,9 @@ fn sample_type(measure: Measure) -> (&'static str, &'static str) {
         Measure::LiveBytes => ("inuse_space", "bytes"),
         Measure::LiveObjects => ("inuse_objects", "count"),
         Measure::Contention => ("delay", "milliseconds"),
+        Measure::Wall => ("wall", "count"),
+        Measure::NativeSamples => ("native", "count"),
+        Measure::Waits => ("waits", "milliseconds"),
     }
 }
 

@@ -68,13 +68,15 @@ impl Words {
     /// The words of a measure.
     pub const fn of(measure: Measure) -> Self {
         let (own, total) = match measure {
-            Measure::Samples | Measure::Time => ("Self", "With calls"),
+            Measure::Samples | Measure::Time | Measure::Wall | Measure::NativeSamples => {
+                ("Self", "With calls")
+            }
             Measure::Calls => ("Calls", "With calls from it"),
             Measure::AllocatedBytes | Measure::AllocatedObjects => {
                 ("Allocated here", "Here and in calls")
             }
             Measure::LiveBytes | Measure::LiveObjects => ("Alive from here", "From here and calls"),
-            Measure::Contention => ("Waited here", "Here and in calls"),
+            Measure::Contention | Measure::Waits => ("Waited here", "Here and in calls"),
         };
         Self {
             own,

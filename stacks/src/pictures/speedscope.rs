@@ -82,7 +82,7 @@ fn one(profile: &Profile<'_>, weights: &Weights, frames: &mut Frames) -> Value {
         costs.push(weights.missing());
     }
     let unit = match weights.measure {
-        Measure::Time | Measure::Contention => "milliseconds",
+        Measure::Time | Measure::Contention | Measure::Waits => "milliseconds",
         Measure::AllocatedBytes | Measure::LiveBytes => "bytes",
         _ => "none",
     };

@@ -334,13 +334,13 @@ impl ProfileFile {
 
 fn kind(measure: Measure) -> &'static str {
     match measure {
-        Measure::Samples => "cpu",
+        Measure::Samples | Measure::Wall | Measure::NativeSamples => "cpu",
         Measure::Time | Measure::Calls => "times",
         Measure::AllocatedBytes
         | Measure::AllocatedObjects
         | Measure::LiveBytes
         | Measure::LiveObjects => "allocation",
-        Measure::Contention => "contention",
+        Measure::Contention | Measure::Waits => "contention",
     }
 }
 

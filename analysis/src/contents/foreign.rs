@@ -1,0 +1,143 @@
+//! Takes in the profiles of other tools.
+
+use std::ops::Range;
+
+use hprof_foreign::{Kind, Profile};
+use hprof_format::ids::ObjectId;
+use hprof_format::model::{CpuKind, LockKind, SiteOrder};
+use hprof_stacks::{Measure, Weights};
+
+use super::options::{ReadError, ReadOptions};
+use super::{
+    Contents, CpuRow, CpuTable, DamageEntry, Format, MonitorRow, MonitorTable, SiteRow, SiteTable,
+    Thread,
+};
+
+/// Reads a file of another tool. `forget` is told of parts that are not needed again.
+pub(super) fn read(
+    file: &[u8],
+    kind: Kind,
+    options: &ReadOptions<'_>,
+    forget: &dyn Fn(Range<usize>),
+) -> Result<Contents, ReadError> {
+    let profile = hprof_foreign::read(file, kind, &mut |part| {
+        (options.progress)(part.len() as u64);
+        forget(part);
+    });
+    let mut contents = of_profile(profile);
+    contents.bytes = file.len() as u64;
+    options.check(&contents.damage)?;
+    Ok(contents)
+}
+
+fn of_profile(profile: Profile) -> Contents {
+    let mut contents = Contents::new(Format::Foreign(profile.kind));
+    contents.created_millis = profile.created_millis;
+    contents.stacks = profile.stacks;
+    contents.threads = profile.threads.into_iter().map(thread).collect();
+    for damage in profile.damage {
+        contents.damage.push(DamageEntry {
+            offset: damage.offset,
+            lost_bytes: damage.lost_bytes,
+            message: damage.message,
+        });
+    }
+    contents.damage.count = profile.damaged;
+    let of = |measure| {
+        let mut all = profile.weights.iter();
+        all.find(move |it| it.measure == measure)
+    };
+    for (measure, kind) in [
+        (Measure::Samples, CpuKind::Samples),
+        (Measure::Time, CpuKind::Times),
+    ] {
+        contents.cpu.extend(of(measure).map(|it| cpu(it, kind)));
+    }
+    contents
+        .monitors
+        .extend(of(Measure::Contention).map(monitors));
+    contents.sites.extend(sites(&profile.weights));
+    contents.weights = Some(profile.weights);
+    contents
+}
+
+fn thread(thread: hprof_foreign::Thread) -> Thread {
+    Thread {
+        serial: thread.serial,
+        object: ObjectId::NULL,
+        name: Some(thread.name),
+        group: None,
+        trace: None,
+        has_ended: false,
+    }
+}
+
+/// Costs as a table of HPROF, for those who write one.
+fn cpu(weights: &Weights, kind: CpuKind) -> CpuTable {
+    let rows = weights.rows.iter().map(|row| CpuRow {
+        trace: row.trace,
+        cost: row.value,
+        calls: None,
+    });
+    CpuTable {
+        kind,
+        total: weights.total,
+        rows: rows.collect(),
+    }
+}
+
+fn monitors(weights: &Weights) -> MonitorTable {
+    let rows = weights.rows.iter().map(|row| MonitorRow {
+        trace: row.trace,
+        class_name: row.class.clone().unwrap_or_default(),
+        lock: LockKind::Monitor,
+        // Not known: other tools sum up what a wait cost.
+        count: 0,
+        millis: row.value,
+    });
+    MonitorTable {
+        total_millis: weights.total,
+        rows: rows.collect(),
+    }
+}
+
+/// The measures of allocation as one table; none if the file has none of them.
+fn sites(all: &[Weights]) -> Option<SiteTable> {
+    let mut rows: Vec<SiteRow> = Vec::new();
+    let mut places = rustc_hash::FxHashMap::default();
+    let mut order = SiteOrder::AllocatedBytes;
+    for weights in all {
+        let field: fn(&mut SiteRow) -> &mut u64 = match weights.measure {
+            Measure::AllocatedBytes => |row| &mut row.allocated_bytes,
+            Measure::AllocatedObjects => |row| &mut row.allocated_objects,
+            Measure::LiveBytes => |row| &mut row.live_bytes,
+            Measure::LiveObjects => |row| &mut row.live_objects,
+            _ => continue,
+        };
+        if weights.measure == Measure::LiveBytes {
+            order = SiteOrder::LiveBytes;
+        }
+        for row in &weights.rows {
+            let place = *places
+                .entry((row.trace, row.class.clone()))
+                .or_insert_with(|| {
+                    rows.push(SiteRow {
+                        trace: row.trace,
+                        class_name: row.class.clone().unwrap_or_default(),
+                        live_bytes: 0,
+                        live_objects: 0,
+                        allocated_bytes: 0,
+                        allocated_objects: 0,
+                    });
+                    rows.len() - 1
+                });
+            let cost = field(&mut rows[place]);
+            *cost = cost.saturating_add(row.value);
+        }
+    }
+    (!rows.is_empty()).then_some(SiteTable {
+        order,
+        totals: None,
+        rows,
+    })
+}

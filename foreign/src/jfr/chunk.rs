@@ -1,0 +1,164 @@
+//! One chunk: its head, and the pass over its events.
+
+use std::ops::Range;
+
+use super::bytes::Cursor;
+use super::events::{Choice, Events};
+use super::metadata::Metadata;
+use super::plan::Plans;
+use super::pools::Pools;
+use super::resolve;
+use crate::builder::Builder;
+
+/// The numbers of the events that make up the format.
+const METADATA: u64 = 0;
+const CHECKPOINT: u64 = 1;
+
+/// The head of a chunk.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    /// The bytes of the chunk; 0 while it is written.
+    pub(super) size: u64,
+    /// Where its metadata is.
+    metadata: u64,
+    /// Nanoseconds from 1970-01-01 UTC to its start.
+    pub(super) start_nanos: u64,
+    /// Ticks of its clock in a second.
+    pub(super) ticks_per_second: u64,
+}
+
+impl Head {
+    /// Its bytes.
+    pub(super) const LENGTH: usize = 68;
+
+    /// Reads the head; the error says why it cannot be used.
+    pub(super) fn parse(chunk: &[u8]) -> Result<Self, String> {
+        let Some(head) = chunk.get(..Self::LENGTH) else {
+            return Err("has no whole head".to_owned());
+        };
+        let number = |at: usize| {
+            let bytes = head[at..at + 8].iter();
+            bytes.fold(0, |number, &byte| number << 8 | u64::from(byte))
+        };
+        let (major, minor) = (u16::from_be_bytes([head[4], head[5]]), head[7]);
+        if major != 2 {
+            return Err(format!("is of version {major}.{minor}, which is not known"));
+        }
+        if head[67] & 1 == 0 {
+            return Err("has integers that are not compressed, which is not known".to_owned());
+        }
+        Ok(Self {
+            size: number(8),
+            metadata: number(24),
+            start_nanos: number(32),
+            ticks_per_second: number(56).max(1),
+        })
+    }
+}
+
+/// An event's place, type and contents.
+struct Event {
+    start: usize,
+    end: usize,
+    type_id: u64,
+    body: usize,
+}
+
+/// The event that begins at a place of a chunk.
+fn event(chunk: &[u8], start: usize) -> Option<Event> {
+    let mut cursor = Cursor::new(chunk, start);
+    let size = usize::try_from(cursor.number()?).ok()?;
+    let type_id = cursor.number()?;
+    let end = start.checked_add(size)?;
+    let body = cursor.at();
+    (end >= body && end <= chunk.len()).then_some(Event {
+        start,
+        end,
+        type_id,
+        body,
+    })
+}
+
+/// The events of a chunk up to the first that is damaged, and the place of that.
+fn events(chunk: &[u8]) -> impl Iterator<Item = Result<Event, usize>> {
+    let mut at = Head::LENGTH;
+    std::iter::from_fn(move || {
+        if at >= chunk.len() {
+            return None;
+        }
+        let found = event(chunk, at);
+        let result = found.ok_or(at);
+        at = result.as_ref().map_or(chunk.len(), |event| event.end);
+        Some(result)
+    })
+}
+
+/// The types of a chunk.
+fn metadata<'a>(chunk: &'a [u8], head: &Head) -> Option<Metadata<'a>> {
+    let parse = |event: Event| {
+        let body = &chunk[..event.end];
+        (event.type_id == METADATA).then(|| Metadata::parse(Cursor::new(body, event.body)))?
+    };
+    let stated = usize::try_from(head.metadata).ok();
+    let stated = stated.filter(|&at| at >= Head::LENGTH);
+    let found = stated.and_then(|at| event(chunk, at)).and_then(parse);
+    // The head of a chunk that was not finished does not say where they are.
+    found.or_else(|| events(chunk).map_while(Result::ok).filter_map(parse).last())
+}
+
+/// Reads a chunk.
+pub(super) fn read(
+    file: &[u8],
+    range: Range<usize>,
+    head: &Head,
+    builder: &mut Builder,
+    choice: &mut Choice,
+) {
+    let (base, chunk) = (range.start, &file[range]);
+    let Some(metadata) = metadata(chunk, head) else {
+        let length = chunk.len();
+        let message = format!(
+            "at byte {base}: the chunk does not say how its events are laid out; its {length} bytes are not read"
+        );
+        return builder.damage(Some(base), length, message);
+    };
+    let mut plans = Plans::new(metadata);
+    let mut pools = Pools::new(&plans.metadata);
+    let mut sums = Events::new(&mut plans, head);
+    for event in events(chunk) {
+        let event = match event {
+            Ok(event) => event,
+            Err(at) => {
+                let (place, lost) = (base + at, chunk.len() - at);
+                let message = format!(
+                    "at byte {place}: an event has no sensible size; {lost} bytes of its chunk are not read"
+                );
+                builder.damage(Some(place), lost, message);
+                break;
+            }
+        };
+        let body = Cursor::new(&chunk[..event.end], event.body);
+        let is_whole = match event.type_id {
+            METADATA => true,
+            CHECKPOINT => pools.add(body, &mut plans).is_some(),
+            _ => sums.add(event.type_id, body, &plans).is_some(),
+        };
+        if !is_whole {
+            let (place, lost) = (base + event.start, event.end - event.start);
+            let what = match event.type_id {
+                CHECKPOINT => "a checkpoint, which names stacks and methods,",
+                _ => "an event",
+            };
+            let message = format!(
+                "at byte {place}: {what} is not laid out as the chunk says; {lost} bytes are not read"
+            );
+            builder.damage(Some(place), lost, message);
+        }
+    }
+    let lacking = resolve::resolve(chunk, &sums, &pools, &mut plans, builder, choice);
+    if lacking > 0 {
+        let message =
+            format!("at byte {base}: the chunk lacks the stacks of {lacking} of its events");
+        builder.damage(Some(base), 0, message);
+    }
+}

@@ -1,0 +1,83 @@
+//! The pools of a chunk: where each entry is, so that only those that are needed are read.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::bytes::Cursor;
+use super::metadata::{Metadata, TypeId};
+use super::plan::Plans;
+
+/// The types whose entries are looked up.
+const NEEDED: [&str; 8] = [
+    "jdk.types.StackTrace",
+    "jdk.types.Method",
+    "jdk.types.Symbol",
+    "jdk.types.FrameType",
+    "jdk.types.ThreadState",
+    "java.lang.Class",
+    "java.lang.String",
+    "java.lang.Thread",
+];
+/// Chunks that JVMs write have some hundred thousand entries.
+const MAX_ENTRIES: usize = 32 << 20;
+
+/// Where entries are in the chunk.
+#[derive(Debug, Default)]
+pub(super) struct Pools {
+    needed: FxHashSet<TypeId>,
+    places: FxHashMap<TypeId, FxHashMap<u64, usize>>,
+    entries: usize,
+}
+
+impl Pools {
+    pub(super) fn new(metadata: &Metadata<'_>) -> Self {
+        let needed = NEEDED.iter().flat_map(|name| metadata.named(name));
+        Self {
+            needed: needed.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Takes in a checkpoint whose bytes begin after its head; `None` if it is damaged. What came
+    /// before the damage is kept.
+    pub(super) fn add(&mut self, mut cursor: Cursor<'_>, plans: &mut Plans<'_>) -> Option<()> {
+        // Start time, duration, distance to the checkpoint before, kind.
+        for _ in 0..3 {
+            cursor.number()?;
+        }
+        cursor.byte()?;
+        for _ in 0..cursor.length()? {
+            let of = TypeId(cursor.number()?);
+            let count = cursor.length()?;
+            let plan = plans.get(of)?;
+            let mut places = match self.needed.contains(&of) {
+                true => Some(self.places.entry(of).or_default()),
+                false => None,
+            };
+            for _ in 0..count {
+                let key = cursor.number()?;
+                if let Some(places) = &mut places {
+                    self.entries += 1;
+                    if self.entries > MAX_ENTRIES {
+                        return None;
+                    }
+                    places.insert(key, cursor.at());
+                }
+                plan.skip(&mut cursor)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Where an entry is.
+    pub(super) fn place(&self, of: TypeId, key: u64) -> Option<usize> {
+        self.places.get(&of)?.get(&key).copied()
+    }
+
+    /// The entries of a type.
+    pub(super) fn entries(&self, of: TypeId) -> impl Iterator<Item = u64> {
+        self.places
+            .get(&of)
+            .into_iter()
+            .flat_map(|it| it.keys().copied())
+    }
+}

@@ -1,0 +1,232 @@
+//! The metadata of a chunk that is written: types and events as the JDK names them, with the fields
+//! that there is something for.
+
+use super::bytes::Bytes;
+
+/// Numbers of types. Those below 20 are none of the JDK's that its tools know by number.
+pub(super) mod id {
+    pub(in super::super) const THREAD: u64 = 30;
+    pub(in super::super) const CLASS: u64 = 31;
+    pub(in super::super) const SYMBOL: u64 = 32;
+    pub(in super::super) const METHOD: u64 = 33;
+    pub(in super::super) const FRAME_TYPE: u64 = 34;
+    pub(in super::super) const THREAD_STATE: u64 = 35;
+    pub(in super::super) const STACK_TRACE: u64 = 36;
+    pub(in super::super) const EXECUTION_SAMPLE: u64 = 101;
+    pub(in super::super) const ALLOCATION_SAMPLE: u64 = 102;
+    pub(in super::super) const MONITOR_ENTER: u64 = 103;
+}
+
+const STACK_FRAME: u64 = 37;
+const BOOLEAN: u64 = 20;
+const INT: u64 = 21;
+const LONG: u64 = 22;
+const STRING: u64 = 23;
+const LABEL: u64 = 201;
+const CATEGORY: u64 = 202;
+const TIMESTAMP: u64 = 203;
+const TIMESPAN: u64 = 204;
+const DATA_AMOUNT: u64 = 205;
+
+/// An element of the tree.
+struct Element {
+    name: &'static str,
+    attributes: Vec<(&'static str, String)>,
+    children: Vec<Element>,
+}
+
+fn element(name: &'static str) -> Element {
+    Element {
+        name,
+        attributes: Vec::new(),
+        children: Vec::new(),
+    }
+}
+
+impl Element {
+    fn with(mut self, key: &'static str, value: impl ToString) -> Self {
+        self.attributes.push((key, value.to_string()));
+        self
+    }
+
+    fn child(mut self, child: Element) -> Self {
+        self.children.push(child);
+        self
+    }
+
+    fn annotation(self, of: u64, key: &'static str, value: &str) -> Self {
+        let annotation = element("annotation").with("class", of);
+        self.child(annotation.with(key, value))
+    }
+
+    fn field(self, name: &str, of: u64) -> Self {
+        self.child(element("field").with("name", name).with("class", of))
+    }
+
+    fn pooled(self, name: &str, of: u64) -> Self {
+        let field = element("field").with("name", name).with("class", of);
+        self.child(field.with("constantPool", "true"))
+    }
+
+    /// A field of type long with an annotation.
+    fn measured(self, name: &str, annotation: u64, value: &str) -> Self {
+        let field = element("field").with("name", name).with("class", LONG);
+        self.child(field.annotation(annotation, "value", value))
+    }
+}
+
+fn class(name: &str, id: u64) -> Element {
+    element("class").with("name", name).with("id", id)
+}
+
+fn simple(name: &str, id: u64, field: &str) -> Element {
+    class(name, id)
+        .with("simpleType", "true")
+        .field(field, STRING)
+}
+
+fn annotation_type(name: &str, id: u64) -> Element {
+    let of = class(name, id).with("superType", "java.lang.annotation.Annotation");
+    of.field("value", STRING)
+}
+
+fn event(name: &str, id: u64, label: &str) -> Element {
+    class(name, id)
+        .with("superType", "jdk.jfr.Event")
+        .annotation(LABEL, "value", label)
+        .annotation(CATEGORY, "value-0", "Java Virtual Machine")
+        .measured("startTime", TIMESTAMP, "TICKS")
+}
+
+fn root() -> Element {
+    let frames = element("field").with("name", "frames");
+    let frames = frames.with("class", STACK_FRAME).with("dimension", 1);
+    let types = element("metadata")
+        .child(class("boolean", BOOLEAN))
+        .child(class("int", INT))
+        .child(class("long", LONG))
+        .child(class("java.lang.String", STRING))
+        .child(
+            class("java.lang.Thread", id::THREAD)
+                .field("osName", STRING)
+                .field("osThreadId", LONG)
+                .field("javaName", STRING)
+                .field("javaThreadId", LONG),
+        )
+        .child(
+            class("java.lang.Class", id::CLASS)
+                .pooled("name", id::SYMBOL)
+                .field("modifiers", INT),
+        )
+        .child(simple("jdk.types.Symbol", id::SYMBOL, "string"))
+        .child(simple("jdk.types.FrameType", id::FRAME_TYPE, "description"))
+        .child(simple("jdk.types.ThreadState", id::THREAD_STATE, "name"))
+        .child(
+            class("jdk.types.Method", id::METHOD)
+                .pooled("type", id::CLASS)
+                .pooled("name", id::SYMBOL)
+                .pooled("descriptor", id::SYMBOL)
+                .field("modifiers", INT)
+                .field("hidden", BOOLEAN),
+        )
+        .child(
+            class("jdk.types.StackTrace", id::STACK_TRACE)
+                .field("truncated", BOOLEAN)
+                .child(frames),
+        )
+        .child(
+            class("jdk.types.StackFrame", STACK_FRAME)
+                .pooled("method", id::METHOD)
+                .field("lineNumber", INT)
+                .field("bytecodeIndex", INT)
+                .pooled("type", id::FRAME_TYPE),
+        )
+        .child(
+            event(
+                "jdk.ExecutionSample",
+                id::EXECUTION_SAMPLE,
+                "Method Profiling Sample",
+            )
+            .pooled("sampledThread", id::THREAD)
+            .pooled("stackTrace", id::STACK_TRACE)
+            .pooled("state", id::THREAD_STATE),
+        )
+        .child(
+            event(
+                "jdk.ObjectAllocationSample",
+                id::ALLOCATION_SAMPLE,
+                "Object Allocation Sample",
+            )
+            .pooled("eventThread", id::THREAD)
+            .pooled("stackTrace", id::STACK_TRACE)
+            .pooled("objectClass", id::CLASS)
+            .measured("weight", DATA_AMOUNT, "BYTES"),
+        )
+        .child(
+            event(
+                "jdk.JavaMonitorEnter",
+                id::MONITOR_ENTER,
+                "Java Monitor Blocked",
+            )
+            .measured("duration", TIMESPAN, "TICKS")
+            .pooled("eventThread", id::THREAD)
+            .pooled("stackTrace", id::STACK_TRACE)
+            .pooled("monitorClass", id::CLASS),
+        )
+        .child(annotation_type("jdk.jfr.Label", LABEL))
+        .child(
+            class("jdk.jfr.Category", CATEGORY)
+                .with("superType", "java.lang.annotation.Annotation")
+                .child(
+                    element("field")
+                        .with("name", "value")
+                        .with("class", STRING)
+                        .with("dimension", 1),
+                ),
+        )
+        .child(annotation_type("jdk.jfr.Timestamp", TIMESTAMP))
+        .child(annotation_type("jdk.jfr.Timespan", TIMESPAN))
+        .child(annotation_type("jdk.jfr.DataAmount", DATA_AMOUNT));
+    let region = element("region")
+        .with("locale", "en_US")
+        .with("gmtOffset", 0);
+    element("root").child(types).child(region)
+}
+
+/// The body of the event: three numbers, strings, and the tree.
+pub(super) fn body() -> Bytes {
+    let mut strings: Vec<String> = Vec::new();
+    let mut tree = Bytes::default();
+    write(&root(), &mut strings, &mut tree);
+    let mut body = Bytes::default();
+    for number in [super::START_TICKS, 0, 1] {
+        body.number(number);
+    }
+    body.number(strings.len() as u64);
+    for text in &strings {
+        body.text(text);
+    }
+    body.0.append(&mut tree.0);
+    body
+}
+
+fn write(element: &Element, strings: &mut Vec<String>, out: &mut Bytes) {
+    let mut string = |text: &str, out: &mut Bytes| {
+        let known = strings.iter().position(|it| it == text);
+        let index = known.unwrap_or_else(|| {
+            strings.push(text.to_owned());
+            strings.len() - 1
+        });
+        out.number(index as u64);
+    };
+    string(element.name, out);
+    out.number(element.attributes.len() as u64);
+    for (key, value) in &element.attributes {
+        string(key, out);
+        string(value, out);
+    }
+    out.number(element.children.len() as u64);
+    for child in &element.children {
+        write(child, strings, out);
+    }
+}

@@ -1,0 +1,124 @@
+//! Reads the profiles of other tools.
+//!
+//! [`Kind::of`] recognises a file by how it begins, and [`read`] makes a [`Profile`] of it: stacks
+//! and what they cost, as those of HPROF files. Damage does not end the reading: what is there is
+//! shown, and each damaged place is listed.
+
+mod builder;
+mod collapsed;
+mod firefox;
+mod frames;
+pub mod jfr;
+mod json;
+mod pprof;
+mod speedscope;
+
+use std::ops::Range;
+
+use hprof_format::ids::ThreadSerial;
+use hprof_stacks::{Stacks, Weights};
+
+/// The formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The JDK's Flight Recorder, or async-profiler's files of that format.
+    Jfr,
+    /// Lines of frames with semicolons between and a cost.
+    Collapsed,
+    /// Protocol Buffers for pprof.
+    Pprof,
+    /// JSON for speedscope.
+    Speedscope,
+    /// JSON for the Firefox Profiler.
+    Firefox,
+}
+
+/// The part of a long file of which is told at once.
+const STRETCH: usize = 16 << 20;
+/// The part of a file in which its format must show.
+const HEAD: usize = 64 << 10;
+
+impl Kind {
+    /// The format of a file that begins like this, uncompressed; `None` if it is none of these.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        let head = &head[..head.len().min(HEAD)];
+        let has = |text: &str| head.windows(text.len()).any(|at| at == text.as_bytes());
+        if head.starts_with(jfr::MAGIC) {
+            return Some(Self::Jfr);
+        }
+        let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        if start.trim_ascii_start().starts_with(b"{") {
+            if has(speedscope::SCHEMA) {
+                return Some(Self::Speedscope);
+            }
+            let is_firefox = has("\"meta\"") && has("\"interval\"");
+            return is_firefox.then_some(Self::Firefox);
+        }
+        if pprof::is_at(head) {
+            return Some(Self::Pprof);
+        }
+        collapsed::is_at(head).then_some(Self::Collapsed)
+    }
+
+    /// The name of the format, for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Jfr => "JDK Flight Recorder",
+            Self::Collapsed => "collapsed stacks",
+            Self::Pprof => "pprof",
+            Self::Speedscope => "speedscope",
+            Self::Firefox => "Firefox Profiler",
+        }
+    }
+}
+
+/// A thread. Those of one name are one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// The serial by which traces refer to it.
+    pub serial: ThreadSerial,
+    /// Its name.
+    pub name: String,
+}
+
+/// A damaged place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Where, in bytes from the start of the file, if that is known.
+    pub offset: Option<u64>,
+    /// The bytes that were not read because of it.
+    pub lost_bytes: u64,
+    /// The damage, as a sentence without a full stop.
+    pub message: String,
+}
+
+/// A profile of another tool.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// Its format.
+    pub kind: Kind,
+    /// When it was begun, in milliseconds since 1970-01-01 UTC.
+    pub created_millis: Option<u64>,
+    /// The traces.
+    pub stacks: Stacks,
+    /// The threads to which traces refer.
+    pub threads: Vec<Thread>,
+    /// Costs, each measure once.
+    pub weights: Vec<Weights>,
+    /// The first of the damaged places.
+    pub damage: Vec<Damage>,
+    /// The number of all damaged places.
+    pub damaged: u64,
+}
+
+/// Reads a file of a known format. `passed` is told of each part that was read and is not needed
+/// again.
+pub fn read(file: &[u8], kind: Kind, passed: &mut dyn FnMut(Range<usize>)) -> Profile {
+    match kind {
+        Kind::Jfr => jfr::read(file, passed),
+        Kind::Collapsed => collapsed::read(file, passed),
+        Kind::Pprof => pprof::read(file, passed),
+        Kind::Speedscope => speedscope::read(file, passed),
+        Kind::Firefox => firefox::read(file, passed),
+    }
+}

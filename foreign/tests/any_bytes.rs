@@ -1,0 +1,96 @@
+//! Spoilt files are read as far as they go: no panic, and what is listed as lost is in the file.
+
+use std::io::Read;
+use std::sync::LazyLock;
+
+use flate2::read::GzDecoder;
+use hprof_foreign::{Kind, read};
+use hprof_stacks::{Measure, by_method};
+use proptest::prelude::*;
+
+const KINDS: [Kind; 5] = [
+    Kind::Jfr,
+    Kind::Collapsed,
+    Kind::Pprof,
+    Kind::Speedscope,
+    Kind::Firefox,
+];
+
+/// A small recording of JDK 17.
+static RECORDING: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut file = Vec::new();
+    let packed = include_bytes!("data/jdk17.jfr.gz");
+    let unpacked = GzDecoder::new(&packed[..]).read_to_end(&mut file);
+    unpacked.expect("the recording is whole");
+    file
+});
+
+#[test]
+fn a_recording_is_read() {
+    let profile = read(&RECORDING, Kind::Jfr, &mut |_| {});
+    assert_eq!(profile.damaged, 0, "{:?}", profile.damage);
+    let measures: Vec<_> = profile.weights.iter().map(|it| it.measure).collect();
+    let expected = [
+        Measure::Samples,
+        Measure::AllocatedBytes,
+        Measure::Contention,
+        Measure::Waits,
+    ];
+    assert_eq!(measures, expected);
+    let costs = by_method(&profile.stacks, &profile.weights[0]);
+    assert_eq!(costs[0].name, "Work.spin");
+    assert!(profile.threads.iter().any(|it| it.name == "main"));
+    // What is cut off is named with its place.
+    let cut = read(&RECORDING[..RECORDING.len() / 2], Kind::Jfr, &mut |_| {});
+    assert!(
+        cut.damage[0].message.contains("is cut short"),
+        "{:?}",
+        cut.damage
+    );
+}
+
+fn check(file: &[u8], kind: Kind) {
+    let mut passed = 0;
+    let profile = read(file, kind, &mut |part| {
+        assert_eq!(part.start, passed);
+        passed = part.end;
+    });
+    assert_eq!(passed, file.len());
+    for damage in &profile.damage {
+        assert!(damage.lost_bytes <= file.len() as u64, "{damage:?}");
+    }
+    for weights in &profile.weights {
+        for row in &weights.rows {
+            assert!(profile.stacks.trace(row.trace).is_some());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        for kind in KINDS {
+            check(&bytes, kind);
+        }
+        Kind::of(&bytes);
+    }
+
+    #[test]
+    fn spoilt_recordings_are_read(
+        spoilt in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+        end in any::<prop::sample::Index>(),
+        is_cut in any::<bool>(),
+    ) {
+        let mut file = RECORDING.to_vec();
+        for (at, byte) in spoilt {
+            let at = at.index(file.len());
+            file[at] = byte;
+        }
+        if is_cut {
+            file.truncate(end.index(RECORDING.len()));
+        }
+        check(&file, Kind::Jfr);
+    }
+}

@@ -1,0 +1,32 @@
+//! Recordings for the JDK's tools.
+
+use anyhow::bail;
+use hprof_foreign::jfr::write::{measures, write};
+use hprof_stacks::Measure;
+use hprof_stacks::pictures::profile::Profile;
+
+use crate::open::Opened;
+use crate::render::out::tell;
+
+/// Writes a recording, and says on standard error what it has no events for.
+///
+/// # Errors
+/// If there are no events for any of the measures.
+pub fn jfr(opened: &Opened, profile: &Profile<'_>, out: &mut Vec<u8>) -> anyhow::Result<()> {
+    let written = measures(profile);
+    let of = profile.weights.iter().filter(|it| it.total > 0);
+    let left_out = of.map(|it| it.measure).filter(|it| !written.contains(it));
+    let left_out: Vec<&str> = left_out.map(Measure::name).collect();
+    if written.is_empty() {
+        bail!(
+            "{} has {} only, for which a recording has no events",
+            opened.name,
+            left_out.join(", ")
+        );
+    }
+    if !left_out.is_empty() {
+        tell!("hprof-rs: left out: {}", left_out.join(", "));
+    }
+    out.extend(write(profile, opened.contents.created_millis));
+    Ok(())
+}
