@@ -426,6 +426,7 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["control", "1", "object", &missing]);
     all(&["record", &missing]);
     all(&["record", "1", "-o", &missing]);
+    all(&["live", &missing]);
     all(&["listen", &format!("unix:{missing}/x"), "--run", &missing]);
     all(&["serve", "--listen", &missing]);
     all(&["worker", "--database", &missing, "--store", heap]);

@@ -6,12 +6,14 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use java_test_harness::rights::{self, NOBODY};
 use java_test_harness::{Jdk, Run, Running, Signal, classes, each_jdk};
+use support::terminal::Terminal;
 use support::{Scene, run, stderr};
 
 /// A thread that burns CPU, three quarters of the time in `hot` and one quarter in `warm`.
@@ -395,4 +397,34 @@ fn root_records_the_jvm_of_somebody_else() {
     });
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn a_screen_shows_methods_until_a_key_ends_it() {
+    let scene = Scene::new();
+    let running = spinning(Jdk::feature_release(17));
+    let pid = running.pid().to_string();
+    let piped = run(&mut scene.hprof_rs(&["live", &pid]), "");
+    assert!(stderr(&piped).contains("no terminal"), "{}", stderr(&piped));
+    let mut terminal = Terminal::start(&scene, &["live", &pid], (100, 20));
+    // The method with three quarters of the samples, and again a second later.
+    terminal.wait_for("Spin.hot", 2);
+    terminal.keys.write_all(b"/warm\r").unwrap();
+    terminal.wait_for("warm, Esc: all", 1);
+    let without = "\x1b[7mc a l: measure";
+    let seen = terminal.shown.matches(without).count();
+    terminal.keys.write_all(b"\x1b").unwrap();
+    terminal.wait_for(without, seen + 1);
+    // Locks begin with their key.
+    terminal.keys.write_all(b"l").unwrap();
+    terminal.wait_for("[l locks]", 1);
+    assert!(
+        terminal.shown.contains(" l locks (off) "),
+        "{}",
+        terminal.shown
+    );
+    terminal.keys.write_all(b"q").unwrap();
+    assert!(terminal.end().success());
+    terminal.wait_for("\x1b[?1049l", 1);
+    assert_nothing_is_left(&scene, &running);
 }

@@ -4,8 +4,8 @@ import java.util.ArrayDeque;
 import java.util.List;
 
 /**
- * Makes garbage of all ages and sizes for the given number of milliseconds (default 500), with one call of
- * System.gc(). Then prints how often and how long each bean says that it collected:
+ * Calls System.gc(), and makes garbage of all ages and sizes for the given number of milliseconds (default
+ * 500). Then prints how often and how long each bean says that it collected:
  * "bean=NAME|COUNT|MILLISECONDS", once nothing has been collected for a while.
  */
 public class GcBeans {
@@ -24,7 +24,7 @@ public class GcBeans {
         long end = System.nanoTime() + (args.length > 0 ? Long.parseLong(args[0]) : 500) * 1_000_000L;
         ArrayDeque<byte[]> kept = new ArrayDeque<>();
         int random = 17;
-        boolean isAsked = false;
+        System.gc();
         while (System.nanoTime() < end) {
             for (int i = 0; i < 1000; i++) {
                 random = random * 1_103_515_245 + 12_345;
@@ -36,10 +36,6 @@ public class GcBeans {
             }
             // Large for every collector.
             if ((random & 0x30000) == 0) sink = new byte[3 << 20];
-            if (!isAsked && kept.size() >= 3000) {
-                isAsked = true;
-                System.gc();
-            }
         }
         String before = "";
         String now = beans();

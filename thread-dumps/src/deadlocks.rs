@@ -122,8 +122,16 @@ pub(crate) fn all(dump: &Dump) -> Vec<Deadlock> {
     found
 }
 
-/// For each thread, which one holds what it waits for.
+/// For each thread, which one holds what it waits for. Where the dump does not list the locks of
+/// `java.util.concurrent` (without `-l`), its report on deadlocks may name who holds one.
 pub(crate) fn owners(dump: &Dump) -> Vec<Option<usize>> {
+    let mut names: FxHashMap<&str, usize> = FxHashMap::default();
+    if !dump.deadlocks.is_empty() {
+        let threads = dump.threads.iter().enumerate();
+        names.extend(threads.map(|(index, thread)| (&*thread.name, index)));
+    }
+    let steps = dump.deadlocks.iter().flat_map(|deadlock| &deadlock.steps);
+    let reported: FxHashMap<&str, &str> = steps.map(|step| (&*step.thread, &*step.owner)).collect();
     let mut holders: FxHashMap<&str, usize> = FxHashMap::default();
     let mut numbers: FxHashMap<u64, usize> = FxHashMap::default();
     for (index, thread) in dump.threads.iter().enumerate() {
@@ -141,7 +149,9 @@ pub(crate) fn owners(dump: &Dump) -> Vec<Option<usize>> {
             return None;
         }
         let stated = wait.owner.and_then(|id| numbers.get(&id));
-        let owner = *stated.or_else(|| holders.get(&*wait.lock.id))?;
+        let reported = || names.get(reported.get(&*thread.name)?);
+        let owner = stated.or_else(|| holders.get(&*wait.lock.id));
+        let owner = *owner.or_else(reported)?;
         (owner != index).then_some(owner)
     };
     dump.threads.iter().enumerate().map(owner).collect()

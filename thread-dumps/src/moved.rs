@@ -55,6 +55,9 @@ pub struct Moved {
     pub stuck: Vec<Stuck>,
 }
 
+/// A native method that waits for work although its thread counts as running.
+const IDLE: &str = "java.lang.ref.Reference.waitForReferencePendingList(";
+
 type Identity<'a> = (Option<u64>, Option<u64>, &'a str);
 
 fn by_identity(dump: &Dump) -> FxHashMap<Identity<'_>, &Thread> {
@@ -117,14 +120,17 @@ pub(crate) fn of(dumps: &Dumps) -> Option<Moved> {
             continue;
         }
         let owner = owners[index].map(|owner| last.threads[owner].name.clone());
-        let is_stuck = owner.is_some() || matches!(thread.state, State::Runnable | State::Blocked);
+        let frame = innermost(thread);
+        let runs =
+            matches!(thread.state, State::Runnable | State::Blocked) && !frame.contains(IDLE);
+        let is_stuck = owner.is_some() || runs;
         if !is_stuck {
             moved.idle += 1;
         } else if moved.stuck.len() < MAX_ROWS {
             moved.stuck.push(Stuck {
                 name: thread.name.clone(),
                 state: thread.state,
-                frame: innermost(thread),
+                frame,
                 owner,
                 cpu_ms,
             });

@@ -99,6 +99,23 @@ fn deadlocks_are_inferred_where_the_dump_ends_before_the_report() {
     }
 }
 
+/// `kill -3` does not list the locks of `java.util.concurrent`.
+#[test]
+fn owners_come_from_the_report_where_locks_are_not_listed() {
+    for (release, text) in DEADLOCKS {
+        let is_listed = |line: &&str| !line.starts_with("\t- <0x");
+        let text: String = text
+            .lines()
+            .filter(is_listed)
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let report = report(&text);
+        assert_eq!(circles(&report), CIRCLES, "JDK {release}");
+        let owned = report.locks.iter().filter(|lock| lock.owner.is_some());
+        assert_eq!(owned.count(), 6, "JDK {release}: {:?}", report.locks);
+    }
+}
+
 #[test]
 fn a_dump_of_jdk_8_in_the_middle_of_a_log() {
     let dumps = read(JDK8.as_bytes()).unwrap();

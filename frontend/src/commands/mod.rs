@@ -22,6 +22,7 @@ mod histogram;
 mod leaks;
 mod listen;
 mod listing;
+mod live;
 mod object;
 mod objects;
 mod options;
@@ -59,8 +60,10 @@ pub enum Command {
     Ps(ps::Ps),
     /// Load the agent into a running JVM.
     Attach(attach::Attach),
-    /// Record a running JVM, and write a flame graph.
+    /// Record a JVM, and write a flame graph.
     Record(record::Record),
+    /// Show the methods of a running JVM while it runs.
+    Live(live::Live),
     /// Command the agent in a running JVM: start, stop, dump, reset, status, detach.
     Control(control::Control),
     /// Dump the heap of a JVM to a server, and print the link of its report.
@@ -151,6 +154,7 @@ impl Command {
             Self::Ps(command) => command.execute(),
             Self::Attach(command) => command.execute(),
             Self::Record(command) => command.execute(),
+            Self::Live(command) => command.execute(),
             Self::Control(command) => command.execute(),
             Self::Capture(command) => command.execute(),
             Self::Listen(command) => command.execute(),

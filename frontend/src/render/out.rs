@@ -119,6 +119,11 @@ pub fn to_terminal(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Standard output as a screen that is drawn over and over; texts on it are printable.
+pub fn screen() -> impl Write {
+    io::stdout().lock()
+}
+
 /// Standard output for a file that is written piece by piece.
 ///
 /// # Errors

@@ -33,7 +33,7 @@ const millis = n => n === null || n === undefined ? none : n >= 60000 ? (n / 600
 const percent = n => n === null || n === undefined ? none : (100 * n).toFixed(2) + "%";
 const clock = ms => {
   const s = Math.floor(ms / 1000), two = n => String(n).padStart(2, "0");
-  return s < 60 ? (ms / 1000).toFixed(1) + " s" : s < 3600 ? Math.floor(s / 60) + ":" + two(s % 60) : Math.floor(s / 3600) + ":" + two(Math.floor(s / 60) % 60) + ":" + two(s % 60);
+  return s < 60 ? (ms / 1000).toFixed(s < 10 ? 2 : 1) + " s" : s < 3600 ? Math.floor(s / 60) + ":" + two(s % 60) : Math.floor(s / 3600) + ":" + two(Math.floor(s / 60) % 60) + ":" + two(s % 60);
 };
 const section = (id, title, ...children) => {
   nav.append(make("a", {href: "#" + id}, title));

@@ -4,6 +4,7 @@
 pub mod browser;
 pub mod listener;
 pub mod phones;
+pub mod terminal;
 
 use std::env;
 use std::fs;

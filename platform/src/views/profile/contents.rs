@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hprof_analysis::contents::{Contents, ReadOptions, read};
 use hprof_analysis::input::Input;
 use hprof_stacks::pictures::profile::all_weights;
-use hprof_stacks::{CallTree, Measure, Weights, by_thread};
+use hprof_stacks::{CallTree, Measure, Stacks, Weights, by_thread};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -185,6 +185,11 @@ impl ProfileFile {
             trees: Mutex::default(),
             bytes,
         }
+    }
+
+    /// The stacks that costs refer to.
+    pub fn stacks(&self) -> &Stacks {
+        &self.contents.stacks
     }
 
     /// The costs that a query names, of stacks with a method that `filter` matches.
