@@ -76,9 +76,11 @@ fn samples_of_running_threads_are_their_cpu_time() {
         // Samples may be ahead of the clock by ten, or by one look.
         let tolerance = 0.12 + 3.0 * weight + cpu * 0.05;
         assert_near("running", of("spinner", ".[running]"), cpu, tolerance);
-        let ready = of("spinner", ".[running]") + of("spinner", ".[runnable]");
+        // The VM stops it now and then.
+        let active = [".[running]", ".[runnable]", ".[vm]"].map(|state| of("spinner", state));
+        let ready: f64 = active.iter().sum();
         assert!(
-            of("spinner", "") - ready <= 0.05 * ready,
+            of("spinner", "") - ready <= 0.05 * ready + weight,
             "{ready} s of it are running or ready"
         );
         assert!(of("spinner", "States.spin") > 0.9 * ready - 2.0 * weight);
