@@ -1,8 +1,8 @@
 //! Recordings of the JDK Flight Recorder, and async-profiler's files of that format.
 //!
 //! A file is a row of chunks, each complete in itself: a head, events, and among them the metadata
-//! (how events are laid out, [`metadata`]) and checkpoints (pools of the stacks, methods, classes
-//! and threads to which events refer by number, [`pools`]). Nothing is specified; the sources are
+//! (how events are laid out, `metadata.rs`) and checkpoints (pools of the stacks, methods, classes
+//! and threads to which events refer by number, `pools.rs`). Nothing is specified; the sources are
 //! `jdk.jfr.internal.consumer` and HotSpot's `jfr/recorder`, JDK 11 to 25.
 //!
 //! A chunk is passed over once. Costs are summed by the numbers that events state; names are looked
