@@ -2,7 +2,7 @@
 
 use hprof_java_names::source_form;
 
-/// What async-profiler puts behind a name for how it was compiled, or for the kernel.
+/// The marks that async-profiler puts behind a name: how it was compiled, or the kernel.
 const MARKS: [&str; 5] = ["_[j]", "_[i]", "_[0]", "_[1]", "_[k]"];
 
 /// The class in source form and the method of a frame. The class is empty for native code and for

@@ -1,4 +1,4 @@
-//! What the JSON formats share.
+//! The parts that the JSON formats share.
 
 use hprof_stacks::Measure;
 

@@ -11,7 +11,7 @@ use crate::builder::Builder;
 use crate::json::{self, Scale};
 use crate::{Kind, Profile};
 
-/// What every file states.
+/// The schema that every file states.
 pub(crate) const SCHEMA: &str = "speedscope.app/file-format-schema";
 
 #[derive(Deserialize)]

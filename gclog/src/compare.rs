@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::event::Nanos;
 use crate::summary::{Rate, Summary};
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -28,7 +28,7 @@ pub enum Unit {
 pub struct Measure {
     /// Its name.
     pub name: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
     /// In the first log, if that has it.
     pub before: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a log tells: the types that both forms of logs are read into.
+//! The events of a log: the types that both forms of logs are read into.
 
 use serde::{Serialize, Serializer};
 

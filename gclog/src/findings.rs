@@ -1,4 +1,4 @@
-//! What is noteworthy in a log, and what to do about it.
+//! Findings: noteworthy events of a log, with advice.
 
 mod advice;
 mod trouble;

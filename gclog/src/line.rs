@@ -29,7 +29,7 @@ pub(crate) struct Line<'a> {
     pub text: &'a [u8],
 }
 
-/// What a part in brackets is.
+/// The kind of a part in brackets.
 enum Part {
     /// A time, a level, or tags of ours.
     Decoration,

@@ -1,4 +1,4 @@
-//! What is kept of a log while it is read: sums, and a bounded number of everything else.
+//! The state while a log is read: sums, and a bounded number of everything else.
 
 use crate::durations::Durations;
 use crate::event::{Collector, Family, HeapChange, Kind, Nanos, Pause};
@@ -19,7 +19,7 @@ const MAX_TEXT: usize = 200;
 #[derive(Debug, Default)]
 struct Clock {
     first_wall: Option<i64>,
-    /// What is added to times since a JVM has started again.
+    /// Added to times since a JVM has started again.
     offset: u64,
     first: Option<Nanos>,
     latest: Nanos,

@@ -60,7 +60,7 @@ pub struct Summary {
     pub operations: Vec<Row>,
     /// The course; none if lines have no time.
     pub timeline: Option<Timeline>,
-    /// What is noteworthy, with advice; the most important first.
+    /// Noteworthy events, with advice; the most important first.
     pub findings: Vec<Finding>,
 }
 
@@ -87,7 +87,7 @@ pub struct Lines {
 pub struct Row {
     /// The name in the log.
     pub name: String,
-    /// What it is, for kinds of pauses.
+    /// The family, for kinds of pauses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
     /// Its durations.

@@ -13,7 +13,7 @@ pub(crate) use stops::{collector_named, stopped};
 /// Collections that are under way at once: one of the young generation within one of the old.
 const MAX_OPEN: usize = 4;
 
-/// What is known of a collection before the line that ends it.
+/// A collection, as far as it is known before the line that ends it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Open {
     gc: Option<u64>,
@@ -87,7 +87,7 @@ impl Unified {
         self.open.iter().any(|open| open.is_paused)
     }
 
-    /// A log goes on in another file, or another JVM has begun.
+    /// A log continues in another file, or another JVM has begun.
     pub fn forget(&mut self) {
         self.open = [Open::default(); MAX_OPEN];
     }

@@ -158,7 +158,7 @@ fn packing(raw: &Raw) -> Option<Packing> {
     }
 }
 
-/// What binary heap dumps leave out.
+/// The contents that binary heap dumps leave out.
 fn strip(raw: &Raw, format: Format) -> Result<Strip, OptionError> {
     let asked = match raw.strip.as_deref().map(Strip::parse) {
         None => None,

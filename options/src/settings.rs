@@ -227,7 +227,7 @@ pub struct Settings {
     pub has_force: bool,
     /// Messages about dumps on standard error.
     pub verbose: bool,
-    /// What binary heap dumps leave out.
+    /// The contents that binary heap dumps leave out.
     pub strip: Strip,
     /// Values of primitive fields in heap dumps.
     pub primfields: bool,

@@ -13,7 +13,7 @@ const DISTANCES: usize = 30;
 const END: usize = 256;
 /// The most bits of a code, so that four literals fit between two flushes. DEFLATE allows 15.
 const MAX_BITS: u32 = 12;
-/// One in so many groups of sequences is counted. A block is alike all over.
+/// One in this number of groups of sequences is counted. A block is alike all over.
 const SAMPLE: usize = 8;
 const GROUP: usize = 64;
 

@@ -20,9 +20,9 @@ const TABLE_BITS: u32 = 12;
 const MARGIN: usize = 16;
 /// Bytes that a match found by its hash has at least. Shorter ones cost as much as they save.
 const HASHED: u32 = 6;
-/// After so many places without a match, each step is longer by one.
+/// After each N places without a match, the steps get longer by one.
 const PATIENCE: usize = 16;
-/// After so many places without a match, the last distance is not tried.
+/// After N places without a match, the last distance is not tried.
 const MAX_TRIES: usize = 8;
 
 /// Where a block had which bytes: the last place of each hash.

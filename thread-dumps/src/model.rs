@@ -1,4 +1,4 @@
-//! What a thread dump holds.
+//! The contents of a thread dump.
 
 use serde::Serialize;
 
@@ -130,7 +130,7 @@ pub struct Thread {
     pub elapsed_ms: Option<f64>,
     /// The frames, innermost first.
     pub stack: StackId,
-    /// What it waits for.
+    /// The lock that it waits for.
     pub wait: Option<Wait>,
     /// The locks that it holds.
     pub holds: Vec<Lock>,
@@ -167,7 +167,7 @@ impl Thread {
         }
     }
 
-    /// What stays of a thread from one dump to the next.
+    /// The parts of a thread that stay from one dump to the next.
     pub(crate) fn identity(&self) -> (Option<u64>, Option<u64>, &str) {
         match self.id {
             // The operating system's number is not in every form of dump.

@@ -1,4 +1,4 @@
-//! What several dumps of one program show together: who used CPU time, and who did not move.
+//! Several dumps of one program together: who used CPU time, and who did not move.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What is shown of dumps: the last one in groups, and what has changed since the first.
+//! The tables of dumps: the last one in groups, and the changes since the first.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,7 @@ pub struct ThreadRow {
     pub elapsed_ms: Option<f64>,
     /// The place of its group in the list of stacks, if that has it.
     pub stack: Option<usize>,
-    /// What it waits for.
+    /// The lock that it waits for.
     pub waits_for: Option<Lock>,
     /// The name of the thread that holds that.
     pub owner: Option<String>,
@@ -111,7 +111,7 @@ pub struct ThreadRow {
     pub holds: Vec<Lock>,
 }
 
-/// What dumps show.
+/// The tables of all dumps.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// All dumps.
@@ -128,7 +128,7 @@ pub struct Report {
     pub threads: Vec<ThreadRow>,
     /// Threads that are not in the list.
     pub threads_left_out: usize,
-    /// What has changed from the first dump to the last.
+    /// The changes from the first dump to the last.
     pub moved: Option<Moved>,
 }
 

@@ -221,7 +221,7 @@ impl Threads {
     }
 }
 
-/// What a thread compresses with.
+/// The compressors of a thread.
 struct Compressor {
     packing: Packing,
     gzip: Packer,

@@ -121,7 +121,7 @@ enum Step {
 #[derive(Debug)]
 pub(super) struct Plan(Box<[Step]>);
 
-/// What a walk over a value finds.
+/// A part of a value that a walk over it finds.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Found<'a> {
     /// A field.

@@ -104,7 +104,7 @@ fn feed(reader: &mut Reader, path: &Path, memory: MemoryArgument) -> anyhow::Res
     Ok(false)
 }
 
-/// What limits the figures.
+/// Sentences on the limits of the figures.
 fn notes(summary: &Summary) -> Vec<String> {
     let lines = &summary.lines;
     let mut notes = Vec::new();

@@ -64,7 +64,7 @@ pub fn take(pid: u32) -> anyhow::Result<String> {
     Ok(answer.text)
 }
 
-/// What limits the tables.
+/// Sentences on the limits of the tables.
 pub fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     let cut = report.dumps.iter().filter(|dump| dump.is_cut).count();

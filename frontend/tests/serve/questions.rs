@@ -10,7 +10,7 @@ use crate::support::Scene;
 /// Where the time of a dump with 4-byte identifiers lies in its head.
 const TIME: std::ops::Range<usize> = 23..31;
 
-/// Uploads a list of so many nodes that was dumped at a time, and waits for its analysis.
+/// Uploads a list of a number of nodes that was dumped at a time, and waits for its analysis.
 fn analysed(server: &Server, scene: &Scene, nodes: u32, build: u64) -> String {
     let path = chain(&scene.path(&format!("{build}.hprof")), nodes);
     let mut bytes = fs::read(&path).unwrap();

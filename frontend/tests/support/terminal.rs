@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// A command on a terminal that the test plays.
 pub struct Terminal {
     child: Child,
-    /// What the user types.
+    /// The keyboard.
     pub keys: File,
     screen: Receiver<Vec<u8>>,
     /// All that was shown, with its controls.
@@ -24,7 +24,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Starts `hprof-rs` on a terminal of so many columns and rows.
+    /// Starts `hprof-rs` on a terminal of this number of columns and rows.
     pub fn start(scene: &Scene, arguments: &[&str], (columns, rows): (u16, u16)) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
         grantpt(&master).expect("its other end");
@@ -67,7 +67,7 @@ impl Terminal {
         }
     }
 
-    /// Waits until a text was shown so many times.
+    /// Waits until a text was shown this number of times.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, times: usize) {
         let start = Instant::now();

@@ -24,9 +24,9 @@ pub struct Figures {
     pub live_objects: u64,
     /// Their shallow size.
     pub live_bytes: u64,
-    /// What equal strings and arrays waste.
+    /// The bytes that equal strings and arrays waste.
     pub array_waste: u64,
-    /// What equal strings waste, where it was counted.
+    /// The bytes that equal strings waste, where they were counted.
     pub string_waste: Option<u64>,
     /// The classes that retain most, the largest first.
     pub classes: Vec<ClassFigures>,
@@ -43,7 +43,7 @@ pub struct ClassFigures {
     pub objects: u64,
     /// Their own size.
     pub shallow: u64,
-    /// What would be free without them.
+    /// The bytes that would be free without them.
     pub retained: u64,
 }
 

@@ -83,7 +83,7 @@ const WASTE: [Of<Service>; 6] = [
     ),
 ];
 
-/// What equal strings and arrays waste, by service, in the newest dump of each host.
+/// The bytes that equal strings and arrays waste, by service, in the newest dump of each host.
 ///
 /// # Errors
 /// If the query is wrong, or the database fails.

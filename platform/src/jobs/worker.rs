@@ -305,7 +305,7 @@ async fn take_line(
     let _ = noted.await;
 }
 
-/// What becomes of a job for which nothing could be made ready. Where machines share the jobs, the
+/// The end of a job for which nothing could be made ready. Where machines share the jobs, the
 /// storage may answer later, or another machine do better.
 fn unprepared(state: &AppState, problem: &Problem) -> Ending {
     if problem.kind == store::DAMAGED {

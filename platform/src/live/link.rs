@@ -45,7 +45,7 @@ impl FromStr for JvmId {
     }
 }
 
-/// What a look asks the agent to write at its end.
+/// The tables that a look asks the agent to write at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// The table of allocation sites.

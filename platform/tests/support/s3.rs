@@ -86,7 +86,7 @@ pub struct S3 {
     address: SocketAddr,
     /// How it fails.
     pub faults: Arc<Faults>,
-    /// What it stores.
+    /// The stored objects.
     pub folder: TempDir,
     _runtime: Runtime,
 }
@@ -134,7 +134,7 @@ impl S3 {
         }
     }
 
-    /// The variables that a client needs, which waits for answers so many seconds.
+    /// The variables that a client needs, which waits for answers this number of seconds.
     pub fn environment(&self, seconds: u32) -> Vec<(String, String)> {
         let endpoint = format!("http://{}", self.address);
         [

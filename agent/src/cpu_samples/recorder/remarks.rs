@@ -1,4 +1,4 @@
-//! What a profile of samples says beside its table.
+//! The remarks of a profile of samples, beside its table.
 
 use std::time::Duration;
 

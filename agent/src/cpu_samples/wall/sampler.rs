@@ -25,11 +25,11 @@ pub struct Look {
     pub thread: u32,
     /// Intervals that it counts.
     pub weight: u64,
-    /// What it does.
+    /// Its state.
     pub seen: Seen,
 }
 
-/// What a thread does that does not run.
+/// The state of a thread that does not run.
 pub enum Seen {
     /// As at the last look.
     Unchanged(Waiting),
@@ -148,7 +148,7 @@ impl WallSampler {
         }));
     }
 
-    /// Looks at the threads whose turn it is. `sample` has a thread that runs sample itself, for so many
+    /// Looks at the threads whose turn it is. `sample` has a thread that runs sample itself, for as many
     /// intervals, the second number being those for which it had no CPU; false if nothing can. `is_muted`
     /// tells which serials are left out.
     pub fn round(

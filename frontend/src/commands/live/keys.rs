@@ -6,7 +6,7 @@ use hprof_stacks::Measure;
 
 use super::view::View;
 
-/// What follows from a key.
+/// The effect of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Nothing.

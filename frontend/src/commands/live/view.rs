@@ -8,7 +8,7 @@ use crate::render::screen::{bytes, count, cut, percent, printable};
 /// The choices of the user.
 #[derive(Debug)]
 pub struct View {
-    /// What is counted.
+    /// The measure on the screen.
     pub measure: Measure,
     /// A place in [`WINDOWS`].
     window: usize,
@@ -92,7 +92,7 @@ impl View {
         Some(self.typed.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// The screen, of so many columns and rows.
+    /// The screen, of this number of columns and rows.
     pub fn lines(&self, facts: &Facts, (columns, rows): (u16, u16)) -> Vec<Line> {
         let (columns, rows) = (usize::from(columns), usize::from(rows));
         let mut lines = vec![

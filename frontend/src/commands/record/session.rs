@@ -36,7 +36,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// How often a program that has started no JVM yet is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What the user has asked for, and the state of it.
+/// The user's request, and the state of it.
 pub struct Session<'a> {
     record: &'a Record,
     live: Live,

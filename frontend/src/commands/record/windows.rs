@@ -1,4 +1,4 @@
-//! What was recorded in a part of the time: a file for each minute of a recording without end.
+//! The parts of a recording without end: a file for each minute, for instance.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl Windows {
         Instant::now() >= self.next
     }
 
-    /// What came since the last file.
+    /// The costs that came since the last file.
     pub fn take(&mut self, now: Contents) -> Contents {
         while self.is_due() {
             self.next += self.each;
@@ -54,7 +54,7 @@ impl Windows {
     }
 }
 
-/// What `now` has more than `before`, which it continues: their traces have the same numbers.
+/// The costs that `now` has beyond those of `before`, which it continues: traces keep their numbers.
 fn difference(mut now: Contents, before: &Contents) -> Contents {
     let earlier = before.cpu.iter();
     for (table, earlier) in now.cpu.iter_mut().zip(earlier) {
@@ -83,7 +83,7 @@ fn less_cpu(table: &mut CpuTable, earlier: &CpuTable) {
     table.total = table.total.saturating_sub(earlier.total);
 }
 
-/// What is alive is counted as of now.
+/// Live objects are counted as of now.
 fn less_sites(table: &mut SiteTable, earlier: &SiteTable) {
     table.totals = None;
     let mut sums = HashMap::new();

@@ -32,9 +32,9 @@ pub struct Service {
     pub newest: Millis,
     /// Live objects.
     pub live_bytes: u64,
-    /// What equal strings and arrays waste.
+    /// The bytes that equal strings and arrays waste.
     pub array_waste: u64,
-    /// What equal strings waste, where it was counted.
+    /// The bytes that equal strings waste, where they were counted.
     pub string_waste: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ use crate::jobs::Progress;
 /// The longest pause before an attempt, in milliseconds.
 const MAX_BACK_OFF: i64 = 10 * 60 * 1000;
 
-/// What becomes of a job whose worker is gone: `$1` is the error, `$2` the first pause in
+/// The end of a job whose worker is gone: `$1` is the error, `$2` the first pause in
 /// milliseconds, `$3` the longest, `$4` the attempts that a job has.
 const CRASHED: &str = "UPDATE jobs SET
      state = CASE WHEN attempt < allowed THEN 'queued' ELSE 'failed' END,
