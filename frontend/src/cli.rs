@@ -33,6 +33,9 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  hprof-rs record 4242 -d 30 -o cpu.html        a flame graph of half a minute of a running JVM
+  hprof-rs live 4242                            its methods on the screen
+  hprof-rs stacks 4242                          its threads, locks and deadlocks
   hprof-rs run -- java -cp classes App          CPU profile of App in java.hprof.txt
   hprof-rs run --agent cpu=samples,depth=8 -- java -jar app.jar
   hprof-rs options                              the options of --agent
@@ -41,6 +44,7 @@ Examples:
   hprof-rs summary java.hprof.txt               the contents of a profile or heap dump
   hprof-rs convert java.hprof.txt -o p.html     a flame graph
   hprof-rs leaks heap.hprof                     what keeps an unexpected part of the heap alive
+  hprof-rs gc gc.log                            pauses, heap and findings of a log
 
 More: hprof-rs help COMMAND";
 
@@ -103,10 +107,13 @@ mod tests {
                     .take_while(|word| *word != "--")
                     .filter_map(|word| word.strip_prefix("--"));
                 for flag in flags {
-                    let flag = flag.split('=').next();
+                    let flag = flag.split('=').next().unwrap_or_default();
                     let mut known = command.get_arguments().chain(cli.get_arguments());
                     assert!(
-                        known.any(|argument| argument.get_long() == flag),
+                        known.any(|argument| {
+                            let names = argument.get_long_and_visible_aliases();
+                            names.is_some_and(|names| names.contains(&flag))
+                        }),
                         "{}: {line}",
                         document.display()
                     );

@@ -270,9 +270,9 @@ fn collection_of_z(
     };
     statistics.collector.get_or_insert(Collector::Z);
     let Some((change, rest)) = numbers::change(rest.trim_ascii_start()) else {
-        // The beginning of a collection has no sizes, nor has one that was given up.
+        // The beginning of a collection has no sizes, nor has one that the end of the JVM has cut off.
         if memchr::memmem::find(rest, b"Aborted").is_some() {
-            statistics.counts.concurrent_aborted += 1;
+            return true;
         }
         return line.tags.is_empty() || rest.trim_ascii().is_empty() || line.has_tag(b"start");
     };

@@ -58,6 +58,17 @@ fn generational_zgc_of_jdk_25() {
     assert!(log.promotion.is_some());
 }
 
+/// As JDK 25 logged it when the program ended within a collection.
+#[test]
+fn a_collection_that_the_end_of_the_jvm_cuts_off_is_no_trouble() {
+    let log = read(
+        "[1.057s][info][gc] GC(89) Minor Collection (Allocation Rate)\n\
+         [1.058s][15612][info][gc          ] GC(89) Minor Collection (Allocation Rate) Aborted\n",
+    );
+    assert_eq!(log.lines.not_understood, 0, "{:?}", log.lines);
+    assert_eq!(log.counts.concurrent_aborted, 0);
+}
+
 #[test]
 fn trouble_has_advice() {
     let log = read(
