@@ -238,6 +238,23 @@ fn a_program_is_recorded_from_its_start_to_its_end() {
     });
 }
 
+/// A build starts several: the first is recorded, and the others run as they would have run.
+#[test]
+fn the_other_jvms_of_a_command_run_undisturbed() {
+    let scene = Scene::new();
+    let java = Jdk::feature_release(17).home().join("bin/java");
+    let (java, classes) = (java.to_str().unwrap(), classes().to_str().unwrap());
+    let script = format!("{java} -cp {classes} Spin 0.5; {java} -cp {classes} Spin 0.5; echo $?");
+    let began = Instant::now();
+    let record = ["record", "-o", "cpu.collapsed", "--", "sh", "-c", &script];
+    let ended = run(&mut scene.hprof_rs(&record), "");
+    assert!(ended.status.success(), "{}", stderr(&ended));
+    let printed = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(printed.ends_with("\n0\n"), "{printed}");
+    assert!(!stderr(&ended).contains("is lost"), "{}", stderr(&ended));
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
 #[test]
 fn a_command_without_a_jvm_is_named() {
     let scene = Scene::new();

@@ -226,6 +226,24 @@ fn a_missing_front_end_ends_the_start_and_netwait_waits_for_it() {
     assert_eq!(text(&bytes).tables.len(), 1);
 }
 
+/// As in a JVM that a build starts after its recording has ended.
+#[test]
+fn a_missing_front_end_does_not_hinder_a_start_with_lost_detach() {
+    each_jdk(|jdk| {
+        let outcome = Run::new(jdk)
+            .agent("cpu=samples,lost=detach,net=unix:/none/socket")
+            .class("Hello")
+            .run()
+            .expect_status(0);
+        assert!(
+            outcome.stderr.contains("nothing is recorded"),
+            "{}",
+            outcome.stderr
+        );
+        assert_eq!(outcome.files(), [""; 0]);
+    });
+}
+
 /// The profile in the file that took the front-end's place.
 fn fallback(outcome: &Outcome) -> TextProfile {
     let name = format!("java.hprof.{}.txt", outcome.pid);

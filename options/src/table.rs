@@ -543,7 +543,7 @@ pub static TABLE: &[OptionSpec] = &[
         summary: "net: after the front-end ends",
         details: "`net`: when the connection to the front-end breaks, the profile continues in a \
                   `file` of the program's current folder; with `detach` nothing is written, the run \
-                  ends, and the agent leaves the program",
+                  ends, and the agent leaves the program, which also starts without a front-end",
         section: Section::New,
         kind: Kind::Choice(&[
             Choice {

@@ -12,8 +12,8 @@ use super::state::Profile;
 use crate::call_times::Arrival;
 use crate::control;
 use crate::options::{
-    self, Destination, ExitKind, Failure, Process, Settings, Start, StartTime, parse, unique_name,
-    unique_packed_name, unique_picture_name,
+    self, Destination, ExitKind, Failure, Lost, Process, Settings, Start, StartTime, parse,
+    unique_name, unique_packed_name, unique_picture_name,
 };
 use crate::output::Output;
 use crate::report;
@@ -68,7 +68,20 @@ pub unsafe fn load(
     };
     report::set_policy(settings.error_policy());
     let vm_waits = VmWaits::default();
-    let output = Box::new(Output::new(&settings, create_sink(&settings, &vm_waits)?));
+    let sink = match create_sink(&settings, &vm_waits) {
+        Ok(sink) => sink,
+        // Whoever wants the profile has gone, as when a build starts a JVM after its recording has
+        // ended. That is no reason to end the program.
+        Err(_)
+            if settings.lost == Lost::Detach
+                && !matches!(settings.destination, Destination::File(_)) =>
+        {
+            report::note("no front-end listens any more, and nothing is recorded (lost=detach)");
+            return Ok(());
+        }
+        Err(refusal) => return Err(refusal),
+    };
+    let output = Box::new(Output::new(&settings, sink));
     if settings.pause {
         pause();
     }

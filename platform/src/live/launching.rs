@@ -26,6 +26,32 @@ pub struct Launching {
     pub options: String,
 }
 
+/// The most other JVMs of a program whose agents have somebody to write to.
+const MAX_OTHERS: usize = 256;
+
+impl Launching {
+    /// Reads what the agents in other JVMs of the program write, and keeps nothing of it: one that nobody
+    /// reads would make its program wait at its end. Ends with the process.
+    pub fn ignore_others(self) {
+        let ignore = move || {
+            for _ in 0..MAX_OTHERS {
+                let Ok(mut stream) = self.expected.next() else {
+                    return;
+                };
+                let drain = move || std::io::copy(&mut stream, &mut std::io::sink());
+                let builder = std::thread::Builder::new().name("live other".to_owned());
+                if builder.spawn(drain).is_err() {
+                    return;
+                }
+            }
+        };
+        // Without a thread the socket is gone, and the agents leave.
+        let _ = std::thread::Builder::new()
+            .name("live others".to_owned())
+            .spawn(ignore);
+    }
+}
+
 impl Live {
     /// Prepares the recording of a program that starts with the agent.
     ///

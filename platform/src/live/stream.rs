@@ -88,6 +88,15 @@ impl Expected {
         }
     }
 
+    /// The next connection, for which this waits without end.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn next(&self) -> io::Result<UnixStream> {
+        self.0.listener.set_nonblocking(false)?;
+        Ok(self.0.listener.accept()?.0)
+    }
+
     fn is_meant(&self, stream: &UnixStream) -> io::Result<bool> {
         match self.0.process {
             Some(process) => Ok(peer(stream)?.pid == process.0),

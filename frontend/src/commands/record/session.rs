@@ -95,8 +95,10 @@ impl<'a> Session<'a> {
             .spawn()
             .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
         let recording = loop {
-            if let Some(recording) = self.live.launched(&launching, LOOK).map_err(refused)? {
-                break recording;
+            match self.live.launched(&launching, LOOK) {
+                Ok(Some(recording)) => break Ok(recording),
+                Ok(None) => {}
+                Err(why) => break Err(refused(why)),
             }
             self.pass_on(&child);
             if let Some(status) = child.try_wait()? {
@@ -106,8 +108,12 @@ impl<'a> Session<'a> {
                 return Ok(code(status).unwrap_or(ExitCode::FAILURE));
             }
         };
-        self.watch(&recording, Some(&child));
-        let written = self.finish(&recording);
+        launching.ignore_others();
+        // Whatever becomes of the recording, the program runs to its end.
+        let written = recording.and_then(|recording| {
+            self.watch(&recording, Some(&child));
+            self.finish(&recording)
+        });
         if let Err(error) = &written {
             tell!("hprof-rs: {error:#}");
         }
