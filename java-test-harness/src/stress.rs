@@ -21,6 +21,8 @@ pub enum Stress {
     Allocation(Collector),
     /// A flight recording runs, and a debugger could connect, where the JDK has these.
     OtherAgents,
+    /// All kinds of strain in one JVM.
+    Together,
 }
 
 impl Stress {
@@ -50,8 +52,16 @@ impl Stress {
     ///
     /// The time limit is two minutes more.
     pub fn run(self, jdk: &'static Jdk, options: &str, seconds: u32) -> Outcome {
+        self.run_in(jdk, &[], options, seconds)
+    }
+
+    /// As `run`, in a JVM with these flags.
+    pub fn run_in(self, jdk: &'static Jdk, flags: &[&str], options: &str, seconds: u32) -> Outcome {
         let limit = Duration::from_secs(u64::from(seconds) + 120);
-        let run = Run::new(jdk).agent(options).time_limit(limit);
+        let run = Run::new(jdk)
+            .jvm_args(flags.iter().copied())
+            .agent(options)
+            .time_limit(limit);
         let seconds = seconds.to_string();
         match self {
             Stress::Classes => run
@@ -78,6 +88,11 @@ impl Stress {
                 }
                 run
             }
+            Stress::Together => run
+                .jvm_arg("-Xmx1g")
+                .jvm_arg(format!("-javaagent:{}", redefiner().display()))
+                .class("Together")
+                .args([seconds]),
         }
         .run()
     }
@@ -92,6 +107,7 @@ impl fmt::Display for Stress {
             Stress::StackOverflow => out.write_str("stack overflow"),
             Stress::Allocation(collector) => write!(out, "allocation with {collector}"),
             Stress::OtherAgents => out.write_str("flight recording and debugger"),
+            Stress::Together => out.write_str("all strains together"),
         }
     }
 }

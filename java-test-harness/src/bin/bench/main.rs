@@ -22,6 +22,7 @@ mod rewriting;
 mod serve;
 mod site;
 mod soak;
+mod strain;
 mod truth;
 mod walks;
 
@@ -163,12 +164,20 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "stress programs for many minutes, per JDK; only when named",
         soak::soak,
     ),
+    (
+        "strain",
+        "engine=walker under all strains together, per JDK, collector and layout; only when named",
+        strain::strain,
+    ),
 ];
+
+/// Those that take hours, and run only when they are named.
+const LONG: &[&str] = &["soak", "strain"];
 
 /// Benchmarks of the agent. Every comparison is of pairs of runs in turn, and tells medians.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The benchmarks to run; all but soak if none is named
+    /// The benchmarks to run; all but soak and strain if none is named
     names: Vec<String>,
     /// List the benchmarks
     #[arg(long)]
@@ -176,7 +185,7 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, fleet, late, locks, parked, serve, walks and wall whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, fleet, late, locks, parked, serve, strain, walks and wall whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
@@ -195,7 +204,7 @@ struct Arguments {
     /// The size of each upload of serve, in MB; views and report take dumps of four times that
     #[arg(long, default_value_t = 200)]
     megabytes: u64,
-    /// Jobs of fleet's queue, and dumps of its workers [default: 100000, and 60]
+    /// Jobs of fleet's queue, dumps of its workers, JVMs of strain at a time [default: 100000, 60, 2]
     #[arg(long)]
     count: Option<u64>,
     /// Readers at once, of serve
@@ -231,7 +240,7 @@ fn main() -> Result<ExitCode> {
     let mut figures = Figures::default();
     for &(name, what, run) in BENCHMARKS {
         let named = arguments.names.iter().any(|it| it == name);
-        if named || (arguments.names.is_empty() && name != "soak") {
+        if named || (arguments.names.is_empty() && !LONG.contains(&name)) {
             eprintln!("{name}: {what}");
             run(&arguments, &mut figures)?;
         }

@@ -47,7 +47,7 @@ pub fn soak(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
 }
 
 /// The fault of a run, if any.
-fn problem_of(outcome: &Outcome) -> Option<String> {
+pub fn problem_of(outcome: &Outcome) -> Option<String> {
     if outcome.timed_out {
         return Some("hangs".to_owned());
     }
