@@ -417,10 +417,10 @@ pub static TABLE: &[OptionSpec] = &[
         value: "auto|signal|walker|safepoint",
         default: "auto",
         summary: "how cpu=samples samples",
-        details: "`cpu=samples`: `signal` samples running threads anywhere, by timer signals; \
-                  `walker` does the same with the agent's own walk of the stack, which loses fewer samples; \
-                  `safepoint` stops threads at safepoints, as the JDK's agent did; `auto` uses \
-                  `signal` where it works",
+        details: "`cpu=samples`: `walker` samples running threads anywhere, by timer signals, and walks \
+                  their stacks itself; `signal` has the VM walk them, by `AsyncGetCallTrace`, which loses more samples; \
+                  `safepoint` stops threads at safepoints, as the JDK's agent did; `auto` uses the \
+                  first of them that works",
         section: Section::New,
         kind: Kind::Choice(&[
             Choice {

@@ -111,11 +111,12 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Has the agent's own walk take stacks, if the options ask for it.
+/// Has the agent's own walk take stacks where it can, unless the options ask for `AsyncGetCallTrace`.
 pub(super) fn begin_walking(run: &Run, vm: Vm<'_>, engine: Engine) {
     if let Engine::Signal(engine, _) = engine
-        && run.settings.engine == options::Engine::Walker
+        && run.settings.engine != options::Engine::Signal
         && !engine.begin_walking(vm)
+        && run.settings.engine == options::Engine::Walker
     {
         report::note(
             "this VM does not export what engine=walker needs: cpu=samples uses AsyncGetCallTrace",

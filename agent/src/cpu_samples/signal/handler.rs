@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::slice;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use hprof_lockfree::ring::Header;
@@ -117,6 +118,18 @@ fn take_sample(
     };
     // SAFETY: as above.
     let count = own.unwrap_or_else(|| unsafe { ask(engine, thread, frames, depth, context) });
+    if own.is_none()
+        && engine.walking.is_on_trial()
+        && let Ok(found @ 1..) = usize::try_from(count)
+    {
+        // SAFETY: `ask` has written the first `found` frames, and has left the context as it was.
+        unsafe {
+            let expected = slice::from_raw_parts(frames, found);
+            engine
+                .walking
+                .try_out(thread.walked(), expected, depth, context);
+        }
+    }
     let header = Header {
         weight,
         ready,

@@ -1,8 +1,12 @@
 //! The agent's own walk of stacks, and how far it is trusted.
 //!
-//! The walk is used only after it has given the same frames as `GetStackTrace` on stacks at known points:
-//! where a class is prepared, the current thread has frames of most kinds. It is compared further on, and not
-//! used any more after one difference.
+//! The walk is used only after it has proved itself, in one of two ways:
+//!
+//! - It has given the same frames as `GetStackTrace` on stacks at known points: where a class is prepared, the
+//!   current thread has frames of most kinds. It is compared further on, and not used any more after one difference.
+//! - It has given the same methods as `AsyncGetCallTrace` on most of the first samples. A program that has been running
+//!   for hours prepares no classes. The two may differ rightly: at an instruction without debug information
+//!   `AsyncGetCallTrace` takes that of a neighbour.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -23,6 +27,14 @@ const MAX_CHECKS: u64 = if cfg!(debug_assertions) {
 } else {
     2_000
 };
+/// In an optimized build, the first stacks are all compared, later ones one in N: a JVM prepares hundreds of classes
+/// while it starts.
+const FIRST_CHECKS: u64 = 2 * MIN_CHECKS;
+const CHECKED_LATER: u64 = if cfg!(debug_assertions) { 1 } else { 16 };
+/// Samples with the methods of `AsyncGetCallTrace` after which the walk is used, if they are three of four.
+const MIN_AGREED: u64 = 16;
+/// Samples that are compared at most; a walk that has not proved itself by then is not used.
+const MAX_TRIALS: u64 = 4_096;
 /// Frames that are compared of a stack.
 const CHECKED_FRAMES: usize = 256;
 
@@ -35,6 +47,12 @@ pub(super) struct Walking {
     is_wanted: AtomicBool,
     is_wrong: AtomicBool,
     checks: AtomicU64,
+    /// Stacks at known points, compared or not.
+    known_points: AtomicU64,
+    /// Samples that were compared with `AsyncGetCallTrace`.
+    trials: AtomicU64,
+    /// Those of them with equal methods.
+    agreed: AtomicU64,
     /// Samples whose walk ended at a frame that it did not understand.
     cut: AtomicU64,
     /// Samples whose walk ended at callers in the heap.
@@ -50,6 +68,10 @@ pub struct WalkCounts {
     pub is_on: bool,
     /// Stacks that were compared with the VM's.
     pub checks: u64,
+    /// Samples that were compared with `AsyncGetCallTrace`.
+    pub trials: u64,
+    /// Those of them with equal methods.
+    pub agreed: u64,
     /// Samples whose walk ended at a frame that it did not understand.
     pub cut: u64,
     /// Samples of virtual threads whose outer frames were in the heap.
@@ -80,7 +102,61 @@ impl Walking {
     fn is_on(&self) -> bool {
         self.is_wanted.load(Ordering::Acquire)
             && !self.is_wrong.load(Ordering::Relaxed)
-            && self.checks.load(Ordering::Relaxed) >= MIN_CHECKS
+            && (self.checks.load(Ordering::Relaxed) >= MIN_CHECKS || self.has_agreed())
+    }
+
+    fn has_agreed(&self) -> bool {
+        let agreed = self.agreed.load(Ordering::Relaxed);
+        // Every sample that agreed is among the trials.
+        agreed >= MIN_AGREED && agreed * 4 >= self.trials.load(Ordering::Relaxed) * 3
+    }
+
+    /// Whether samples of `AsyncGetCallTrace` are to be compared with the walk.
+    pub(super) fn is_on_trial(&self) -> bool {
+        self.is_wanted.load(Ordering::Acquire)
+            && !self.is_on()
+            && !self.is_wrong.load(Ordering::Relaxed)
+            && self.trials.load(Ordering::Relaxed) < MAX_TRIALS
+    }
+
+    /// Compares the walk with the frames that `AsyncGetCallTrace` has found, of a buffer for `depth` frames. Safe in
+    /// a signal handler, except that it may change `errno`.
+    ///
+    /// # Safety
+    /// Called in a signal handler with its own context; `thread` is the current one.
+    pub(super) unsafe fn try_out(
+        &self,
+        thread: WalkedThread,
+        expected: &[AsgctFrame],
+        depth: i32,
+        context: *mut c_void,
+    ) {
+        let Some(walker) = self.walker.get() else {
+            return;
+        };
+        // SAFETY: by the caller's promise.
+        let Some(registers) = (unsafe { interrupted_registers(context) }) else {
+            return;
+        };
+        let is_full = i32::try_from(expected.len()) == Ok(depth);
+        let (mut count, mut is_equal) = (0usize, true);
+        let mut receive = |frame: WalkedFrame| {
+            is_equal &= expected
+                .get(count)
+                .is_some_and(|other| other.method == sampled(frame).method);
+            count = count.saturating_add(1);
+            is_equal && !(is_full && count == expected.len())
+        };
+        // SAFETY: by the caller's promise.
+        let end = unsafe { walker.walk(thread, registers, &mut receive) };
+        // Of a virtual thread the two end at different frames.
+        if end == Ok(WalkEnd::Heap) {
+            return;
+        }
+        self.trials.fetch_add(1, Ordering::Relaxed);
+        if is_equal && count == expected.len() {
+            self.agreed.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     pub(super) fn counts(&self) -> Option<WalkCounts> {
@@ -88,6 +164,8 @@ impl Walking {
         self.is_wanted.load(Ordering::Relaxed).then(|| WalkCounts {
             is_on: self.is_on(),
             checks: count(&self.checks),
+            trials: count(&self.trials),
+            agreed: count(&self.agreed),
             cut: count(&self.cut),
             heap: count(&self.heap),
             failed: count(&self.failed),
@@ -164,7 +242,8 @@ impl Walking {
         let is_over = self.is_wrong.load(Ordering::Relaxed)
             || !self.is_wanted.load(Ordering::Relaxed)
             || self.checks.load(Ordering::Relaxed) >= MAX_CHECKS;
-        if is_over {
+        let point = self.known_points.fetch_add(1, Ordering::Relaxed);
+        if is_over || (point >= FIRST_CHECKS && !point.is_multiple_of(CHECKED_LATER)) {
             return None;
         }
         let mut expected = [StackFrame::NONE; CHECKED_FRAMES];
