@@ -113,10 +113,11 @@ pub fn begin_sampling(run: &Run, sampling: &Sampling, vm: Vm<'_>) -> Result<(), 
 
 /// Has the agent's own walk take stacks where it can, unless the options ask for `AsyncGetCallTrace`.
 pub(super) fn begin_walking(run: &Run, vm: Vm<'_>, engine: Engine) {
+    let is_asked = run.settings.engine == options::Engine::Walker;
     if let Engine::Signal(engine, _) = engine
         && run.settings.engine != options::Engine::Signal
-        && !engine.begin_walking(vm)
-        && run.settings.engine == options::Engine::Walker
+        && !engine.begin_walking(vm, is_asked)
+        && is_asked
     {
         report::note(
             "this VM does not export what engine=walker needs: cpu=samples uses AsyncGetCallTrace",

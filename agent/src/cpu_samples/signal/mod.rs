@@ -151,11 +151,11 @@ impl SignalEngine {
     }
 
     /// Has the agent's own walk take stacks once it has proved itself. False when this VM does not export
-    /// a table that the walk reads.
-    pub fn begin_walking(&self, vm: Vm<'_>) -> bool {
+    /// a table that the walk reads. `is_thorough` has it compared with the VM's at every known point.
+    pub fn begin_walking(&self, vm: Vm<'_>, is_thorough: bool) -> bool {
         VmLibrary::of(vm.jvmti)
             .and_then(VmStructs::of)
-            .is_some_and(|structs| self.walking.learn(structs, vm))
+            .is_some_and(|structs| self.walking.learn(structs, vm, is_thorough))
     }
 
     /// Compares the walk of the current thread's stack with the VM's. Returns a sentence when they differ for the

@@ -27,10 +27,10 @@ const MAX_CHECKS: u64 = if cfg!(debug_assertions) {
 } else {
     2_000
 };
-/// In an optimized build, the first stacks are all compared, later ones one in N: a JVM prepares hundreds of classes
-/// while it starts.
+/// Where nobody has asked for the walk, the first stacks are all compared, later ones one in N: a JVM prepares hundreds
+/// of classes while it starts.
 const FIRST_CHECKS: u64 = 2 * MIN_CHECKS;
-const CHECKED_LATER: u64 = if cfg!(debug_assertions) { 1 } else { 16 };
+const CHECKED_LATER: u64 = 16;
 /// Samples with the methods of `AsyncGetCallTrace` after which the walk is used, if they are three of four.
 const MIN_AGREED: u64 = 16;
 /// Samples that are compared at most; a walk that has not proved itself by then is not used.
@@ -45,6 +45,8 @@ pub(super) struct Walking {
     /// `None` in it without virtual threads.
     virtual_root: OnceLock<Option<VirtualRoot>>,
     is_wanted: AtomicBool,
+    /// Every known point is compared.
+    is_thorough: AtomicBool,
     is_wrong: AtomicBool,
     checks: AtomicU64,
     /// Stacks at known points, compared or not.
@@ -81,8 +83,9 @@ pub struct WalkCounts {
 }
 
 impl Walking {
-    /// Learns the layout of this VM, which runs. False if its tables lack a part of it.
-    pub(super) fn learn(&self, structs: VmStructs, vm: Vm<'_>) -> bool {
+    /// Learns the layout of this VM, which runs. False if its tables lack a part of it. `is_thorough` has every known
+    /// point compared.
+    pub(super) fn learn(&self, structs: VmStructs, vm: Vm<'_>, is_thorough: bool) -> bool {
         if self.walker.get().is_none() {
             let Some(walker) = StackWalker::learn(structs, Release::of(vm.jvmti)) else {
                 return false;
@@ -90,6 +93,7 @@ impl Walking {
             let _ = self.virtual_root.set(VirtualRoot::learn(vm.jni));
             let _ = self.walker.set(walker);
         }
+        self.is_thorough.store(is_thorough, Ordering::Relaxed);
         self.is_wanted.store(true, Ordering::Release);
         true
     }
@@ -243,7 +247,10 @@ impl Walking {
             || !self.is_wanted.load(Ordering::Relaxed)
             || self.checks.load(Ordering::Relaxed) >= MAX_CHECKS;
         let point = self.known_points.fetch_add(1, Ordering::Relaxed);
-        if is_over || (point >= FIRST_CHECKS && !point.is_multiple_of(CHECKED_LATER)) {
+        let is_chosen = point < FIRST_CHECKS
+            || point.is_multiple_of(CHECKED_LATER)
+            || self.is_thorough.load(Ordering::Relaxed);
+        if is_over || !is_chosen {
             return None;
         }
         let mut expected = [StackFrame::NONE; CHECKED_FRAMES];
