@@ -1,28 +1,48 @@
 //! Collects the stacks of a file and what they cost.
 
-use std::hash::{BuildHasher, Hasher};
+use std::borrow::Cow;
+use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
 use hprof_stacks::{FrameIndex, Measure, Stacks, Trace, Weight, Weights};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::{Damage, Kind, Profile, Thread};
 
 /// Damaged places that are listed; more are counted only.
 const MAX_DAMAGE: usize = 1000;
 
+/// The name of frames for whose own there is no room.
+const NO_ROOM: &str = "<name left out>";
+
 /// A class of objects that were allocated or waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ClassIndex(u32);
+
+/// The frames of one or more traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct StackIndex(u32);
+
+/// Bytes of names for each byte of the file, and for any file. Files state a name once, but frames
+/// repeat it; those of real programs stay below a tenth of this.
+const NAME_ROOM: (usize, usize) = (16, 8 << 20);
 
 /// A profile under construction.
 #[derive(Default)]
 pub(crate) struct Builder {
     stacks: Stacks,
-    /// Finds a trace by what it holds, which lies in `stacks` only.
-    index: HashTable<TraceSerial>,
+    /// Frames, innermost first. Traces of several threads share them.
+    shared: Vec<Arc<[FrameIndex]>>,
+    /// Finds frames in `shared`.
+    index: HashTable<StackIndex>,
+    traces: FxHashMap<(Option<ThreadSerial>, StackIndex), TraceSerial>,
+    /// Bytes that names may still take, and the number of names for which there was no room.
+    name_room: usize,
+    left_out: u64,
     threads: Vec<Thread>,
     thread_index: FxHashMap<String, ThreadSerial>,
     classes: Vec<Box<str>>,
@@ -31,13 +51,6 @@ pub(crate) struct Builder {
     costs: FxHashMap<(usize, TraceSerial, Option<ClassIndex>), u64>,
     damage: Vec<Damage>,
     damaged: u64,
-}
-
-fn hash_of(thread: Option<ThreadSerial>, frames: &[FrameIndex]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u32(thread.map_or(0, ThreadSerial::get));
-    hasher.write_u64(FxBuildHasher.hash_one(frames));
-    hasher.finish()
 }
 
 fn place_of(measure: Measure) -> usize {
@@ -51,6 +64,30 @@ fn is_time(measure: Measure) -> bool {
 }
 
 impl Builder {
+    /// Begins a profile of a file of that many bytes.
+    pub(crate) fn new(length: usize) -> Self {
+        let (per_byte, fixed) = NAME_ROOM;
+        Self {
+            name_room: length.saturating_mul(per_byte).saturating_add(fixed),
+            ..Self::default()
+        }
+    }
+
+    /// Takes room for a name; nothing remains of a name for which there is none.
+    pub(crate) fn within_room<'a>(&mut self, name: Cow<'a, str>) -> Cow<'a, str> {
+        match self.takes_room(name.len()) {
+            true => name,
+            false => Cow::Borrowed(""),
+        }
+    }
+
+    fn takes_room(&mut self, bytes: usize) -> bool {
+        let left = self.name_room.checked_sub(bytes);
+        self.left_out += u64::from(left.is_none());
+        self.name_room = left.unwrap_or(self.name_room);
+        left.is_some()
+    }
+
     /// The thread with a name.
     pub(crate) fn thread(&mut self, name: &str) -> ThreadSerial {
         if let Some(&known) = self.thread_index.get(name) {
@@ -73,7 +110,18 @@ impl Builder {
         file: Option<&str>,
         line: Line,
     ) -> FrameIndex {
-        self.stacks.intern_parts(class, method, file, line)
+        let before = self.stacks.frame_count();
+        let file = file.filter(|it| it.len() <= self.name_room);
+        let bytes = class.len() + method.len() + file.map_or(0, str::len);
+        if bytes > self.name_room {
+            self.left_out += 1;
+            return self.stacks.intern_parts("", NO_ROOM, None, line);
+        }
+        let frame = self.stacks.intern_parts(class, method, file, line);
+        if self.stacks.frame_count() > before {
+            self.takes_room(bytes);
+        }
+        frame
     }
 
     /// A frame of a name such as other tools print: `a.B.m`, `a/B.m` or the symbol of native code.
@@ -93,29 +141,53 @@ impl Builder {
         index
     }
 
+    /// Frames, innermost first.
+    pub(crate) fn stack(&mut self, frames: &[FrameIndex]) -> StackIndex {
+        let Self { shared, index, .. } = self;
+        let place = index.entry(
+            FxBuildHasher.hash_one(frames),
+            |known| *shared[known.0 as usize] == *frames,
+            |known| FxBuildHasher.hash_one(&*shared[known.0 as usize]),
+        );
+        match place {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let added = StackIndex(shared.len() as u32);
+                new.insert(added);
+                shared.push(frames.into());
+                added
+            }
+        }
+    }
+
+    /// The trace of a thread and frames.
+    pub(crate) fn trace_of(
+        &mut self,
+        thread: Option<ThreadSerial>,
+        stack: StackIndex,
+    ) -> TraceSerial {
+        let Self {
+            stacks,
+            shared,
+            traces,
+            ..
+        } = self;
+        *traces.entry((thread, stack)).or_insert_with(|| {
+            let serial = TraceSerial::new(stacks.len() as u32 + 1);
+            let frames = shared[stack.0 as usize].clone();
+            stacks.add(serial, Trace { thread, frames });
+            serial
+        })
+    }
+
     /// The trace of a thread and frames, innermost first.
     pub(crate) fn trace(
         &mut self,
         thread: Option<ThreadSerial>,
         frames: &[FrameIndex],
     ) -> TraceSerial {
-        let Self { stacks, index, .. } = self;
-        let hash = hash_of(thread, frames);
-        let known = index.find(hash, |&serial| {
-            let trace = stacks.trace(serial);
-            trace.is_some_and(|it| it.thread == thread && &*it.frames == frames)
-        });
-        if let Some(&known) = known {
-            return known;
-        }
-        let serial = TraceSerial::new(stacks.len() as u32 + 1);
-        let frames = frames.into();
-        stacks.add(serial, Trace { thread, frames });
-        index.insert_unique(hash, serial, |&serial| {
-            let trace = stacks.trace(serial);
-            trace.map_or(0, |it| hash_of(it.thread, &it.frames))
-        });
-        serial
+        let stack = self.stack(frames);
+        self.trace_of(thread, stack)
     }
 
     /// Adds a cost: nanoseconds for measures of milliseconds, else in the measure's unit.
@@ -144,7 +216,14 @@ impl Builder {
     }
 
     /// The profile.
-    pub(crate) fn finish(self, kind: Kind, created_millis: Option<u64>) -> Profile {
+    pub(crate) fn finish(mut self, kind: Kind, created_millis: Option<u64>) -> Profile {
+        if self.left_out > 0 {
+            let message = format!(
+                "the file repeats long names; there is no room for {} of them",
+                self.left_out
+            );
+            self.damage(None, 0, message);
+        }
         let mut rows: [Vec<Weight>; Measure::ALL.len()] = Default::default();
         let mut costs: Vec<_> = self.costs.into_iter().collect();
         costs.sort_unstable_by_key(|&((measure, trace, class), _)| {

@@ -44,7 +44,7 @@ pub(crate) fn is_at(head: &[u8]) -> bool {
 
 /// Reads all lines. Their unit is not stated; it is taken for samples.
 pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(file.len());
     let mut at = 0;
     let mut told = 0;
     let mut frames: Vec<FrameIndex> = Vec::new();

@@ -83,7 +83,7 @@ struct FuncTable {
 
 /// Reads a file.
 pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(file.len());
     let mut created = None;
     match serde_json::from_slice::<File>(file) {
         Ok(found) => {

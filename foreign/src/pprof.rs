@@ -139,7 +139,7 @@ pub(crate) fn is_at(head: &[u8]) -> bool {
 
 /// Reads a profile.
 pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(file.len());
     let mut message = Message::default();
     for field in Fields::of(file) {
         match field {

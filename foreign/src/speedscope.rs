@@ -64,7 +64,7 @@ enum Edge {
 
 /// Reads a file.
 pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(file.len());
     match serde_json::from_slice(file) {
         Ok(found) => add(&mut builder, found),
         Err(error) => json::damage(&mut builder, file, &error),

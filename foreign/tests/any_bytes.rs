@@ -41,12 +41,36 @@ fn a_recording_is_read() {
     assert_eq!(costs[0].name, "Work.spin");
     assert!(profile.threads.iter().any(|it| it.name == "main"));
     // What is cut off is named with its place.
-    let cut = read(&RECORDING[..RECORDING.len() / 2], Kind::Jfr, &mut |_| {});
+    let cut = read(&RECORDING[..RECORDING.len() - 100], Kind::Jfr, &mut |_| {});
     assert!(
-        cut.damage[0].message.contains("is cut short"),
+        cut.damage
+            .iter()
+            .any(|it| it.message.contains("is cut short")),
         "{:?}",
         cut.damage
     );
+}
+
+/// A JVM that is killed leaves a chunk whose head says neither its size nor where its metadata is,
+/// and which lacks them.
+#[test]
+fn a_chunk_without_metadata_is_explained_and_those_before_are_read() {
+    let mut killed = RECORDING[..RECORDING.len() / 2].to_vec();
+    killed[8..32].fill(0);
+    let whole = read(&RECORDING, Kind::Jfr, &mut |_| {});
+    for chunks in [0, 2] {
+        let file = [RECORDING.repeat(chunks), killed.clone()].concat();
+        let profile = read(&file, Kind::Jfr, &mut |_| {});
+        assert_eq!(profile.damaged, 1, "{:?}", profile.damage);
+        let damage = &profile.damage[0];
+        assert_eq!(damage.offset, Some((chunks * RECORDING.len()) as u64));
+        assert_eq!(damage.lost_bytes, killed.len() as u64);
+        for part in ["the JVM ended before it wrote", "jfr assemble FOLDER"] {
+            assert!(damage.message.contains(part), "{}", damage.message);
+        }
+        let samples = profile.weights.first().map_or(0, |it| it.total);
+        assert_eq!(samples, chunks as u64 * whole.weights[0].total);
+    }
 }
 
 fn check(file: &[u8], kind: Kind) {

@@ -292,7 +292,13 @@ fn no_command_lets_control_or_bidi_characters_through() {
         all(&["dominators", "--of", id, heap]);
     }
     all(&["paths", heap, "java.lang.*"]);
-    for profile in profiles {
+    // A recording of Flight Recorder with such names.
+    let recording = format!("recording{EVIL}.jfr").replace(['/', '\n'], "");
+    all(&["convert", &profiles[0], "-o", &recording]);
+    let written = fs::read(scene.path(&recording)).expect("a recording");
+    let hostile = "\u{202e}".as_bytes();
+    assert!(written.windows(3).any(|bytes| bytes == hostile));
+    for profile in profiles.iter().chain([&recording]) {
         for command in [
             &["summary", "--top", "0"][..],
             &["summary", "--json"],

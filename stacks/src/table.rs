@@ -1,6 +1,7 @@
 //! The traces of a file and their frames.
 
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -62,8 +63,8 @@ pub struct FrameIndex(u32);
 pub struct Trace {
     /// The thread, if the file keeps threads apart.
     pub thread: Option<ThreadSerial>,
-    /// The frames, innermost first.
-    pub frames: Box<[FrameIndex]>,
+    /// The frames, innermost first. Traces of several threads may share them.
+    pub frames: Arc<[FrameIndex]>,
 }
 
 /// All traces of a file. Equal frames are held once.

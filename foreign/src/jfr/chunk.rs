@@ -14,6 +14,11 @@ use crate::builder::Builder;
 const METADATA: u64 = 0;
 const CHECKPOINT: u64 = 1;
 
+/// Where the data of a cut recording may be whole.
+const REMEDY: &str = "Chunks that the JVM ended are in the recording's repository, a folder named by date and process \
+    in the folder for temporary files, or in that of -XX:FlightRecorderOptions=repository=FOLDER. \
+    `jfr assemble FOLDER whole.jfr` makes one recording of them";
+
 /// The head of a chunk.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
@@ -106,21 +111,30 @@ fn metadata<'a>(chunk: &'a [u8], head: &Head) -> Option<Metadata<'a>> {
     found.or_else(|| events(chunk).map_while(Result::ok).filter_map(parse).last())
 }
 
-/// Reads a chunk.
+/// Reads a chunk; false if that cannot be done, as it does not say how its events are laid out.
 pub(super) fn read(
     file: &[u8],
     range: Range<usize>,
     head: &Head,
     builder: &mut Builder,
     choice: &mut Choice,
-) {
+) -> bool {
     let (base, chunk) = (range.start, &file[range]);
     let Some(metadata) = metadata(chunk, head) else {
         let length = chunk.len();
-        let message = format!(
-            "at byte {base}: the chunk does not say how its events are laid out; its {length} bytes are not read"
-        );
-        return builder.damage(Some(base), length, message);
+        // Head::metadata is 0 until a JVM has written the metadata.
+        let message = match head.metadata {
+            0 => format!(
+                "at byte {base}: the JVM ended before it wrote how the events of this chunk are laid out, so its \
+                 {length} bytes are not read. Before JDK 14 a JVM writes that when it ends a chunk only. {REMEDY}"
+            ),
+            _ => format!(
+                "at byte {base}: the part of the chunk that says how its events are laid out is missing or \
+                 damaged, so its {length} bytes are not read. {REMEDY}"
+            ),
+        };
+        builder.damage(Some(base), length, message);
+        return false;
     };
     let mut plans = Plans::new(metadata);
     let mut pools = Pools::new(&plans.metadata);
@@ -141,7 +155,7 @@ pub(super) fn read(
         let is_whole = match event.type_id {
             METADATA => true,
             CHECKPOINT => pools.add(body, &mut plans).is_some(),
-            _ => sums.add(event.type_id, body, &plans).is_some(),
+            _ => sums.add(event.type_id, body).is_some(),
         };
         if !is_whole {
             let (place, lost) = (base + event.start, event.end - event.start);
@@ -155,10 +169,11 @@ pub(super) fn read(
             builder.damage(Some(place), lost, message);
         }
     }
-    let lacking = resolve::resolve(chunk, &sums, &pools, &mut plans, builder, choice);
+    let lacking = resolve::resolve(chunk, sums, &pools, &plans, builder, choice);
     if lacking > 0 {
         let message =
             format!("at byte {base}: the chunk lacks the stacks of {lacking} of its events");
         builder.damage(Some(base), 0, message);
     }
+    true
 }

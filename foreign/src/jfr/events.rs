@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::bytes::Cursor;
 use super::chunk::Head;
 use super::metadata::{TypeId, Unit};
-use super::plan::{Found, Plans, Role, Value};
+use super::plan::{Found, Plan, Plans, Role, Value};
 use crate::builder::{Builder, ClassIndex};
 
 /// The kinds of events.
@@ -57,14 +57,26 @@ pub(super) struct Entry {
     pub(super) key: u64,
 }
 
-/// Events of one kind that state the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Events of one type that state the same, by the keys of the entries to which they refer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Key {
-    pub(super) stack: Entry,
-    pub(super) thread: Entry,
+    /// The place in [`Events::types`].
+    pub(super) event: u32,
+    pub(super) stack: u64,
+    pub(super) thread: u64,
+    pub(super) state: u64,
+    pub(super) class: u64,
+}
+
+/// A type of events that cost something, and the pools to which the fields of its events refer.
+#[derive(Debug)]
+pub(super) struct EventType {
     pub(super) kind: Kind,
-    pub(super) state: Entry,
-    pub(super) class: Entry,
+    plan: Plan,
+    pub(super) stack: TypeId,
+    pub(super) thread: TypeId,
+    pub(super) state: TypeId,
+    pub(super) class: TypeId,
 }
 
 /// Their number and the sum of what they cost: nanoseconds, bytes or samples.
@@ -76,46 +88,57 @@ pub(super) struct Cost {
 
 /// The events of a chunk.
 pub(super) struct Events {
-    kinds: FxHashMap<u64, Kind>,
+    /// Places in `types`.
+    index: FxHashMap<TypeId, u32>,
+    pub(super) types: Vec<EventType>,
     ticks_per_second: u64,
     pub(super) costs: FxHashMap<Key, Cost>,
 }
 
 impl Events {
     pub(super) fn new(plans: &mut Plans<'_>, head: &Head) -> Self {
-        let mut kinds = FxHashMap::default();
-        for (name, kind) in KINDS {
-            let types: Vec<TypeId> = plans.metadata.named(name).collect();
-            for id in types {
-                plans.get(id);
-                kinds.insert(id.0, kind);
-            }
-        }
-        Self {
-            kinds,
+        let mut events = Self {
+            index: FxHashMap::default(),
+            types: Vec::new(),
             ticks_per_second: head.ticks_per_second,
             costs: FxHashMap::default(),
+        };
+        for (name, kind) in KINDS {
+            let ids: Vec<TypeId> = plans.metadata.named(name).collect();
+            for id in ids {
+                let Some(plan) = plans.get(id) else {
+                    continue;
+                };
+                let place = events.types.len() as u32;
+                let (stack, thread) = (plan.pool(Role::Stack), plan.pool(Role::Thread));
+                let (state, class) = (plan.pool(Role::State), plan.pool(Role::Class));
+                events.types.push(EventType {
+                    kind,
+                    plan,
+                    stack,
+                    thread,
+                    state,
+                    class,
+                });
+                events.index.insert(id, place);
+            }
         }
+        events
     }
 
     /// Takes in an event whose bytes begin after its head; `None` if it is damaged. Events of other
     /// kinds are not looked at.
-    pub(super) fn add(
-        &mut self,
-        type_id: u64,
-        mut body: Cursor<'_>,
-        plans: &Plans<'_>,
-    ) -> Option<()> {
-        let Some(&kind) = self.kinds.get(&type_id) else {
+    pub(super) fn add(&mut self, type_id: u64, mut body: Cursor<'_>) -> Option<()> {
+        let type_id = u32::try_from(type_id).map(TypeId);
+        let place = type_id.ok().and_then(|id| self.index.get(&id).copied());
+        let Some(place) = place else {
             return Some(());
         };
-        let plan = plans.made(TypeId(type_id))?;
+        let EventType { kind, plan, .. } = &self.types[place as usize];
+        let kind = *kind;
         let mut key = Key {
-            kind,
-            stack: Entry::default(),
-            thread: Entry::default(),
-            state: Entry::default(),
-            class: Entry::default(),
+            event: place,
+            ..Key::default()
         };
         let (mut size, mut buffer, mut samples) = (0, 0, 1);
         let mut nanos = 0;
@@ -125,8 +148,8 @@ impl Events {
                 return;
             };
             let entry = match value {
-                Value::Number(key, of) => Entry { of, key },
-                Value::Time(..) | Value::Text(_) => Entry::default(),
+                Value::Number(key, _) => key,
+                Value::Time(..) | Value::Text(_) => 0,
             };
             match role {
                 Role::Stack => key.stack = entry,

@@ -4,6 +4,7 @@
 //! elements in them (`jdk.jfr.internal.MetadataReader`).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +15,11 @@ const MAX_DEPTH: usize = 32;
 
 /// The number of a type in a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(super) struct TypeId(pub(super) u64);
+pub(super) struct TypeId(pub(super) u32);
+
+/// The place of a string in the metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct StringIndex(u32);
 
 /// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,8 +37,8 @@ pub(super) enum Unit {
 
 /// A field of a type.
 #[derive(Debug)]
-pub(super) struct Field<'a> {
-    pub(super) name: Cow<'a, str>,
+pub(super) struct Field {
+    pub(super) name: StringIndex,
     pub(super) of: TypeId,
     /// Its value is the number of an entry in the pool of its type.
     pub(super) is_pooled: bool,
@@ -41,40 +46,19 @@ pub(super) struct Field<'a> {
     pub(super) unit: Unit,
 }
 
-/// A type.
+/// A type: its name, and where its fields are among those of all types.
 #[derive(Debug)]
-pub(super) struct Type<'a> {
-    pub(super) name: Cow<'a, str>,
-    pub(super) fields: Vec<Field<'a>>,
+struct Type {
+    name: StringIndex,
+    fields: Range<u32>,
 }
 
-/// The types of a chunk.
+/// The types of a chunk. Names are held once, however often the metadata refers to them.
 #[derive(Debug, Default)]
 pub(super) struct Metadata<'a> {
-    pub(super) types: FxHashMap<TypeId, Type<'a>>,
-}
-
-/// An element of the tree.
-#[derive(Default)]
-struct Element<'a> {
-    name: Cow<'a, str>,
-    attributes: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    children: Vec<Element<'a>>,
-}
-
-impl<'a> Element<'a> {
-    fn attribute(&self, name: &str) -> Option<&Cow<'a, str>> {
-        let mut all = self.attributes.iter();
-        all.find(|(key, _)| key == name).map(|(_, value)| value)
-    }
-
-    fn number(&self, name: &str) -> Option<u64> {
-        self.attribute(name)?.parse().ok()
-    }
-
-    fn named<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'b Element<'a>> {
-        self.children.iter().filter(move |it| it.name == name)
-    }
+    strings: Vec<Cow<'a, str>>,
+    fields: Vec<Field>,
+    types: FxHashMap<TypeId, Type>,
 }
 
 impl<'a> Metadata<'a> {
@@ -85,91 +69,188 @@ impl<'a> Metadata<'a> {
         for _ in 0..3 {
             cursor.number()?;
         }
-        let count = cursor.length()?;
-        let mut strings = Vec::with_capacity(count);
-        for _ in 0..count {
-            strings.push(cursor.text()?.decode());
+        let mut metadata = Self::default();
+        for _ in 0..cursor.length()? {
+            metadata.strings.push(cursor.text()?.decode());
         }
-        let root = element(&mut cursor, &strings, 0)?;
-        let classes = || root.named("metadata").flat_map(|it| it.named("class"));
-        let mut names = FxHashMap::default();
-        for class in classes() {
-            if let (Some(id), Some(name)) = (class.number("id"), class.attribute("name")) {
-                names.insert(id, name.as_ref());
+        let mut tree = Tree {
+            cursor,
+            metadata,
+            annotations: Vec::new(),
+        };
+        tree.element(Place::Root, 0)?;
+        let Tree {
+            mut metadata,
+            annotations,
+            ..
+        } = tree;
+        let spans: Vec<TypeId> = metadata.named("jdk.jfr.Timespan").collect();
+        for (field, class, value) in annotations {
+            let field = &mut metadata.fields[field];
+            if field.unit == Unit::None && spans.contains(&class) {
+                field.unit = match metadata.strings.get(value.0 as usize).map(Cow::as_ref) {
+                    Some("TICKS") => Unit::Ticks,
+                    Some("NANOSECONDS") => Unit::Nanos,
+                    Some("MILLISECONDS") => Unit::Millis,
+                    _ => Unit::None,
+                };
             }
         }
-        let mut types = FxHashMap::default();
-        for class in classes() {
-            let (Some(id), Some(name)) = (class.number("id"), class.attribute("name")) else {
-                continue;
-            };
-            let mut fields = Vec::new();
-            for field in class.named("field") {
-                fields.push(Field {
-                    name: field.attribute("name")?.clone(),
-                    of: TypeId(field.number("class")?),
-                    is_pooled: field
-                        .attribute("constantPool")
-                        .is_some_and(|it| it == "true"),
-                    is_array: field.number("dimension").is_some_and(|it| it > 0),
-                    unit: unit(field, &names),
-                });
-            }
-            let name = name.clone();
-            types.insert(TypeId(id), Type { name, fields });
-        }
-        Some(Self { types })
+        Some(metadata)
     }
 
     /// The types with a name. A chunk of a JVM with several class loaders may have more than one.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = TypeId> {
         let types = self.types.iter();
         types
-            .filter(move |(_, it)| it.name == name)
+            .filter(move |(_, it)| self.string(it.name) == name)
             .map(|(&id, _)| id)
     }
+
+    /// The name of a type; `None` if the chunk lacks the type.
+    pub(super) fn name(&self, id: TypeId) -> Option<&str> {
+        self.types.get(&id).map(|it| self.string(it.name))
+    }
+
+    /// The fields of a type; none if the chunk lacks the type.
+    pub(super) fn fields(&self, id: TypeId) -> &[Field] {
+        let fields = self.types.get(&id).map(|it| it.fields.clone());
+        let fields = fields.map(|it| it.start as usize..it.end as usize);
+        fields.map_or(&[], |it| &self.fields[it])
+    }
+
+    /// A string of the metadata.
+    pub(super) fn string(&self, index: StringIndex) -> &str {
+        self.strings
+            .get(index.0 as usize)
+            .map_or("", |it| it.as_ref())
+    }
 }
 
-/// The unit that an annotation states.
-fn unit(field: &Element<'_>, names: &FxHashMap<u64, &str>) -> Unit {
-    let spans = field.named("annotation").filter(|it| {
-        let class = it.number("class").and_then(|class| names.get(&class));
-        class == Some(&"jdk.jfr.Timespan")
-    });
-    let mut values = spans.filter_map(|it| it.attribute("value").or(it.attribute("value-0")));
-    match values.next().map(Cow::as_ref) {
-        Some("TICKS") => Unit::Ticks,
-        Some("NANOSECONDS") => Unit::Nanos,
-        Some("MILLISECONDS") => Unit::Millis,
-        _ => Unit::None,
+/// Where an element is in the tree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    Metadata,
+    Class,
+    Field,
+    Annotation,
+    /// Where nothing is needed.
+    Elsewhere,
+}
+
+impl Place {
+    /// The place of an element in another.
+    fn of(self, name: &str) -> Self {
+        match (self, name) {
+            (Self::Root, "metadata") => Self::Metadata,
+            (Self::Metadata, "class") => Self::Class,
+            (Self::Class, "field") => Self::Field,
+            (Self::Field, "annotation") => Self::Annotation,
+            _ => Self::Elsewhere,
+        }
     }
 }
 
-/// Reads an element. Each takes three bytes or more, so their number is bounded by that of the bytes.
-fn element<'a>(
-    cursor: &mut Cursor<'a>,
-    strings: &[Cow<'a, str>],
-    depth: usize,
-) -> Option<Element<'a>> {
-    if depth > MAX_DEPTH {
-        return None;
+/// The attributes that are needed, by the strings that are their values.
+#[derive(Default)]
+struct Attributes {
+    id: Option<StringIndex>,
+    name: Option<StringIndex>,
+    class: Option<StringIndex>,
+    pooled: Option<StringIndex>,
+    dimension: Option<StringIndex>,
+    value: Option<StringIndex>,
+    first_value: Option<StringIndex>,
+}
+
+/// The reading of the tree. Nothing of it is kept but types, fields and annotations of fields.
+struct Tree<'a> {
+    cursor: Cursor<'a>,
+    metadata: Metadata<'a>,
+    /// The field, the class of the annotation, and its value.
+    annotations: Vec<(usize, TypeId, StringIndex)>,
+}
+
+impl Tree<'_> {
+    fn string(&mut self) -> Option<StringIndex> {
+        let index = u32::try_from(self.cursor.number()?).ok()?;
+        let is_there = (index as usize) < self.metadata.strings.len();
+        is_there.then_some(StringIndex(index))
     }
-    let string = |cursor: &mut Cursor<'a>| {
-        let index = usize::try_from(cursor.number()?).ok()?;
-        strings.get(index).cloned()
-    };
-    let name = string(cursor)?;
-    let mut attributes = Vec::new();
-    for _ in 0..cursor.length()? {
-        attributes.push((string(cursor)?, string(cursor)?));
+
+    fn number(&self, string: Option<StringIndex>) -> Option<u32> {
+        self.metadata.string(string?).parse().ok()
     }
-    let mut children = Vec::new();
-    for _ in 0..cursor.length()? {
-        children.push(element(cursor, strings, depth + 1)?);
+
+    fn attributes(&mut self) -> Option<Attributes> {
+        let mut all = Attributes::default();
+        for _ in 0..self.cursor.length()? {
+            let (key, value) = (self.string()?, self.string()?);
+            let place = match self.metadata.string(key) {
+                "id" => &mut all.id,
+                "name" => &mut all.name,
+                "class" => &mut all.class,
+                "constantPool" => &mut all.pooled,
+                "dimension" => &mut all.dimension,
+                "value" => &mut all.value,
+                "value-0" => &mut all.first_value,
+                _ => continue,
+            };
+            place.get_or_insert(value);
+        }
+        Some(all)
     }
-    Some(Element {
-        name,
-        attributes,
-        children,
-    })
+
+    /// Reads an element that is in another.
+    fn element(&mut self, within: Place, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let name = self.string()?;
+        let mut place = match depth {
+            0 => Place::Root,
+            _ => within.of(self.metadata.string(name)),
+        };
+        let attributes = self.attributes()?;
+        let first_field = self.metadata.fields.len() as u32;
+        let mut class = None;
+        match place {
+            Place::Class => {
+                let id = self.number(attributes.id).map(TypeId);
+                class = id.zip(attributes.name);
+                if class.is_none() {
+                    place = Place::Elsewhere;
+                }
+            }
+            Place::Field => {
+                let pooled = attributes.pooled;
+                let field = Field {
+                    name: attributes.name?,
+                    of: TypeId(self.number(attributes.class)?),
+                    is_pooled: pooled.is_some_and(|it| self.metadata.string(it) == "true"),
+                    is_array: self.number(attributes.dimension).is_some_and(|it| it > 0),
+                    unit: Unit::None,
+                };
+                self.metadata.fields.push(field);
+            }
+            Place::Annotation => {
+                let field = self.metadata.fields.len().checked_sub(1);
+                let class = self.number(attributes.class).map(TypeId);
+                let value = attributes.value.or(attributes.first_value);
+                if let (Some(field), Some(class), Some(value)) = (field, class, value) {
+                    self.annotations.push((field, class, value));
+                }
+            }
+            Place::Root | Place::Metadata | Place::Elsewhere => {}
+        }
+        for _ in 0..self.cursor.length()? {
+            self.element(place, depth + 1)?;
+        }
+        if let Some((id, name)) = class {
+            let fields = first_field..self.metadata.fields.len() as u32;
+            self.metadata.types.insert(id, Type { name, fields });
+        }
+        Some(())
+    }
 }

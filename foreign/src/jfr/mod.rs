@@ -29,7 +29,7 @@ pub(crate) const MAGIC: &[u8] = b"FLR\0";
 
 /// Reads a recording. `passed` is told of the parts that were read.
 pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
-    let mut builder = Builder::default();
+    let mut builder = Builder::new(file.len());
     let mut sums = events::Choice::default();
     let mut created = None;
     let mut at = 0;
@@ -48,8 +48,12 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
         let end = match Head::parse(&file[at..]) {
             Ok(head) => {
                 created = created.or(Some(head.start_nanos / 1_000_000));
-                let end = end_of(file, at, &head, &mut builder);
-                chunk::read(file, at..end, &head, &mut builder, &mut sums);
+                let (end, cut) = end_of(file, at, &head);
+                let is_read = chunk::read(file, at..end, &head, &mut builder, &mut sums);
+                // What is said of a chunk that was not read says this too.
+                if let Some(cut) = cut.filter(|_| is_read) {
+                    builder.damage(Some(at), 0, cut);
+                }
                 end
             }
             Err(reason) => {
@@ -69,27 +73,25 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
     builder.finish(Kind::Jfr, created)
 }
 
-/// Where the chunk that begins at a place ends.
-fn end_of(file: &[u8], at: usize, head: &Head, builder: &mut Builder) -> usize {
+/// Where the chunk that begins at a place ends, and a sentence if that is not where it should.
+fn end_of(file: &[u8], at: usize, head: &Head) -> (usize, Option<String>) {
     let stated = usize::try_from(head.size)
         .ok()
         .filter(|&size| size >= Head::LENGTH);
     match stated.and_then(|size| at.checked_add(size)) {
-        Some(end) if end <= file.len() => end,
+        Some(end) if end <= file.len() => (end, None),
         _ => {
             let end = next_chunk(file, at + MAGIC.len());
+            let there = end - at;
             let message = match stated {
                 Some(size) => format!(
-                    "at byte {at}: a chunk of {size} bytes is cut short; {} bytes of it are there",
-                    end - at
+                    "at byte {at}: a chunk of {size} bytes is cut short; {there} bytes of it are there"
                 ),
                 None => format!(
-                    "at byte {at}: the JVM did not finish this chunk; the {} bytes that are there are read",
-                    end - at
+                    "at byte {at}: the JVM did not finish this chunk; the {there} bytes that are there are read"
                 ),
             };
-            builder.damage(Some(at), 0, message);
-            end
+            (end, Some(message))
         }
     }
 }

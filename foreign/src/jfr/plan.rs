@@ -1,5 +1,7 @@
 //! How the values of a type are read: its fields one after the other, those inside of others too.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Cursor, Text};
@@ -114,12 +116,19 @@ enum Step {
         of: TypeId,
         unit: Unit,
     },
-    Many(Box<[Step]>),
+    /// The fields of a value inside of another.
+    Inside(Plan),
+    /// An array of values that take a byte or more each.
+    Many(Plan),
 }
 
-/// How the values of a type are read.
-#[derive(Debug)]
-pub(super) struct Plan(Box<[Step]>);
+/// How the values of a type are read. Types that hold values of one type share its plan.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    steps: Rc<[Step]>,
+    /// The steps with those of values inside.
+    size: usize,
+}
 
 /// A part of a value that a walk over it finds.
 #[derive(Debug, Clone, Copy)]
@@ -137,7 +146,16 @@ impl Plan {
         cursor: &mut Cursor<'a>,
         found: &mut impl FnMut(Found<'a>),
     ) -> Option<()> {
-        walk(&self.0, cursor, found)
+        walk(&self.steps, cursor, found)
+    }
+
+    /// The pool to which a field with a role refers; 0 if there is no such field.
+    pub(super) fn pool(&self, of_role: Role) -> TypeId {
+        let mut pools = self.steps.iter().filter_map(|step| match step {
+            Step::One { role, of, .. } => (*role == Some(of_role)).then_some(*of),
+            Step::Inside(_) | Step::Many(_) => None,
+        });
+        pools.next_back().unwrap_or_default()
     }
 
     /// Passes over a value.
@@ -153,14 +171,15 @@ fn walk<'a>(
 ) -> Option<()> {
     for step in steps {
         match step {
+            Step::Inside(inner) => walk(&inner.steps, cursor, found)?,
             Step::Many(inner) => {
-                // Every element takes a byte or more, unless it has nothing.
                 let count = cursor.length()?;
-                if inner.is_empty() {
+                // Elements without fields take no bytes.
+                if inner.steps.is_empty() {
                     continue;
                 }
                 for _ in 0..count {
-                    walk(inner, cursor, found)?;
+                    walk(&inner.steps, cursor, found)?;
                     found(Found::ElementEnd);
                 }
             }
@@ -206,6 +225,8 @@ fn walk<'a>(
 pub(super) struct Plans<'a> {
     pub(super) metadata: Metadata<'a>,
     made: FxHashMap<TypeId, Option<Plan>>,
+    /// Those of values whose fields mean nothing here.
+    passed_over: FxHashMap<TypeId, Option<Plan>>,
 }
 
 impl<'a> Plans<'a> {
@@ -213,71 +234,101 @@ impl<'a> Plans<'a> {
         Self {
             metadata,
             made: FxHashMap::default(),
+            passed_over: FxHashMap::default(),
         }
     }
 
     /// The plan of a type; `None` if the metadata lacks it or nests without an end.
-    pub(super) fn get(&mut self, id: TypeId) -> Option<&Plan> {
-        let metadata = &self.metadata;
-        let made = self.made.entry(id).or_insert_with(|| {
-            let mut room = MAX_STEPS;
-            steps(metadata, id, true, 0, &mut room).map(|steps| Plan(steps.into()))
-        });
-        made.as_ref()
+    pub(super) fn get(&mut self, id: TypeId) -> Option<Plan> {
+        self.plan(id, true, 0)
     }
 
     /// A plan that was made before.
     pub(super) fn made(&self, id: TypeId) -> Option<&Plan> {
         self.made.get(&id)?.as_ref()
     }
-}
 
-fn steps(
-    metadata: &Metadata<'_>,
-    id: TypeId,
-    has_roles: bool,
-    depth: usize,
-    room: &mut usize,
-) -> Option<Vec<Step>> {
-    let of = metadata.types.get(&id)?;
-    if depth > MAX_DEPTH {
-        return None;
-    }
-    if let Some(encoding) = Encoding::of(&of.name) {
-        *room = room.checked_sub(1)?;
-        return Some(vec![Step::One {
-            encoding,
-            role: has_roles.then_some(Role::Name),
-            of: id,
-            unit: Unit::None,
-        }]);
-    }
-    let mut all = Vec::new();
-    for field in &of.fields {
-        *room = room.checked_sub(1)?;
-        let role = Role::of(&field.name).filter(|_| has_roles);
-        let type_name = metadata.types.get(&field.of).map(|it| &*it.name);
-        let encoding = match field.is_pooled {
-            true => Some(Encoding::Number),
-            false => type_name.and_then(Encoding::of),
+    fn plan(&mut self, id: TypeId, has_roles: bool, depth: usize) -> Option<Plan> {
+        let known = match has_roles {
+            true => &self.made,
+            false => &self.passed_over,
         };
-        let inner = match encoding {
-            Some(encoding) => vec![Step::One {
-                encoding,
-                role,
-                of: field.of,
-                unit: field.unit,
-            }],
-            // Only the frames of a stack have fields of their own that count.
-            None => {
-                let has_roles = has_roles && field.name == "frames";
-                steps(metadata, field.of, has_roles, depth + 1, room)?
-            }
-        };
-        match field.is_array {
-            true => all.push(Step::Many(inner.into())),
-            false => all.extend(inner),
+        if let Some(plan) = known.get(&id) {
+            return plan.clone();
         }
+        // So deep is none that a JVM wrote, unless it goes in circles.
+        let plan = match depth > MAX_DEPTH {
+            true => None,
+            false => self.make(id, has_roles, depth),
+        };
+        let made = match has_roles {
+            true => &mut self.made,
+            false => &mut self.passed_over,
+        };
+        made.insert(id, plan.clone());
+        plan
     }
-    Some(all)
+
+    fn make(&mut self, id: TypeId, has_roles: bool, depth: usize) -> Option<Plan> {
+        let name = self.metadata.name(id)?;
+        if let Some(encoding) = Encoding::of(name) {
+            let step = Step::One {
+                encoding,
+                role: has_roles.then_some(Role::Name),
+                of: id,
+                unit: Unit::None,
+            };
+            return Some(Plan {
+                steps: [step].into(),
+                size: 1,
+            });
+        }
+        let mut steps = Vec::new();
+        let mut size = 0_usize;
+        for index in 0..self.metadata.fields(id).len() {
+            let field = &self.metadata.fields(id)[index];
+            let field_name = self.metadata.string(field.name);
+            let role = Role::of(field_name).filter(|_| has_roles);
+            // Only the frames of a stack have fields of their own that count.
+            let has_inner_roles = has_roles && field_name == "frames";
+            let (of, unit, is_array) = (field.of, field.unit, field.is_array);
+            let encoding = match field.is_pooled {
+                true => Some(Encoding::Number),
+                false => self.metadata.name(of).and_then(Encoding::of),
+            };
+            let inner = match encoding {
+                Some(encoding) => Plan {
+                    steps: [Step::One {
+                        encoding,
+                        role,
+                        of,
+                        unit,
+                    }]
+                    .into(),
+                    size: 1,
+                },
+                None => self.plan(of, has_inner_roles, depth + 1)?,
+            };
+            size += 1 + inner.size;
+            if size > MAX_STEPS {
+                return None;
+            }
+            match (is_array, encoding) {
+                (true, _) => steps.push(Step::Many(inner)),
+                (false, Some(encoding)) => steps.push(Step::One {
+                    encoding,
+                    role,
+                    of,
+                    unit,
+                }),
+                // What has no fields takes no bytes.
+                (false, None) if inner.steps.is_empty() => {}
+                (false, None) => steps.push(Step::Inside(inner)),
+            }
+        }
+        Some(Plan {
+            steps: steps.into(),
+            size,
+        })
+    }
 }

@@ -17,15 +17,12 @@ const NEEDED: [&str; 8] = [
     "java.lang.String",
     "java.lang.Thread",
 ];
-/// Chunks that JVMs write have some hundred thousand entries.
-const MAX_ENTRIES: usize = 32 << 20;
 
-/// Where entries are in the chunk.
+/// Where entries are in the chunk. No room is made for entries that a checkpoint only claims to have.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     needed: FxHashSet<TypeId>,
     places: FxHashMap<TypeId, FxHashMap<u64, usize>>,
-    entries: usize,
 }
 
 impl Pools {
@@ -46,7 +43,7 @@ impl Pools {
         }
         cursor.byte()?;
         for _ in 0..cursor.length()? {
-            let of = TypeId(cursor.number()?);
+            let of = TypeId(u32::try_from(cursor.number()?).ok()?);
             let count = cursor.length()?;
             let plan = plans.get(of)?;
             let mut places = match self.needed.contains(&of) {
@@ -56,10 +53,6 @@ impl Pools {
             for _ in 0..count {
                 let key = cursor.number()?;
                 if let Some(places) = &mut places {
-                    self.entries += 1;
-                    if self.entries > MAX_ENTRIES {
-                        return None;
-                    }
                     places.insert(key, cursor.at());
                 }
                 plan.skip(&mut cursor)?;

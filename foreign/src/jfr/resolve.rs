@@ -13,20 +13,51 @@ use super::events::{Choice, Cost, Entry, Events, Key, Kind};
 use super::metadata::TypeId;
 use super::plan::{Found, Plans, Role, Value};
 use super::pools::Pools;
-use crate::builder::{Builder, ClassIndex};
+use crate::builder::{Builder, ClassIndex, StackIndex};
 
 /// Virtual threads are mostly without names, and there may be millions of them.
 const VIRTUAL: &str = "virtual threads";
 
-/// Looks up one chunk.
-struct Names<'a, 'b> {
+/// The entries of a chunk's pools.
+#[derive(Clone, Copy)]
+struct Source<'a, 'b> {
     chunk: &'a [u8],
     pools: &'b Pools,
-    plans: &'b mut Plans<'a>,
+    plans: &'b Plans<'a>,
+    /// The type of strings in pools.
+    strings: TypeId,
+}
+
+/// A frame as stacks have it: method, line and kind.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct RawFrame {
+    method: u64,
+    kind: u64,
+    method_type: TypeId,
+    kind_type: TypeId,
+    line: u32,
+}
+
+/// What a frame is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FrameKind {
+    /// Bytecode, interpreted or compiled.
+    Java,
+    /// A native method of Java.
+    NativeMethod,
+    /// A function of a library or of the kernel.
+    Symbol,
+}
+
+/// Looks up one chunk.
+struct Names<'a, 'b> {
+    source: Source<'a, 'b>,
     builder: &'b mut Builder,
     methods: FxHashMap<Entry, (String, String)>,
-    frames: FxHashMap<(Entry, u64, Entry), FrameIndex>,
-    native: FxHashMap<Entry, bool>,
+    frames: FxHashMap<RawFrame, FrameIndex>,
+    kinds: FxHashMap<Entry, FrameKind>,
+    /// async-profiler has frames of native code, whose classes are libraries.
+    has_libraries: bool,
     threads: FxHashMap<Entry, Option<ThreadSerial>>,
     classes: FxHashMap<Entry, Option<ClassIndex>>,
 }
@@ -34,46 +65,68 @@ struct Names<'a, 'b> {
 /// Adds the costs of a chunk under their names; gives the number of events whose stacks it lacks.
 pub(super) fn resolve<'a>(
     chunk: &'a [u8],
-    events: &Events,
+    events: Events,
     pools: &Pools,
-    plans: &mut Plans<'a>,
+    plans: &Plans<'a>,
     builder: &mut Builder,
     choice: &mut Choice,
 ) -> u64 {
+    let mut strings = plans.metadata.named("java.lang.String");
     let mut names = Names {
-        chunk,
-        pools,
-        plans,
+        source: Source {
+            chunk,
+            pools,
+            plans,
+            strings: strings.next().unwrap_or_default(),
+        },
         builder,
         methods: FxHashMap::default(),
         frames: FxHashMap::default(),
-        native: FxHashMap::default(),
+        kinds: FxHashMap::default(),
+        has_libraries: false,
         threads: FxHashMap::default(),
         classes: FxHashMap::default(),
     };
-    let states = names.states();
+    let is_default = |name: &str| name == "STATE_DEFAULT";
+    let default = names.entries_named("jdk.types.ThreadState", is_default);
+    let states = States {
+        tells_wall: !default.is_empty(),
+        default,
+    };
+    // The JDK has no frames of the kernel; async-profiler lists all kinds that it has.
+    let of_kernel = names.entries_named("jdk.types.FrameType", |name| name == "Kernel");
+    names.has_libraries = !of_kernel.is_empty();
+    let types = events.types;
+    let stack_of = |key: &Key| Entry {
+        of: types[key.event as usize].stack,
+        key: key.stack,
+    };
     // By stack, so that only one has to be kept.
-    let mut costs: Vec<(Key, Cost)> = events
-        .costs
-        .iter()
-        .map(|(&key, &cost)| (key, cost))
-        .collect();
-    costs.sort_unstable_by_key(|(key, _)| (key.stack, key.thread, key.kind, key.state, key.class));
+    let mut costs: Vec<(Key, Cost)> = events.costs.into_iter().collect();
+    costs.sort_unstable_by_key(|(key, _)| {
+        let stack = stack_of(key);
+        (stack, key.thread, key.event, key.state, key.class)
+    });
     let mut lacking = 0;
-    let mut last: Option<(Entry, Option<Vec<FrameIndex>>)> = None;
+    let mut last: Option<(Entry, Option<StackIndex>)> = None;
     for (key, cost) in costs {
-        if last.as_ref().is_none_or(|(stack, _)| *stack != key.stack) {
-            last = Some((key.stack, names.stack(key.stack)));
+        let stack = stack_of(&key);
+        if last.is_none_or(|(before, _)| before != stack) {
+            last = Some((stack, names.stack(stack)));
         }
-        let frames = last.as_ref().and_then(|(_, frames)| frames.as_deref());
-        if frames.is_none() && key.stack.key != 0 {
+        let found = last.and_then(|(_, found)| found);
+        if found.is_none() && key.stack != 0 {
             lacking += cost.count;
         }
-        let thread = names.thread(key.thread);
-        let class = names.class_index(key.class);
-        let trace = names.builder.trace(thread, frames.unwrap_or_default());
-        let is_wall = key.kind == Kind::Execution && states.is_wall(key.state);
-        choice.add(names.builder, key.kind, is_wall, trace, class, cost);
+        let frames = found.unwrap_or_else(|| names.builder.stack(&[]));
+        let event = &types[key.event as usize];
+        let entry = |of, key| Entry { of, key };
+        let thread = names.thread(entry(event.thread, key.thread));
+        let class = names.class_index(entry(event.class, key.class));
+        let trace = names.builder.trace_of(thread, frames);
+        let is_wall =
+            event.kind == Kind::Execution && states.is_wall(entry(event.state, key.state));
+        choice.add(names.builder, event.kind, is_wall, trace, class, cost);
     }
     lacking
 }
@@ -92,34 +145,16 @@ impl States {
     }
 }
 
-impl<'a> Names<'a, '_> {
-    fn states(&mut self) -> States {
-        let types: Vec<TypeId> = self.plans.metadata.named("jdk.types.ThreadState").collect();
-        let mut default = Vec::new();
-        for of in types {
-            let keys: Vec<u64> = self.pools.entries(of).collect();
-            for key in keys {
-                let state = Entry { of, key };
-                if self.text(state, 0) == "STATE_DEFAULT" {
-                    default.push(state);
-                }
-            }
-        }
-        States {
-            tells_wall: !default.is_empty(),
-            default,
-        }
-    }
-
+impl<'a> Source<'a, '_> {
     /// Reads an entry of a pool; `None` if the chunk lacks it.
-    fn entry(&mut self, entry: Entry, found: &mut impl FnMut(Found<'a>)) -> Option<()> {
+    fn entry(&self, entry: Entry, found: &mut impl FnMut(Found<'a>)) -> Option<()> {
         let place = self.pools.place(entry.of, entry.key)?;
-        let plan = self.plans.get(entry.of)?;
+        let plan = self.plans.made(entry.of)?;
         plan.walk(&mut Cursor::new(self.chunk, place), found)
     }
 
     /// The text that an entry is, or has as its name.
-    fn text(&mut self, entry: Entry, depth: u8) -> Cow<'a, str> {
+    fn text(&self, entry: Entry, depth: u8) -> Cow<'a, str> {
         let mut name = None;
         // Entries without a name, damaged or not, have an empty one.
         let _ = self.entry(entry, &mut |found| {
@@ -127,23 +162,18 @@ impl<'a> Names<'a, '_> {
                 name = name.or(Some(value));
             }
         });
-        match name {
-            Some(value) => self.value(value, entry, depth),
-            None => Cow::Borrowed(""),
-        }
+        name.map_or(Cow::Borrowed(""), |value| self.value(value, depth))
     }
 
     /// The text of a value in an entry: its own, or that of another entry.
-    fn value(&mut self, value: Value<'a>, within: Entry, depth: u8) -> Cow<'a, str> {
+    fn value(&self, value: Value<'a>, depth: u8) -> Cow<'a, str> {
         // Class, symbol, string: deeper is damage.
         if depth > 3 {
             return Cow::Borrowed("");
         }
         match value {
             Value::Text(Text::Pooled(key)) => {
-                let mut types = self.plans.metadata.named("java.lang.String");
-                let of = types.next().unwrap_or(within.of);
-                drop(types);
+                let of = self.strings;
                 self.text(Entry { of, key }, depth + 1)
             }
             Value::Text(text) => text.decode(),
@@ -151,35 +181,83 @@ impl<'a> Names<'a, '_> {
             Value::Time(..) => Cow::Borrowed(""),
         }
     }
+}
 
-    fn stack(&mut self, stack: Entry) -> Option<Vec<FrameIndex>> {
-        let mut frames: Vec<(Entry, u64, Entry)> = Vec::new();
-        let mut frame = (Entry::default(), 0, Entry::default());
-        self.entry(stack, &mut |found| match found {
-            Found::Field(Role::Method, Value::Number(key, of)) => frame.0 = Entry { of, key },
-            Found::Field(Role::Line, value) => frame.1 = value.number(),
-            Found::Field(Role::Type, Value::Number(key, of)) => frame.2 = Entry { of, key },
-            Found::Field(..) => {}
-            Found::ElementEnd => frames.push(std::mem::take(&mut frame)),
-        })?;
-        Some(frames.into_iter().map(|frame| self.frame(frame)).collect())
+impl<'a> Names<'a, '_> {
+    /// The entries of a pool whose names are as asked for.
+    fn entries_named(&mut self, of_type: &str, is_asked_for: impl Fn(&str) -> bool) -> Vec<Entry> {
+        let source = self.source;
+        let mut found = Vec::new();
+        for of in source.plans.metadata.named(of_type) {
+            for key in source.pools.entries(of) {
+                let entry = Entry { of, key };
+                if is_asked_for(&self.text(entry)) {
+                    found.push(entry);
+                }
+            }
+        }
+        found
     }
 
-    fn frame(&mut self, frame: (Entry, u64, Entry)) -> FrameIndex {
+    /// The text of an entry, as far as there is room for names.
+    fn text(&mut self, entry: Entry) -> Cow<'a, str> {
+        let text = self.source.text(entry, 0);
+        self.builder.within_room(text)
+    }
+
+    /// The text of a value, as far as there is room for names.
+    fn value(&mut self, value: Value<'a>) -> Cow<'a, str> {
+        let text = self.source.value(value, 0);
+        self.builder.within_room(text)
+    }
+
+    fn stack(&mut self, stack: Entry) -> Option<StackIndex> {
+        let mut frames = Vec::new();
+        let mut frame = RawFrame::default();
+        let source = self.source;
+        source.entry(stack, &mut |found| match found {
+            Found::Field(Role::Method, Value::Number(key, of)) => {
+                (frame.method, frame.method_type) = (key, of);
+            }
+            Found::Field(Role::Line, value) => {
+                frame.line = u32::try_from(value.number()).unwrap_or(u32::MAX);
+            }
+            Found::Field(Role::Type, Value::Number(key, of)) => {
+                (frame.kind, frame.kind_type) = (key, of);
+            }
+            Found::Field(..) => {}
+            Found::ElementEnd => frames.push(self.frame(std::mem::take(&mut frame))),
+        })?;
+        Some(self.builder.stack(&frames))
+    }
+
+    fn frame(&mut self, frame: RawFrame) -> FrameIndex {
         if let Some(&known) = self.frames.get(&frame) {
             return known;
         }
-        let (method, line, kind) = frame;
+        let method = Entry {
+            of: frame.method_type,
+            key: frame.method,
+        };
+        let kind = Entry {
+            of: frame.kind_type,
+            key: frame.kind,
+        };
         if !self.methods.contains_key(&method) {
             let names = self.method(method);
             self.methods.insert(method, names);
         }
-        let line = match (self.is_native(kind), u32::try_from(line)) {
-            (true, _) => Line::Native,
-            (false, Ok(line)) if line > 0 && line <= i32::MAX as u32 => Line::Number(line),
-            _ => Line::Unknown,
+        let kind = self.kind(kind);
+        let line = match (kind, frame.line) {
+            (FrameKind::NativeMethod | FrameKind::Symbol, _) => Line::Native,
+            (FrameKind::Java, line) if line > 0 && line <= i32::MAX as u32 => Line::Number(line),
+            (FrameKind::Java, _) => Line::Unknown,
         };
         let (class, name) = &self.methods[&method];
+        let class = match kind {
+            FrameKind::Symbol => "",
+            FrameKind::Java | FrameKind::NativeMethod => class,
+        };
         let index = self.builder.frame(class, name, None, line);
         self.frames.insert(frame, index);
         index
@@ -188,26 +266,30 @@ impl<'a> Names<'a, '_> {
     /// Class and name of a method.
     fn method(&mut self, method: Entry) -> (String, String) {
         let (mut class, mut name) = (None, None);
-        let _ = self.entry(method, &mut |found| match found {
+        let _ = self.source.entry(method, &mut |found| match found {
             Found::Field(Role::Type, value) => class = Some(value),
             Found::Field(Role::Name, value) => name = name.or(Some(value)),
             _ => {}
         });
-        let class = class.map_or(Cow::Borrowed(""), |it| self.value(it, method, 0));
-        let name = name.map_or(Cow::Borrowed(""), |it| self.value(it, method, 0));
+        let class = class.map_or(Cow::Borrowed(""), |it| self.value(it));
+        let name = name.map_or(Cow::Borrowed(""), |it| self.value(it));
         match name.is_empty() {
             true => (source_form(&class), "<unknown>".to_owned()),
             false => (source_form(&class), name.into_owned()),
         }
     }
 
-    fn is_native(&mut self, kind: Entry) -> bool {
-        if let Some(&known) = self.native.get(&kind) {
+    fn kind(&mut self, kind: Entry) -> FrameKind {
+        if let Some(&known) = self.kinds.get(&kind) {
             return known;
         }
-        let is_native = self.text(kind, 0) == "Native";
-        self.native.insert(kind, is_native);
-        is_native
+        let found = match (&*self.text(kind), self.has_libraries) {
+            ("Native" | "C++" | "Kernel", true) => FrameKind::Symbol,
+            ("Native", false) => FrameKind::NativeMethod,
+            _ => FrameKind::Java,
+        };
+        self.kinds.insert(kind, found);
+        found
     }
 
     fn thread(&mut self, thread: Entry) -> Option<ThreadSerial> {
@@ -216,7 +298,7 @@ impl<'a> Names<'a, '_> {
         }
         let (mut java, mut os, mut is_virtual) = (None, None, false);
         let mut number = 0;
-        let found = self.entry(thread, &mut |found| match found {
+        let found = self.source.entry(thread, &mut |found| match found {
             Found::Field(Role::JavaName, value) => java = Some(value),
             Found::Field(Role::OsName, value) => os = Some(value),
             Found::Field(Role::IsVirtual, value) => is_virtual = value.number() != 0,
@@ -226,7 +308,7 @@ impl<'a> Names<'a, '_> {
         let mut name = String::new();
         for value in [java, os].into_iter().flatten() {
             if name.is_empty() {
-                name = self.value(value, thread, 0).into_owned();
+                name = self.value(value).into_owned();
             }
         }
         if name.is_empty() {
@@ -244,7 +326,7 @@ impl<'a> Names<'a, '_> {
         if let Some(&known) = self.classes.get(&class) {
             return known;
         }
-        let name = self.text(class, 0);
+        let name = self.text(class);
         let index = match name.is_empty() {
             true => None,
             false => Some(self.builder.class(&source_form(&name))),

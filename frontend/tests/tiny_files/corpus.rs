@@ -4,10 +4,14 @@ use std::io::Write;
 
 use hprof_format::reader::FileHeader;
 
+use crate::recording::recording;
+
 /// The largest file.
 const MAX_BYTES: usize = 64_000;
 /// The largest size of a compressed file's contents, in bytes.
 const UNPACKED: usize = 24 << 20;
+/// The largest recording that is made for a file, in bytes.
+const RECORDED: usize = 1 << 20;
 
 /// A generator of numbers that are the same in each run (Marsaglia, "Xorshift RNGs").
 pub struct Numbers(u64);
@@ -44,7 +48,7 @@ pub struct Hostile {
 /// The file with a number.
 pub fn file(number: usize) -> Hostile {
     let numbers = &mut Numbers::new(number as u64 + 1);
-    let (kind, packing) = (number % 12, number / 12 % 8);
+    let (kind, packing) = (number % 13, number / 13 % 8);
     // Half of all are as they are; the others hold far more.
     let is_packed = packing >= 4;
     let most = if is_packed {
@@ -143,6 +147,7 @@ fn content(kind: usize, most: usize, numbers: &mut Numbers) -> Vec<u8> {
             numbers,
         ),
         10 => one_line(most, numbers),
+        11 => recording(most.min(RECORDED), numbers),
         _ => repeat(
             most,
             header(numbers),
