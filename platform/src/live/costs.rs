@@ -13,8 +13,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 /// The measures that slices have. What is alive is no sum over time, and has no slices.
-const MEASURES: [Measure; 4] = [
+const MEASURES: [Measure; 6] = [
     Measure::Samples,
+    Measure::Time,
+    Measure::Calls,
     Measure::AllocatedBytes,
     Measure::AllocatedObjects,
     Measure::Contention,

@@ -25,6 +25,8 @@ const ALLOWED: [&str; 12] = [
     "states",
     "vmthreads",
 ];
+/// Those that a request for calls may add too: which are counted.
+const ALLOWED_FOR_CALLS: [&str; 2] = ["include", "exclude"];
 /// The option that samples on the wall clock instead of the CPU clock.
 const WALL: &str = "cpu=wall";
 
@@ -38,10 +40,13 @@ pub enum Mode {
     Alloc,
     /// Contention for locks.
     Lock,
+    /// Every call, with CPU time, instead of samples. The page offers it to nobody, as it makes the program slow.
+    #[serde(skip)]
+    Calls,
 }
 
 impl Mode {
-    /// All modes.
+    /// The modes that requests name.
     pub const ALL: [Self; 3] = [Self::Cpu, Self::Alloc, Self::Lock];
 
     /// The word in requests.
@@ -50,13 +55,14 @@ impl Mode {
             Self::Cpu => "cpu",
             Self::Alloc => "alloc",
             Self::Lock => "lock",
+            Self::Calls => "calls",
         }
     }
 
     /// The agent's name for it.
     pub fn of_agent(self) -> control::Mode {
         match self {
-            Self::Cpu => control::Mode::Cpu,
+            Self::Cpu | Self::Calls => control::Mode::Cpu,
             Self::Alloc => control::Mode::Sites,
             Self::Lock => control::Mode::Monitor,
         }
@@ -68,6 +74,7 @@ impl Mode {
             Self::Cpu => "cpu=samples",
             Self::Alloc => "heap=sites,heapinterval=512k,live=estimate",
             Self::Lock => "monitor=y",
+            Self::Calls => "cpu=times",
         }
     }
 
@@ -100,16 +107,20 @@ impl Mode {
 ///
 /// # Errors
 /// Then, as a sentence.
-pub fn check_options(extra: &str) -> Result<(), String> {
+pub fn check_options(extra: &str, modes: &[Mode]) -> Result<(), String> {
+    let mut allowed = ALLOWED.to_vec();
+    if modes.contains(&Mode::Calls) {
+        allowed.extend(ALLOWED_FOR_CALLS);
+    }
     for option in extra.split(',').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         // Names of threads, too.
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:*#".contains(&byte);
-        let is_known = ALLOWED.contains(&name) || option == WALL;
+        let is_known = allowed.contains(&name) || option == WALL;
         if !is_known || !value.bytes().all(is_plain) {
             return Err(format!(
                 "options: a live recording takes {WALL}, {}, each with a plain value",
-                ALLOWED.join(", ")
+                allowed.join(", ")
             ));
         }
     }
@@ -142,7 +153,7 @@ pub fn agent_options(
             "{socket} is too long for the name of a socket; start the server with a shorter --folder"
         ));
     }
-    check_options(extra)?;
+    check_options(extra, modes)?;
     let mut options: Vec<&str> = modes.iter().map(|mode| mode.options()).collect();
     options.push("thread=y,depth=64,cutoff=0");
     options.extend((!extra.is_empty()).then_some(extra));
@@ -193,8 +204,12 @@ mod tests {
             let options = agent_options(&[Mode::Cpu], good, socket, Begin::Attached);
             assert!(options.is_ok(), "{good}");
         }
+        let calls = [Mode::Calls, Mode::Lock];
+        let options = agent_options(&calls, "include=shop.*", socket, Begin::Attached).unwrap();
+        assert!(options.starts_with("cpu=times,monitor=y,"), "{options}");
         for bad in [
             "cpu=times",
+            "include=shop",
             "filter=/x",
             "file=/etc/passwd",
             "net=evil:1",

@@ -151,11 +151,18 @@ impl Recording {
             None => TraceSerial::SYSTEM,
         };
         for table in contents.cpu.drain(..) {
-            found.totals.push((Measure::Samples, table.total));
-            let rows = table.rows.iter();
-            found
-                .rows
-                .extend(rows.map(|row| (Measure::Samples, None, known(row.trace), row.cost)));
+            let measure = match table.kind {
+                CpuKind::Samples => Measure::Samples,
+                CpuKind::Times => Measure::Time,
+            };
+            found.totals.push((measure, table.total));
+            for row in &table.rows {
+                let trace = known(row.trace);
+                found.rows.push((measure, None, trace, row.cost));
+                let calls = row.calls.filter(|_| measure == Measure::Time);
+                let calls = calls.map(|calls| (Measure::Calls, None, trace, calls));
+                found.rows.extend(calls);
+            }
         }
         for table in contents.monitors.drain(..) {
             found.totals.push((Measure::Contention, table.total_millis));
@@ -374,11 +381,12 @@ impl Recording {
     pub fn contents(&self) -> Contents {
         let data = self.data.lock();
         let mut contents = Contents::clone(&data.text.contents);
-        for weights in data.costs.weights(None) {
-            if weights.measure == Measure::Samples && weights.total > 0 {
-                contents.cpu.push(cpu_table(&weights));
-            }
-        }
+        let all = data.costs.weights(None);
+        let of = |measure| all.iter().find(|it| it.measure == measure && it.total > 0);
+        contents.cpu.extend(of(Measure::Samples).map(samples_table));
+        contents
+            .cpu
+            .extend(of(Measure::Calls).map(|calls| times_table(calls, of(Measure::Time))));
         contents.sites.extend(data.sites.clone());
         let mut rows: Vec<MonitorRow> = data
             .monitors
@@ -406,7 +414,7 @@ impl Recording {
     }
 }
 
-fn cpu_table(weights: &Weights) -> CpuTable {
+fn samples_table(weights: &Weights) -> CpuTable {
     let row = |row: &Weight| CpuRow {
         trace: row.trace,
         cost: row.value,
@@ -416,6 +424,22 @@ fn cpu_table(weights: &Weights) -> CpuTable {
         kind: CpuKind::Samples,
         total: weights.total,
         rows: weights.rows.iter().map(row).collect(),
+    }
+}
+
+/// Calls and what is known of their time: calls that were short have none.
+fn times_table(calls: &Weights, times: Option<&Weights>) -> CpuTable {
+    let rows = times.into_iter().flat_map(|it| &it.rows);
+    let millis: FxHashMap<TraceSerial, u64> = rows.map(|row| (row.trace, row.value)).collect();
+    let row = |row: &Weight| CpuRow {
+        trace: row.trace,
+        cost: millis.get(&row.trace).copied().unwrap_or(0),
+        calls: Some(row.value),
+    };
+    CpuTable {
+        kind: CpuKind::Times,
+        total: times.map_or(0, |it| it.total),
+        rows: calls.rows.iter().map(row).collect(),
     }
 }
 

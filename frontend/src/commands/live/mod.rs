@@ -99,7 +99,7 @@ impl Live {
                 self.pid
             );
         }
-        check_options(&self.options).map_err(anyhow::Error::msg)?;
+        check_options(&self.options, &[]).map_err(anyhow::Error::msg)?;
         let pid = Pid(self.pid);
         let refused = |refused: Refused| anyhow::Error::msg(refused.text);
         if let Some(why) = LocalMachine.jvm(pid).map_err(refused)?.refusal {

@@ -76,6 +76,11 @@ pub struct Record {
     #[arg(long)]
     lock: bool,
 
+    /// Count every call, with CPU time, instead of samples. The program is slower meanwhile; include= and exclude= in --options
+    /// choose classes, and only calls that begin while it is recorded count.
+    #[arg(long, conflicts_with_all = ["cpu", "wall", "all"])]
+    calls: bool,
+
     /// Record CPU samples, allocations and locks.
     #[arg(long, conflicts_with_all = ["cpu", "alloc", "lock"])]
     all: bool,
@@ -100,6 +105,8 @@ Examples:
   hprof-rs record 4242 --all -o all.html          CPU, allocations and locks, until Ctrl+C
   hprof-rs record 4242 -d 10 --wall --options 'filter=http-*' -o wall.html
                                                   where the threads named http-... wait
+  hprof-rs record 4242 -d 10 --calls --options 'include=com.acme' -o calls.html
+                                                  how often each method is called, counted exactly
   hprof-rs record 4242 -d 1m --alloc -o alloc.collapsed
   hprof-rs record 4242 -d 10 -o cpu.pb.gz         for pprof
   hprof-rs record --alloc -o mem.html -- java -jar app.jar
@@ -113,7 +120,7 @@ impl Record {
         if self.wall {
             self.options.insert_str(0, "cpu=wall,");
         }
-        check_options(&self.options).map_err(anyhow::Error::msg)?;
+        check_options(&self.options, &self.modes()).map_err(anyhow::Error::msg)?;
         self.check_output()?;
         let jvm = self.pid.map(jvm).transpose()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -149,8 +156,9 @@ impl Record {
         let wanted = [
             (
                 Mode::Cpu,
-                self.cpu || self.wall || self.all || !self.alloc && !self.lock,
+                self.cpu || self.wall || self.all || !self.alloc && !self.lock && !self.calls,
             ),
+            (Mode::Calls, self.calls),
             (Mode::Alloc, self.alloc || self.all),
             (Mode::Lock, self.lock || self.all),
         ];

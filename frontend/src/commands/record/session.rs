@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Parser;
 use hprof_analysis::contents::Contents;
-use hprof_analysis::stacks::Weights;
+use hprof_analysis::stacks::{Measure, Weights};
 use hprof_platform::events::Events;
 use hprof_platform::live::{JvmFacts, JvmId, Live, Mode, Pid, Recording};
 use jiff::Timestamp;
@@ -28,7 +29,7 @@ use crate::commands::convert;
 use crate::export;
 use crate::launch::{Launch, TOOL_OPTIONS};
 use crate::render::out::tell;
-use crate::render::screen::printable;
+use crate::render::screen::{count, printable};
 use crate::serve::LocalMachine;
 
 /// How often the methods on the screen are counted anew.
@@ -171,7 +172,45 @@ impl<'a> Session<'a> {
     /// A file that cannot be written does not end the recording.
     fn write_window(&mut self, recording: &Recording) {
         if let Err(error) = self.write(recording) {
-            tell!("hprof-rs: {error:#}; the recording continues");
+            tell!(
+                "hprof-rs: {error:#}; the recording continues, and the next file has this time too"
+            );
+        }
+    }
+
+    /// Where the output cannot be written, keeps what was recorded, or says what is lost.
+    fn rescue(&mut self, recording: &Recording, error: anyhow::Error) -> anyhow::Error {
+        let contents = self.costs(recording);
+        let mut text = Vec::new();
+        let kept = export::hprof::text(&contents, &mut text)
+            .map_err(anyhow::Error::from)
+            .and_then(|()| keep(&text));
+        let seconds = recording.status().seconds;
+        match kept {
+            Ok(path) => error.context(format!(
+                "the output was not written, and what was recorded is in {0}: make room, then \
+                 hprof-rs convert {0} -o FILE",
+                path.display()
+            )),
+            Err(why) => {
+                let all = Measure::ALL.into_iter();
+                let lost = all.filter_map(|measure| Weights::of(&contents, measure));
+                let lost = lost.map(|it| format!("{} {}", count(it.total), it.measure.unit()));
+                let lost: Vec<String> = lost.collect();
+                error.context(format!(
+                    "{} of {seconds} s are lost, as neither the output nor a copy could be written ({why:#})",
+                    lost.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// The costs that no file has yet.
+    fn costs(&mut self, recording: &Recording) -> Contents {
+        let contents = recording.contents();
+        match &mut self.windows {
+            Some(windows) => windows.take(contents),
+            None => contents,
         }
     }
 
@@ -194,7 +233,9 @@ impl<'a> Session<'a> {
         for note in &status.notes {
             tell!("hprof-rs: {}", printable(note));
         }
-        if !self.write(recording)? && !self.is_written {
+        let is_written = self.write(recording);
+        let is_written = is_written.map_err(|error| self.rescue(recording, error))?;
+        if !is_written && !self.is_written {
             bail!(
                 "nothing was recorded in {} s: the program {}",
                 status.seconds,
@@ -210,11 +251,10 @@ impl<'a> Session<'a> {
     /// Writes what was recorded since the last file; false if that is nothing.
     fn write(&mut self, recording: &Recording) -> anyhow::Result<bool> {
         let facts = &recording.facts;
-        let mut contents = recording.contents();
-        if let Some(windows) = &mut self.windows {
-            contents = windows.take(contents);
-        }
-        if Weights::first_of(&contents).is_none_or(|weights| weights.total == 0) {
+        let contents = self.costs(recording);
+        // Calls may be there without a millisecond of time.
+        let mut all = Measure::ALL.into_iter();
+        if !all.any(|measure| Weights::of(&contents, measure).is_some_and(|it| it.total > 0)) {
             return Ok(false);
         }
         let output = self.record.output.clone();
@@ -262,6 +302,17 @@ impl<'a> Session<'a> {
         Cli::try_parse_from(arguments)?.command.execute()?;
         Ok(())
     }
+}
+
+/// Writes a profile to a name of its own in the folder for temporary files.
+fn keep(text: &[u8]) -> anyhow::Result<PathBuf> {
+    let mut file = tempfile::Builder::new()
+        .prefix("hprof-rs-")
+        .suffix(".hprof.txt")
+        .tempfile()?;
+    file.write_all(text)?;
+    file.as_file().sync_all()?;
+    Ok(file.keep()?.1)
 }
 
 /// The exit status of a program that has failed, as a shell has it.

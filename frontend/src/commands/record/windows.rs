@@ -10,7 +10,10 @@ use hprof_analysis::contents::{Contents, CpuTable, MonitorTable, SiteTable};
 pub struct Windows {
     each: Duration,
     next: Instant,
+    /// What files have already.
     before: Option<Contents>,
+    /// What they have too, once the next one is written.
+    taken: Option<Contents>,
     files: VecDeque<PathBuf>,
     keeps: usize,
 }
@@ -22,6 +25,7 @@ impl Windows {
             each,
             next: Instant::now() + each,
             before: None,
+            taken: None,
             files: VecDeque::new(),
             keeps,
         }
@@ -32,7 +36,7 @@ impl Windows {
         Instant::now() >= self.next
     }
 
-    /// The costs that came since the last file.
+    /// The costs that came since the last file that was written.
     pub fn take(&mut self, now: Contents) -> Contents {
         while self.is_due() {
             self.next += self.each;
@@ -41,12 +45,13 @@ impl Windows {
             Some(before) => difference(now.clone(), before),
             None => now.clone(),
         };
-        self.before = Some(now);
+        self.taken = Some(now);
         more
     }
 
     /// Notes a file that was written. Gives those that are too many, oldest first.
     pub fn wrote(&mut self, file: PathBuf) -> Vec<PathBuf> {
+        self.before = self.taken.take().or(self.before.take());
         self.files.retain(|known| *known != file);
         self.files.push_back(file);
         let many = self.files.len().saturating_sub(self.keeps);
@@ -73,13 +78,17 @@ fn less_cpu(table: &mut CpuTable, earlier: &CpuTable) {
     let costs: HashMap<_, _> = earlier
         .rows
         .iter()
-        .map(|row| (row.trace, row.cost))
+        .map(|row| (row.trace, (row.cost, row.calls)))
         .collect();
     for row in &mut table.rows {
-        let before = costs.get(&row.trace).copied().unwrap_or(0);
-        row.cost = row.cost.saturating_sub(before);
+        let (cost, calls) = costs.get(&row.trace).copied().unwrap_or_default();
+        row.cost = row.cost.saturating_sub(cost);
+        row.calls = row.calls.map(|all| all.saturating_sub(calls.unwrap_or(0)));
     }
-    table.rows.retain(|row| row.cost > 0);
+    let has_calls = |calls: Option<u64>| calls.is_some_and(|calls| calls > 0);
+    table
+        .rows
+        .retain(|row| row.cost > 0 || has_calls(row.calls));
     table.total = table.total.saturating_sub(earlier.total);
 }
 

@@ -333,7 +333,7 @@ async fn attach(
 ) -> Result<Json<JvmDetail>, Problem> {
     let modes = Mode::of_words(&body.modes).map_err(Problem::bad_request)?;
     let options = body.options.unwrap_or_default();
-    check_options(&options).map_err(Problem::bad_request)?;
+    check_options(&options, &modes).map_err(Problem::bad_request)?;
     let done = state.blocking(move |state| {
         let (live, id) = (live(state)?, jvm_id(&id)?);
         live.attach(id, &modes, &options)?;
