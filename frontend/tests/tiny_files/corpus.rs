@@ -1,10 +1,13 @@
 //! Files below 64 kB that ask for more than they give, the same in each run.
 
+#[path = "recording.rs"]
+mod recording;
+
 use std::io::Write;
 
 use hprof_format::reader::FileHeader;
 
-use crate::recording::recording;
+use recording::recording;
 
 /// The largest file.
 const MAX_BYTES: usize = 64_000;

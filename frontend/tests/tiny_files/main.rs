@@ -7,7 +7,6 @@
 #![allow(clippy::disallowed_macros)]
 
 mod corpus;
-mod recording;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -3,7 +3,7 @@
 use hprof_foreign::{Kind, jfr, read};
 use hprof_stacks::pictures::profile::Profile;
 
-use crate::corpus::Numbers;
+use super::Numbers;
 
 /// A recording of about so many bytes, of which some are not what the writer wrote.
 pub fn recording(most: usize, numbers: &mut Numbers) -> Vec<u8> {
