@@ -310,7 +310,7 @@ fn stack(contents: &Contents, thread: &Thread) -> Vec<String> {
         found.map(|(_, trace)| &trace.frames)
     };
     let frames = thread.trace.and_then(own).or_else(by_thread);
-    let frames = frames.into_iter().flatten().map(|&frame| {
+    let frames = frames.into_iter().flat_map(|all| all.iter()).map(|&frame| {
         let frame = contents.stacks.frame(frame);
         format!("{} ({})", frame.name(), frame.place())
     });

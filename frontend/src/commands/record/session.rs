@@ -16,7 +16,7 @@ use hprof_analysis::contents::Contents;
 use hprof_analysis::stacks::{Measure, Weights};
 use hprof_platform::events::Events;
 use hprof_platform::live::{JvmFacts, JvmId, Live, Mode, Pid, Recording};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rustix::process::{Signal, kill_process};
 
 use super::screen::Screen;
@@ -260,7 +260,14 @@ impl<'a> Session<'a> {
         let output = self.record.output.clone();
         let output = output.unwrap_or_else(|| default_name(facts));
         let output = convert::check_name(&output)?;
-        let output = of_window(&output, facts.pid.0, Timestamp::now());
+        let mut now = Timestamp::now();
+        let name_of = |now| of_window(&output, facts.pid.0, now);
+        // The last file may follow the one before within a second.
+        let has = |name: &str| self.windows.as_ref().is_some_and(|it| it.has(name));
+        while has(&name_of(now)) {
+            now += SignedDuration::from_secs(1);
+        }
+        let output = name_of(now);
         let seconds = match self.record.each {
             Some(each) => each.as_secs(),
             None => recording.status().seconds,

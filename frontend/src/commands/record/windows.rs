@@ -49,6 +49,11 @@ impl Windows {
         more
     }
 
+    /// Whether a file has this name already.
+    pub fn has(&self, file: &str) -> bool {
+        self.files.iter().any(|known| known.as_os_str() == file)
+    }
+
     /// Notes a file that was written. Gives those that are too many, oldest first.
     pub fn wrote(&mut self, file: PathBuf) -> Vec<PathBuf> {
         self.before = self.taken.take().or(self.before.take());
