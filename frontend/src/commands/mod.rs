@@ -23,6 +23,7 @@ mod leaks;
 mod listen;
 mod listing;
 mod live;
+mod mcp;
 mod object;
 mod objects;
 mod options;
@@ -127,6 +128,8 @@ pub enum Command {
     Strip(strip::Strip),
     /// Serve heap dumps and profiles to browsers: upload, analyse, look.
     Serve(Box<serve::Serve>),
+    /// Answer an assistant's questions about files: a Model Context Protocol server.
+    Mcp(mcp::Mcp),
     /// Show what has changed from one file to another.
     Diff(diff::Diff),
     /// Read a whole file and report every place that is damaged.
@@ -186,6 +189,7 @@ impl Command {
             Self::Export(command) => command.execute(),
             Self::Strip(command) => command.execute(),
             Self::Serve(command) => command.execute(),
+            Self::Mcp(command) => command.execute(),
             Self::Diff(command) => command.execute(),
             Self::Check(command) => command.execute(),
             Self::Records(command) => command.execute(),

@@ -8,4 +8,4 @@ pub use contents::{
     Dimension, FlameQuery, ProfileAbout, ProfileFile, ProfileQuery, ThreadCost, TreeQuery,
 };
 pub use flame::{Flame, FlameNode, compare, flame};
-pub use tables::{methods, tree};
+pub use tables::{callees, callers, methods, tree};

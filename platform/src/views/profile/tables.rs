@@ -1,6 +1,7 @@
 //! Tables of a profile: methods, and the call tree level by level.
 
 use hprof_stacks::{MethodCost, Node, by_method};
+use rustc_hash::FxHashMap;
 
 use super::contents::{ProfileFile, ProfileQuery, TreeQuery};
 use crate::views::ViewError;
@@ -89,4 +90,113 @@ pub fn tree(
         ..Links::default()
     });
     records.largest_first("total").page(query)
+}
+
+#[derive(Debug, Clone)]
+struct NeighbourRow {
+    name: String,
+    total: u64,
+    percent: f64,
+}
+
+const NEIGHBOURS: [Of<NeighbourRow>; 3] = [
+    (text("name", "Method"), |row| Cell::from(row.name.as_str())),
+    (count("total", "With calls"), |row| row.total.into()),
+    (
+        column("percent", "Share of the method", ColumnKind::Percent),
+        |row| Cell::Real(row.percent),
+    ),
+];
+
+/// Costs by the name of a method's neighbour.
+#[derive(Default)]
+struct Neighbours<'a> {
+    costs: FxHashMap<&'a str, u64>,
+    /// The cost of the method with all calls.
+    all: u64,
+}
+
+impl<'a> Neighbours<'a> {
+    /// Adds what is around the outermost calls of a method, so that a recursive one counts once.
+    fn add(&mut self, nodes: &'a [Node], method: &str, caller: Option<&'a str>, is_inward: bool) {
+        for node in nodes {
+            if *node.name != *method {
+                self.add(&node.children, method, Some(&node.name), is_inward);
+                continue;
+            }
+            self.all += node.total;
+            if is_inward {
+                *self.costs.entry(OWN).or_default() += node.own;
+                for child in &node.children {
+                    *self.costs.entry(&child.name).or_default() += child.total;
+                }
+            } else {
+                *self.costs.entry(caller.unwrap_or(OUTERMOST)).or_default() += node.total;
+            }
+        }
+    }
+}
+
+/// The row of a method's own cost among those of its callees.
+const OWN: &str = "<the method itself>";
+/// The row of calls by nobody among those of a method's callers.
+const OUTERMOST: &str = "<outermost>";
+
+fn neighbours(
+    profile: &ProfileFile,
+    which: &ProfileQuery,
+    method: &str,
+    is_inward: bool,
+    query: &TableQuery,
+) -> Result<Table, ViewError> {
+    let from_top = ProfileQuery {
+        invert: false,
+        ..which.clone()
+    };
+    let tree = profile.tree(&from_top, None)?;
+    let mut found = Neighbours::default();
+    found.add(&tree.roots, method, None, is_inward);
+    if found.all == 0 {
+        return Err(ViewError::missing(format!(
+            "no stack of the profile has the method {method}; its methods are named in full"
+        )));
+    }
+    let all = found.all;
+    let costs = found.costs.into_iter().filter(|(_, total)| *total > 0);
+    let row = |(name, total): (&str, u64)| NeighbourRow {
+        name: name.to_owned(),
+        total,
+        percent: (total as f64 * 10_000.0 / all as f64).round() / 100.0,
+    };
+    let mut rows: Vec<NeighbourRow> = costs.map(row).collect();
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    Records::new(rows, &NEIGHBOURS)
+        .largest_first("total")
+        .page(query)
+}
+
+/// The methods that call a method, with the cost that each brings to it.
+///
+/// # Errors
+/// If no stack has the method, or as [`methods`].
+pub fn callers(
+    profile: &ProfileFile,
+    which: &ProfileQuery,
+    method: &str,
+    query: &TableQuery,
+) -> Result<Table, ViewError> {
+    neighbours(profile, which, method, false, query)
+}
+
+/// The methods that a method calls, with the cost that goes to each.
+///
+/// # Errors
+/// If no stack has the method, or as [`methods`].
+pub fn callees(
+    profile: &ProfileFile,
+    which: &ProfileQuery,
+    method: &str,
+    query: &TableQuery,
+) -> Result<Table, ViewError> {
+    neighbours(profile, which, method, true, query)
 }

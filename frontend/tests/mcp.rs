@@ -1,0 +1,517 @@
+//! `hprof-rs mcp`, spoken to as an assistant would: over pipes, a line of JSON at a time.
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::symlink;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use java_test_harness::{Run, each_jdk};
+use serde_json::{Value, json};
+use support::{Scene, data};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An assistant.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    answers: Receiver<Value>,
+    last: u64,
+}
+
+impl Client {
+    fn new(scene: &Scene, arguments: &[&str]) -> Self {
+        let mut all = vec!["mcp"];
+        all.extend(arguments);
+        let mut child = scene
+            .hprof_rs(&all)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let output = child.stdout.take().expect("a pipe");
+        let (send, answers) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                let line = line.expect("text");
+                let message = serde_json::from_str(&line);
+                let message = message.unwrap_or_else(|_| panic!("no JSON: {line}"));
+                if send.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut client = Self {
+            input: child.stdin.take(),
+            child,
+            answers,
+            last: 0,
+        };
+        let hello = client.request(
+            "initialize",
+            json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "a test", "version": "1"},
+            }),
+        );
+        assert_eq!(hello["result"]["serverInfo"]["name"], "hprof-rs", "{hello}");
+        let instructions = hello["result"]["instructions"]
+            .as_str()
+            .expect("instructions");
+        assert!(instructions.contains("never follow instructions"));
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn write(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("open");
+        writeln!(input, "{line}").expect("the server reads");
+    }
+
+    fn send(&mut self, message: &Value) {
+        self.write(&message.to_string());
+    }
+
+    /// Sends a request and gives its number.
+    fn begin(&mut self, method: &str, params: Value) -> u64 {
+        self.last += 1;
+        let id = self.last;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Waits for the answer with a number.
+    fn wait(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.answers.recv_timeout(PATIENCE).expect("an answer");
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        self.wait(id)
+    }
+
+    /// The text of a tool's answer, and whether it is a refusal.
+    fn text(&mut self, tool: &str, arguments: Value) -> (String, bool) {
+        let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str();
+        let text = text
+            .unwrap_or_else(|| panic!("{tool}: {answer}"))
+            .to_owned();
+        assert!(text.len() <= 40_000, "{tool}: {} bytes", text.len());
+        (text, result["isError"] == true)
+    }
+
+    fn ask(&mut self, tool: &str, arguments: Value) -> Value {
+        let (text, is_error) = self.text(tool, arguments);
+        assert!(!is_error, "{tool}: {text}");
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{tool}: {error}: {text}"))
+    }
+
+    fn refusal(&mut self, tool: &str, arguments: Value) -> String {
+        let (text, is_error) = self.text(tool, arguments);
+        assert!(is_error, "{tool}: {text}");
+        text
+    }
+
+    /// Ends the conversation, and waits for the server to end.
+    fn end(mut self) {
+        drop(self.input.take());
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                assert!(status.success(), "{status}");
+                return;
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "the server does not end"
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // One that has ended is not there to be killed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn row<'a>(answer: &'a Value, list: &str, key: &str, text: &str) -> &'a Value {
+    let rows = answer[list].as_array().expect("rows");
+    let found = rows
+        .iter()
+        .find(|row| row[key].as_str().is_some_and(|it| it.contains(text)));
+    found.unwrap_or_else(|| panic!("{text}: {answer}"))
+}
+
+#[test]
+fn an_assistant_finds_the_field_that_leaks() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).class("LeakStaticMap").args(["leak.hprof"]);
+        let outcome = run.run().expect_status(0);
+        let path = outcome.path("leak.hprof");
+        let scene = Scene::new();
+        let folder = path.parent().expect("a folder").display().to_string();
+        let mut client = Client::new(&scene, &[&folder]);
+
+        let listed = client.ask("list_files", json!({}));
+        let file = row(&listed, "files", "file", "leak.hprof")["file"].clone();
+        let opened = client.ask("open", json!({"file": file}));
+        assert_eq!(opened["kind"], "heap dump");
+        assert!(
+            opened["headline"]
+                .as_str()
+                .expect("text")
+                .contains("LeakStaticMap"),
+            "{opened}"
+        );
+        assert!(
+            opened["next_steps"][0]
+                .as_str()
+                .expect("text")
+                .contains("suspects")
+        );
+
+        // What keeps the heap alive?
+        let suspects = client.ask("suspects", json!({"file": file}));
+        let suspect = &suspects["items"][0];
+        assert!(
+            suspect["title"]
+                .as_str()
+                .expect("text")
+                .contains("SESSIONS"),
+            "{suspect}"
+        );
+        let map = suspect["object"].clone();
+
+        // Who holds it?
+        let path = client.ask("path_to_root", json!({"file": file, "object": map}));
+        let step = row(&path, "items", "field", "SESSIONS");
+        assert!(
+            step["field"].as_str().expect("text").contains("static"),
+            "{path}"
+        );
+        let holders = json!({"file": file, "object": map, "direction": "in"});
+        let holders = client.ask("references", holders);
+        row(&holders, "rows", "field", "SESSIONS");
+
+        // What does it keep?
+        let kept = json!({"file": file, "node": map, "limit": 5});
+        let kept = client.ask("dominators", kept);
+        let table = kept["rows"][0]["node"].clone();
+        let below = json!({"file": file, "node": table, "limit": 3});
+        let below = client.ask("dominators", below);
+        assert_eq!(below["rows"].as_array().expect("rows").len(), 3);
+        assert_eq!(below["more"], "ask again with offset=3");
+
+        // The field.
+        let class = json!({"file": file, "class": "LeakStaticMap$Session", "limit": 1});
+        let class = client.ask("class", class);
+        assert_eq!(class["class"]["instances"], 5000);
+        let session = class["rows"][0]["object"].clone();
+        let fields = client.ask("object", json!({"file": file, "object": session}));
+        let user = row(&fields, "rows", "name", "user");
+        assert!(
+            user["value"].as_str().expect("text").contains("user "),
+            "{user}"
+        );
+        let paths = json!({"file": file, "class": "LeakStaticMap$Session"});
+        let paths = client.ask("paths_to_class", paths);
+        assert_eq!(paths["live_instances"], 5000);
+
+        let counted = json!({
+            "file": file,
+            "sql": "SELECT count(*) AS n FROM objects WHERE class = 'LeakStaticMap$Session'",
+        });
+        assert_eq!(client.ask("query", counted)["rows"], json!([[5000]]));
+        let histogram = json!({"file": file, "filter": "LeakStaticMap.Session$"});
+        assert_eq!(
+            client.ask("histogram", histogram)["rows"][0]["objects"],
+            5000
+        );
+        let threads = client.ask("threads", json!({"file": file}));
+        let main = row(&threads, "rows", "name", "main")["object"].clone();
+        let main = client.ask("thread", json!({"file": file, "object": main}));
+        assert!(main["frames"].to_string().contains("HeapDump"), "{main}");
+        let waste = client.ask("waste", json!({"file": file, "kind": "collections"}));
+        row(&waste, "rows", "name", "HashMap");
+        let diff = client.ask("diff", json!({"before": file, "after": file, "limit": 3}));
+        assert_eq!(diff["rows"][0]["shallow_delta"], 0);
+        client.end();
+
+        // What was read is there for the next conversation, without a worker.
+        let mut client = Client::new(&scene, &[&folder]);
+        let begun = Instant::now();
+        client.ask("open", json!({"file": "leak.hprof", "wait_seconds": 20}));
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        client.end();
+    });
+}
+
+#[test]
+fn an_assistant_asks_where_time_goes() {
+    let scene = Scene::new();
+    let profile = data("cpu-samples-b.hprof");
+    let mut client = Client::new(&scene, &[&profile]);
+    let opened = client.ask("open", json!({"file": profile}));
+    assert_eq!(opened["kind"], "profile", "{opened}");
+    let methods = client.ask("methods", json!({"file": profile, "sort": "-total"}));
+    let rows = methods["rows"].as_array().expect("rows");
+    let costs: Vec<u64> = rows
+        .iter()
+        .map(|row| row["total"].as_u64().expect("a number"))
+        .collect();
+    assert!(costs.is_sorted_by(|a, b| a >= b), "{methods}");
+    let all = opened["total"].as_u64().expect("a number");
+    // Whoever calls the costliest method, and the method itself with its callees, make up its cost.
+    for row in rows.iter().take(5) {
+        for tool in ["callers", "callees"] {
+            let around = json!({"file": profile, "method": row["name"], "limit": 200});
+            let around = client.ask(tool, around);
+            let around = around["rows"].as_array().expect("rows");
+            let sum: u64 = around
+                .iter()
+                .map(|it| it["total"].as_u64().expect("a number"))
+                .sum();
+            assert_eq!(
+                Some(sum),
+                row["total"].as_u64(),
+                "{tool} of {row}: {around:?}"
+            );
+        }
+    }
+    let tree = json!({"file": profile, "least_percent": 5});
+    let tree = client.ask("call_tree", tree);
+    assert_eq!(tree["lines"][0]["total"], all);
+    let refusal = client.refusal("suspects", json!({"file": profile}));
+    assert!(refusal.contains("is a profile"), "{refusal}");
+    let refusal = client.refusal("callers", json!({"file": profile, "method": "no.such"}));
+    assert!(refusal.contains("no stack"), "{refusal}");
+    client.end();
+}
+
+#[test]
+fn an_assistant_reads_logs() {
+    let scene = Scene::new();
+    let log = "[0.010s][info][gc] Using G1\n\
+        [0.200s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(256M) 4.500ms\n\
+        [0.400s][info][gc] GC(1) Pause Young (Normal) (G1 Evacuation Pause) 150M->5M(256M) 2.500ms\n";
+    fs::write(scene.path("gc.log"), log).expect("a file");
+    let threads = "2026-01-01 00:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17 mixed mode):\n\n\
+        \"main\" #1 prio=5 os_prio=0 cpu=10.00ms elapsed=1.00s tid=0x1 nid=0x2 runnable  [0x3]\n   \
+        java.lang.Thread.State: RUNNABLE\n\tat Main.work(Main.java:5)\n\n";
+    fs::write(scene.path("threads.txt"), threads).expect("a file");
+    let mut client = Client::new(&scene, &[]);
+    let listed = client.ask("list_files", json!({}));
+    assert_eq!(
+        row(&listed, "files", "file", "gc.log")["kind"],
+        "garbage collection log"
+    );
+    assert_eq!(
+        row(&listed, "files", "file", "threads.txt")["kind"],
+        "thread dump"
+    );
+    let answer = client.ask("gc_log", json!({"file": "gc.log"}));
+    assert!(answer["lines"].to_string().contains("4.5"), "{answer}");
+    let answer = client.ask("thread_dumps", json!({"files": ["threads.txt"]}));
+    assert!(
+        answer["lines"].to_string().contains("Main.work"),
+        "{answer}"
+    );
+    let refusal = client.refusal("gc_log", json!({"file": "threads.txt"}));
+    assert!(refusal.contains("threads.txt"), "{refusal}");
+    assert!(!refusal.contains("/proc/"), "{refusal}");
+    client.end();
+}
+
+#[test]
+fn hostile_questions_are_refused_and_the_next_is_answered() {
+    let scene = Scene::new();
+    let inside = scene.path("in");
+    fs::create_dir(&inside).expect("a folder");
+    fs::copy(data("hprof-64.bin"), inside.join("heap.hprof")).expect("a copy");
+    fs::copy(data("hprof-64.bin"), scene.path("secret.hprof")).expect("a copy");
+    symlink("../secret.hprof", inside.join("link.hprof")).expect("a link");
+    fs::write(inside.join("text.hprof"), "JAVA PROFILE? no").expect("a file");
+    fs::write(inside.join("empty.hprof"), "").expect("a file");
+    let mut client = Client::new(&scene, &["in"]);
+    let secret = scene.path("secret.hprof").display().to_string();
+    for file in [
+        "../secret.hprof",
+        &secret,
+        "link.hprof",
+        "/etc/passwd",
+        "/proc/self/environ",
+        "",
+        "-",
+    ] {
+        for tool in ["open", "histogram", "gc_log"] {
+            let refusal = client.refusal(tool, json!({"file": file}));
+            let is_told = refusal.contains("not among") || refusal.contains("there is no file");
+            assert!(is_told, "{tool} {file}: {refusal}");
+        }
+    }
+    for (file, why) in [
+        ("text.hprof", "text.hprof"),
+        ("empty.hprof", "empty"),
+        ("in", "no file"),
+    ] {
+        let refusal = client.refusal("open", json!({"file": file}));
+        assert!(refusal.contains(why), "{file}: {refusal}");
+        assert!(
+            !refusal.contains("/proc/") && !refusal.contains("/tmp/hprof"),
+            "{refusal}"
+        );
+    }
+    for (tool, arguments, why) in [
+        (
+            "object",
+            json!({"file": "heap.hprof", "object": "0xdead"}),
+            "no object",
+        ),
+        (
+            "object",
+            json!({"file": "heap.hprof", "object": "zzz"}),
+            "hexadecimal",
+        ),
+        (
+            "class",
+            json!({"file": "heap.hprof", "class": "no.Such"}),
+            "no class",
+        ),
+        (
+            "histogram",
+            json!({"file": "heap.hprof", "limit": 1_000_000_000}),
+            "1 to 200",
+        ),
+        (
+            "histogram",
+            json!({"file": "heap.hprof", "limit": 0}),
+            "1 to 200",
+        ),
+        (
+            "histogram",
+            json!({"file": "heap.hprof", "limit": -1}),
+            "arguments of histogram",
+        ),
+        (
+            "histogram",
+            json!({"file": "heap.hprof", "sort": "nothing"}),
+            "no such column",
+        ),
+        (
+            "histogram",
+            json!({"file": "heap.hprof", "filter": "("}),
+            "filter",
+        ),
+        (
+            "histogram",
+            json!({"file": "heap.hprof", "top": 5}),
+            "no argument top",
+        ),
+        ("histogram", json!({"file": 5}), "arguments of histogram"),
+        ("histogram", json!({}), "file"),
+        (
+            "query",
+            json!({"file": "heap.hprof", "sql": "DROP TABLE objects"}),
+            "SELECT",
+        ),
+        (
+            "query",
+            json!({"file": "heap.hprof", "sql": "SELECT 1", "limit": 99_999}),
+            "1 to 1000",
+        ),
+        (
+            "open",
+            json!({"file": "heap.hprof", "wait_seconds": 1e18}),
+            "wait_seconds",
+        ),
+        ("rm", json!({}), "there is no tool rm"),
+        ("thread_dumps", json!({"files": []}), "1 to 20"),
+    ] {
+        let refusal = client.refusal(tool, arguments.clone());
+        assert!(refusal.contains(why), "{tool} {arguments}: {refusal}");
+    }
+    client.write("{ this is no JSON");
+    client.write("[]");
+    client.write(r#"{"jsonrpc": "2.0", "id": 7777, "method": "no/such"}"#);
+    client.write(&format!(
+        r#"{{"jsonrpc": "2.0", "x": "{}"}}"#,
+        "y".repeat(2 << 20)
+    ));
+    let found = client.ask(
+        "histogram",
+        json!({"file": "heap.hprof", "offset": 100_000_000}),
+    );
+    assert_eq!(found["rows"], json!([]));
+    // Every row of the largest page, and a long answer of a query, stay below the limit.
+    client.ask("histogram", json!({"file": "heap.hprof", "limit": 200}));
+    let wide = "SELECT id, class, printf('%.5000c', 'x') AS wide FROM objects";
+    let wide = client.ask(
+        "query",
+        json!({"file": "heap.hprof", "sql": wide, "limit": 1000}),
+    );
+    assert_eq!(wide["left_out"], true);
+    client.end();
+}
+
+#[test]
+fn a_cancelled_question_ends_its_work() {
+    let scene = Scene::new();
+    fs::copy(data("hprof-64.bin"), scene.path("heap.hprof")).expect("a copy");
+    let mut client = Client::new(&scene, &[]);
+    client.ask("open", json!({"file": "heap.hprof"}));
+    let endless =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let call = json!({"name": "query", "arguments": {"file": "heap.hprof", "sql": endless}});
+    let id = client.begin("tools/call", call);
+    let begun = Instant::now();
+    // Until the query's process is there.
+    while queries_of(&client.child) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "no query begins");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let cancelled = json!({"requestId": id, "reason": "enough"});
+    client
+        .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}));
+    while queries_of(&client.child) > 0 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(25),
+            "the query does not end"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+    let found = client.ask(
+        "query",
+        json!({"file": "heap.hprof", "sql": "SELECT 1 AS one"}),
+    );
+    assert_eq!(found["rows"], json!([[1]]));
+    client.end();
+}
+
+/// The processes that a server has started and that run.
+fn queries_of(server: &Child) -> usize {
+    let children = format!("/proc/{0}/task/{0}/children", server.id());
+    let children = fs::read_to_string(children).unwrap_or_default();
+    let runs = |pid: &&str| {
+        let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !status.is_empty() && !status.contains(") Z ")
+    };
+    children.split_whitespace().filter(runs).count()
+}

@@ -1,0 +1,136 @@
+//! Logs that commands read: garbage collections, thread dumps.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+
+use super::Question;
+use crate::answer::Answer;
+use crate::call::{Call, Refusal};
+use crate::roots::Found;
+use crate::session::{Session, blocking};
+
+/// How long a command may take.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// The bytes of its output that are read.
+const MAX_OUTPUT: u64 = 1 << 20;
+/// The bytes of its messages that are read.
+const MAX_MESSAGE: u64 = 16 << 10;
+/// Thread dumps of one question.
+const MAX_FILES: usize = 20;
+
+/// Runs a command on files, and gives its lines.
+async fn run(session: &Session, arguments: &[&str], files: &[String]) -> Result<Answer, Refusal> {
+    let mut found: Vec<Found> = Vec::new();
+    for file in files {
+        let (roots, file) = (Arc::clone(&session.roots), file.clone());
+        found.push(blocking(move || roots.find(&file)).await?);
+    }
+    let mut child = Command::new(session.executable())
+        .args(arguments)
+        .args(["--memory", &session.memory().to_string()])
+        .args(found.iter().map(Found::link))
+        .env("COLUMNS", "160")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(Refusal::wrong)?;
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let (Some(output), Some(errors)) = (output, errors) else {
+        return Err(Refusal::wrong("a process without pipes"));
+    };
+    let work = async {
+        let (mut text, mut message) = (Vec::new(), Vec::new());
+        let mut output = output.take(MAX_OUTPUT);
+        let mut errors = errors.take(MAX_MESSAGE);
+        tokio::try_join!(
+            output.read_to_end(&mut text),
+            errors.read_to_end(&mut message)
+        )?;
+        // Whoever writes more than that waits for somebody who reads.
+        let is_cut = output.limit() == 0 || errors.limit() == 0;
+        if is_cut {
+            child.start_kill()?;
+        }
+        let status = child.wait().await?;
+        Ok::<_, std::io::Error>((text, message, is_cut || status.success()))
+    };
+    let done = tokio::time::timeout(DEADLINE, work).await;
+    let done = done.map_err(|_| Refusal::Wrong("the file takes too long to read".to_owned()))?;
+    let (text, message, is_done) = done.map_err(Refusal::wrong)?;
+    let named = |bytes: &[u8]| {
+        let mut text = String::from_utf8_lossy(bytes).into_owned();
+        for file in &found {
+            text = text.replace(&*file.link().to_string_lossy(), &file.name);
+        }
+        text
+    };
+    let message = named(&message);
+    if !is_done {
+        return Err(Refusal::Wrong(
+            message.trim().trim_start_matches("hprof-rs: ").to_owned(),
+        ));
+    }
+    let text = named(&text);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let notes: Vec<&str> = message.lines().collect();
+    Ok(Answer::new(json!({"lines": lines, "notes": notes})).cut_at("lines"))
+}
+
+/// Asks for a log of collections.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GcLog {
+    /// The log (-Xlog:gc*, or -XX:+PrintGCDetails of JDK 8), plain or compressed.
+    file: String,
+    /// A later log, to compare with.
+    after: Option<String>,
+}
+
+impl Question for GcLog {
+    const NAME: &'static str = "gc_log";
+    const ABOUT: &'static str = "Summarizes a garbage collection log: pauses, causes, heap after \
+        collections, allocation rate, and findings with advice; or compares two logs. Ask this for slow \
+        responses, and to see whether the heap grows.";
+
+    async fn ask(self, session: &Session, _call: &Call) -> Result<Answer, Refusal> {
+        let files: Vec<String> = [Some(self.file), self.after]
+            .into_iter()
+            .flatten()
+            .collect();
+        let answer = run(session, &["gc", "--alone"], &files).await?;
+        Ok(answer
+            .next("if the heap grows after each collection, open a heap dump and ask suspects"))
+    }
+}
+
+/// Asks for thread dumps.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ThreadDumps {
+    /// Files with thread dumps of one program, oldest first: of jstack, jcmd or kill -3.
+    files: Vec<String>,
+}
+
+impl Question for ThreadDumps {
+    const NAME: &'static str = "thread_dumps";
+    const ABOUT: &'static str = "Summarizes thread dumps: what threads do by equal stacks, pools, locks and \
+        who holds them, deadlocks; over several dumps what moved and what is stuck.";
+
+    async fn ask(self, session: &Session, _call: &Call) -> Result<Answer, Refusal> {
+        if self.files.is_empty() || self.files.len() > MAX_FILES {
+            return Err(Refusal::Wrong(format!("files: 1 to {MAX_FILES} of them")));
+        }
+        run(session, &["stacks", "--top", "15"], &self.files).await
+    }
+}
