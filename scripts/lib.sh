@@ -11,6 +11,10 @@ cache=${HPROF_RS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hprof-rs}
 cargo_deny_version=0.20.2
 cargo_deny=$cache/cargo-deny/$cargo_deny_version/bin/cargo-deny
 
+# The tool that makes the documentation site. This pin and that of its wheel in scripts/setup are the places to change.
+mdbook_version=0.5.4
+mdbook=$cache/mdbook/$mdbook_version/mdbook
+
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }

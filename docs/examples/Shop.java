@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The program of docs/guide.md: a service with a slow method, a leak and a lock that everybody wants. */
+/** The program of docs/questions: a service with a slow method, a leak and a lock that everybody wants. */
 public class Shop {
     static final AtomicLong SERVED = new AtomicLong();
 

@@ -72,8 +72,12 @@ mod tests {
     /// README.md and the pages of docs/.
     fn documents() -> Vec<PathBuf> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let pages = fs::read_dir(root.join("docs")).unwrap();
-        let pages = pages.map(|entry| entry.unwrap().path());
+        let pages = ["docs", "docs/questions", "docs/fleet"]
+            .into_iter()
+            .flat_map(|folder| {
+                let pages = fs::read_dir(root.join(folder)).unwrap();
+                pages.map(|entry| entry.unwrap().path())
+            });
         pages
             .filter(|path| path.extension().is_some_and(|it| it == "md"))
             .chain([root.join("README.md")])

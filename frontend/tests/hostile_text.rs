@@ -330,6 +330,45 @@ fn no_command_lets_control_or_bidi_characters_through() {
         all(&["diff", profile, profile]);
         all(&["diff", &profiles[0], profile]);
     }
+    // An assistant gets names and texts in JSON, twice encoded; nothing in them is hidden from it.
+    let call = |id: u32, tool: &str, arguments: serde_json::Value| {
+        let params = serde_json::json!({"name": tool, "arguments": arguments});
+        serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let hello = serde_json::json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "a test", "version": "1"},
+    });
+    let lines = [
+        serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+        serde_json::json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        call(2, "list_files", serde_json::json!({})),
+        call(
+            3,
+            "histogram",
+            serde_json::json!({"file": heap, "limit": 200}),
+        ),
+        call(4, "open", serde_json::json!({"file": heap})),
+        call(5, "threads", serde_json::json!({"file": heap})),
+        call(6, "methods", serde_json::json!({"file": profiles[0]})),
+        call(7, "open", serde_json::json!({"file": EVIL})),
+    ];
+    let input = lines.map(|line| line.to_string()).join("\n") + "\n";
+    let output = run(&mut scene.hprof_rs(&["mcp"]), &input);
+    let of_mcp = faults(&["mcp"], &output);
+    assert!(of_mcp.is_empty(), "{of_mcp:?}");
+    assert_eq!(stdout(&output).lines().count(), 7, "{}", stdout(&output));
+    for line in stdout(&output).lines() {
+        let answer: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let text = answer["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_default();
+        let is_hidden = |c: char| {
+            c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        };
+        assert!(!text.contains(is_hidden), "{text:?}");
+    }
     let log = files.scene.path("gc.log");
     fs::write(&log, evil_log()).expect("a file");
     for flags in [
@@ -466,6 +505,7 @@ fn no_command_lets_control_or_bidi_characters_through() {
     let nobody = ["--server", "http://127.0.0.1:1/?token=x", "--patience", "0"];
     all(&[&["capture", heap, "--name", &missing][..], &nobody].concat());
     all(&[&["capture", heap, "--fail-above", &missing][..], &nobody].concat());
+    all(&["mcp", &missing]);
     all(&["ps"]);
     all(&["options"]);
     all(&["completions", "bash"]);

@@ -75,6 +75,15 @@ pub async fn serve(config: Config) -> Result<(), ServeError> {
     Ok(())
 }
 
+/// A message with names of the assistant's or of files in it, without control characters.
+fn on_one_line(text: &str) -> String {
+    let shown = |c: char| match c.is_control() {
+        true => c.escape_unicode().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -107,7 +116,7 @@ impl ServerHandler for Server {
         let result = match answer {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
             Err(refusal) => {
-                let text = (self.clean)(&refusal.to_string());
+                let text = (self.clean)(&on_one_line(&refusal.to_string()));
                 CallToolResult::error(vec![ContentBlock::text(text)])
             }
         };

@@ -59,8 +59,8 @@ pub struct Open {
 impl Question for Open {
     const NAME: &'static str = "open";
     const ABOUT: &'static str = "Reads a heap dump or profile and summarizes it: kind, the finding that \
-        matters most, totals, the largest objects or the measured quantities. A large dump takes a minute \
-        for some gigabytes, once; later questions about it are quick.";
+        matters most, totals, the largest objects or the measured quantities. A large dump takes minutes \
+        to read, once; later questions about it are quick.";
 
     async fn ask(self, session: &Session, call: &Call) -> Result<Answer, Refusal> {
         let patience = self.wait_seconds.unwrap_or(PATIENCE);

@@ -1,0 +1,485 @@
+//! The documents: each link leads somewhere, each console block shows what its commands print.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use java_test_harness::{Jdk, Run};
+use support::Scene;
+
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    root.canonicalize().expect("the repository")
+}
+
+/// README.md, its neighbours, and all below docs/.
+fn documents() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![root().join("docs")];
+    for name in [
+        "README",
+        "ARCHITECTURE",
+        "CONTRIBUTING",
+        "SECURITY",
+        "CHANGELOG",
+    ] {
+        found.push(root().join(format!("{name}.md")));
+    }
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => open.push(path),
+                false if path.extension().is_some_and(|it| it == "md") => found.push(path),
+                false => {}
+            }
+        }
+    }
+    found.sort();
+    assert!(found.len() > 30, "{found:?}");
+    found
+}
+
+/// A document without its blocks of code.
+fn prose(text: &str) -> String {
+    let mut is_code = false;
+    let lines = text.lines().filter(|line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The places that links of a document lead to: `](here)`, `href="here"` and `src="here"`.
+fn targets(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (open, close) in [("](", ')'), ("href=\"", '"'), ("src=\"", '"')] {
+        let mut rest = text;
+        while let Some((_, after)) = rest.split_once(open) {
+            let (target, after) = after.split_once(close).expect("a whole link");
+            found.push(target.to_owned());
+            rest = after;
+        }
+    }
+    found
+}
+
+/// The fragments of a document: its headings as GitHub and mdBook name them.
+fn fragments(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let mut found = BTreeSet::new();
+    for heading in headings {
+        let title = heading.trim_start_matches('#').trim().to_lowercase();
+        let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+        let name: String = title.chars().filter(is_kept).collect();
+        let name = name.replace(' ', "-");
+        let mut number = 0;
+        let mut unique = name.clone();
+        while !found.insert(unique) {
+            number += 1;
+            unique = format!("{name}-{number}");
+        }
+    }
+    found
+}
+
+#[test]
+fn every_link_of_the_documents_leads_somewhere() {
+    let mut checked = 0;
+    let mut wrong = Vec::new();
+    for document in documents() {
+        let text = prose(&fs::read_to_string(&document).expect("a document"));
+        for target in targets(&text) {
+            if target.starts_with("https://") || target.starts_with("http://localhost") {
+                continue;
+            }
+            let (path, fragment) = target.split_once('#').unwrap_or((&target, ""));
+            let path = match path {
+                "" => document.clone(),
+                path => document.parent().expect("a folder").join(path),
+            };
+            let is_there = match (path.exists(), fragment) {
+                (false, _) => false,
+                (true, "") => true,
+                (true, fragment) => {
+                    let text = fs::read_to_string(&path).expect("a document");
+                    fragments(&prose(&text)).contains(fragment)
+                }
+            };
+            if !is_there {
+                wrong.push(format!("{}: {target}", document.display()));
+            }
+            checked += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked > 200, "{checked} links");
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents() {
+    let docs = root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).expect("the table of contents");
+    let listed: BTreeSet<PathBuf> = targets(&summary).into_iter().map(PathBuf::from).collect();
+    for document in documents() {
+        // The site has the documents of the repository's root beside those of docs/.
+        let inside = document.strip_prefix(&docs).map(Path::to_owned);
+        let name = inside
+            .unwrap_or_else(|_| PathBuf::from("..").join(document.file_name().expect("a name")));
+        if name == Path::new("SUMMARY.md") {
+            continue;
+        }
+        assert!(
+            listed.contains(&name),
+            "SUMMARY.md lacks {}",
+            name.display()
+        );
+    }
+}
+
+/// The files below a folder, by an ending.
+fn below(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => found.extend(below(&path, ending)),
+            false if path.extension().is_some_and(|it| it == ending) => found.push(path),
+            false => {}
+        }
+    }
+    found
+}
+
+#[test]
+#[allow(clippy::disallowed_macros)]
+fn the_site_has_no_broken_link_and_loads_nothing_from_elsewhere() {
+    let cache = ["HPROF_RS_CACHE", "XDG_CACHE_HOME", "HOME"].map(std::env::var_os);
+    let cache = match cache {
+        [Some(own), ..] => PathBuf::from(own),
+        [_, Some(cache), _] => PathBuf::from(cache).join("hprof-rs"),
+        [.., home] => PathBuf::from(home.expect("a home")).join(".cache/hprof-rs"),
+    };
+    if !cache.join("mdbook").is_dir() {
+        println!("skipped, as mdBook is missing; `scripts/setup site` installs it");
+        return;
+    }
+    let scene = Scene::new();
+    let site = scene.path("site");
+    let built = Command::new(root().join("scripts/site"))
+        .arg(&site)
+        .output();
+    let built = built.expect("the script runs");
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    let pages = below(&site, "html");
+    let (mut wrong, mut checked) = (Vec::new(), 0);
+    for page in &pages {
+        let text = fs::read_to_string(page).expect("a page");
+        for (mark, loads) in [("href=\"", false), ("src=\"", true)] {
+            for target in text.split(mark).skip(1) {
+                let target = target.split('"').next().expect("a target");
+                if target.starts_with("http") || target.starts_with("data:") {
+                    assert!(
+                        !(loads && target.starts_with("http")),
+                        "{}: {target}",
+                        page.display()
+                    );
+                    continue;
+                }
+                let (path, fragment) = target.split_once('#').unwrap_or((target, ""));
+                let to = match path {
+                    "" => page.clone(),
+                    path => page.parent().expect("a folder").join(path),
+                };
+                let has = |id: &str| {
+                    let text = fs::read_to_string(&to).unwrap_or_default();
+                    text.contains(&format!("id=\"{id}\""))
+                };
+                if !to.is_file() || !fragment.is_empty() && !has(fragment) {
+                    wrong.push(format!("{}: {target}", page.display()));
+                }
+                checked += 1;
+            }
+        }
+    }
+    // The page for addresses that do not exist is for servers, at whose root it assumes the site.
+    wrong.retain(|it| !it.contains("404.html"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(
+        pages.len() > 35 && checked > 500,
+        "{} pages, {checked} links",
+        pages.len()
+    );
+}
+
+/// A block of a console session.
+#[derive(Debug, Clone, Default)]
+struct Session {
+    line: usize,
+    /// The comment before it.
+    mark: String,
+    /// Commands that a reader has run already.
+    before: Vec<String>,
+    /// Commands and what they print.
+    steps: Vec<(String, Vec<String>)>,
+}
+
+fn sessions(text: &str) -> Vec<Session> {
+    let mut found: Vec<Session> = Vec::new();
+    let mut comment = String::new();
+    let mut is_comment = false;
+    let mut is_session = false;
+    for (at, line) in text.lines().enumerate() {
+        if is_session {
+            let session = found.last_mut().expect("begun");
+            if line.starts_with("```") {
+                is_session = false;
+            } else if let Some(command) = line.strip_prefix("$ ") {
+                session.steps.push((command.to_owned(), Vec::new()));
+            } else {
+                let step = session.steps.last_mut().expect("a command first");
+                step.1.push(line.to_owned());
+            }
+        } else if line.starts_with("<!--") || is_comment {
+            is_comment = !line.contains("-->");
+            comment.push_str(line);
+            comment.push('\n');
+        } else if line == "```console" {
+            let inner = comment.replace("<!--", "").replace("-->", "");
+            let lines: Vec<&str> = inner.trim().lines().collect();
+            let before = lines
+                .iter()
+                .filter_map(|line| line.strip_prefix("before: "));
+            found.push(Session {
+                line: at + 1,
+                mark: lines
+                    .first()
+                    .map_or_else(String::new, |line| line.trim().to_owned()),
+                before: before.map(str::to_owned).collect(),
+                steps: Vec::new(),
+            });
+            is_session = true;
+            comment.clear();
+        } else if !line.is_empty() {
+            comment.clear();
+        }
+    }
+    found
+}
+
+/// A program that runs until this is dropped.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // One that has ended is not there to be killed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The place in which the sessions of a page run, one after the other.
+struct Place {
+    scene: Scene,
+    shop: Option<Program>,
+    classes: PathBuf,
+}
+
+impl Place {
+    fn new(classes: &Path) -> Self {
+        let scene = Scene::new();
+        fs::create_dir(scene.path("bin")).expect("a folder");
+        let command = env!("CARGO_BIN_EXE_hprof-rs");
+        symlink(command, scene.path("bin/hprof-rs")).expect("a link");
+        symlink(classes, scene.path("classes")).expect("a link");
+        Self {
+            scene,
+            shop: None,
+            classes: classes.to_owned(),
+        }
+    }
+
+    fn java(&self) -> PathBuf {
+        Jdk::compiler().home().join("bin")
+    }
+
+    /// The process id of a shop that is open.
+    fn shop(&mut self) -> u32 {
+        let java = self.java().join("java");
+        let (scene, classes) = (&self.scene, &self.classes);
+        let shop = self.shop.get_or_insert_with(|| {
+            let child = Command::new(java)
+                .arg("-cp")
+                .arg(classes)
+                .args(["shop.Shop", "300"])
+                .current_dir(scene.path(""))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn();
+            Program(child.expect("java"))
+        });
+        shop.0.id()
+    }
+
+    /// A heap dump of the program whose contents are known.
+    fn known_heap(&self, name: &str) {
+        if self.scene.path(name).exists() {
+            return;
+        }
+        let run = Run::new(Jdk::compiler())
+            .class("KnownHeap")
+            .args(["known.hprof"]);
+        let outcome = run.run().expect_status(0);
+        fs::copy(outcome.path("known.hprof"), self.scene.path(name)).expect("a copy");
+    }
+
+    /// Runs the commands of a session, and gives what each prints with its exit status.
+    fn run(&mut self, session: &Session) -> Vec<(String, i32)> {
+        let pid = match session.mark.as_str() {
+            "run: shop" => self.shop().to_string(),
+            mark => {
+                if let Some(name) = mark.strip_prefix("run: KnownHeap ") {
+                    self.known_heap(name);
+                }
+                String::new()
+            }
+        };
+        let folder = format!(
+            "{}/",
+            self.scene
+                .path("")
+                .display()
+                .to_string()
+                .trim_end_matches('/')
+        );
+        let here = |command: &str| {
+            let command = command.replace("26114", &pid).replace("27648", &pid);
+            let command = command.replace("/tmp/", &folder);
+            // What takes a minute in a service takes a moment here.
+            let command = command
+                .replace("-d 1m", "-d 2s")
+                .replace("shop.Shop 6", "shop.Shop 3");
+            command
+                .replace("sleep 600", "sleep 3")
+                .replace("sleep 60", "sleep 3")
+        };
+        let mut script =
+            String::from("step() { local s=$?; printf '\\n<<<%s>>>\\n' $s; return $s; }\n");
+        for command in &session.before {
+            script += &format!("{{ {}; }} >/dev/null || exit 99\n", here(command));
+        }
+        script += "printf '<<<begin>>>\\n'\n";
+        for (command, _) in &session.steps {
+            script += &format!("{}\nstep\n", here(command));
+        }
+        let log = tempfile::NamedTempFile::new().expect("a file");
+        let path = std::env::var("PATH").expect("a path");
+        let path = format!(
+            "{}:{}:{path}",
+            self.scene.path("bin").display(),
+            self.java().display()
+        );
+        let mut shell = Command::new("bash");
+        shell
+            .args(["-c", &script])
+            .current_dir(self.scene.path(""))
+            .env("PATH", path)
+            .env("COLUMNS", "160")
+            .env("DATA", root().join("format/tests/data"))
+            .env("XDG_CACHE_HOME", self.scene.cache())
+            .env_remove("JAVA_TOOL_OPTIONS")
+            .stdin(Stdio::null())
+            .stdout(log.reopen().expect("a file"))
+            .stderr(log.reopen().expect("a file"));
+        let mut child = shell.spawn().expect("bash");
+        let begun = Instant::now();
+        while child.try_wait().expect("a status").is_none() {
+            if begun.elapsed() > Duration::from_secs(180) {
+                child.kill().expect("it runs");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let text = fs::read_to_string(log.path()).expect("text");
+        let (before, said) = text.split_once("<<<begin>>>").unwrap_or((&text, ""));
+        assert!(!said.is_empty(), "line {}: {before}", session.line);
+        let mut printed = Vec::new();
+        let mut rest = said;
+        while let Some((output, after)) = rest.split_once("<<<") {
+            let (status, after) = after.split_once(">>>").expect("a status");
+            printed.push((output.to_owned(), status.parse().expect("a number")));
+            rest = after;
+        }
+        printed
+    }
+}
+
+/// The words of a text that do not change from run to run.
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split_whitespace();
+    let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let stays = |word: &&str| word.len() > 1 && !word.contains(|c: char| c.is_ascii_digit());
+    words.filter(stays).map(str::to_owned).collect()
+}
+
+#[test]
+fn console_blocks_show_what_their_commands_print() {
+    let classes = tempfile::tempdir().expect("a folder");
+    let compiled = Command::new(Jdk::compiler().home().join("bin/javac"))
+        .arg("-d")
+        .arg(classes.path())
+        .arg(root().join("docs/examples/Shop.java"))
+        .status();
+    assert!(compiled.expect("javac").success());
+    let (mut ran, mut left_out) = (0, BTreeMap::new());
+    for document in documents() {
+        let text = fs::read_to_string(&document).expect("a document");
+        let mut place = None;
+        for session in sessions(&text) {
+            let at = format!("{}:{}", document.display(), session.line);
+            if let Some(reason) = session.mark.strip_prefix("not run: ") {
+                left_out.insert(at, reason.to_owned());
+                continue;
+            }
+            assert!(
+                session.mark.starts_with("run: "),
+                "{at}: say in a comment above what the block runs with, or why it does not run"
+            );
+            let place = place.get_or_insert_with(|| Place::new(classes.path()));
+            let printed = place.run(&session);
+            assert_eq!(printed.len(), session.steps.len(), "{at}: {printed:?}");
+            for (step, (command, expected)) in session.steps.iter().enumerate() {
+                let (output, status) = &printed[step];
+                // A status that the next command prints is part of the example.
+                let is_shown = session
+                    .steps
+                    .get(step + 1)
+                    .is_some_and(|next| next.0 == "echo $?");
+                assert!(
+                    is_shown || *status == 0,
+                    "{at}: {command}: status {status}: {output}"
+                );
+                let expected = words(&expected.join("\n"));
+                let found = words(output);
+                let missing: Vec<&String> = expected.difference(&found).collect();
+                let share = missing.len() * 100 / expected.len().max(1);
+                assert!(
+                    share <= 40,
+                    "{at}: {command} printed no {missing:?}: {output}"
+                );
+            }
+            ran += 1;
+        }
+    }
+    assert!(ran >= 12, "{ran} blocks ran; left out: {left_out:?}");
+    assert!(left_out.len() <= 3, "{left_out:?}");
+}
