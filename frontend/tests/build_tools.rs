@@ -76,7 +76,7 @@ fn compile(folders: &[PathBuf], class_path: &str, to: &Path) {
         .args([
             "--release",
             "11",
-            "-Xlint:all,-options,-classfile",
+            "-Xlint:all,-options,-classfile,-path,-processing",
             "-Werror",
             "-cp",
             class_path,
@@ -97,10 +97,13 @@ fn said(output: &Output) -> String {
 /// Runs a build to its end, or ends it.
 fn build(command: &mut Command) -> String {
     let log = tempfile::NamedTempFile::new().expect("a file");
+    // Both write to one place in the file.
+    let output = log.reopen().expect("a file");
+    let errors = output.try_clone().expect("a file");
     let mut child = command
         .stdin(Stdio::null())
-        .stdout(log.reopen().expect("a file"))
-        .stderr(log.reopen().expect("a file"))
+        .stdout(output)
+        .stderr(errors)
         .spawn()
         .expect("the build starts");
     let begun = Instant::now();

@@ -432,7 +432,7 @@ fn hostile_questions_are_refused_and_the_next_is_answered() {
         ),
         (
             "open",
-            json!({"file": "heap.hprof", "wait_seconds": 1e18}),
+            json!({"file": "heap.hprof", "wait_seconds": 1_000_000}),
             "wait_seconds",
         ),
         ("rm", json!({}), "there is no tool rm"),
