@@ -90,3 +90,16 @@ fn samples_have_whole_stacks() {
         );
     });
 }
+
+/// The initialization of that class makes a scheduler, which changes the program.
+#[test]
+fn a_program_without_virtual_threads_does_not_get_their_scheduler() {
+    each_jdk_since(21, |jdk| {
+        let run = Run::new(jdk).agent("cpu=samples");
+        let run = run.jvm_arg("-Xlog:class+init=info:file=classes.log");
+        let outcome = run.class("HelloWorld").run().expect_status(0);
+        let log = std::fs::read_to_string(outcome.path("classes.log")).unwrap();
+        assert!(log.contains("java/lang/Thread'"), "{log}");
+        assert!(!log.contains("java/lang/VirtualThread'"), "{log}");
+    });
+}

@@ -24,6 +24,32 @@ impl Jni {
         unsafe { self.returned(jni!(self, v1_2.FindClass, name.as_ptr())) }
     }
 
+    /// Finds a class of the boot loader by its name with dots, and does not initialize it, as `FindClass` would.
+    ///
+    /// # Errors
+    /// The exception, if there is no such class.
+    pub fn find_class_only(&self, name: &CStr) -> Result<'_, LocalRef<'_, Class>> {
+        let class_class = self.find_class(c"java/lang/Class")?;
+        let find = self.static_method_id(
+            class_class.get(),
+            c"forName",
+            c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;",
+        )?;
+        let name = self.new_string(name)?;
+        let arguments = [
+            jvalue {
+                l: name.get().as_raw(),
+            },
+            jvalue { z: false },
+            jvalue {
+                l: std::ptr::null_mut(),
+            },
+        ];
+        // SAFETY: the method is a static one of this class, takes these, and returns a class.
+        let found = unsafe { self.call_static_object(class_class.get(), find, &arguments) }?;
+        Ok(found.into_class())
+    }
+
     /// `NewStringUTF`. The text is modified UTF-8.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ impl Release {
     }
 
     /// Whether the JNI table has `IsVirtualThread`: since JDK 21. The table of an older VM ends before.
-    pub(crate) fn has_virtual_threads(self) -> bool {
+    pub fn has_virtual_threads(self) -> bool {
         self.0 >= 21
     }
 }

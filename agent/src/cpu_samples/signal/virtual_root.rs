@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 
 use super::asgct::AsgctFrame;
-use crate::vm::{JMethodId, Jni};
+use crate::vm::{Class, GlobalRef, JMethodId, Jni, Jvmti, Ref};
 
 /// How many outermost frames are remembered.
 const FRAMES: usize = 2;
@@ -26,28 +26,51 @@ pub(super) struct VirtualRoot {
     locations: [AtomicI32; FRAMES],
 }
 
-impl VirtualRoot {
-    /// Finds the methods. `None` in a VM without virtual threads.
-    pub(super) fn learn(jni: &Jni) -> Option<Self> {
-        let thread = jni.find_class(c"java/lang/VirtualThread").ok()?;
-        let run = jni
-            .method_id(thread.get(), c"run", c"(Ljava/lang/Runnable;)V")
-            .ok()?;
-        let continuation = jni.find_class(c"jdk/internal/vm/Continuation").ok()?;
-        let class = continuation.get();
-        let enter = c"(Ljdk/internal/vm/Continuation;Z)V";
+/// The classes of virtual threads, which may not be prepared yet.
+///
+/// JNI initializes classes that it looks up or into, and the initialization of `VirtualThread` makes its scheduler,
+/// which a program without virtual threads never needs. JVMTI lists the methods of prepared classes.
+pub(super) struct VirtualClasses {
+    thread: GlobalRef<Class>,
+    continuation: GlobalRef<Class>,
+}
+
+impl VirtualClasses {
+    /// Finds the classes. `None` in a VM without virtual threads.
+    pub(super) fn find(jni: &Jni) -> Option<Self> {
+        let find = |name| jni.new_global(jni.find_class_only(name).ok()?.get()).ok();
         Some(Self {
-            run,
+            thread: find(c"java.lang.VirtualThread")?,
+            continuation: find(c"jdk.internal.vm.Continuation")?,
+        })
+    }
+
+    /// Finds the methods. `None` until the classes are prepared.
+    pub(super) fn root(&self, jvmti: &Jvmti) -> Option<VirtualRoot> {
+        let find = |class: Ref<'_, Class>, name: &str, descriptor: &str| {
+            let methods = jvmti.declared_methods(class).ok()?;
+            let is_it = |id: &JMethodId| {
+                let found = jvmti.method_name(*id);
+                found.is_ok_and(|found| found.name == name && found.descriptor == descriptor)
+            };
+            methods.iter().copied().find(is_it)
+        };
+        let continuation = self.continuation.get();
+        let enter = "(Ljdk/internal/vm/Continuation;Z)V";
+        Some(VirtualRoot {
+            run: find(self.thread.get(), "run", "(Ljava/lang/Runnable;)V")?,
             entries: [
-                jni.method_id(class, c"enter0", c"()V").ok()?,
-                jni.static_method_id(class, c"enter", enter).ok()?,
+                find(continuation, "enter0", "()V")?,
+                find(continuation, "enter", enter)?,
             ],
             state: AtomicU8::new(UNKNOWN),
             methods: Default::default(),
             locations: Default::default(),
         })
     }
+}
 
+impl VirtualRoot {
     /// Remembers the outermost frames from a stack that has them. Safe in a signal handler.
     pub(super) fn note(&self, frames: &[AsgctFrame]) {
         if self.state.load(Ordering::Relaxed) != UNKNOWN {

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::asgct::{AsgctFrame, NATIVE_LOCATION};
-use super::virtual_root::VirtualRoot;
+use super::virtual_root::{VirtualClasses, VirtualRoot};
 use crate::vm::{
     JMethodId, JavaThreads, NATIVE_FRAME, NoWalk, Registers, Release, StackFrame, StackWalker, Vm,
     VmStructs, WalkEnd, WalkedFrame, WalkedThread, interrupted_registers,
@@ -43,7 +43,9 @@ const CHECKED_FRAMES: usize = 256;
 pub(super) struct Walking {
     walker: OnceLock<StackWalker>,
     /// `None` in it without virtual threads.
-    virtual_root: OnceLock<Option<VirtualRoot>>,
+    virtual_classes: OnceLock<Option<VirtualClasses>>,
+    /// Known once the classes are prepared.
+    virtual_root: OnceLock<VirtualRoot>,
     is_wanted: AtomicBool,
     /// Every known point is compared.
     is_thorough: AtomicBool,
@@ -87,15 +89,30 @@ impl Walking {
     /// point compared.
     pub(super) fn learn(&self, structs: VmStructs, vm: Vm<'_>, is_thorough: bool) -> bool {
         if self.walker.get().is_none() {
-            let Some(walker) = StackWalker::learn(structs, Release::of(vm.jvmti)) else {
+            let release = Release::of(vm.jvmti);
+            let Some(walker) = StackWalker::learn(structs, release) else {
                 return false;
             };
-            let _ = self.virtual_root.set(VirtualRoot::learn(vm.jni));
+            let classes = release
+                .has_virtual_threads()
+                .then(|| VirtualClasses::find(vm.jni));
+            let _ = self.virtual_classes.set(classes.flatten());
             let _ = self.walker.set(walker);
         }
+        self.learn_virtual_root(vm);
         self.is_thorough.store(is_thorough, Ordering::Relaxed);
         self.is_wanted.store(true, Ordering::Release);
         true
+    }
+
+    /// Learns the methods at the root of virtual threads as soon as their classes are prepared.
+    fn learn_virtual_root(&self, vm: Vm<'_>) {
+        if self.virtual_root.get().is_none()
+            && let Some(Some(classes)) = self.virtual_classes.get()
+            && let Some(root) = classes.root(vm.jvmti)
+        {
+            let _ = self.virtual_root.set(root);
+        }
     }
 
     /// Uses the walk no more.
@@ -220,7 +237,7 @@ impl Walking {
             return None;
         }
         let written = usize::try_from(count).ok()?;
-        if let Some(Some(root)) = self.virtual_root.get() {
+        if let Some(root) = self.virtual_root.get() {
             // SAFETY: `receive` has written the first `written` frames.
             let taken = unsafe { std::slice::from_raw_parts(frames, written) };
             if end == Ok(WalkEnd::Heap) {
@@ -243,6 +260,7 @@ impl Walking {
     /// first time.
     pub(super) fn check(&self, vm: Vm<'_>, threads: &JavaThreads) -> Option<String> {
         let walker = self.walker.get()?;
+        self.learn_virtual_root(vm);
         let is_over = self.is_wrong.load(Ordering::Relaxed)
             || !self.is_wanted.load(Ordering::Relaxed)
             || self.checks.load(Ordering::Relaxed) >= MAX_CHECKS;
@@ -276,7 +294,7 @@ impl Walking {
         // SAFETY: the VM has called this function from the current thread, so the anchor is its innermost
         // frame; the stack pointer is that of a frame below.
         let end = unsafe { walker.walk(thread, registers, &mut receive) };
-        if let Some(Some(root)) = self.virtual_root.get() {
+        if let Some(root) = self.virtual_root.get() {
             root.note(&found);
         }
         let found: Vec<StackFrame> = found.into_iter().map(told).collect();
