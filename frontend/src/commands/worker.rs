@@ -15,10 +15,12 @@ use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::IndexState;
 use hprof_analysis::stacks::{Measure, Weights, by_method};
 use hprof_platform::store::{FILE_TIME, set_time};
+use hprof_thread_dumps::Report as ThreadReport;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::{Value, json};
 
 use super::{convert, summary};
+use crate::gc;
 use crate::memory::MemoryArgument;
 use crate::open::{self, Opened};
 use crate::render::foreign;
@@ -26,7 +28,9 @@ use crate::render::screen::{bytes, percent};
 use crate::render::steps::Step;
 use crate::report::{Report, html};
 use crate::serve::FleetArguments;
+use crate::sheet;
 use crate::snapshot::{self, OpenArguments};
+use crate::thread_dumps;
 use crate::what_it_is;
 
 /// Take jobs from the database of a fleet, and analyse dumps, on any number of machines.
@@ -120,10 +124,15 @@ struct Analyser<'a> {
 impl Analyser<'_> {
     fn run(&self) -> anyhow::Result<ExitCode> {
         let file = self.unpacked()?;
-        let opened = open::open(&file, false, 0, false, self.memory)?;
-        let outcome = match opened.contents.dumps.is_empty() {
-            true => self.profile(&file)?,
-            false => self.heap_dump(&file)?,
+        let opened = open::open(&file, false, 0, false, self.memory);
+        let outcome = match opened {
+            Ok(opened) if opened.contents.dumps.is_empty() => self.profile(&file)?,
+            Ok(_) => self.heap_dump(&file)?,
+            // It may be none of both, and one of these.
+            Err(error) => match self.log(&file)? {
+                Some(outcome) => outcome,
+                None => return Err(error),
+            },
         };
         self.write("outcome.json", &outcome.to_string())?;
         Ok(ExitCode::SUCCESS)
@@ -197,6 +206,36 @@ impl Analyser<'_> {
             "headline": profile_headline(&opened),
             "summary": {"profiles": summary["profiles"], "traces": opened.contents.stacks.len()},
         }))
+    }
+
+    /// The outcome of a file that is none of HPROF; `None` if it is no thread dump and no log either.
+    fn log(&self, file: &Path) -> anyhow::Result<Option<Value>> {
+        if let Ok(dumps) = thread_dumps::read(&[file.to_owned()], self.memory) {
+            let report = ThreadReport::of(&dumps);
+            let data = json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "title": self.name,
+                "notes": thread_dumps::notes(&report),
+                "report": report,
+            });
+            self.write("report.json", &foreign::json(&data.to_string()))?;
+            self.write("report.html", &sheet::STACKS.page(&data)?)?;
+            return Ok(Some(json!({
+                "kind": "thread_dump",
+                "headline": thread_dumps::headline(&report),
+                "summary": {"dumps": report.dumps.len(), "threads": report.dumps.last().map(|it| it.threads)},
+            })));
+        }
+        let Ok(mut log) = gc::read(file, true, self.memory) else {
+            return Ok(None);
+        };
+        self.name.clone_into(&mut log.file);
+        let headline = gc::headline(&log.summary);
+        let summary = json!({"pauses": log.summary.pauses.count, "collector": log.summary.collector});
+        let data = json!({"version": env!("CARGO_PKG_VERSION"), "logs": [log], "measures": null});
+        self.write("report.json", &foreign::json(&data.to_string()))?;
+        self.write("report.html", &sheet::GC.page(&data)?)?;
+        Ok(Some(json!({"kind": "gc_log", "headline": headline, "summary": summary})))
     }
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {

@@ -74,6 +74,17 @@ pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<
     Ok(log)
 }
 
+/// The sentence of a log that matters most.
+pub fn headline(summary: &Summary) -> String {
+    match summary.findings.first() {
+        Some(finding) => format!("{}.", finding.fact),
+        None => format!(
+            "{}, and nothing is noteworthy.",
+            plural(summary.pauses.count, "pause", "pauses")
+        ),
+    }
+}
+
 /// Reads a file; true if it is compressed and cut short.
 fn feed(reader: &mut Reader, path: &Path, memory: MemoryArgument) -> anyhow::Result<bool> {
     let input = Input::open(path)?;

@@ -80,3 +80,17 @@ pub fn notes(report: &Report) -> Vec<String> {
     }
     notes
 }
+
+/// The sentence of a report that matters most.
+pub fn headline(report: &Report) -> String {
+    if let Some(deadlock) = report.deadlocks.first() {
+        let threads = plural(deadlock.steps.len() as u64, "thread waits", "threads wait");
+        return format!("{threads} for each other without an end.");
+    }
+    if let Some(lock) = report.locks.first() {
+        let threads = plural(lock.waiting as u64, "thread waits", "threads wait");
+        return format!("{threads} for a lock of {}.", lock.lock.class);
+    }
+    let threads = report.dumps.last().map_or(0, |dump| dump.threads);
+    format!("No thread of {} waits for a lock that another holds.", count(threads as u64))
+}

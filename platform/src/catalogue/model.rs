@@ -18,6 +18,10 @@ pub enum DumpKind {
     Heap,
     /// A profile: samples, times, sites or monitors.
     Profile,
+    /// Thread dumps.
+    ThreadDump,
+    /// A garbage collection log.
+    GcLog,
     /// Nothing has read it yet.
     Unknown,
 }
@@ -28,13 +32,21 @@ impl DumpKind {
         match self {
             Self::Heap => "heap",
             Self::Profile => "profile",
+            Self::ThreadDump => "thread_dump",
+            Self::GcLog => "gc_log",
             Self::Unknown => "unknown",
         }
     }
 
     /// The kind with a word.
     pub(super) fn of_word(word: &str) -> Option<Self> {
-        let all = [Self::Heap, Self::Profile, Self::Unknown];
+        let all = [
+            Self::Heap,
+            Self::Profile,
+            Self::ThreadDump,
+            Self::GcLog,
+            Self::Unknown,
+        ];
         all.into_iter().find(|kind| kind.word() == word)
     }
 }

@@ -78,6 +78,20 @@ impl Digested {
     }
 }
 
+/// True if thread dumps begin in a head, as text or JSON.
+fn looks_like_thread_dumps(head: &[u8]) -> bool {
+    let has = |text: &str| head.windows(text.len()).any(|at| at == text.as_bytes());
+    has("Full thread dump ") || has("\"threadDump\"")
+}
+
+/// True if a head has lines of a garbage collection log.
+fn looks_like_a_gc_log(head: &[u8]) -> bool {
+    let mut reader = hprof_gclog::Reader::new();
+    reader.feed(head);
+    let summary = reader.finish();
+    summary.collector.is_some() || summary.pauses.count > 0
+}
+
 /// Looks at the first bytes of a file.
 ///
 /// # Errors
@@ -85,14 +99,17 @@ impl Digested {
 fn look(head: &[u8], recognise: Recognise) -> Result<(), Problem> {
     let is_taken = head.starts_with(b"JAVA PROFILE")
         || Compression::of(head) != Compression::None
-        || looks_like_a_profile(head);
+        || looks_like_a_profile(head)
+        || hprof_foreign::Kind::of(head).is_some()
+        || looks_like_thread_dumps(head)
+        || looks_like_a_gc_log(head);
     if is_taken {
         return Ok(());
     }
     let detail = match recognise(head) {
         Some((what, advice)) => format!("this is {what}, not an HPROF file: {advice}"),
-        None => "this is no heap dump and no profile: give what a JVM, `jcmd PID GC.heap_dump`, \
-             `hprof-rs run` or Android wrote"
+        None => "this is no heap dump, profile, thread dump or garbage collection log: give what a JVM, \
+             `jcmd PID GC.heap_dump`, `hprof-rs run` or Android wrote"
             .to_owned(),
     };
     Err(Problem::new(

@@ -81,7 +81,7 @@ fn dumps_of_all_releases_show_threads_locks_and_deadlocks() {
 
 #[test]
 fn a_waiter_does_not_hold_what_it_has_given_back() {
-    let text = "\"waiter \\\"x\\\" \" #9 daemon prio=5 os_prio=0 cpu=0.10ms elapsed=1.00s tid=0x1 nid=0x1f in Object.wait()  [0x2]\n   \
+    let text = "Full thread dump X:\n\n\"waiter \\\"x\\\" \" #9 daemon prio=5 os_prio=0 cpu=0.10ms elapsed=1.00s tid=0x1 nid=0x1f in Object.wait()  [0x2]\n   \
                 java.lang.Thread.State: WAITING (on object monitor)\n\
                 \tat java.lang.Object.wait(java.base@17/Native Method)\n\
                 \t- waiting on <0x000000070ff0a1b8> (a App)\n\

@@ -6,6 +6,7 @@ import type { Dump } from "./api/types";
 import { NotFound, useTitle } from "./app";
 import { shown } from "./format";
 import { HeapWorkspace } from "./heap/workspace";
+import { LogWorkspace } from "./logs";
 import { A, Name, Problem, Skeleton } from "./parts/basics";
 import { ProfileWorkspace } from "./profile/workspace";
 import { go } from "./route";
@@ -43,6 +44,7 @@ export function DumpPage({ id, rest }: { id: string; rest: string[] }) {
   }
   const done = dump.job === null || dump.job.state === "done";
   if (!done) return <Waiting dump={dump} />;
+  if (dump.kind === "thread_dump" || dump.kind === "gc_log") return <LogWorkspace dump={dump} />;
   return dump.kind === "profile" ? <ProfileWorkspace dump={dump} rest={rest} /> : <HeapWorkspace dump={dump} rest={rest} />;
 }
 

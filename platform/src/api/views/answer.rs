@@ -69,10 +69,20 @@ pub(super) fn dump_id(id: &str) -> Result<DumpId, Problem> {
 /// The files of the analysis of a heap dump. Blocks.
 pub(super) fn files(state: &AppState, id: &DumpId) -> Result<Files, Problem> {
     let analysis = state.analysis(id)?;
-    if analysis.kind == DumpKind::Profile {
-        return Err(Problem::conflict(format!(
+    let other = match analysis.kind {
+        DumpKind::Heap | DumpKind::Unknown => None,
+        DumpKind::Profile => Some(format!(
             "{id} is a profile; its views begin with /dumps/{id}/profile"
-        )));
+        )),
+        DumpKind::ThreadDump => Some(format!(
+            "{id} has thread dumps; /dumps/{id}/report has what they show"
+        )),
+        DumpKind::GcLog => Some(format!(
+            "{id} is a garbage collection log; /dumps/{id}/report has what it shows"
+        )),
+    };
+    if let Some(other) = other {
+        return Err(Problem::conflict(other));
     }
     Ok(Files {
         dump: analysis.file,

@@ -21,10 +21,18 @@ use crate::views::table::Table;
 /// The opened profile. Blocks.
 fn opened(state: &AppState, id: &DumpId) -> Result<Arc<ProfileFile>, Problem> {
     let analysis = state.analysis(id)?;
-    if analysis.kind == DumpKind::Heap {
-        return Err(Problem::conflict(format!(
-            "{id} is a heap dump; its views begin with /dumps/{id}/overview"
-        )));
+    match analysis.kind {
+        DumpKind::Profile | DumpKind::Unknown => {}
+        DumpKind::Heap => {
+            return Err(Problem::conflict(format!(
+                "{id} is a heap dump; its views begin with /dumps/{id}/overview"
+            )));
+        }
+        DumpKind::ThreadDump | DumpKind::GcLog => {
+            return Err(Problem::conflict(format!(
+                "{id} is no profile; /dumps/{id}/report has what it shows"
+            )));
+        }
     }
     let open = || ProfileFile::open(&analysis.file, &analysis.name);
     Ok(state.views().profile(id.as_str(), open)?)

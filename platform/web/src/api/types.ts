@@ -37,7 +37,7 @@ export interface Verdict {
 export interface Dump {
   id: string;
   name: string;
-  kind: "heap" | "profile" | "unknown";
+  kind: "heap" | "profile" | "thread_dump" | "gc_log" | "unknown";
   bytes: number;
   uploaded_at: number;
   note: string | null;
@@ -313,4 +313,44 @@ export interface Flame {
   total: number;
   root: FlameNode;
   notes: string[];
+}
+
+/** How long some pauses took, in milliseconds. */
+export interface Spread {
+  count: number;
+  sum_ms: number;
+  max_ms: number;
+  p50_ms: number;
+  p99_ms: number;
+}
+
+/** What a garbage collection log shows. */
+export interface GcReport {
+  logs: {
+    notes: string[];
+    collector: string | null;
+    jvm: string | null;
+    pauses: Spread;
+    /** The part of the time without a pause, 0 to 1. */
+    throughput: number | null;
+    kinds: (Spread & { name: string })[];
+    causes: (Spread & { name: string })[];
+    counts: { full: number };
+    allocation: { per_second: number | null } | null;
+    heap: { peak_after: number | null };
+    findings: { id: string; severity: "serious" | "warning" | "note"; fact: string; advice: string }[];
+    timeline: { from_ms: number; width_ms: number; buckets: { pauses: number; max_ms: number; full: number }[] } | null;
+  }[];
+}
+
+/** What thread dumps show. */
+export interface ThreadReport {
+  notes: string[];
+  report: {
+    dumps: { threads: number; states: Record<string, number> }[];
+    deadlocks: { steps: { thread: string; lock: string; owner: string }[] }[];
+    locks: { class: string; id: string; owner: string | null; owner_frame: string | null; waiting: number }[];
+    pools: { name: string; threads: number; states: Record<string, number>; frame: string }[];
+    stacks: { threads: number; states: Record<string, number>; names: string[]; frames: string[] }[];
+  };
 }

@@ -60,7 +60,7 @@ function Edit({ dump, onClose }: { dump: Dump; onClose: () => void }) {
     }
     const rules = String(form.get("rules") ?? "").split("\n").map((line) => line.trim()).filter((line) => line);
     const body = { name: String(form.get("name") ?? ""), note: String(form.get("note") ?? ""), labels };
-    const sent = dump.kind === "profile" ? body : { ...body, fail_above: rules };
+    const sent = dump.kind !== "heap" && dump.kind !== "unknown" ? body : { ...body, fail_above: rules };
     try {
       const found = await send<Dump>("PATCH", "dumps/" + dump.id, sent);
       upsert(found ?? { ...dump, ...body });
@@ -85,7 +85,7 @@ function Edit({ dump, onClose }: { dump: Dump; onClose: () => void }) {
           {t.dump.labelsLabel}
           <textarea name="labels" rows={3} spellcheck={false} class="mono" defaultValue={lines.join("\n")} />
         </label>
-        {dump.kind !== "profile" && (
+        {(dump.kind === "heap" || dump.kind === "unknown") && (
           <label>
             {t.rules.label}
             <textarea name="rules" rows={3} spellcheck={false} class="mono" placeholder="retained:com.example.Cache=100MB" defaultValue={(dump.rules ?? []).map((rule) => rule.rule).join("\n")} />
