@@ -231,11 +231,14 @@ impl Analyser<'_> {
         };
         self.name.clone_into(&mut log.file);
         let headline = gc::headline(&log.summary);
-        let summary = json!({"pauses": log.summary.pauses.count, "collector": log.summary.collector});
+        let summary =
+            json!({"pauses": log.summary.pauses.count, "collector": log.summary.collector});
         let data = json!({"version": env!("CARGO_PKG_VERSION"), "logs": [log], "measures": null});
         self.write("report.json", &foreign::json(&data.to_string()))?;
         self.write("report.html", &sheet::GC.page(&data)?)?;
-        Ok(Some(json!({"kind": "gc_log", "headline": headline, "summary": summary})))
+        Ok(Some(
+            json!({"kind": "gc_log", "headline": headline, "summary": summary}),
+        ))
     }
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {

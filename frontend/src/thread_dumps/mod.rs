@@ -92,5 +92,8 @@ pub fn headline(report: &Report) -> String {
         return format!("{threads} for a lock of {}.", lock.lock.class);
     }
     let threads = report.dumps.last().map_or(0, |dump| dump.threads);
-    format!("No thread of {} waits for a lock that another holds.", count(threads as u64))
+    format!(
+        "No thread of {} waits for a lock that another holds.",
+        count(threads as u64)
+    )
 }

@@ -15,6 +15,7 @@ mod failing_storage;
 mod faults;
 mod fleet;
 mod live;
+mod logs;
 mod machines;
 #[allow(dead_code)] // The benchmarks use all of it.
 #[path = "../../../java-test-harness/src/bin/bench/made_dump.rs"]

@@ -28,6 +28,12 @@ export class Jobs {
       done("android-leak.hprof", 26_234_120, 12, { headline: "A destroyed MainActivity is kept alive by a static field.", note: "Rotation, API 34." }),
       done("half.hprof", 119_234_120, 30, { headline: null, job: { state: "failed", phase: "reading", error: { title: "The file ends in the middle of a record", detail: "Offset 119,234,120 of 204,110,002; load what is there with --lenient, or transfer the file again.", can_retry: true } } }),
     ];
+    // They are found by their ids, and not listed, as the tests of the list know what is in it.
+    this.logs = ["threads.txt", "gc.log"].map((name, at) => {
+      const dump = Object.assign(this.make(name, 90_000), { kind: ["thread_dump", "gc_log"][at], headline: "2 threads wait for each other without an end." });
+      Object.assign(dump.job, { state: "done", phase: "done", ended_at: Date.now() });
+      return dump;
+    });
     Object.assign(this.dumps.at(-1).job, { id: 999, dump: this.dumps.at(-1).id, done: 119e6, total: 204e6, unit: "bytes", rate: null, seconds_left: null, started_at: 0, ended_at: 0, attempt: 1 });
     this.timer = setInterval(() => this.tick(), 200);
   }
@@ -52,7 +58,7 @@ export class Jobs {
   }
 
   find(id) {
-    const dump = this.dumps.find((item) => item.id === id);
+    const dump = [...this.dumps, ...this.logs].find((item) => item.id === id);
     if (!dump) throw new Problem(404, "not-found", "There is no dump " + id + ".");
     return dump;
   }

@@ -8,6 +8,7 @@ import { fleetView } from "./fleet.mjs";
 import { heapView, runQuery } from "./heap.mjs";
 import { Jobs } from "./jobs.mjs";
 import { LiveJvms } from "./live.mjs";
+import { LOGS } from "./logs.mjs";
 import { profileView } from "./profile.mjs";
 import { Problem } from "./tables.mjs";
 
@@ -89,6 +90,7 @@ async function answer(request, response, jobs, live, token) {
     if (method === "DELETE") return jobs.remove(dump), json(undefined, 204);
     return json(dump);
   }
+  if (rest[0] === "report" && LOGS[dump.kind]) return json(LOGS[dump.kind]);
   if (["file", "report", "report.html"].includes(rest[0])) return json({ mock: rest[0] });
   if (dump.job && dump.job.state !== "done") throw new Problem(409, "not-ready", "The analysis is still running.");
   if (rest[0] === "query" && method === "POST") return json(runQuery(JSON.parse((await body(request)).toString())));

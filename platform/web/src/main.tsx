@@ -9,6 +9,7 @@ import "./styles/heap.css";
 import "./styles/inspector.css";
 import "./styles/pictures.css";
 import "./styles/live.css";
+import "./styles/logs.css";
 import "./theme";
 
 render(<App />, document.getElementById("page")!);

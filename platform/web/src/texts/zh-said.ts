@@ -101,6 +101,11 @@ export const WHOLE: Record<string, string> = {
 
 /** Sentences with names and numbers; `again` puts a part, such as a root, into words. */
 export const PATTERNS: Said[] = [
+  // Logs.
+  [/^(\S+) threads wait for each other without an end\.$/, (_, n) => `${n} 个线程互相等待，永无结束。`],
+  [/^(\S+) threads? waits? for a lock of (\S+)\.$/, (_, n, name) => `${n} 个线程在等待 ${name} 的锁。`],
+  [/^No thread of (\S+) waits for a lock that another holds\.$/, (_, n) => `${n} 个线程中没有线程在等待他人持有的锁。`],
+  [/^(\S+) pauses?, and nothing is noteworthy\.$/, (_, n) => `${n} 次暂停，没有值得注意的情况。`],
   // Roots.
   [/^running thread (".*")$/s, (_, name) => `运行中的线程 ${name}`],
   [/^(local variable|JNI local reference|thread block|native stack|monitor in use) in (.+)$/s, (again, root, frame) => `${frame} 中的${again(root)}`],

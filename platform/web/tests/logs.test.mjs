@@ -1,0 +1,52 @@
+// Thread dumps and garbage collection logs in Chromium: drawn, hostile names as text, in both languages.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { start } from "../mock/server.mjs";
+import { audit, LAPTOP, launch, openPage, options, PHONE } from "./browser.mjs";
+
+let server;
+let browser;
+
+before(async () => {
+  if (options.skip) return;
+  server = await start({ speed: 2 });
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+test("reports of logs are drawn on a laptop and a phone, light and dark", options, async () => {
+  for (const [viewport, colorScheme] of [[LAPTOP, "light"], [LAPTOP, "dark"], [PHONE, "light"]]) {
+    const { page, close } = await openPage(browser, server.url + "/", { viewport, colorScheme });
+    for (const dump of server.jobs.logs) {
+      await page.goto(server.url + "/dumps/" + dump.id);
+      await page.waitForFunction(() => document.querySelectorAll("main h2").length > 2);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      assert.equal(wide, false, `${dump.name} is wider than ${viewport.width}`);
+      await audit(page, `${dump.name} ${colorScheme} ${viewport.width}`);
+      if (process.env.HPROF_RS_PICTURES) await page.screenshot({ path: `${process.env.HPROF_RS_PICTURES}/${dump.name}-${colorScheme}-${viewport.width}.png` });
+    }
+    await close();
+  }
+});
+
+test("what a log shows is there, and names are text", options, async () => {
+  const { page, close } = await openPage(browser, server.url + "/");
+  const [threads, gc] = server.jobs.logs;
+  await page.goto(server.url + "/dumps/" + threads.id);
+  await page.getByRole("heading", { name: "Deadlocks" }).waitFor();
+  assert.equal(await page.locator("section", { hasText: "Deadlocks" }).locator("li").count(), 2);
+  assert.equal(await page.locator("section", { hasText: "Equal stacks" }).locator("details").count(), 50);
+  assert.match(await page.locator("section", { hasText: "Locks" }).last().textContent(), /nobody, or not in the dump/);
+  assert.match(await page.locator("a[download]").getAttribute("href"), /report\.html$/);
+  await page.goto(server.url + "/dumps/" + gc.id);
+  await page.getByRole("heading", { name: "Findings" }).waitFor();
+  assert.match(await page.locator("main").textContent(), /2 full collections took 1\.2 s/);
+  assert.match(await page.locator("main").textContent(), /97\.3%/);
+  assert.equal(await page.locator(".log-timeline rect").count(), 120);
+  assert.equal(await page.locator(".log-timeline rect.full").count(), 2);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await close();
+});
