@@ -8,6 +8,7 @@ mod fleet;
 mod gclog;
 mod graph;
 mod heap;
+mod jfr;
 mod levels;
 mod listener;
 mod locks;
@@ -113,6 +114,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "gclog",
         "a garbage collection log of one gigabyte: time, memory",
         gclog::gclog,
+    ),
+    (
+        "jfr",
+        "a recording of Flight Recorder, read by the command and by jfr print",
+        jfr::jfr,
     ),
     (
         "parquet",
