@@ -52,7 +52,7 @@ fn thread_dumps_are_recognised_and_have_a_report() {
     let scene = Scene::new();
     let server = Server::start(&scene, &[]);
     for name in ["threads-jdk11.txt", "threads-jdk25.txt"] {
-        let dump = analysed(&server, &path(&format!("thread-dumps/tests/data/{name}")));
+        let dump = analysed(&server, &path(&format!("platform/tests/data/{name}")));
         assert_eq!(dump["kind"], "thread_dump", "{dump}");
         assert_eq!(
             dump["headline"],
