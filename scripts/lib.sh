@@ -15,6 +15,11 @@ cargo_deny=$cache/cargo-deny/$cargo_deny_version/bin/cargo-deny
 mdbook_version=0.5.4
 mdbook=$cache/mdbook/$mdbook_version/mdbook
 
+# Tools of scripts/package, as their Python packages lay them out. The last part is the pinned version.
+zig=$cache/zig/0.17.1
+cargo_zigbuild=$cache/cargo-zigbuild/0.24.0
+wheel=$cache/wheel/0.45.1
+
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }

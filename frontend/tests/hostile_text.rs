@@ -509,6 +509,7 @@ fn no_command_lets_control_or_bidi_characters_through() {
     all(&["ps"]);
     all(&["options"]);
     all(&["completions", "bash"]);
+    all(&["man", &below]);
     all(&["agent-path", "--dir", &format!("{missing}/x")]);
     all(&[&missing]);
     // So that every new command gets a case here.

@@ -23,6 +23,7 @@ mod leaks;
 mod listen;
 mod listing;
 mod live;
+mod man;
 mod mcp;
 mod object;
 mod objects;
@@ -142,6 +143,9 @@ pub enum Command {
     Options(options::Options),
     /// Print a completion script for a shell.
     Completions(completions::Completions),
+    /// Write the manual pages into a folder.
+    #[command(name = "man", hide = true)]
+    Man(man::ManualPages),
     /// Take jobs from the database of a fleet, and analyse dumps.
     Worker(worker::Worker),
 }
@@ -196,6 +200,7 @@ impl Command {
             Self::AgentPath(command) => command.execute(),
             Self::Options(command) => command.execute(),
             Self::Completions(command) => command.execute(),
+            Self::Man(command) => command.execute(),
             Self::Worker(command) => command.execute(),
         }
     }
