@@ -117,7 +117,6 @@ pack_rpm() {
   mkdir -p "$to/usr/share/licenses/hprof-rs"
   cp LICENSE-* "$to/usr/share/licenses/hprof-rs/"
   find "$to" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-  open_log
   rpmbuild -bb --target "$machine-linux" --define "_topdir $work/rpmbuild" --define "staged $to" \
     --define "package_version $version" --define "maintainer $maintainer" packaging/rpm/hprof-rs.spec >>"$log" 2>&1 ||
     { tail -n 15 "$log" >&2; die "rpmbuild failed"; }

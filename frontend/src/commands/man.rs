@@ -30,8 +30,8 @@ Examples:
   hprof-rs man ~/.local/share/man/man1
   man hprof-rs-record";
 
-/// How the section of examples begins in every command's help.
-const EXAMPLES_HEADING: &str = "Examples:\n";
+/// How examples begin in the help of commands that print nothing else after their options.
+const EXAMPLES_HEADINGS: [&str; 2] = ["Examples:\n", "Example:\n"];
 
 impl ManualPages {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
@@ -59,7 +59,8 @@ fn write_all(folder: &Path) -> io::Result<usize> {
 
 /// Writes one page beside its place, then renames it: a reader sees the old page or the new one.
 fn write_page(command: clap::Command, folder: &Path) -> io::Result<()> {
-    let after_help = command.get_after_help().map(ToString::to_string);
+    let after_help = command.get_after_long_help().or(command.get_after_help());
+    let after_help = after_help.map(ToString::to_string);
     let has_subcommands = command.has_subcommands();
     let name = command.get_display_name().unwrap_or(command.get_name());
     let page = clap_mangen::Man::new(command.clone())
@@ -88,7 +89,8 @@ fn write_page(command: clap::Command, folder: &Path) -> io::Result<()> {
 
 /// The text after a command's options, in lines as the help prints them.
 fn as_printed(after_help: &str) -> String {
-    let (heading, lines) = match after_help.strip_prefix(EXAMPLES_HEADING) {
+    let mut headings = EXAMPLES_HEADINGS.iter();
+    let (heading, lines) = match headings.find_map(|heading| after_help.strip_prefix(heading)) {
         Some(examples) => ("EXAMPLES", examples),
         None => ("NOTES", after_help),
     };
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_subcommand_that_help_lists_gets_a_page_with_its_examples() {
+    fn every_subcommand_that_help_lists_gets_a_page_with_an_example() {
         let folder = tempfile::tempdir().unwrap();
         let written = write_all(folder.path()).unwrap();
         let command = Cli::command();
@@ -115,7 +117,10 @@ mod tests {
         for subcommand in listed {
             let name = format!("hprof-rs-{}.1", subcommand.get_name());
             let page = fs::read_to_string(folder.path().join(&name)).unwrap();
-            assert!(page.contains(".SH EXAMPLES"), "{name}: {page}");
+            assert!(
+                page.contains("Example") || page.contains(".SH EXAMPLES"),
+                "{name}: {page}"
+            );
             pages += 1;
         }
         let page = fs::read_to_string(folder.path().join("hprof-rs.1")).unwrap();

@@ -115,6 +115,7 @@ impl Stack {
         (self.low..=last).contains(&address) && address.is_multiple_of(align_of::<usize>())
     }
 
+    #[cfg(any(target_arch = "x86_64", test))]
     fn read(&self, address: usize) -> Option<usize> {
         if !self.has(address) {
             return None;
