@@ -144,26 +144,15 @@ impl Analyses {
         call: &Call,
         patience: Duration,
     ) -> Result<Arc<Analysis>, Refusal> {
-        let name = found.name.clone();
         let key = found.key().map_err(Refusal::wrong)?;
-        let job = self.job(key, found).await?;
-        let mut state = job.state.clone();
-        let _waiting = Waiting::new(&job, call);
-        let end = tokio::time::sleep(patience);
-        tokio::pin!(end);
-        let mut teller = call.progress();
+        let end = Instant::now() + patience;
         loop {
-            let now = state.borrow_and_update().clone();
-            match now {
-                State::Done(analysis) => return Ok(analysis),
-                State::Failed(why) => return Err(Refusal::Wrong(why)),
-                State::Cancelled => return Err(Refusal::Cancelled),
-                State::Working(how_far) => teller.tell(&how_far).await,
-            }
-            tokio::select! {
-                changed = state.changed() => changed.map_err(Refusal::wrong)?,
-                () = call.cancelled() => return Err(Refusal::Cancelled),
-                () = &mut end => return Err(later(&name, &state.borrow())),
+            let again = found.again().map_err(Refusal::wrong)?;
+            let job = self.job(key.clone(), again).await?;
+            match job.wait(&found.name, call, end).await {
+                // Somebody else did, just before this call came.
+                Err(Refusal::Cancelled) if !call.is_cancelled() => {}
+                answer => return answer,
             }
         }
     }
@@ -198,6 +187,31 @@ impl Analyses {
         );
         jobs.insert(key, Arc::clone(&job));
         Ok(job)
+    }
+}
+
+impl Job {
+    /// Waits for the analysis, up to a time.
+    async fn wait(&self, name: &str, call: &Call, end: Instant) -> Result<Arc<Analysis>, Refusal> {
+        let mut state = self.state.clone();
+        let _waiting = Waiting::new(self, call);
+        let end = tokio::time::sleep_until(end.into());
+        tokio::pin!(end);
+        let mut teller = call.progress();
+        loop {
+            let now = state.borrow_and_update().clone();
+            match now {
+                State::Done(analysis) => return Ok(analysis),
+                State::Failed(why) => return Err(Refusal::Wrong(why)),
+                State::Cancelled => return Err(Refusal::Cancelled),
+                State::Working(how_far) => teller.tell(&how_far).await,
+            }
+            tokio::select! {
+                changed = state.changed() => changed.map_err(Refusal::wrong)?,
+                () = call.cancelled() => return Err(Refusal::Cancelled),
+                () = &mut end => return Err(later(name, &state.borrow())),
+            }
+        }
     }
 }
 

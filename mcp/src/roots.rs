@@ -297,6 +297,17 @@ fn kind(file: &File, path: &Path) -> Option<&'static str> {
 }
 
 impl Found {
+    /// Opens the file once more.
+    ///
+    /// # Errors
+    /// If too many files are open.
+    pub fn again(&self) -> io::Result<Self> {
+        Ok(Self {
+            name: self.name.clone(),
+            file: self.file.try_clone()?,
+        })
+    }
+
     /// A name for the analysis of this file as it is now: another file, and one that was written to,
     /// have other ones.
     pub fn key(&self) -> io::Result<String> {

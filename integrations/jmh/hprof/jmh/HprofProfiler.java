@@ -103,7 +103,7 @@ public final class HprofProfiler implements ExternalProfiler {
         } catch (IOException error) {
             throw new IllegalStateException("cannot make the folder " + folder, error);
         }
-        Path file = folder.resolve(name + "-%p." + parts.get("format"));
+        String file = folder.toString().replace("%", "%%") + "/" + name + "-%p." + parts.get("format");
         return Collections.singletonList(
                 "-agentpath:" + library + "=" + parts.get("options") + ",verbose=n,file=" + file);
     }
