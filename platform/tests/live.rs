@@ -22,7 +22,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 /// Threads of a JVM that the fakes print.
-const THREADS: &str = "\"main\" #1 prio=5 os_prio=0 cpu=5.00ms elapsed=1.00s tid=0x1 nid=0x10 runnable\n   \
+const THREADS: &str = "Full thread dump X:\n\n\"main\" #1 prio=5 os_prio=0 cpu=5.00ms elapsed=1.00s tid=0x1 nid=0x10 runnable\n   \
     java.lang.Thread.State: RUNNABLE\n\tat App.main(App.java:1)\n";
 
 /// The writing side of an agent's stream.
