@@ -182,9 +182,7 @@ impl<'a> Session<'a> {
     fn rescue(&mut self, recording: &Recording, error: anyhow::Error) -> anyhow::Error {
         let contents = self.costs(recording);
         let mut text = Vec::new();
-        let kept = export::hprof::text(&contents, &mut text)
-            .map_err(anyhow::Error::from)
-            .and_then(|()| keep(&text));
+        let kept = export::hprof::text(&contents, &mut text).and_then(|()| keep(&text));
         let seconds = recording.status().seconds;
         match kept {
             Ok(path) => error.context(format!(
