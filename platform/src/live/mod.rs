@@ -18,6 +18,7 @@ mod recorder;
 mod recording;
 mod recovery;
 mod stream;
+mod tables;
 mod threads;
 mod watching;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hprof_analysis::contents::{Contents, CpuRow, CpuTable, GrowingText, MonitorRow, MonitorTable};
+use hprof_analysis::contents::{Contents, GrowingText, MonitorRow, MonitorTable};
 use hprof_format::ids::TraceSerial;
 use hprof_format::model::{CpuKind, LockKind};
-use hprof_stacks::{Measure, SiteRow, SiteTable, Weight, Weights};
+use hprof_stacks::{Measure, SiteTable};
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -17,6 +17,7 @@ use super::costs::{Costs, Found, Timeline};
 use super::link::JvmId;
 use super::machine::JvmFacts;
 use super::modes::Mode;
+use super::tables::{live, samples_table, times_table};
 use crate::time::Millis;
 use crate::views::ViewError;
 use crate::views::profile::ProfileFile;
@@ -414,61 +415,11 @@ impl Recording {
     }
 }
 
-fn samples_table(weights: &Weights) -> CpuTable {
-    let row = |row: &Weight| CpuRow {
-        trace: row.trace,
-        cost: row.value,
-        calls: None,
-    };
-    CpuTable {
-        kind: CpuKind::Samples,
-        total: weights.total,
-        rows: weights.rows.iter().map(row).collect(),
-    }
-}
-
-/// Calls and what is known of their time: calls that were short have none.
-fn times_table(calls: &Weights, times: Option<&Weights>) -> CpuTable {
-    let rows = times.into_iter().flat_map(|it| &it.rows);
-    let millis: FxHashMap<TraceSerial, u64> = rows.map(|row| (row.trace, row.value)).collect();
-    let row = |row: &Weight| CpuRow {
-        trace: row.trace,
-        cost: millis.get(&row.trace).copied().unwrap_or(0),
-        calls: Some(row.value),
-    };
-    CpuTable {
-        kind: CpuKind::Times,
-        total: times.map_or(0, |it| it.total),
-        rows: calls.rows.iter().map(row).collect(),
-    }
-}
-
 fn order(measure: Measure) -> usize {
     let all = Measure::ALL;
     all.iter()
         .position(|&it| it == measure)
         .unwrap_or(all.len())
-}
-
-/// The live objects and bytes of a table of sites.
-fn live(table: &SiteTable) -> [Weights; 2] {
-    let of = |measure, value: fn(&SiteRow) -> u64| {
-        let rows = table.rows.iter().map(|row| Weight {
-            trace: row.trace,
-            value: value(row),
-            class: Some(row.class_name.clone()),
-        });
-        let rows: Vec<Weight> = rows.collect();
-        Weights {
-            measure,
-            total: rows.iter().map(|row| row.value).sum(),
-            rows,
-        }
-    };
-    [
-        of(Measure::LiveBytes, |row| row.live_bytes),
-        of(Measure::LiveObjects, |row| row.live_objects),
-    ]
 }
 
 #[cfg(test)]
