@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use java_test_harness::{Jdk, Run, Running, rights};
 use support::{Scene, run, stderr, stdout};
 
-/// A file system of so many bytes, for root in a place that allows mounting.
+/// A mounted file system with a size limit. `None` without the right to mount.
 struct TinyDisk {
     folder: tempfile::TempDir,
 }

@@ -44,7 +44,7 @@ pub enum ServeError {
     /// A file or folder cannot be used.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// What came over standard input is no such protocol.
+    /// Standard input does not follow the protocol.
     #[error("standard input does not speak the Model Context Protocol: {0}")]
     Protocol(String),
 }

@@ -38,7 +38,7 @@ struct RawFrame {
     line: u32,
 }
 
-/// What a frame is of.
+/// The kind of code that a frame belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FrameKind {
     /// Bytecode, interpreted or compiled.

@@ -5,7 +5,7 @@ use hprof_stacks::pictures::profile::Profile;
 
 use super::Numbers;
 
-/// A recording of about so many bytes, of which some are not what the writer wrote.
+/// A recording of at most `most` bytes, with up to eleven runs of spoilt bytes.
 pub fn recording(most: usize, numbers: &mut Numbers) -> Vec<u8> {
     let mut text = String::new();
     // A method takes some bytes in each of the tables.

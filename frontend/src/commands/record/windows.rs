@@ -10,9 +10,9 @@ use hprof_analysis::contents::{Contents, CpuTable, MonitorTable, SiteTable};
 pub struct Windows {
     each: Duration,
     next: Instant,
-    /// What files have already.
+    /// The costs in the files that were written.
     before: Option<Contents>,
-    /// What they have too, once the next one is written.
+    /// The costs in the files, including the one that is being written.
     taken: Option<Contents>,
     files: VecDeque<PathBuf>,
     keeps: usize,
