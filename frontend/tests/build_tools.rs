@@ -41,6 +41,11 @@ fn has(files: &[&str]) -> bool {
     false
 }
 
+/// The sources that all builds have in common.
+fn common() -> PathBuf {
+    integrations().join("tests/common")
+}
+
 /// Copies a folder of sources.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
@@ -171,6 +176,7 @@ fn gradle_profiles_tests_and_programs_of_an_unchanged_build() {
     let scene = Scene::new();
     let project = scene.path("shop");
     copy(&integrations().join("tests/gradle"), &project);
+    copy(&common(), &project.join("src/main/java"));
     let script = integrations().join("gradle/hprof-rs.gradle");
     let mut gradle = command(&scene, "gradle");
     gradle
@@ -200,6 +206,7 @@ fn maven_profiles_the_tests_of_an_unchanged_build() {
     let scene = Scene::new();
     let project = scene.path("shop");
     copy(&integrations().join("tests/maven"), &project);
+    copy(&common(), &project.join("src/test/java"));
     compile(
         &[project.join("src")],
         &jupiter(),
@@ -264,6 +271,7 @@ fn junit_records_the_tests_that_are_marked() {
     let folders = [
         integrations().join("junit"),
         integrations().join("tests/junit"),
+        common(),
     ];
     compile(&folders, &jupiter(), &classes);
     each_jdk(|jdk| {
@@ -317,7 +325,11 @@ fn junit_records_the_tests_that_are_marked() {
 fn jmh_forks_are_profiled() {
     let scene = Scene::new();
     let classes = scene.path("classes");
-    let folders = [integrations().join("jmh"), integrations().join("tests/jmh")];
+    let folders = [
+        integrations().join("jmh"),
+        integrations().join("tests/jmh"),
+        common(),
+    ];
     compile(&folders, "", &classes);
     let run = |argument: &str| {
         let mut fork = command(&scene, &java());

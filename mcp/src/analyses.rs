@@ -5,17 +5,15 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use hprof_platform::jobs::Progress;
+use hprof_platform::jobs::{Progress, start_worker};
 use hprof_platform::views::opened::Files;
 use serde::Deserialize;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Command;
 use tokio::sync::{Mutex, Notify, watch};
 
 use crate::cache::Cache;
@@ -325,23 +323,9 @@ impl Maker {
         let turn = self.turns.acquire().await;
         let _turn = turn.map_err(|error| error.to_string())?;
         let made = self.cache.begin().map_err(failed)?;
-        let mut child = Command::new(&self.executable)
-            .arg("worker")
-            .arg(link.path())
-            .arg("--analysis")
-            .arg(made.path())
-            .arg(format!("--name={name}"))
-            .args(["--memory", &self.memory.to_string(), "--progress", "json"])
-            .env("RUST_BACKTRACE", "0")
-            .env_remove(hprof_platform::DATABASE_VARIABLE)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            // Ctrl+C in a terminal is for the server.
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(failed)?;
+        let (file, folder) = (link.path(), made.path());
+        let child = start_worker(&self.executable, &file, folder, name, self.memory);
+        let mut child = child.map_err(failed)?;
         let mut said = VecDeque::new();
         if let Some(errors) = child.stderr.take() {
             let mut lines = BufReader::new(errors).lines();

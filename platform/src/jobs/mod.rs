@@ -19,6 +19,7 @@ pub use daemon::{StartedWorker, WorkerConfig};
 pub use progress::Progress;
 pub use queue::run;
 pub use shared::follow;
+pub use worker::start_worker;
 
 use crate::catalogue::{Job, JobState};
 use crate::events::Event;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -199,10 +199,25 @@ fn figures(kind: DumpKind, folder: &Path) -> Option<Figures> {
     report.ok().as_ref().map(Figures::of)
 }
 
-fn start(state: &AppState, file: &Path, folder: &PathBuf, name: &str) -> std::io::Result<Child> {
+fn start(state: &AppState, file: &Path, folder: &Path, name: &str) -> std::io::Result<Child> {
     let config = state.config();
     let memory = config.memory / config.workers.max(1) as u64;
-    Command::new(&config.executable)
+    start_worker(&config.executable, file, folder, name, memory)
+}
+
+/// Starts the process that analyses a file into a folder, within `memory` bytes. Standard error has its progress as
+/// JSON, a line each. The process ends when the value is dropped.
+///
+/// # Errors
+/// If the executable cannot be started.
+pub fn start_worker(
+    executable: &Path,
+    file: &Path,
+    folder: &Path,
+    name: &str,
+    memory: u64,
+) -> std::io::Result<Child> {
+    Command::new(executable)
         .arg("worker")
         .arg(file)
         .arg("--analysis")

@@ -129,7 +129,8 @@ impl Walking {
     fn has_agreed(&self) -> bool {
         let agreed = self.agreed.load(Ordering::Relaxed);
         // Every sample that agreed is among the trials.
-        agreed >= MIN_AGREED && agreed * 4 >= self.trials.load(Ordering::Relaxed) * 3
+        let trials = self.trials.load(Ordering::Relaxed);
+        agreed >= MIN_AGREED && agreed.saturating_mul(4) >= trials.saturating_mul(3)
     }
 
     /// Whether samples of `AsyncGetCallTrace` are to be compared with the walk.
