@@ -3,6 +3,7 @@
 //!
 //! | Module | Written by | Read by |
 //! |---|---|---|
+//! | [`published`] | the profile thread | signal handlers |
 //! | [`ring`] | signal handlers of many threads | the profile thread |
 //! | [`slots`] | threads that start or end | signal handlers |
 //! | [`late_threads`] | threads that start or end | hooks in Java code |
@@ -19,6 +20,7 @@
 pub mod counters;
 pub mod late_threads;
 pub mod nodes;
+pub mod published;
 pub mod ring;
 pub mod slots;
 pub mod switch;

@@ -50,12 +50,31 @@ pub struct Sample<'a, F> {
     pub frames: Result<&'a [F], i32>,
 }
 
-/// Who may touch `header` and the frames of the cell, by its sequence. For
-/// position `p` of the queue: `p` is the producer that claims it, `p + 1` the
-/// consumer. `p + cells` is again a producer, one round later.
+/// Who may touch `header` and the frames of the cell, by its turn. In the round that begins at position `r` of the
+/// queue: `r` is the producer that claims the cell, `r + 1` the consumer. `r + cells` is again a producer, one round
+/// later. A new cell is all zero, so that the kernel maps its page when a sample first comes there.
 struct Cell {
-    sequence: AtomicUsize,
+    turn: AtomicUsize,
     header: UnsafeCell<Header>,
+}
+
+impl Cell {
+    #[cfg(not(loom))]
+    fn all(count: usize) -> Box<[Self]> {
+        let cells = Box::<[Self]>::new_zeroed_slice(count);
+        // SAFETY: zero is a value of an atomic and of each number of a header.
+        unsafe { cells.assume_init() }
+    }
+
+    /// loom's types are more than their values.
+    #[cfg(loom)]
+    fn all(count: usize) -> Box<[Self]> {
+        let cell = |_| Self {
+            turn: AtomicUsize::new(0),
+            header: UnsafeCell::new(Header::default()),
+        };
+        (0..count).map(cell).collect()
+    }
 }
 
 /// The queue. `F` is a frame.
@@ -69,8 +88,8 @@ pub struct Ring<F> {
     draining: AtomicBool,
 }
 
-// SAFETY: a cell and its frames belong to one thread at a time, which its sequence
-// names; the acquire/release pair on the sequence hands them over.
+// SAFETY: a cell and its frames belong to one thread at a time, which its turn
+// names; the acquire/release pair on the turn hands them over.
 unsafe impl<F: Send> Send for Ring<F> {}
 // SAFETY: as above; `draining` keeps a second consumer out.
 unsafe impl<F: Send + Sync> Sync for Ring<F> {}
@@ -81,7 +100,10 @@ unsafe impl<F: Send + Sync> Sync for Ring<F> {}
 pub struct Claim<'a, F> {
     ring: &'a Ring<F>,
     cell: &'a Cell,
-    position: usize,
+    /// Which of the ring's cells it is.
+    place: usize,
+    /// The position at which the queue's round begins.
+    round: usize,
 }
 
 impl<F: Copy> Ring<F> {
@@ -94,13 +116,9 @@ impl<F: Copy> Ring<F> {
         } else {
             most.next_power_of_two() / 2
         };
-        let cell = |position| Cell {
-            sequence: AtomicUsize::new(position),
-            header: UnsafeCell::new(Header::default()),
-        };
         let frames = Box::new_uninit_slice(cells * depth as usize);
         Self {
-            cells: (0..cells).map(cell).collect(),
+            cells: Cell::all(cells),
             // SAFETY: the elements are cells of `MaybeUninit`, which need no value.
             frames: unsafe { frames.assume_init() },
             depth,
@@ -137,9 +155,10 @@ impl<F: Copy> Ring<F> {
     pub fn claim(&self) -> Option<Claim<'_, F>> {
         let mut position = self.tail.load(Ordering::Relaxed);
         loop {
-            let (cell, _) = self.cell(position)?;
-            let sequence = cell.sequence.load(Ordering::Acquire);
-            let lead = sequence.wrapping_sub(position) as isize;
+            let (cell, place) = self.cell(position)?;
+            let round = position.wrapping_sub(place);
+            let turn = cell.turn.load(Ordering::Acquire);
+            let lead = turn.wrapping_sub(round) as isize;
             if lead == 0 {
                 let next = position.wrapping_add(1);
                 match self.tail.compare_exchange_weak(
@@ -152,7 +171,8 @@ impl<F: Copy> Ring<F> {
                         return Some(Claim {
                             ring: self,
                             cell,
-                            position,
+                            place,
+                            round,
                         });
                     }
                     Err(now) => position = now,
@@ -175,9 +195,10 @@ impl<F: Copy> Ring<F> {
         let mut position = self.head.load(Ordering::Relaxed);
         let mut count = 0;
         while let Some((cell, place)) = self.cell(position)
-            && cell.sequence.load(Ordering::Acquire) == position.wrapping_add(1)
+            && let round = position.wrapping_sub(place)
+            && cell.turn.load(Ordering::Acquire) == round.wrapping_add(1)
         {
-            // SAFETY: the sequence says that the cell is the consumer's, and
+            // SAFETY: the turn says that the cell is the consumer's, and
             // `draining` that this is the only one.
             let header = cell.header.with(|header| unsafe { *header });
             let frames = if header.frame_count > 0 {
@@ -194,8 +215,8 @@ impl<F: Copy> Ring<F> {
                 virtual_thread: header.virtual_thread,
                 frames,
             });
-            let next_round = position.wrapping_add(self.cells.len());
-            cell.sequence.store(next_round, Ordering::Release);
+            let next_round = round.wrapping_add(self.cells.len());
+            cell.turn.store(next_round, Ordering::Release);
             position = position.wrapping_add(1);
             self.head.store(position, Ordering::Relaxed);
             count += 1;
@@ -217,8 +238,7 @@ impl<F: Copy> Claim<'_, F> {
     /// Room for [`Self::depth`] frames, for this claim alone until it is published.
     #[inline]
     pub fn frames(&self) -> *mut F {
-        let place = self.position & self.ring.cells.len().wrapping_sub(1);
-        self.ring.frames(place)
+        self.ring.frames(self.place)
     }
 
     /// The number of frames there is room for.
@@ -234,10 +254,10 @@ impl<F: Copy> Claim<'_, F> {
     /// written; with a larger number than [`Self::depth`], all of them.
     #[inline]
     pub unsafe fn publish(self, header: Header) {
-        // SAFETY: the claim owns the cell until the sequence below is stored.
+        // SAFETY: the claim owns the cell until the turn below is stored.
         self.cell.header.with_mut(|at| unsafe { *at = header });
-        let full = self.position.wrapping_add(1);
-        self.cell.sequence.store(full, Ordering::Release);
+        let full = self.round.wrapping_add(1);
+        self.cell.turn.store(full, Ordering::Release);
     }
 }
 
@@ -311,7 +331,7 @@ mod tests {
     }
 
     /// Under Miri also: no reference to a whole cell exists while another thread
-    /// loads its sequence.
+    /// loads its turn.
     #[test]
     fn four_producers_lose_nothing() {
         const EACH: u32 = if cfg!(miri) { 50 } else { 10_000 };

@@ -7,7 +7,8 @@ use std::ptr::NonNull;
 
 use hprof_lockfree::counters::Counters;
 use hprof_lockfree::late_threads::{Entry, StateTable, state_of, thread_at};
-use hprof_lockfree::nodes::{NO_METHOD, NodeAddress, NodeNumber, Nodes};
+use hprof_lockfree::nodes::{NO_METHOD, NodeNumber, Nodes};
+use hprof_lockfree::published::Published;
 use hprof_lockfree::ring::{Header, Ring};
 use hprof_lockfree::slots::Slots;
 use hprof_lockfree::switch::RingSwitch;
@@ -117,6 +118,28 @@ fn two_that_drain_do_not_share_a_cell() {
 }
 
 #[test]
+fn a_value_outlives_the_handlers_that_saw_it() {
+    model(3, || {
+        let published = Arc::new(Published::new(Some(Twice::default())));
+        let handler = {
+            let published = Arc::clone(&published);
+            thread::spawn(move || {
+                let inside = published.enter();
+                let seen = inside.get().map(|value| {
+                    let first = value.0.load(Ordering::Relaxed);
+                    (first, value.1.load(Ordering::Relaxed))
+                });
+                assert!(matches!(seen, Some((0, 0) | (7, 7))), "{seen:?}");
+            })
+        };
+        let next = Twice::default();
+        fill(7)(&next);
+        drop(published.exchange(Some(next)));
+        handler.join().unwrap();
+    });
+}
+
+#[test]
 fn a_ring_outlives_the_handlers_that_saw_it() {
     model(2, || {
         let switch = Arc::new(RingSwitch::new(Ring::new(1)));
@@ -124,7 +147,7 @@ fn a_ring_outlives_the_handlers_that_saw_it() {
             let switch = Arc::clone(&switch);
             thread::spawn(move || {
                 let inside = switch.enter();
-                inside.ring().is_some_and(|ring| send(ring, 1))
+                inside.get().is_some_and(|ring| send(ring, 1))
             })
         };
         let mut received = 0;
@@ -292,19 +315,20 @@ fn a_late_thread_finds_what_it_has_just_put() {
 #[test]
 fn a_hook_that_sees_a_node_sees_all_of_it() {
     model(3, || {
-        let mut nodes = Nodes::new();
+        let mut nodes = Nodes::new(10).unwrap();
         let root = nodes.add(NO_METHOD);
         let first = nodes.add(0);
         nodes.link(root, first);
-        // These two go to a table, which has two entries more.
+        // These two go to a table, which is full then.
         for method in [1, 3] {
             let next = nodes.add(method);
             nodes.link(root, next);
         }
+        let shared = nodes.shared();
         let turns = Turns::default();
         let adder_turns = turns.clone();
         let adding = thread::spawn(move || {
-            // One for the table as it is, one for a larger table, one for the node itself.
+            // One for a larger table, one for the table as it is, one for the node itself.
             for (node, method) in [(root, 2), (root, 5), (first, 7)] {
                 adder_turns.turn();
                 let next = nodes.add(method);
@@ -314,18 +338,18 @@ fn a_hook_that_sees_a_node_sees_all_of_it() {
             nodes
         });
         turns.turn();
-        assert_eq!(root.follower(0), Some(first), "found all along");
+        assert_eq!(shared.follower(root, 0), Some(first), "found all along");
         for (node, method, number) in [(root, 2, 4), (root, 5, 5), (first, 7, 6)] {
-            if let Some(next) = node.follower(method) {
-                assert_eq!(next.method(), method);
-                assert_eq!(next.number(), NodeNumber(number));
+            if let Some(next) = shared.follower(node, method) {
+                assert_eq!(shared.method(next), method);
+                assert_eq!(next, NodeNumber(number));
             }
             turns.turn();
         }
         drop(adding.join().unwrap());
         assert!(
             [0, 1, 2, 3, 5]
-                .map(|method| root.follower(method))
+                .map(|method| shared.follower(root, method))
                 .iter()
                 .all(Option::is_some)
         );
@@ -333,7 +357,7 @@ fn a_hook_that_sees_a_node_sees_all_of_it() {
 }
 
 /// Memory for the counters of two nodes.
-fn counters(root: NodeAddress) -> Counters {
+fn counters(root: NodeNumber) -> Counters {
     let layout = Layout::from_size_align(Counters::bytes(2), 64).unwrap();
     // SAFETY: the layout has a size; the memory is zero, large enough and leaked.
     unsafe {
@@ -346,7 +370,7 @@ fn counters(root: NodeAddress) -> Counters {
 #[test]
 fn time_is_booked_once_by_two() {
     model(3, || {
-        let mut nodes = Nodes::new();
+        let mut nodes = Nodes::new(10).unwrap();
         let root = nodes.add(NO_METHOD);
         let counters = counters(root);
         counters.begin(root, 100, 0);
@@ -361,7 +385,7 @@ fn time_is_booked_once_by_two() {
 #[test]
 fn the_sampler_books_to_nodes_that_are_there() {
     model(3, || {
-        let mut nodes = Nodes::new();
+        let mut nodes = Nodes::new(10).unwrap();
         let root = nodes.add(NO_METHOD);
         let counters = counters(root);
         counters.begin(root, 0, 0);
