@@ -6,7 +6,7 @@
 
 use std::ptr::NonNull;
 
-use crate::nodes::{NodeAddress, NodeNumber};
+use crate::nodes::NodeNumber;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Bytes before the counters: the current node, and room to a cache line.
@@ -16,7 +16,7 @@ pub const HEAD: usize = 64;
 /// words.
 #[repr(C, align(64))]
 pub struct Head {
-    /// The address of the current node.
+    /// The word of the current node.
     node: AtomicU64,
     /// Where calls are clocked: when time was booked last.
     last_event: AtomicU64,
@@ -65,7 +65,7 @@ impl Counters {
     pub unsafe fn create(
         memory: NonNull<u8>,
         nodes: u32,
-        root: NodeAddress,
+        root: NodeNumber,
         clock_cost: u64,
         limit: u64,
     ) -> Self {
@@ -143,14 +143,14 @@ impl Counters {
 
     /// Where the thread is.
     #[inline]
-    pub fn node(&self) -> NodeAddress {
-        // SAFETY: only addresses of nodes are ever stored there. Acquire: as far as Rust
-        // code stored it, the node is there; hooks have it from a table of nodes.
-        unsafe { NodeAddress::from_word(self.head().node.load(Ordering::Acquire)) }
+    pub fn node(&self) -> NodeNumber {
+        // Acquire: as far as Rust code stored it, the node is there; hooks have it from an
+        // entry of a node.
+        NodeNumber::from_word(self.head().node.load(Ordering::Acquire))
     }
 
     /// Moves the thread to a node.
-    pub fn set_node(&self, node: NodeAddress) {
+    pub fn set_node(&self, node: NodeNumber) {
         self.head().node.store(node.as_word(), Ordering::Release);
     }
 
@@ -159,7 +159,7 @@ impl Counters {
     pub fn book(&self, now: u64) -> bool {
         let advance = self.advance(now);
         if advance > 0 {
-            let nanos = self.nanos_of(self.node().number());
+            let nanos = self.nanos_of(self.node());
             nanos.fetch_add(advance, Ordering::Relaxed);
         }
         advance > 0
@@ -189,7 +189,7 @@ impl Counters {
 
     /// Starts a thread in `root` that has used `cpu` nanoseconds before, at the time `now`
     /// of the hooks' clock.
-    pub fn begin(&self, root: NodeAddress, cpu: u64, now: u64) {
+    pub fn begin(&self, root: NodeNumber, cpu: u64, now: u64) {
         self.set_node(root);
         let head = self.head();
         head.booked.store(cpu, Ordering::Relaxed);
@@ -230,8 +230,8 @@ impl Counters {
 
     /// The native method `HprofHooks.enter`, for tests.
     #[cfg(any(test, loom))]
-    pub fn enter(&self, node: NodeAddress) {
-        let calls = self.calls_of(node.number());
+    pub fn enter(&self, node: NodeNumber) {
+        let calls = self.calls_of(node);
         calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.set_node(node);
     }
@@ -243,7 +243,7 @@ mod tests {
     use crate::nodes::{NO_METHOD, Nodes};
     use std::alloc::{Layout, alloc_zeroed};
 
-    fn counters(nodes: u32, root: NodeAddress) -> Counters {
+    fn counters(nodes: u32, root: NodeNumber) -> Counters {
         let bytes = Counters::bytes(nodes as usize);
         let layout = Layout::from_size_align(bytes, align_of::<Head>()).unwrap();
         // SAFETY: the layout has a size; the memory is zero, large enough and leaked.
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn time_is_booked_once() {
-        let mut nodes = Nodes::new();
+        let mut nodes = Nodes::new(10).unwrap();
         let root = nodes.add(NO_METHOD);
         let counters = counters(10, root);
         counters.begin(root, 100, 0);
@@ -280,7 +280,7 @@ mod tests {
     /// Under Miri: counters lie beyond the head, where a reference to it does not reach.
     #[test]
     fn each_node_has_counters_of_its_own() {
-        let mut nodes = Nodes::new();
+        let mut nodes = Nodes::new(10).unwrap();
         let root = nodes.add(NO_METHOD);
         let second = nodes.add(1);
         let counters = counters(2, root);
@@ -288,18 +288,15 @@ mod tests {
         counters.enter(second);
         counters.enter(second);
         assert!(counters.book(7));
-        let of = |node: NodeAddress| {
-            let number = node.number();
-            (counters.calls(number), counters.nanos(number))
-        };
+        let of = |node| (counters.calls(node), counters.nanos(node));
         assert_eq!([of(root), of(second)], [(0, 0), (2, 7)]);
-        counters.forget(second.number());
+        counters.forget(second);
         assert_eq!(of(second), (0, 0));
     }
 
     #[test]
     fn a_node_without_room_counts_as_the_root() {
-        let mut nodes = Nodes::new();
+        let mut nodes = Nodes::new(10).unwrap();
         let root = nodes.add(NO_METHOD);
         let second = nodes.add(1);
         let counters = counters(1, root);

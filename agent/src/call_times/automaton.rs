@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-use hprof_lockfree::nodes::{NO_METHOD, NodeAddress, NodeNumber, Nodes};
+use hprof_lockfree::nodes::{HookNodes, NO_METHOD, NodeNumber, Nodes};
 
 /// Nodes kept back for paths of a single method, so that counts per method stay
 /// exact when the memory for paths is used up.
@@ -38,12 +38,12 @@ pub(super) struct Automaton {
 
 impl Automaton {
     /// The automaton for paths of `depth` methods, at least 1, with about
-    /// `paths` nodes at most.
-    pub(super) fn new(depth: usize, paths: usize) -> Self {
+    /// `paths` nodes at most. `None` without memory.
+    pub(super) fn new(depth: usize, paths: usize) -> Option<Self> {
         let mut automaton = Self {
             depth,
             capacity: paths,
-            nodes: Nodes::new(),
+            nodes: Nodes::new(paths + SPARE)?,
             callers: Vec::new(),
             hashes: Vec::new(),
             index: HashTable::new(),
@@ -53,7 +53,7 @@ impl Automaton {
             cut: 0,
         };
         automaton.add(&[], NodeNumber::ROOT);
-        automaton
+        Some(automaton)
     }
 
     /// How many counters a thread needs.
@@ -78,9 +78,9 @@ impl Automaton {
             + (self.callers.capacity() + self.hashes.capacity()) * 4
     }
 
-    /// The node of a thread that has called nothing.
-    pub(super) fn root(&self) -> NodeAddress {
-        self.address(0)
+    /// The nodes as hooks see them.
+    pub(super) fn shared(&self) -> HookNodes {
+        self.nodes.shared()
     }
 
     /// The methods of a node, innermost first.
@@ -94,20 +94,20 @@ impl Automaton {
         std::iter::successors(Some(node.0), above)
             .take_while(|&number| number != NodeNumber::ROOT.0)
             .take(self.depth)
-            .map(|number| self.address(number).method())
+            .map(|number| self.nodes.method(NodeNumber(number)))
     }
 
     /// The node after calling `method` in `node`, found or made, and put into the
     /// table of `node`.
-    pub(super) fn next(&mut self, node: NodeAddress, method: u32) -> NodeAddress {
+    pub(super) fn next(&mut self, node: NodeNumber, method: u32) -> NodeNumber {
         let mut path = std::mem::take(&mut self.scratch);
         path.clear();
         path.push(method);
-        path.extend(self.walk(node.number()).take(self.depth - 1));
+        path.extend(self.walk(node).take(self.depth - 1));
         let next = match self.find(&path) {
-            Some(_) if self.has_path(node.number().0, &path) => self.twin_of(node),
+            Some(_) if self.has_path(node.0, &path) => self.twin_of(node),
             Some(found) => found,
-            None if self.len() < self.capacity => self.add(&path, node.number()),
+            None if self.len() < self.capacity => self.add(&path, node),
             None => {
                 self.cut += 1;
                 match self.find(&path[..1]) {
@@ -115,12 +115,12 @@ impl Automaton {
                     None if self.len() < self.most_nodes() => {
                         self.add(&path[..1], NodeNumber::ROOT)
                     }
-                    None => self.root(),
+                    None => NodeNumber::ROOT,
                 }
             }
         };
         self.scratch = path;
-        if next != self.root() {
+        if next != NodeNumber::ROOT {
             self.nodes.link(node, next);
         }
         next
@@ -133,26 +133,30 @@ impl Automaton {
     }
 
     /// The other node of the same path, if there is room for it.
-    fn twin_of(&mut self, node: NodeAddress) -> NodeAddress {
-        let number = node.number().0;
+    fn twin_of(&mut self, node: NodeNumber) -> NodeNumber {
+        let number = node.0;
         if let Some(&twin) = self.twins.get(&number) {
-            return self.address(twin);
+            return NodeNumber(twin);
         }
         if self.len() >= self.capacity {
             return node;
         }
         let caller = NodeNumber(self.callers[number as usize]);
-        let twin = self.add_unknown(node.method(), caller, self.hashes[number as usize]);
-        self.twins.insert(number, twin.number().0);
-        self.twins.insert(twin.number().0, number);
+        let twin = self.add_unknown(
+            self.nodes.method(node),
+            caller,
+            self.hashes[number as usize],
+        );
+        self.twins.insert(number, twin.0);
+        self.twins.insert(twin.0, number);
         twin
     }
 
-    fn find(&self, path: &[u32]) -> Option<NodeAddress> {
+    fn find(&self, path: &[u32]) -> Option<NodeNumber> {
         let same = |&number: &u32| self.has_path(number, path);
         self.index
             .find(spread(self.hash(path)), same)
-            .map(|&number| self.address(number))
+            .map(|&number| NodeNumber(number))
     }
 
     fn has_path(&self, number: u32, path: &[u32]) -> bool {
@@ -163,26 +167,22 @@ impl Automaton {
         self.hasher.hash_one(path) as u32
     }
 
-    fn add(&mut self, path: &[u32], caller: NodeNumber) -> NodeAddress {
+    fn add(&mut self, path: &[u32], caller: NodeNumber) -> NodeNumber {
         let hash = self.hash(path);
         let method = path.first().copied().unwrap_or(NO_METHOD);
-        let address = self.add_unknown(method, caller, hash);
+        let node = self.add_unknown(method, caller, hash);
         let Self { index, hashes, .. } = self;
-        index.insert_unique(spread(hash), address.number().0, |&other| {
+        index.insert_unique(spread(hash), node.0, |&other| {
             spread(hashes[other as usize])
         });
-        address
+        node
     }
 
     /// A node that is not found by its path.
-    fn add_unknown(&mut self, method: u32, caller: NodeNumber, hash: u32) -> NodeAddress {
+    fn add_unknown(&mut self, method: u32, caller: NodeNumber, hash: u32) -> NodeNumber {
         self.callers.push(caller.0);
         self.hashes.push(hash);
         self.nodes.add(method)
-    }
-
-    fn address(&self, number: u32) -> NodeAddress {
-        self.nodes.address(NodeNumber(number))
     }
 }
 
@@ -197,9 +197,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// The native method `HprofHooks.next`.
-    fn as_java(automaton: &mut Automaton, node: NodeAddress, method: u32) -> NodeAddress {
-        node.follower(method)
-            .unwrap_or_else(|| automaton.next(node, method))
+    fn as_java(automaton: &mut Automaton, node: NodeNumber, method: u32) -> NodeNumber {
+        let known = automaton.shared().follower(node, method);
+        known.unwrap_or_else(|| automaton.next(node, method))
     }
 
     proptest! {
@@ -208,55 +208,56 @@ mod tests {
             depth in 1usize..6,
             calls in prop::collection::vec(0u32..600, 1..400),
         ) {
-            let mut automaton = Automaton::new(depth, 1 << 16);
-            let mut node = automaton.root();
+            let mut automaton = Automaton::new(depth, 1 << 16).unwrap();
+            let mut node = NodeNumber::ROOT;
             for (at, &call) in calls.iter().enumerate() {
                 node = as_java(&mut automaton, node, call);
                 let last: Vec<u32> = calls[..=at].iter().rev().take(depth).copied().collect();
-                prop_assert_eq!(automaton.methods(node.number()), &last[..]);
+                prop_assert_eq!(automaton.methods(node), &last[..]);
             }
         }
     }
 
     #[test]
     fn a_known_step_is_in_the_table() {
-        let mut automaton = Automaton::new(3, 1 << 16);
-        let root = automaton.root();
+        let mut automaton = Automaton::new(3, 1 << 16).unwrap();
+        let root = NodeNumber::ROOT;
         let nodes: Vec<_> = (0..3000).map(|m| automaton.next(root, m)).collect();
         let before = automaton.len();
-        let found = (0..3000).filter(|&m| root.follower(m) == Some(nodes[m as usize]));
+        let found =
+            (0..3000).filter(|&m| automaton.shared().follower(root, m) == Some(nodes[m as usize]));
         assert!(found.count() > 2900);
         assert_eq!(automaton.len(), before);
     }
 
     #[test]
     fn a_recursion_has_two_nodes() {
-        let mut automaton = Automaton::new(3, 100);
-        let mut nodes = vec![automaton.root()];
+        let mut automaton = Automaton::new(3, 100).unwrap();
+        let mut nodes = vec![NodeNumber::ROOT];
         for _ in 0..10 {
             nodes.push(as_java(&mut automaton, nodes[nodes.len() - 1], 7));
         }
         assert_eq!(automaton.len(), 5);
         for pair in nodes[3..].windows(2) {
             assert_ne!(pair[0], pair[1]);
-            assert_eq!(automaton.methods(pair[1].number()), [7, 7, 7]);
+            assert_eq!(automaton.methods(pair[1]), [7, 7, 7]);
             assert!(pair.contains(&nodes[3]));
         }
         let twins: Vec<_> = automaton.twins().collect();
-        assert_eq!(twins, [(nodes[3].number(), nodes[4].number())]);
+        assert_eq!(twins, [(nodes[3], nodes[4])]);
         let left = [nodes[3], nodes[4]].map(|node| automaton.next(node, 8));
         assert_eq!(left[0], left[1]);
     }
 
     #[test]
     fn a_full_automaton_keeps_single_methods() {
-        let mut automaton = Automaton::new(4, 10);
-        let mut node = automaton.root();
+        let mut automaton = Automaton::new(4, 10).unwrap();
+        let mut node = NodeNumber::ROOT;
         for method in 0..100 {
             node = automaton.next(node, method % 50);
         }
         assert!(automaton.cut() > 0);
-        assert_eq!(automaton.methods(node.number())[0], 49);
+        assert_eq!(automaton.methods(node)[0], 49);
         assert!(automaton.len() <= 60);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use hprof_format::ids::ThreadSerial;
-use hprof_lockfree::nodes::{NodeAddress, NodeNumber};
+use hprof_lockfree::nodes::NodeNumber;
 use jni_sys::jlong;
 use parking_lot::Mutex;
 
@@ -39,7 +39,6 @@ pub struct CallTimes {
     pub(super) depth: usize,
     pub(super) timing: CallClock,
     pub(super) automaton: Mutex<Automaton>,
-    pub(super) root: NodeAddress,
     pub(super) threads: Mutex<Threads>,
     /// The state of threads that get none of their own.
     pub(super) shared_state: jlong,
@@ -113,14 +112,12 @@ impl CallTimes {
         let timers = install_timers(timing, plan.signal)?;
         let longest = depth.max(1);
         let most = (NODE_MEMORY / (4 * longest + NODE_OVERHEAD)).min(MAX_PATHS);
-        let automaton = Automaton::new(longest, most);
-        let root = automaton.root();
-        let threads = Threads::new(automaton.most_nodes(), root, timing, timers, arrival)
+        let automaton = Automaton::new(longest, most).ok_or(Unprepared::NoMemory)?;
+        let threads = Threads::new(automaton.most_nodes(), timing, timers, arrival)
             .ok_or(Unprepared::NoMemory)?;
         let calls = Self {
             depth,
             timing,
-            root,
             shared_state: threads.shared_state() as jlong,
             automaton: Mutex::new(automaton),
             threads: Mutex::new(threads),

@@ -17,12 +17,31 @@ use super::{permission, sampler};
 use crate::report;
 use crate::vm::{Class, Jni, Jvmti, JvmtiError, LocalRef, Ref, Result};
 use hprof_lockfree::late_threads::StateTable;
+use hprof_lockfree::nodes::HookNodes;
 
 const EARLY_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.class");
 const LATE_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.late.class");
 const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
 const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofHooks$Started.class");
+
+/// The constants of `HprofHooks` that stand for addresses.
+const FOLLOWERS: u64 = u64::from_be_bytes(*b"follower");
+const RESTS: u64 = u64::from_be_bytes(*b"restrest");
+
+/// The hook class with the addresses of `nodes` as constants, which compilers put into their code.
+fn with_addresses(class_file: &[u8], nodes: HookNodes) -> Option<Vec<u8>> {
+    let mut bytes = class_file.to_vec();
+    for (constant, address) in [
+        (FOLLOWERS, nodes.followers_base()),
+        (RESTS, nodes.rests_base()),
+    ] {
+        let constant = constant.to_be_bytes();
+        let at = bytes.windows(8).position(|bytes| bytes == constant)?;
+        bytes[at..at + 8].copy_from_slice(&address.to_be_bytes());
+    }
+    Some(bytes)
+}
 
 impl CallTimes {
     /// Starts counting, once the VM is up.
@@ -67,7 +86,7 @@ impl CallTimes {
             return;
         }
         self.methods.lock().forget_left_out();
-        self.threads.lock().restart_paths(self.root);
+        self.threads.lock().restart_paths();
         permission::ask_for_all(jvmti, jni);
         self.engaged.store(true, Ordering::Release);
         self.rewrite_all(jvmti, jni);
@@ -142,7 +161,9 @@ impl CallTimes {
             .ok()
             .map(|class| jni.new_global(class.get()))
             .transpose()?;
-        let hooks = jni.define_boot_class(HOOK_CLASS, class_file)?;
+        let class_file = with_addresses(class_file, self.automaton.lock().shared());
+        let class_file = class_file.ok_or(JvmtiError::INTERNAL)?;
+        let hooks = jni.define_boot_class(HOOK_CLASS, &class_file)?;
         jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
         let _ = self.java.set(Java {
             place,
@@ -271,5 +292,21 @@ impl CallTimes {
             }
         }
         took
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_variants_have_each_address_once() {
+        for class_file in [EARLY_HOOKS, LATE_HOOKS] {
+            for constant in [FOLLOWERS, RESTS] {
+                let constant = constant.to_be_bytes();
+                let found = class_file.windows(8).filter(|bytes| *bytes == constant);
+                assert_eq!(found.count(), 1);
+            }
+        }
     }
 }

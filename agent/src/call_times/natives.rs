@@ -6,7 +6,7 @@ use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
 
 use super::counter::CALLS;
 use crate::vm::{Jni, NativeMethod, Ref, guard};
-use hprof_lockfree::nodes::NodeAddress;
+use hprof_lockfree::nodes::NodeNumber;
 
 pub(super) fn natives() -> [NativeMethod; 3] {
     let native =
@@ -50,12 +50,12 @@ unsafe extern "system" fn attach(env: *mut JNIEnv, _class: jclass, thread: jobje
         let tid = unsafe { libc::gettid() };
         // SAFETY: the method's descriptor says that it is a thread.
         let vm_thread = unsafe { java.vm_thread(&jni, thread) };
-        calls.threads.lock().attach(tid, vm_thread, calls.root) as jlong
+        calls.threads.lock().attach(tid, vm_thread) as jlong
     })
 }
 
 unsafe extern "system" fn root(_env: *mut JNIEnv, _class: jclass) -> jlong {
-    CALLS.get().map_or(0, |calls| calls.root.as_word() as jlong)
+    NodeNumber::ROOT.as_word() as jlong
 }
 
 unsafe extern "system" fn find(
@@ -67,9 +67,8 @@ unsafe extern "system" fn find(
     let Some(calls) = CALLS.get() else {
         return node;
     };
-    guard(calls.root.as_word() as jlong, || {
-        // SAFETY: the hooks only have addresses of nodes.
-        let node = unsafe { NodeAddress::from_word(node as u64) };
+    guard(NodeNumber::ROOT.as_word() as jlong, || {
+        let node = NodeNumber::from_word(node.cast_unsigned());
         let next = calls.automaton.lock().next(node, method as u32);
         next.as_word() as jlong
     })

@@ -4,7 +4,7 @@ use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
 use hprof_lockfree::counters::Counters;
-use hprof_lockfree::nodes::{NodeAddress, NodeNumber};
+use hprof_lockfree::nodes::NodeNumber;
 
 use super::costs::Cost;
 
@@ -40,7 +40,7 @@ pub(super) struct State {
 
 impl State {
     /// Memory for `nodes` nodes; `None` when there is none.
-    pub(super) fn new(nodes: usize, root: NodeAddress, clock: CallClock) -> Option<Self> {
+    pub(super) fn new(nodes: usize, clock: CallClock) -> Option<Self> {
         let calls = match clock {
             CallClock::ClockedInclusive => MAX_CALLS * CALL,
             CallClock::Sampled | CallClock::Clocked => 0,
@@ -71,7 +71,8 @@ impl State {
         let memory = NonNull::new(start.cast::<u8>())?;
         // SAFETY: pages of zeroes with room for that many counters, which are never unmapped,
         // and nobody knows of them yet.
-        let counters = unsafe { Counters::create(memory, nodes as u32, root, cost, limit) };
+        let counters =
+            unsafe { Counters::create(memory, nodes as u32, NodeNumber::ROOT, cost, limit) };
         Some(Self { counters })
     }
 
@@ -85,9 +86,10 @@ impl State {
         self.counters
     }
 
-    /// Starts a thread in `root` that has used `cpu` nanoseconds before.
-    pub(super) fn begin(&self, root: NodeAddress, cpu: u64) {
-        self.counters.begin(root, cpu, monotonic_nanos());
+    /// Starts a thread in no method that has used `cpu` nanoseconds before.
+    pub(super) fn begin(&self, cpu: u64) {
+        self.counters
+            .begin(NodeNumber::ROOT, cpu, monotonic_nanos());
     }
 
     /// The counts of the node.
@@ -167,14 +169,12 @@ fn clock_cost() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::automaton::Automaton;
     use super::*;
 
     #[test]
     fn there_is_room_for_calls() {
-        let automaton = Automaton::new(1, 10);
-        let state = State::new(10, automaton.root(), CallClock::ClockedInclusive).unwrap();
-        state.begin(automaton.root(), 0);
+        let state = State::new(10, CallClock::ClockedInclusive).unwrap();
+        state.begin(0);
         let word = |offset: usize| {
             let address = state.counters().as_pointer().cast::<u8>();
             // SAFETY: a word of the head, at the offset that Java code has for it.
@@ -188,9 +188,8 @@ mod tests {
     #[test]
     fn calls_in_progress_survive_when_many_nodes_are_forgotten() {
         let nodes = 4 * FEW_NODES;
-        let automaton = Automaton::new(1, nodes);
-        let state = State::new(nodes, automaton.root(), CallClock::ClockedInclusive).unwrap();
-        state.begin(automaton.root(), 0);
+        let state = State::new(nodes, CallClock::ClockedInclusive).unwrap();
+        state.begin(0);
         let words = state.counters().as_pointer().cast::<u64>();
         // SAFETY: the word of the head that tells where the next call begins.
         let top = unsafe { words.add(4).read() } as usize;

@@ -161,14 +161,13 @@ fn book(signal_value: usize) {
 mod tests {
     use super::super::state::{CallClock, State};
     use super::*;
-    use hprof_lockfree::nodes::{NO_METHOD, NodeNumber, Nodes};
+    use hprof_lockfree::nodes::NodeNumber;
 
     /// The old timer's signal may come after another thread ended it, for instance to
     /// pause counting.
     #[test]
     fn a_late_signal_books_nothing_for_the_next_owner() {
-        let root = Nodes::new().add(NO_METHOD);
-        let states = [0, 1].map(|_| State::new(10, root, CallClock::Sampled).unwrap());
+        let states = [0, 1].map(|_| State::new(10, CallClock::Sampled).unwrap());
         let owners = ThreadTimers::none().owners;
         let acquire = |state: &State| {
             let pointer = state.counters().as_pointer();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
 use hprof_lockfree::late_threads::{StateTable, VmThread};
-use hprof_lockfree::nodes::NodeAddress;
+use hprof_lockfree::nodes::NodeNumber;
 
 use super::costs::{Cost, Costs, NodeCosts, spread};
 use super::plan::Arrival;
@@ -97,7 +97,6 @@ impl Threads {
     /// For automata of up to `nodes` nodes. `None` without memory.
     pub(super) fn new(
         nodes: usize,
-        root: NodeAddress,
         timing: CallClock,
         timers: ThreadTimers,
         arrival: Arrival,
@@ -110,7 +109,7 @@ impl Threads {
             free: Vec::new(),
             nodes,
             timing,
-            shared_state: State::new(nodes, root, timing)?,
+            shared_state: State::new(nodes, timing)?,
             without_state: 0,
             timers,
             table: None,
@@ -132,33 +131,28 @@ impl Threads {
 
     /// The address of a state for thread `tid`, the current one; never null. `vm_thread` is where
     /// the hooks look for it, if that is the table.
-    pub(super) fn attach(
-        &mut self,
-        tid: i32,
-        vm_thread: Option<VmThread>,
-        root: NodeAddress,
-    ) -> usize {
-        let address = self.attached(tid, vm_thread, root);
+    pub(super) fn attach(&mut self, tid: i32, vm_thread: Option<VmThread>) -> usize {
+        let address = self.attached(tid, vm_thread);
         if let (Some(table), Some(vm_thread)) = (&mut self.table, vm_thread) {
             table.put(vm_thread, address as u64);
         }
         address
     }
 
-    fn attached(&mut self, tid: i32, vm_thread: Option<VmThread>, root: NodeAddress) -> usize {
+    fn attached(&mut self, tid: i32, vm_thread: Option<VmThread>) -> usize {
         if self.activity == Activity::Over {
             return self.shared_state();
         }
         if let Some(thread) = self.live.iter().find(|thread| thread.tid == tid) {
             return thread.state.address();
         }
-        let new = || State::new(self.nodes, root, self.timing);
+        let new = || State::new(self.nodes, self.timing);
         let state = self.free.pop().or_else(new);
         let Some(state) = state else {
             self.without_state += 1;
             return self.shared_state();
         };
-        state.begin(root, thread_cpu_nanos(tid));
+        state.begin(thread_cpu_nanos(tid));
         let address = state.address();
         let timer = match self.activity {
             Activity::Counting => self.timers.start(tid, state.counters()),
@@ -224,9 +218,9 @@ impl Threads {
     }
 
     /// Resets paths: methods that are called again after a pause do not report it.
-    pub(super) fn restart_paths(&mut self, root: NodeAddress) {
+    pub(super) fn restart_paths(&mut self) {
         for thread in &self.live {
-            thread.state.counters().set_node(root);
+            thread.state.counters().set_node(NodeNumber::ROOT);
         }
     }
 

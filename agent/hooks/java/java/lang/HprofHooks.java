@@ -9,12 +9,14 @@ import jdk.internal.vm.annotation.DontInline;
  * What rewritten methods call. Defined into java.base by the agent; its native methods, and the
  * layout of the memory it reads, are in the agent's module call_times.
  *
- * <p>A node stands for the last methods called, innermost first: the int number of its innermost
- * method; the int distance of its counter from the start of a thread's state; the address of a
- * table of further following nodes with, in the low five bits, the logarithm of its size; eight
- * following nodes, by the low bits of their methods' numbers.
+ * <p>A node stands for the last methods called, innermost first. It is a long: the distance of its
+ * counter from the start of a thread's state. At 8 times this from {@link #FOLLOWERS} are eight
+ * entries of following nodes, by the low bits of their methods' numbers. An entry has the number of
+ * the following node's method in its lower half, the node in its upper half. At twice the node
+ * from {@link #RESTS} is the address of a table of further entries with, in the low five bits, the
+ * logarithm of its size.
  *
- * <p>The state of a thread: the address of its node; the time of the last event; the distance from
+ * <p>The state of a thread: its node; the time of the last event; the distance from
  * the counter of a node to its sum of nanoseconds; what reading the clock takes; the end of the
  * stack of calls in progress, and that of its memory; 16 bytes of others; then the counters, longs.
  *
@@ -27,11 +29,13 @@ public final class HprofHooks {
     /** State of a virtual thread, which uses that of its carrier. */
     private static final long VIRTUAL = -1;
 
-    private static final int METHOD = 0;
-    private static final int COUNTER = 4;
-    private static final int FURTHER = 8;
-    private static final int FOLLOWING = 16;
-    private static final int SLOT_BITS = 3;
+    /** Addresses, which the agent writes into this class file in place of these constants. */
+    private static final long FOLLOWERS = 0x666f_6c6c_6f77_6572L;
+
+    private static final long RESTS = 0x7265_7374_7265_7374L;
+
+    /** The low bits of a method's number that choose an entry of the node. */
+    private static final int SLOTS = 7;
 
     private static final int LAST_EVENT = 8;
     private static final int TO_NANOS = 16;
@@ -83,33 +87,41 @@ public final class HprofHooks {
         }
     }
 
-    /** Called first in a method: counts the call, and returns the caller's node. */
+    /**
+     * Called first in a method: counts the call, and returns the caller's node. It is copied into
+     * every method, so it has a single call for all rare cases: compilers assume that a call changes
+     * everything, and that it throws.
+     */
     public static long enter(int method) {
         Thread thread = Thread.currentThread();
         long state = LATE ? stateOf(thread) : thread.hprofState;
-        if (state <= 0) {
-            return enterSlowly(thread, method);
+        if (state > 0) {
+            long caller = MEMORY.getLong(state);
+            long entry = inside(caller, method);
+            if ((int) entry == method) {
+                // The counter comes first: its load waits for the stores before it, which C2 of
+                // JDK 11 keeps in order.
+                long node = entry >>> 32;
+                MEMORY.putLong(state + node, MEMORY.getLong(state + node) + 1);
+                MEMORY.putLong(state, node);
+                return caller;
+            }
         }
-        long caller = MEMORY.getLong(state);
-        // As in next; method and counter are read as one, the method in the lower half. The counter
-        // comes first: its load waits for the stores before it, which C2 of JDK 11 keeps in order.
-        int slot = method & ((1 << SLOT_BITS) - 1);
-        long node = MEMORY.getLong(caller + (FOLLOWING + (slot << 3)));
-        long head = MEMORY.getLong(node);
-        if ((int) head != method) {
-            node = further(caller, method);
-            head = MEMORY.getLong(node);
-        }
-        long count = state + (head >> 32);
-        MEMORY.putLong(count, MEMORY.getLong(count) + 1);
-        MEMORY.putLong(state, node);
-        return caller;
+        return enterSlowly(thread, method);
     }
 
-    /** For a thread without a state. Out of line, as {@link #further}. */
+    /** For a thread without a state, and for a following node that is not in its caller's. */
     @DontInline
     private static long enterSlowly(Thread thread, int method) {
-        return attached(thread) ? enter(method) : enterVirtual(thread, method);
+        if (!attached(thread)) {
+            return enterVirtual(thread, method);
+        }
+        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long caller = MEMORY.getLong(state);
+        long node = next(caller, method);
+        MEMORY.putLong(state + node, MEMORY.getLong(state + node) + 1);
+        MEMORY.putLong(state, node);
+        return caller;
     }
 
     /** Called before a return, with what enter returned. */
@@ -133,12 +145,24 @@ public final class HprofHooks {
         Thread thread = Thread.currentThread();
         long state = LATE ? stateOf(thread) : thread.hprofState;
         if (state > 0) {
-            long count = state + MEMORY.getInt(next(MEMORY.getLong(state), method) + COUNTER);
-            MEMORY.putLong(count, MEMORY.getLong(count) + 1);
-        } else if (attached(thread)) {
-            count(method);
+            long entry = inside(MEMORY.getLong(state), method);
+            if ((int) entry == method) {
+                long count = state + (entry >>> 32);
+                MEMORY.putLong(count, MEMORY.getLong(count) + 1);
+                return;
+            }
+        }
+        countSlowly(thread, method);
+    }
+
+    @DontInline
+    private static void countSlowly(Thread thread, int method) {
+        long caller = enterSlowly(thread, method);
+        long state = LATE ? stateOf(thread) : thread.hprofState;
+        if (state > 0) {
+            MEMORY.putLong(state, caller);
         } else {
-            moveVirtual(thread, enterVirtual(thread, method));
+            moveVirtual(thread, caller);
         }
     }
 
@@ -146,13 +170,28 @@ public final class HprofHooks {
     public static long enterClocked(int method) {
         Thread thread = Thread.currentThread();
         long state = LATE ? stateOf(thread) : thread.hprofState;
-        if (state <= 0) {
-            return attached(thread) ? enterClocked(method) : enterVirtual(thread, method);
+        if (state > 0) {
+            long caller = MEMORY.getLong(state);
+            long entry = inside(caller, method);
+            if ((int) entry == method) {
+                long node = entry >>> 32;
+                MEMORY.putLong(state + node, MEMORY.getLong(state + node) + 1);
+                book(state, caller, node);
+                return caller;
+            }
         }
+        return enterClockedSlowly(thread, method);
+    }
+
+    @DontInline
+    private static long enterClockedSlowly(Thread thread, int method) {
+        if (!attached(thread)) {
+            return enterVirtual(thread, method);
+        }
+        long state = LATE ? stateOf(thread) : thread.hprofState;
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
-        long count = state + MEMORY.getInt(node + COUNTER);
-        MEMORY.putLong(count, MEMORY.getLong(count) + 1);
+        MEMORY.putLong(state + node, MEMORY.getLong(state + node) + 1);
         book(state, caller, node);
         return caller;
     }
@@ -176,7 +215,7 @@ public final class HprofHooks {
     private static void book(long state, long node, long following) {
         long now = System.nanoTime();
         long time = now - MEMORY.getLong(state + LAST_EVENT) - MEMORY.getLong(state + CLOCK_COST);
-        long sum = state + MEMORY.getInt(node + COUNTER) + MEMORY.getLong(state + TO_NANOS);
+        long sum = state + node + MEMORY.getLong(state + TO_NANOS);
         MEMORY.putLong(sum, MEMORY.getLong(sum) + time);
         MEMORY.putLong(state + LAST_EVENT, now);
         MEMORY.putLong(state, following);
@@ -191,7 +230,7 @@ public final class HprofHooks {
         }
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
-        long count = state + MEMORY.getInt(node + COUNTER);
+        long count = state + node;
         MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         long call = MEMORY.getLong(state + TOP);
         if (call == MEMORY.getLong(state + LIMIT)) {
@@ -235,29 +274,36 @@ public final class HprofHooks {
         while (call > first) {
             call -= CALL_BYTES;
             long node = MEMORY.getLong(call + 8);
-            long sum = state + MEMORY.getInt(node + COUNTER) + MEMORY.getLong(state + TO_NANOS);
+            long sum = state + node + MEMORY.getLong(state + TO_NANOS);
             MEMORY.putLong(sum, MEMORY.getLong(sum) + now - MEMORY.getLong(call + 16));
         }
         MEMORY.putLong(state + TOP, first);
     }
 
     private static long next(long node, int method) {
-        int slot = method & ((1 << SLOT_BITS) - 1);
-        long following = MEMORY.getLong(node + (FOLLOWING + (slot << 3)));
-        return MEMORY.getInt(following + METHOD) == method ? following : further(node, method);
+        long entry = inside(node, method);
+        return ((int) entry == method ? entry : further(node, method)) >>> 32;
+    }
+
+    /** The entry of a node where that of the method would be. */
+    private static long inside(long node, int method) {
+        return MEMORY.getLong(FOLLOWERS + (node << 3) + ((method & SLOTS) << 3));
     }
 
     /**
-     * Looks a following node up that is not in the node itself. Out of line: copied into every
+     * Looks the entry of a following node up that is not in the node itself. Out of line: copied into every
      * method by the compilers, it would leave less room for the inlining of the methods
      * themselves.
      */
     @DontInline
     private static long further(long node, int method) {
-        long table = MEMORY.getLong(node + FURTHER);
-        int slot = method & ((1 << (int) table) - 1);
-        long following = MEMORY.getLong((table & -32) + ((long) slot << 3));
-        return MEMORY.getInt(following + METHOD) == method ? following : find(node, method);
+        long table = MEMORY.getLong(RESTS + (node << 1));
+        long place = (table & -32) + ((long) (method & ((1 << (int) table) - 1)) << 3);
+        long entry = MEMORY.getLong(place);
+        if ((int) entry != method) {
+            entry = MEMORY.getLong(place ^ 8);
+        }
+        return (int) entry == method ? entry : find(node, method) << 32;
     }
 
     /** Whether the thread has a state, possibly since now; otherwise it is virtual. */
@@ -286,7 +332,7 @@ public final class HprofHooks {
             thread.hprofNode = node;
         }
         MEMORY.putLong(state, node);
-        long count = state + MEMORY.getInt(node + COUNTER);
+        long count = state + node;
         MEMORY.putLong(count, MEMORY.getLong(count) + 1);
         return caller;
     }
