@@ -94,6 +94,7 @@ pub struct Raw {
     /// `filter=`.
     pub filter: Option<String>,
     pub states: bool,
+    pub c_stack: bool,
     pub vm_threads: bool,
     /// `clock=`.
     pub clock: Clock,
@@ -155,6 +156,7 @@ impl Default for Raw {
             live: Live::Exact,
             filter: None,
             states: true,
+            c_stack: false,
             vm_threads: false,
             clock: Clock::Sampled,
             include: None,

@@ -125,6 +125,7 @@ fn check(raw: &Raw, process: &Process) -> Result<Settings, OptionError> {
         sample_clock: raw.sample_clock,
         filter: thread_filter(raw.filter.as_deref())?,
         states: raw.states,
+        c_stack: raw.c_stack,
         vm_threads: raw.vm_threads,
     })
 }

@@ -264,6 +264,8 @@ pub struct Settings {
     pub filter: ThreadFilter,
     /// `cpu=wall`: the state of the thread is the outermost frame.
     pub states: bool,
+    /// `cpu=samples|wall`: stacks of running threads begin with frames of native code.
+    pub c_stack: bool,
     /// `cpu=samples`: the CPU time of threads that run no Java code has rows.
     pub vm_threads: bool,
 }

@@ -473,6 +473,17 @@ pub static TABLE: &[OptionSpec] = &[
         kind: Kind::Switch(|raw| &mut raw.states),
     },
     OptionSpec {
+        name: "cstack",
+        value: "y|n",
+        default: "n",
+        summary: "native code in stacks",
+        details: "`cpu=samples|wall`: stacks of running threads begin with up to 32 frames `[native] symbol` of \
+                  native code, beside the `depth` frames of Java; threads without Java frames have them alone. \
+                  x86-64 only",
+        section: Section::New,
+        kind: Kind::Switch(|raw| &mut raw.c_stack),
+    },
+    OptionSpec {
         name: "vmthreads",
         value: "y|n",
         default: "n",

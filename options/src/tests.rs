@@ -88,6 +88,7 @@ fn defaults() {
         sample_clock: SampleClock::Cpu,
         filter: ThreadFilter::default(),
         states: true,
+        c_stack: false,
         vm_threads: false,
         heap_interval: 0,
         clock: Clock::Sampled,
@@ -105,7 +106,7 @@ fn written_values_arrive() {
     let text = "cpu=samples,depth=8,interval=1,cutoff=0,lineno=n,thread=y,doe=n,msa=y,force=n,\
                 verbose=n,dumplevel=1,primfields=n,primarrays=n,logflags=4,debugflags=1,coredump=y,\
                 errorexit=y,pause=y,debug=y,netwait=5,lost=detach,exitcmd=y,control=n,signal=VTALRM,engine=safepoint,heapinterval=512k,\
-                live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,filter=http-*:main,states=n,vmthreads=y,format=b,file=f";
+                live=estimate,lockthreshold=250,clock=exact,include=com.example:*Servlet,exclude=java,filter=http-*:main,states=n,cstack=y,vmthreads=y,format=b,file=f";
     let modes = Modes {
         cpu_samples: true,
         ..Modes::default()
@@ -146,6 +147,7 @@ fn written_values_arrive() {
         sample_clock: SampleClock::Cpu,
         filter: ThreadFilter::parse("http-*:main").unwrap(),
         states: false,
+        c_stack: true,
         vm_threads: true,
         heap_interval: 524_288,
         clock: Clock::Exact,

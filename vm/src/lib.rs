@@ -51,6 +51,7 @@ pub use gate::StillInside;
 pub use guard::{guard, panics, report_panics_to};
 pub use handles::{FastCompare, handle_word};
 pub use hotspot::{JavaThreads, NativeThread, ThreadReader};
+pub use hprof_walker::callers;
 pub use hprof_walker::{
     End as WalkEnd, Failure as NoWalk, Frame as WalkedFrame, NATIVE as NATIVE_FRAME, Registers,
 };
@@ -70,4 +71,4 @@ pub use symbols::{VmLibrary, pin_library};
 pub use threads::{ThreadInfo, ThreadState};
 pub use thrown::Thrown;
 pub use view::Vm;
-pub use walk::{StackWalker, WalkedThread, interrupted_registers};
+pub use walk::{StackWalker, WalkedThread, interrupted_registers, walk_native};

@@ -13,7 +13,8 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use hprof_walker::{End, Failure, Frame, Heaps, Memory, Registers, Thread, Walker};
+use hprof_walker::callers::CodeMap;
+use hprof_walker::{End, Failure, Frame, Heaps, Memory, Registers, Thread, Walker, native_frames};
 
 use super::code_blobs::Heap;
 use super::guarded::{self, MIN_PAGE};
@@ -91,6 +92,45 @@ impl StackWalker {
         };
         self.walker
             .walk(&memory, &heaps, thread, registers, receive)
+    }
+}
+
+/// Hands the addresses of native code on the current thread's stack, up to Java's, to `receive`, innermost first,
+/// until that returns false. `code` has the rules for callers that are known, `is_java` says where the VM's generated code
+/// lies. Safe in a signal handler, except that it may change `errno`.
+///
+/// # Safety
+/// The registers are those with which the current thread was interrupted; `thread` is its description by the VM.
+pub unsafe fn walk_native(
+    thread: WalkedThread,
+    registers: Registers,
+    code: Option<&CodeMap>,
+    is_java: impl Fn(usize) -> bool,
+    receive: impl FnMut(usize) -> bool,
+) {
+    let is_on_stack =
+        (thread.stack_start..thread.stack_end).contains(&registers.sp) && thread.stack_start != 0;
+    if !is_on_stack {
+        // On a stack of the program's own, whose end is not known, there is one frame.
+        native_frames(&NoMemory, 0..0, registers, None, is_java, receive);
+        return;
+    }
+    let stack = registers.sp..thread.stack_end;
+    let memory = LiveMemory {
+        stack: stack.clone(),
+        anchor: 0,
+        heaps: &Heaps::default(),
+        pages: [const { Cell::new(0) }; PAGES],
+    };
+    native_frames(&memory, stack, registers, code, is_java, receive);
+}
+
+/// Memory of which nothing can be read.
+struct NoMemory;
+
+impl Memory for NoMemory {
+    fn bytes<const N: usize>(&self, _address: usize) -> Option<[u8; N]> {
+        None
     }
 }
 

@@ -68,12 +68,14 @@
 //! A frame that is due for deoptimization returns to a handler of its method; the original address is in the
 //! frame (`nmethod::_orig_pc_offset`).
 
+pub mod callers;
 mod code;
 mod compressed;
 mod instructions;
 pub mod layout;
 mod memory;
 mod method;
+mod native;
 mod nmethod;
 #[cfg(test)]
 mod testing;
@@ -83,4 +85,5 @@ pub use code::{Heap, Heaps, MAX_HEAPS};
 pub use layout::Layout;
 pub use memory::Memory;
 pub use method::NATIVE;
+pub use native::native_frames;
 pub use walk::{End, Failure, Frame, Registers, Thread, Walker};

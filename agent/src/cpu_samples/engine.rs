@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use parking_lot::RwLock;
 
-use super::signal::SignalEngine;
+use super::signal::{SampleShape, SignalEngine};
 use super::wall::WallThreads;
 use crate::options::{self, Settings};
 use crate::os::signals::{Installed, SignalNumber};
@@ -67,12 +67,16 @@ pub fn choose(jvmti: &Jvmti, settings: &Settings) -> Result<Engine, String> {
         return Ok(Engine::Safepoint);
     }
     let wanted = settings.signal.map(SignalNumber);
-    let (depth, interval) = (settings.depth.max(1), settings.interval);
+    let shape = SampleShape {
+        depth: settings.depth.max(1),
+        interval: settings.interval,
+        has_c_frames: settings.c_stack,
+    };
     let started = match SIGNAL_ENGINE.get() {
         Some(&engine) => engine
-            .install_again(depth, interval, wanted)
+            .install_again(shape, wanted)
             .map(|installed| (engine, installed)),
-        None => SignalEngine::new(jvmti, depth, interval)
+        None => SignalEngine::new(jvmti, shape)
             .and_then(|engine| engine.install(wanted))
             .inspect(|(engine, _)| {
                 let _ = SIGNAL_ENGINE.set(engine);

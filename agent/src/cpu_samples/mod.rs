@@ -2,8 +2,10 @@
 //!
 //! Two [engines](engine) take stacks: the [`signal`] engine, and the [`safepoint`] engine where the
 //! first cannot work. The [`recorder`] counts their stacks by trace ([`counts`]). With cpu=wall, [`wall`] says when
-//! which thread is sampled.
+//! which thread is sampled. With
+//! `cstack=y`, [`c_symbols`] has the names of native code.
 
+mod c_symbols;
 mod counts;
 mod debug_info;
 mod engine;

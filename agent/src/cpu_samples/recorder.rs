@@ -12,6 +12,7 @@ use hprof_format::rank::{Cutoff, RankedCpuTable};
 use hprof_wire::command::ThreadObject;
 use hprof_wire::control::{Mode, Reply};
 
+use super::c_symbols::CSymbols;
 use super::counts::SampleCounts;
 use super::debug_info::restore_debug_info;
 use super::engine::{Engine, Sampling};
@@ -31,6 +32,10 @@ use rounds::{Distinctions, count};
 pub struct SamplesRecorder {
     sampling: Arc<Sampling>,
     counts: SampleCounts,
+    /// The names of native code.
+    symbols: CSymbols,
+    /// Stacks of the signal engine have native code.
+    has_c_frames: bool,
     /// The safepoint engine's, if that is used.
     safepoint: Option<SafepointSampler>,
     /// The options ask for the mode.
@@ -83,6 +88,8 @@ impl SamplesRecorder {
         Self {
             sampling,
             counts: SampleCounts::default(),
+            symbols: CSymbols::default(),
+            has_c_frames: settings.c_stack && cfg!(target_arch = "x86_64"),
             safepoint: None,
             is_wanted: settings.modes.cpu_samples,
             apart: Distinctions::of(settings),
@@ -197,6 +204,13 @@ impl Recorder for SamplesRecorder {
         if self.vm_threads.is_some() && !matches!(self.sampling.engine(), Engine::Signal(..)) {
             report::note("vmthreads=y needs the signal engine: the profile has no rows of the VM");
         }
+        let has_c_frames =
+            self.has_c_frames && matches!(self.sampling.engine(), Engine::Signal(..));
+        if cx.run.settings.c_stack && self.is_wanted && !has_c_frames {
+            report::note(
+                "cstack=y needs the signal engine and x86-64: stacks have no frames of native code",
+            );
+        }
         if let Engine::Signal(..) = self.sampling.engine() {
             make_method_ids(cx.vm);
             begin_walking(cx.run, cx.vm, self.sampling.engine());
@@ -220,7 +234,9 @@ impl Recorder for SamplesRecorder {
         self.safepoint_round(cx);
         self.wall_round(cx);
         self.read_vm_threads(cx.run);
+        let is_unfinished = self.follow_code();
         match self.drain(cx) {
+            _ if is_unfinished => Activity::Unfinished,
             0 => Activity::Idle,
             _ => Activity::Busy,
         }
@@ -274,9 +290,10 @@ impl Recorder for SamplesRecorder {
     fn set_depth(&mut self, cx: &mut Context<'_>, depth: u32) {
         self.depth = depth;
         if let Engine::Signal(engine, _) = self.sampling.engine() {
-            let (counts, apart, vm) = (&mut self.counts, self.apart, cx.vm);
+            let (counts, symbols) = (&mut self.counts, &mut self.symbols);
+            let (apart, vm) = (self.apart, cx.vm);
             engine.set_depth(depth, |sample| {
-                count(counts, cx.names, vm, apart, &sample);
+                count(counts, symbols, cx.names, vm, apart, &sample);
             });
         }
         if let Some(sampler) = &mut self.safepoint {

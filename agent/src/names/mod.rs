@@ -12,6 +12,6 @@ mod tables;
 mod traces;
 
 pub use class_name::{HiddenNames, class_signature, java_class_name};
-pub use methods::Method;
+pub use methods::{FrameId, Method};
 pub use resolver::Location;
 pub use tables::Names;

@@ -132,11 +132,23 @@ impl Names {
         stack: impl Iterator<Item = Location>,
         root: &str,
     ) -> TraceSerial {
+        self.intern_between(vm, thread, (&[], stack, Some(root)))
+    }
+
+    /// The trace of a stack that the VM gave, between frames that are no methods': those that it has called, innermost
+    /// first, and the root.
+    pub fn intern_between(
+        &mut self,
+        vm: Vm<'_>,
+        thread: Option<ThreadSerial>,
+        (inner, stack, root): (&[FrameId], impl Iterator<Item = Location>, Option<&str>),
+    ) -> TraceSerial {
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         frames.extend(stack.map(|at| self.resolver.frame(vm, &mut self.methods, at)));
         frames.truncate(self.own(&frames).len());
-        frames.push(self.label(root));
+        frames.splice(..0, inner.iter().copied());
+        frames.extend(root.map(|root| self.label(root)));
         let trace = self.traces.intern(&self.methods, thread, &frames);
         self.frames = frames;
         trace
@@ -149,7 +161,7 @@ impl Names {
     }
 
     /// A frame that is no method's. Its class has no name, so readers show the label alone.
-    fn label(&mut self, label: &str) -> FrameId {
+    pub fn label(&mut self, label: &str) -> FrameId {
         let method = self.methods.intern(Method {
             class_name: String::new(),
             name: label.to_owned(),

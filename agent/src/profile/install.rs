@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use crossbeam_channel::bounded;
+use crossbeam_channel::unbounded;
 use hprof_native_headers as raw;
 use parking_lot::{Mutex, RwLock};
 
@@ -36,9 +36,6 @@ impl From<Failure> for Refusal {
         Self::Failure(failure)
     }
 }
-
-/// Messages that may wait for the profile thread before callbacks drop theirs.
-const CHANNEL: usize = 1 << 15;
 
 /// The steps that can fail once the output exists, which must then be removed.
 pub(super) fn prepare(
@@ -75,7 +72,8 @@ pub(super) fn prepare(
         Err(refusal) => return Err((output, refusal)),
     };
     let advises = advice::wanted(&settings).filter(|_| arrival == Arrival::Early);
-    let (sender, receiver) = bounded(CHANNEL);
+    // A bounded channel would fill its room, megabytes of it, at the start.
+    let (sender, receiver) = unbounded();
     let sampling = Arc::new(Sampling::new(engine));
     let recorders = Recorders::new(&settings, &sampling, heap_sites, calls, monitors);
     // A callback may look at it at any time.

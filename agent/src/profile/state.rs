@@ -47,6 +47,9 @@ pub(super) struct Profile {
 /// The run of this process. It is leaked: a callback may look at it at any time.
 static PROFILE: AtomicPtr<Profile> = AtomicPtr::new(std::ptr::null_mut());
 
+/// Records that may wait for the profile thread before callbacks drop theirs.
+const MAX_RECORDS: usize = 1 << 15;
+
 /// Longest wait for a dump that somebody asked for while the program runs.
 const MAX_DUMP_WAIT: Duration = Duration::from_secs(300);
 
@@ -89,18 +92,19 @@ impl Profile {
             .map_or(0, |thread| thread.serial.get())
     }
 
-    /// Sends a record without ever blocking the caller; a full channel loses it, which is counted.
+    /// Sends a record without ever blocking the caller; where too many wait, it is lost, which is counted.
     pub(super) fn send(&self, record: Record) {
         let sender = self.sender.read();
-        if sender
-            .as_ref()
-            .is_some_and(|sender| sender.try_send(Message::Record(record)).is_err())
-        {
+        let Some(sender) = sender.as_ref() else {
+            return;
+        };
+        // Threads that look at the length in the same moment add one more each.
+        if sender.len() >= MAX_RECORDS || sender.send(Message::Record(record)).is_err() {
             self.run.threads.count_lost_record();
         }
     }
 
-    /// Sends, waiting for room if need be; false when there is no profile thread.
+    /// Sends; false when there is no profile thread. Whoever asks waits for the answer, so these messages are few.
     pub(super) fn ask(&self, message: Message) -> bool {
         let sender = self.sender.read().clone();
         sender.is_some_and(|sender| sender.send(message).is_ok())
@@ -133,7 +137,7 @@ impl Profile {
     fn ask_and_wait(&self, message: impl FnOnce(Sender<()>) -> Message) -> bool {
         let (done, wait) = bounded(1);
         let sender = self.sender.read().clone();
-        let sent = sender.map(|sender| sender.send_timeout(message(done), MAX_DUMP_WAIT).is_ok());
+        let sent = sender.map(|sender| sender.send(message(done)).is_ok());
         if sent != Some(true) {
             return false;
         }

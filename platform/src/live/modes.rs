@@ -11,7 +11,7 @@ const MAX_OPTIONS: usize = 1024;
 /// The longest path of a Unix socket on Linux.
 const MAX_SOCKET: usize = 107;
 /// The agent's options that a request may add; the server sets the others.
-const ALLOWED: [&str; 12] = [
+const ALLOWED: [&str; 13] = [
     "interval",
     "depth",
     "thread",
@@ -23,6 +23,7 @@ const ALLOWED: [&str; 12] = [
     "lockthreshold",
     "filter",
     "states",
+    "cstack",
     "vmthreads",
 ];
 /// Those that a request for calls may add too: which are counted.

@@ -3,12 +3,13 @@
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 
 use super::SamplesRecorder;
+use crate::cpu_samples::c_symbols::CSymbols;
 use crate::cpu_samples::counts::SampleCounts;
 use crate::cpu_samples::engine::Engine;
 use crate::cpu_samples::safepoint::{SafepointSample, SafepointSampler};
-use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, WalkFailure};
+use crate::cpu_samples::signal::{AsgctFrame, NATIVE_LOCATION, Sample, StackPart, WalkFailure};
 use crate::cpu_samples::wall::{Seen, Waiting, WallSampler, WallState};
-use crate::names::{Location, Names};
+use crate::names::{FrameId, Location, Names};
 use crate::options::Settings;
 use crate::recording::{Context, Run};
 use crate::report;
@@ -44,8 +45,25 @@ impl SamplesRecorder {
         if let Some(text) = self.other_profilers.look(engine, installed) {
             report::note(text);
         }
-        let (counts, apart, vm) = (&mut self.counts, self.apart, cx.vm);
-        engine.drain(|sample| count(counts, cx.names, vm, apart, &sample))
+        let (counts, symbols) = (&mut self.counts, &mut self.symbols);
+        let (apart, vm) = (self.apart, cx.vm);
+        engine.drain(|sample| count(counts, symbols, cx.names, vm, apart, &sample))
+    }
+
+    /// Tells the handler the rules for callers in the code that is mapped, if stacks have native code. Returns whether
+    /// more of them remain to be made.
+    pub(super) fn follow_code(&mut self) -> bool {
+        let Engine::Signal(engine, _) = self.sampling.engine() else {
+            return false;
+        };
+        if !self.has_c_frames {
+            return false;
+        }
+        let (code, is_unfinished) = self.symbols.advance_rules();
+        if let Some(code) = code {
+            engine.set_code(code);
+        }
+        is_unfinished
     }
 
     /// Takes the stacks that the safepoint engine wants now.
@@ -170,9 +188,47 @@ impl Distinctions {
     }
 }
 
+/// A stack of the signal engine.
+struct SampledStack<'a> {
+    /// Frames of native code.
+    inner: Vec<FrameId>,
+    /// The frames of Java, or the VM's code for their absence.
+    java: Result<&'a [AsgctFrame], i32>,
+}
+
+impl<'a> SampledStack<'a> {
+    fn of(sample: &Sample<'a>, names: &mut Names, symbols: &mut CSymbols) -> Self {
+        let mut inner = Vec::new();
+        let mut java = sample.frames;
+        while let Ok([first, rest @ ..]) = java {
+            match first.part() {
+                StackPart::Java => break,
+                StackPart::Code(address) => {
+                    inner.push(symbols.frame(names, address));
+                    java = Ok(rest);
+                }
+                StackPart::Failure(code) => java = Err(code),
+            }
+        }
+        Self { inner, java }
+    }
+
+    fn locations(&self) -> impl Iterator<Item = Location> + 'a {
+        self.java.unwrap_or_default().iter().map(location)
+    }
+
+    fn count_in(&self, counts: &mut SampleCounts, trace: TraceSerial, weight: u64) {
+        match self.java {
+            Ok(_) => counts.add(trace, weight),
+            Err(code) => counts.add_failure(trace, WalkFailure::from_code(code), weight),
+        }
+    }
+}
+
 /// Counts a sample of the signal engine.
 pub(super) fn count(
     counts: &mut SampleCounts,
+    symbols: &mut CSymbols,
     names: &mut Names,
     vm: Vm<'_>,
     apart: Distinctions,
@@ -182,6 +238,7 @@ pub(super) fn count(
         0 => sample.thread,
         virtual_thread => virtual_thread,
     });
+    let stack = SampledStack::of(sample, names, symbols);
     if apart.is_wall {
         let running = sample.weight.saturating_sub(sample.ready);
         let weights = [
@@ -189,25 +246,16 @@ pub(super) fn count(
             (sample.ready, WallState::Runnable),
         ];
         for (weight, state) in weights.into_iter().filter(|&(weight, _)| weight > 0) {
-            let frames = sample.frames.unwrap_or_default().iter().map(location);
-            let trace = apart.intern(names, vm, thread, frames, state);
+            let root = apart.has_state_frames.then(|| state.frame());
+            let frames = (&*stack.inner, stack.locations(), root);
+            let trace = names.intern_between(vm, thread, frames);
             counts.add_state(state, u64::from(weight));
-            count_in(counts, trace, sample, u64::from(weight));
+            stack.count_in(counts, trace, u64::from(weight));
         }
         return;
     }
-    let trace = match sample.frames {
-        Ok(frames) => names.intern(vm, thread, frames.iter().map(location)),
-        Err(_) => names.intern_empty(thread),
-    };
-    count_in(counts, trace, sample, u64::from(sample.weight));
-}
-
-fn count_in(counts: &mut SampleCounts, trace: TraceSerial, sample: &Sample<'_>, weight: u64) {
-    match sample.frames {
-        Ok(_) => counts.add(trace, weight),
-        Err(code) => counts.add_failure(trace, WalkFailure::from_code(code), weight),
-    }
+    let trace = names.intern_between(vm, thread, (&stack.inner, stack.locations(), None));
+    stack.count_in(counts, trace, u64::from(sample.weight));
 }
 
 fn location(frame: &AsgctFrame) -> Location {

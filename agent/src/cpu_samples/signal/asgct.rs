@@ -9,7 +9,12 @@ use crate::vm::{JMethodId, VmLibrary};
 /// The value of `AsgctFrame::location` in a native method.
 pub const NATIVE_LOCATION: i32 = -3;
 
-/// A frame as the VM writes it.
+/// The value of `AsgctFrame::location` in a frame of native code, whose address stands for the method.
+const CODE_LOCATION: i32 = -100;
+/// The value where a failure code of the VM stands for the method: there is no frame of Java.
+const FAILURE_LOCATION: i32 = -101;
+
+/// A frame as the VM writes it, or the agent for native code.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsgctFrame {
@@ -17,6 +22,46 @@ pub struct AsgctFrame {
     pub location: jint,
     /// The method; [`JMethodId::NONE`] when it has no id yet.
     pub method: JMethodId,
+}
+
+/// The part of a stack that a frame belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackPart {
+    /// A Java method.
+    Java,
+    /// Native code at this address.
+    Code(usize),
+    /// No frame: the failure code of the walk of Java's part.
+    Failure(i32),
+}
+
+impl AsgctFrame {
+    /// A frame of native code.
+    pub(super) fn of_code(address: usize) -> Self {
+        Self {
+            location: CODE_LOCATION,
+            // SAFETY: the location says that it is no method, so no VM gets it.
+            method: unsafe { JMethodId::from_raw(address as jni_sys::jmethodID) },
+        }
+    }
+
+    /// The place of Java's part where that has no frame.
+    pub(super) fn of_failure(code: i32) -> Self {
+        Self {
+            location: FAILURE_LOCATION,
+            // SAFETY: as above.
+            method: unsafe { JMethodId::from_raw(code as usize as jni_sys::jmethodID) },
+        }
+    }
+
+    /// The method, address or reason that it stands for.
+    pub fn part(&self) -> StackPart {
+        match self.location {
+            CODE_LOCATION => StackPart::Code(self.method.as_raw() as usize),
+            FAILURE_LOCATION => StackPart::Failure(self.method.as_raw() as usize as i32),
+            _ => StackPart::Java,
+        }
+    }
 }
 
 #[repr(C)]

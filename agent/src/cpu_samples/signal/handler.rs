@@ -82,7 +82,7 @@ fn take_sample(
     if !engine.vm.is_current(thread.env()) {
         return;
     }
-    let Some(ring) = inside.ring() else {
+    let Some(ring) = inside.get() else {
         return;
     };
     let mut ready = 0;
@@ -109,7 +109,16 @@ fn take_sample(
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);
         return;
     };
-    let (frames, depth) = (claim.frames(), claim.depth());
+    let (inner, places) = (claim.frames(), claim.depth());
+    let inner_room = engine.c_frames.room().min(places.unsigned_abs());
+    // SAFETY: we are in the handler of this thread; the claim has room for all places.
+    let inner_count = unsafe {
+        let (unwinder, walked) = (&engine.unwinder, thread.walked());
+        let c_frames = &engine.c_frames;
+        c_frames.write(unwinder, walked, inner, inner_room, context)
+    };
+    let frames = inner.wrapping_add(inner_count as usize);
+    let depth = places.saturating_sub_unsigned(inner_room);
     // SAFETY: we are in the handler of this thread; the claim has room for `depth` frames.
     let own = unsafe {
         engine
@@ -130,6 +139,15 @@ fn take_sample(
                 .try_out(thread.walked(), expected, depth, context);
         }
     }
+    let count = match inner_count {
+        0 => count,
+        _ if count > 0 => count.saturating_add_unsigned(inner_count),
+        _ => {
+            // SAFETY: one of the places that are not for Java frames is free.
+            unsafe { frames.write(AsgctFrame::of_failure(count)) };
+            inner_count.saturating_add(1).cast_signed()
+        }
+    };
     let header = Header {
         weight,
         ready,
@@ -137,7 +155,7 @@ fn take_sample(
         virtual_thread: thread.sample_virtual_thread(),
         frame_count: count,
     };
-    // SAFETY: `count` frames were written, `depth` at most.
+    // SAFETY: `count` frames were written, `places` at most.
     unsafe { claim.publish(header) };
 }
 

@@ -11,7 +11,7 @@
 //!
 //! # Rules for code that runs in the handler
 //!
-//! `handler`, `walking`, `virtual_root`, `anchor`, `first_signal`, `unwind`, the crate `hprof-walker`, and the parts of `slots` and of the crate
+//! `handler`, `walking`, `virtual_root`, `anchor`, `c_frames`, `first_signal`, `unwind`, the crate `hprof-walker`, and the parts of `slots` and of the crate
 //! `hprof-lockfree` they call:
 //! - no allocation, no lock, no thread-local with a destructor, no formatting;
 //! - nothing that can panic: no indexing, no arithmetic that can overflow in a
@@ -21,6 +21,7 @@
 
 mod anchor;
 mod asgct;
+mod c_frames;
 mod code_cache;
 mod first_signal;
 mod handler;
@@ -30,7 +31,7 @@ mod unwind;
 mod virtual_root;
 mod walking;
 
-pub use asgct::{AsgctFrame, NATIVE_LOCATION, WalkFailure};
+pub use asgct::{AsgctFrame, NATIVE_LOCATION, StackPart, WalkFailure};
 pub use handler::is_in_place;
 pub use neighbour::Watch;
 pub use slots::{SampledThread, SlotToken};
@@ -42,14 +43,15 @@ pub type Sample<'a> = hprof_lockfree::ring::Sample<'a, AsgctFrame>;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use hprof_lockfree::ring::Ring;
 use hprof_lockfree::switch::RingSwitch;
 use parking_lot::RwLock;
 
 use crate::os::signals::{self, Installed, SignalNumber, install};
 use crate::os::{TimerError, timer};
+use crate::vm::callers::CodeMap;
 use crate::vm::{JavaThreads, Jvmti, Vm, VmHandle, VmLibrary, VmStructs};
 use asgct::AsyncGetCallTrace;
+use c_frames::CFrames;
 use code_cache::CodeCache;
 use slots::ThreadSlots;
 use unwind::Unwinder;
@@ -66,6 +68,7 @@ pub struct SignalEngine {
     slots: ThreadSlots,
     unwinder: Unwinder,
     walking: Walking,
+    c_frames: CFrames,
     sampling: AtomicBool,
     /// Samples are asked for on the wall clock: threads have no timers.
     is_wall: AtomicBool,
@@ -73,6 +76,17 @@ pub struct SignalEngine {
     foreign: AtomicU64,
     interval_nanos: AtomicU64,
     scheduler_tick_nanos: u64,
+}
+
+/// The samples that the engine is to take.
+#[derive(Clone, Copy)]
+pub struct SampleShape {
+    /// Frames of Java at most.
+    pub depth: u32,
+    /// CPU time between two samples of a thread.
+    pub interval: Duration,
+    /// Stacks have frames of native code too.
+    pub has_c_frames: bool,
 }
 
 /// Why the signal engine cannot be used here.
@@ -92,21 +106,25 @@ impl SignalEngine {
     ///
     /// # Errors
     /// [`EngineError`] when this VM or kernel cannot carry the engine.
-    pub fn new(jvmti: &Jvmti, depth: u32, interval: Duration) -> Result<Self, EngineError> {
+    pub fn new(jvmti: &Jvmti, shape: SampleShape) -> Result<Self, EngineError> {
         let library = VmLibrary::of(jvmti).ok_or(EngineError::Missing("a library"))?;
         let walk =
             AsyncGetCallTrace::find(library).ok_or(EngineError::Missing("AsyncGetCallTrace"))?;
         let structs = VmStructs::of(library).ok_or(EngineError::Missing("its vmStructs tables"))?;
         let vm = VmHandle::known().ok_or(EngineError::Missing("a virtual machine"))?;
         timer::probe().map_err(TimerError::Timer)?;
+        let c_frames = CFrames::default();
+        c_frames.set(shape.has_c_frames);
+        let (depth, interval) = (shape.depth, shape.interval);
         Ok(Self {
             walk,
             vm,
-            ring: RingSwitch::new(Ring::new(depth)),
+            ring: RingSwitch::new(c_frames.ring(depth)),
             open: RwLock::new(true),
             slots: ThreadSlots::default(),
             unwinder: Unwinder::new(CodeCache::of(structs)),
             walking: Walking::default(),
+            c_frames,
             sampling: AtomicBool::new(true),
             is_wall: AtomicBool::new(false),
             lost: AtomicU64::new(0),
@@ -122,15 +140,16 @@ impl SignalEngine {
     /// [`EngineError::Timer`], as for [`Self::install`].
     pub fn install_again(
         &'static self,
-        depth: u32,
-        interval: Duration,
+        shape: SampleShape,
         wanted: Option<SignalNumber>,
     ) -> Result<Installed, EngineError> {
         let installed = install(wanted, handler::on_signal).map_err(TimerError::from)?;
         self.unwinder.set_restorer(installed.restorer());
         self.interval_nanos
-            .store(nanos(interval), Ordering::Release);
-        self.ring.exchange(Some(Ring::new(depth)), |_| {});
+            .store(nanos(shape.interval), Ordering::Release);
+        self.c_frames.set(shape.has_c_frames);
+        self.ring
+            .exchange(Some(self.c_frames.ring(shape.depth)), |_| {});
         self.slots.mute_all(false);
         self.foreign.store(0, Ordering::Relaxed);
         *self.open.write() = true;
@@ -147,6 +166,7 @@ impl SignalEngine {
         self.slots.release_all(timer::delete);
         // Waits for running handlers.
         self.ring.exchange(None, |_| {});
+        self.c_frames.set_code(None);
         installed.remove(handler::on_signal);
     }
 
@@ -191,7 +211,12 @@ impl SignalEngine {
     /// Makes room for stacks of `depth` frames from now on; `consume` gets the
     /// samples taken so far.
     pub fn set_depth(&self, depth: u32, consume: impl FnMut(Sample<'_>)) {
-        self.ring.exchange(Some(Ring::new(depth)), consume);
+        self.ring.exchange(Some(self.c_frames.ring(depth)), consume);
+    }
+
+    /// Has frames of native code found by these rules from now on.
+    pub fn set_code(&self, code: CodeMap) {
+        self.c_frames.set_code(Some(code));
     }
 
     fn interval(&self) -> Duration {
