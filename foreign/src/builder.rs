@@ -11,10 +11,10 @@ use hprof_format::model::Line;
 use hprof_stacks::{FrameIndex, Measure, Stacks, Trace, Weight, Weights};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::{Damage, Kind, Profile, Thread};
+use crate::{Damage, Kind, Others, Profile, Thread};
 
 /// Damaged places that are listed; more are counted only.
-const MAX_DAMAGE: usize = 1000;
+pub(crate) const MAX_DAMAGE: usize = 1000;
 
 /// The name of frames for whose own there is no room.
 const NO_ROOM: &str = "<name left out>";
@@ -264,6 +264,7 @@ impl Builder {
             threads: self.threads,
             damage: self.damage,
             damaged: self.damaged,
+            others: Others::default(),
         }
     }
 }

@@ -109,6 +109,17 @@ pub struct Profile {
     pub damage: Vec<Damage>,
     /// The number of all damaged places.
     pub damaged: u64,
+    /// Events of a recording that are no part of a profile.
+    pub others: Others,
+}
+
+/// The number of events of a recording that are no part of a profile; [`jfr::facts`] reads them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Others {
+    /// Garbage collections.
+    pub collections: u64,
+    /// Thread dumps.
+    pub thread_dumps: u64,
 }
 
 /// Reads a file of a known format. `passed` is told of each part that was read and is not needed

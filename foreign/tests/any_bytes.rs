@@ -4,7 +4,8 @@ use std::io::Read;
 use std::sync::LazyLock;
 
 use flate2::read::GzDecoder;
-use hprof_foreign::{Kind, read};
+use hprof_foreign::jfr::facts::{self, COLLECTION, Fact, Recorded, Skipped, THREAD_DUMP, Visitor};
+use hprof_foreign::{Kind, Others, read};
 use hprof_stacks::{Measure, by_method};
 use proptest::prelude::*;
 
@@ -17,13 +18,86 @@ const KINDS: [Kind; 5] = [
 ];
 
 /// A small recording of JDK 17.
-static RECORDING: LazyLock<Vec<u8>> = LazyLock::new(|| {
+static RECORDING: LazyLock<Vec<u8>> =
+    LazyLock::new(|| unpacked(include_bytes!("data/jdk17.jfr.gz")));
+
+/// Collections and thread dumps of `GcBeans` of the Java programs for tests, on JDK 25 with G1.
+static COLLECTIONS: LazyLock<Vec<u8>> =
+    LazyLock::new(|| unpacked(include_bytes!("data/jdk25-gc.jfr.gz")));
+
+fn unpacked(packed: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
-    let packed = include_bytes!("data/jdk17.jfr.gz");
-    let unpacked = GzDecoder::new(&packed[..]).read_to_end(&mut file);
+    let unpacked = GzDecoder::new(packed).read_to_end(&mut file);
     unpacked.expect("the recording is whole");
     file
-});
+}
+
+/// Counts events with their texts.
+#[derive(Default)]
+struct Counted {
+    collections: u64,
+    dumps: Vec<String>,
+    causes: Vec<String>,
+    chunks: Vec<(i64, i64)>,
+}
+
+impl<'a> Visitor<'a> for Counted {
+    fn event(&mut self, event: &Recorded<'a, '_>) {
+        if event.event == THREAD_DUMP {
+            self.dumps.push(event.text(Fact::Result).into_owned());
+        } else {
+            self.collections += 1;
+            self.causes.push(event.text(Fact::Cause).into_owned());
+        }
+        event.number(Fact::GcId);
+        event.nanos(Fact::SumOfPauses);
+    }
+
+    fn chunk_end(&mut self, from: i64, to: i64) {
+        self.chunks.push((from, to));
+    }
+}
+
+fn counted(file: &[u8]) -> (Counted, Skipped) {
+    let mut counted = Counted::default();
+    let mut passed = 0;
+    let skipped = facts::read(
+        file,
+        &[COLLECTION, THREAD_DUMP],
+        &mut counted,
+        &mut |part| {
+            assert_eq!(part.start, passed);
+            passed = part.end;
+        },
+    );
+    assert_eq!(passed, file.len());
+    (counted, skipped)
+}
+
+#[test]
+fn collections_and_thread_dumps_are_found() {
+    let (counted, skipped) = self::counted(&COLLECTIONS);
+    assert_eq!(skipped.damaged, 0, "{:?}", skipped.damage);
+    assert_eq!(counted.collections, 40);
+    let explicit = counted.causes.iter().filter(|it| *it == "System.gc()");
+    assert_eq!(explicit.count(), 1, "{:?}", counted.causes);
+    assert_eq!(counted.dumps.len(), 2);
+    for dump in &counted.dumps {
+        assert!(dump.contains("Full thread dump OpenJDK"), "{dump}");
+        assert!(dump.contains("JNI global refs"), "{dump}");
+    }
+    let [(from, to)] = counted.chunks[..] else {
+        panic!("{:?}", counted.chunks);
+    };
+    assert!(from > 1_700_000_000_000_000_000 && (1..10_000_000_000).contains(&(to - from)));
+    // The reading as a profile counts them.
+    let others = read(&COLLECTIONS, Kind::Jfr, &mut |_| {}).others;
+    let expected = Others {
+        collections: 40,
+        thread_dumps: 2,
+    };
+    assert_eq!(others, expected);
+}
 
 #[test]
 fn a_recording_is_read() {
@@ -74,6 +148,9 @@ fn a_chunk_without_metadata_is_explained_and_those_before_are_read() {
 }
 
 fn check(file: &[u8], kind: Kind) {
+    if kind == Kind::Jfr {
+        counted(file);
+    }
     let mut passed = 0;
     let profile = read(file, kind, &mut |part| {
         assert_eq!(part.start, passed);
@@ -106,14 +183,15 @@ proptest! {
         spoilt in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
         end in any::<prop::sample::Index>(),
         is_cut in any::<bool>(),
+        has_collections in any::<bool>(),
     ) {
-        let mut file = RECORDING.to_vec();
+        let mut file = if has_collections { COLLECTIONS.to_vec() } else { RECORDING.to_vec() };
         for (at, byte) in spoilt {
             let at = at.index(file.len());
             file[at] = byte;
         }
         if is_cut {
-            file.truncate(end.index(RECORDING.len()));
+            file.truncate(end.index(file.len()));
         }
         check(&file, Kind::Jfr);
     }

@@ -1,5 +1,6 @@
 //! Recordings that claim or refer to more than they hold take memory for what they hold.
 
+use hprof_foreign::jfr::facts::{self, COLLECTION, Fact, Recorded, THREAD_DUMP, Visitor};
 use hprof_foreign::{Kind, Profile, read};
 use peak_alloc::PeakAlloc;
 
@@ -282,4 +283,55 @@ fn values_without_bytes_take_no_time() {
     (0..100_000).for_each(|key| entries.extend(numbers(&[key, 90_000])));
     let file = chunk(&[metadata.event(), checkpoint(&[(102, 100_000, entries)])]);
     within_bounds(&file);
+}
+
+/// The bytes of all texts.
+#[derive(Default)]
+struct Texts {
+    events: u64,
+    bytes: usize,
+}
+
+impl<'a> Visitor<'a> for Texts {
+    fn event(&mut self, event: &Recorded<'a, '_>) {
+        self.events += 1;
+        for fact in [Fact::Cause, Fact::Name, Fact::Result] {
+            self.bytes += event.text(fact).len();
+        }
+    }
+
+    fn chunk_end(&mut self, _: i64, _: i64) {}
+}
+
+#[test]
+fn a_long_text_is_handed_out_a_bounded_number_of_times() {
+    let _alone = ONE_AT_A_TIME.lock();
+    let mut metadata = Metadata::of_samples();
+    metadata.class(40, "jdk.types.GCCause", &[("cause", 11, "")]);
+    metadata.class(41, COLLECTION, &[("gcId", 10, ""), ("cause", 40, "pool")]);
+    metadata.class(42, THREAD_DUMP, &[("result", 11, "")]);
+    let long = text(&[b'a'; 60_000]);
+    let pools = [
+        (40, 1, [number(1), long.clone()].concat()),
+        (11, 1, [number(1), long].concat()),
+    ];
+    let mut events = vec![metadata.event(), checkpoint(&pools)];
+    events.extend((0..100_000).map(|id| event(41, &numbers(&[id, 1]))));
+    // The text is in the pool of strings.
+    events.extend((0..100_000).map(|_| event(42, &numbers(&[2, 1]))));
+    let file = chunk(&events);
+    let before = MEMORY.current_usage();
+    MEMORY.reset_peak_usage();
+    let mut texts = Texts::default();
+    let wanted = [COLLECTION, THREAD_DUMP];
+    let skipped = facts::read(&file, &wanted, &mut texts, &mut |_| {});
+    assert_eq!((skipped.damaged, texts.events), (0, 200_000));
+    assert!(
+        (60_000..=8 * file.len()).contains(&texts.bytes),
+        "{}",
+        texts.bytes
+    );
+    let peak = MEMORY.peak_usage().saturating_sub(before);
+    let most = FIXED + PER_BYTE * file.len();
+    assert!(peak <= most, "{peak} bytes for a file of {}", file.len());
 }

@@ -103,3 +103,129 @@ fn time(nanos: crate::Nanos) -> String {
         millis => format!("{millis:.2} ms"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::event::{Collector, Family, Nanos};
+    use crate::summary::{Cpu, Rate, Row, WorstPause};
+    use crate::timeline::{Bucket, Timeline};
+    use crate::{Reader, Spread};
+
+    /// Findings in every wording, as the page of the server has a translation for each.
+    const ALL: &str = include_str!("../tests/data/findings.json");
+
+    fn spread(count: u64, millis: u64) -> Spread {
+        let nanos = Nanos(millis * 1_000_000);
+        Spread {
+            count,
+            sum: nanos,
+            max: nanos,
+            p99: nanos,
+            ..Spread::default()
+        }
+    }
+
+    fn row(name: &str, family: Option<Family>, spread: Spread) -> Row {
+        Row {
+            name: name.to_owned(),
+            family,
+            spread,
+        }
+    }
+
+    /// A log of a collector in which everything goes wrong, `times` each.
+    fn bad(collector: Option<Collector>, times: u64) -> Summary {
+        let mut summary = Reader::new().finish();
+        summary.collector = collector;
+        let counts = &mut summary.counts;
+        counts.full = times;
+        counts.out_of_memory = times;
+        counts.evacuation_failures = times;
+        counts.concurrent_mode_failures = times;
+        counts.promotion_failures = times;
+        counts.degenerated = times;
+        counts.concurrent_aborted = times;
+        counts.humongous_allocations = times;
+        summary.kinds = vec![row("Full", Some(Family::Full), spread(times, 1200))];
+        summary.stalls = spread(times, 2);
+        summary.heap.max = Some(1 << 30);
+        summary.heap.peak_after_full = Some(1 << 30);
+        summary.heap.region = (times > 1).then_some(1 << 20);
+        summary.pauses = spread(times, 900 * times);
+        summary.worst = vec![WorstPause {
+            at: None,
+            duration: Nanos(0),
+            kind: "Young (Normal)".to_owned(),
+            cause: String::new(),
+            heap: None,
+        }];
+        summary.throughput = Some(0.5);
+        summary.duration = Some(Nanos(100_000_000_000));
+        summary.reaching = spread(times, 60);
+        summary.allocation = Some(Rate {
+            bytes: 1 << 40,
+            per_second: Some(2e9),
+            is_exact: true,
+        });
+        let (asked, waiting) = match times {
+            1 => ("System.gc()", 0),
+            _ => ("Heap Dump Initiated GC", times),
+        };
+        summary.cpu = Some(Cpu {
+            user: Nanos(1_000_000_000),
+            sys: Nanos(2_000_000_000),
+            real: Nanos(0),
+            waiting,
+        });
+        summary.lines.restarts = times;
+        let mut timeline = Timeline::new(Nanos(0));
+        timeline.buckets = (1..=16_u64)
+            .map(|used| Bucket {
+                used_after: Some(used << 20),
+                ..Bucket::default()
+            })
+            .collect();
+        summary.timeline = Some(timeline);
+        let causes = [asked, "Metadata GC Threshold"];
+        let causes = causes.map(|cause| row(cause, None, spread(times, 17)));
+        let mut found = summary.clone();
+        found.causes = causes.into_iter().collect();
+        found.counts.full += 2 * times;
+        found
+    }
+
+    #[test]
+    fn each_wording_is_in_the_list_that_translations_are_tested_with() {
+        use Collector::{Cms, G1, Serial, Shenandoah};
+        let mut seen = BTreeSet::new();
+        let mut all = Vec::new();
+        let mut nothing = Reader::new().finish();
+        nothing.lines.total = 1;
+        let collectors = [Some(G1), Some(Serial), Some(Cms), Some(Shenandoah), None];
+        let bad = collectors
+            .into_iter()
+            .flat_map(|it| [bad(it, 1), bad(it, 2)]);
+        for summary in bad.chain([nothing]) {
+            for finding in of(&summary) {
+                if seen.insert((finding.fact.clone(), finding.advice.clone())) {
+                    all.push(finding);
+                }
+            }
+        }
+        let ids: BTreeSet<&str> = all.iter().map(|finding| finding.id).collect();
+        // As many as docs/gc.md lists.
+        assert_eq!(ids.len(), 21, "{ids:?}");
+        let json = serde_json::to_string_pretty(&all).unwrap();
+        if json.trim() != ALL.trim() {
+            let path = std::env::temp_dir().join("findings.json");
+            std::fs::write(&path, &json).unwrap();
+            panic!(
+                "findings have changed: copy {} to tests/data",
+                path.display()
+            );
+        }
+    }
+}

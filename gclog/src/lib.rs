@@ -7,6 +7,8 @@
 //! HotSpot's sources (`gcTraceTime.cpp`, `g1YoungGCPostEvacuateTasks.cpp`, `zStat.cpp`,
 //! `shenandoahUtils.cpp`, `safepoint.cpp`) and from logs of JDK 11 to 25.
 //!
+//! [`read_recording`] has the same figures of a recording of the JDK Flight Recorder.
+//!
 //! The crate has no policy for files and prints nothing.
 //!
 //! ```
@@ -26,15 +28,18 @@ mod line;
 mod names;
 mod numbers;
 mod reader;
+mod recording;
 mod statistics;
 mod summary;
 mod timeline;
 mod unified;
+mod wrapping;
 
 pub use compare::{Measure, Unit, compare};
 pub use durations::{Durations, Spread};
 pub use event::{Collector, Family, HeapChange, Nanos};
 pub use findings::{Finding, Severity, size};
 pub use reader::{Reader, first_time};
+pub use recording::{Recording, read_recording};
 pub use summary::{Counts, Cpu, Heap, Lines, Metaspace, Rate, Row, Summary, WorstPause};
 pub use timeline::{Bucket, Timeline};

@@ -41,12 +41,7 @@ enum Part {
 impl<'a> Line<'a> {
     /// Reads a line; none if it has neither decorations nor the number of a collection.
     pub fn parse(line: &'a [u8]) -> Option<Self> {
-        let mut parsed = Self {
-            stamp: Stamp::default(),
-            tags: b"",
-            gc: None,
-            text: line,
-        };
+        let mut parsed = Self::bare(line);
         let mut is_decorated = false;
         while let Some(inner) = parsed.text.strip_prefix(b"[") {
             let within = &inner[..inner.len().min(MAX_DECORATION)];
@@ -70,6 +65,16 @@ impl<'a> Line<'a> {
             is_decorated = true;
         }
         is_decorated.then_some(parsed)
+    }
+
+    /// A line without decorations.
+    pub fn bare(text: &'a [u8]) -> Self {
+        Self {
+            stamp: Stamp::default(),
+            tags: b"",
+            gc: None,
+            text,
+        }
     }
 
     /// Whether the tags are just these, or the log has no tags.

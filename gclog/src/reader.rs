@@ -5,7 +5,8 @@ use crate::jdk8::Jdk8;
 use crate::line::Line;
 use crate::statistics::Statistics;
 use crate::summary::Summary;
-use crate::unified::Unified;
+use crate::unified::{Unified, collector_named};
+use crate::wrapping::{self, Decoder};
 
 /// Longer lines are cut: the longest of HotSpot's own has some hundred bytes.
 const MAX_LINE: usize = 64 << 10;
@@ -15,9 +16,14 @@ const MAX_LINE: usize = 64 << 10;
 pub struct Reader {
     /// The beginning of a line whose end has not come.
     carry: Vec<u8>,
+    decoder: Decoder,
+    /// The text of a line that was in JSON.
+    unwrapped: Vec<u8>,
     statistics: Statistics,
     unified: Unified,
     jdk8: Jdk8,
+    /// The log began as that of a JVM whose lines have no decorations, and no collection has come yet.
+    is_bare: bool,
 }
 
 impl Default for Reader {
@@ -31,6 +37,9 @@ impl Reader {
     pub fn new() -> Self {
         Self {
             carry: Vec::new(),
+            decoder: Decoder::default(),
+            unwrapped: Vec::new(),
+            is_bare: false,
             statistics: Statistics::new(),
             unified: Unified::default(),
             jdk8: Jdk8::default(),
@@ -40,6 +49,11 @@ impl Reader {
     /// Takes the next bytes of the log.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.statistics.lines.bytes += bytes.len() as u64;
+        let decoded = self.decoder.decode(bytes);
+        self.lines(&decoded);
+    }
+
+    fn lines(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         if !self.carry.is_empty() {
             let Some(end) = memchr::memchr(b'\n', rest) else {
@@ -64,6 +78,8 @@ impl Reader {
 
     /// The next bytes are those of another file of the same log.
     pub fn next_file(&mut self) {
+        let held = self.decoder.end();
+        self.lines(&held);
         if !self.carry.is_empty() {
             let line = std::mem::take(&mut self.carry);
             self.line(&line);
@@ -89,12 +105,20 @@ impl Reader {
     fn line(&mut self, line: &[u8]) {
         self.statistics.lines.total += 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = wrapping::message(line, &mut self.unwrapped);
         if line.is_empty() {
             return;
         }
         let statistics = &mut self.statistics;
+        if statistics.lines.total == 1 {
+            self.is_bare = line.starts_with(b"Using ") && collector_named(line).is_some();
+        }
         let is_understood = match Line::parse(line) {
-            Some(parsed) if !self.jdk8.is_within_pause() => self.unified.take(&parsed, statistics),
+            Some(parsed) if !self.jdk8.is_within_pause() => {
+                self.is_bare &= parsed.gc.is_none();
+                self.unified.take(&parsed, statistics)
+            }
+            None if self.is_bare => self.unified.take(&Line::bare(line), statistics),
             _ => self.jdk8.take(line, statistics),
         };
         if !is_understood {
@@ -107,6 +131,8 @@ impl Reader {
 /// since the start of the JVM otherwise. For putting the files of a rotated log in order.
 pub fn first_time(beginning: &[u8]) -> Option<i64> {
     let of_line = |line: &[u8]| {
+        let mut buffer = Vec::new();
+        let line = wrapping::message(line, &mut buffer);
         let stamp = match Line::parse(line) {
             Some(line) => line.stamp,
             None => crate::jdk8::stamp(line).0,
@@ -116,5 +142,6 @@ pub fn first_time(beginning: &[u8]) -> Option<i64> {
             .map(|Nanos(nanos)| i64::try_from(nanos).unwrap_or(i64::MAX));
         stamp.wall.or(uptime)
     };
-    beginning.split(|byte| *byte == b'\n').find_map(of_line)
+    let decoded = Decoder::default().decode(beginning).into_owned();
+    decoded.split(|byte| *byte == b'\n').find_map(of_line)
 }

@@ -5,6 +5,7 @@ use crate::event::{Collector, Family, HeapChange, Kind, Nanos, Pause};
 use crate::findings;
 use crate::line::Stamp;
 use crate::names::Named;
+use crate::recording::Recording;
 use crate::summary::{Counts, Cpu, Heap, Lines, Metaspace, Rate, Row, Summary, WorstPause};
 use crate::timeline::Timeline;
 
@@ -42,9 +43,23 @@ impl Clock {
             self.offset = self.latest.0.saturating_sub(own);
             at = self.latest.0;
         }
-        self.first.get_or_insert(Nanos(at));
-        self.latest = self.latest.max(Nanos(at));
+        self.reached(Nanos(at));
         Some(Nanos(at))
+    }
+
+    /// A JVM begins. Short runs go back by less than threads may log out of order.
+    fn begins(&mut self, stamp: Stamp) {
+        if let Some(uptime) = stamp.uptime
+            && uptime.0.saturating_add(self.offset) < self.latest.0
+        {
+            self.restarts += 1;
+            self.offset = self.latest.0.saturating_sub(uptime.0);
+        }
+    }
+
+    fn reached(&mut self, at: Nanos) {
+        self.first.get_or_insert(at);
+        self.latest = self.latest.max(at);
     }
 }
 
@@ -59,6 +74,7 @@ pub(crate) struct Statistics {
     pub counts: Counts,
     pub cpu: Option<Cpu>,
     pub is_allocation_exact: bool,
+    pub recording: Option<Recording>,
     clock: Clock,
     pauses: Durations,
     kinds: Named<Family>,
@@ -90,6 +106,16 @@ impl Statistics {
     /// The point in time of a stamp on the log's scale.
     pub fn at(&mut self, stamp: Stamp) -> Option<Nanos> {
         self.clock.at(stamp)
+    }
+
+    /// A JVM begins with a line of this time.
+    pub fn begins(&mut self, stamp: Stamp) {
+        self.clock.begins(stamp);
+    }
+
+    /// A point in time on the log's scale was reached.
+    pub fn reached(&mut self, at: Nanos) {
+        self.clock.reached(at);
     }
 
     /// The end of what began at a point in time.
@@ -266,10 +292,14 @@ impl Statistics {
             .clock
             .first
             .map(|first| Nanos(self.clock.latest.0 - first.0));
-        let throughput = duration.filter(|it| it.0 > 0).map(|duration| {
-            let paused = self.pauses.sum().0.min(duration.0);
-            1.0 - paused as f64 / duration.0 as f64
-        });
+        // A log of stops alone does not show which of them were collections.
+        let has_pauses = self.pauses.count() > 0 || self.stops.count() == 0;
+        let throughput = duration
+            .filter(|it| it.0 > 0 && has_pauses)
+            .map(|duration| {
+                let paused = self.pauses.sum().0.min(duration.0);
+                1.0 - paused as f64 / duration.0 as f64
+            });
         if self.collector == Some(Collector::Z) && !self.has_rows_of_z {
             self.is_allocation_exact = false;
         }
@@ -293,6 +323,7 @@ impl Statistics {
         };
         let kinds = self.kinds.rows().into_iter();
         let mut summary = Summary {
+            recording: self.recording,
             collector: self.collector,
             jvm: self.jvm,
             cpus: self.cpus,

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::durations::Spread;
 use crate::event::{Collector, Family, HeapChange, Nanos};
 use crate::findings::Finding;
+use crate::recording::Recording;
 use crate::timeline::Timeline;
 
 /// All that a log tells.
@@ -16,8 +17,10 @@ pub struct Summary {
     pub jvm: Option<String>,
     /// The processors that the JVM found.
     pub cpus: Option<u64>,
-    /// The lines that were read.
+    /// The lines that were read; none of a recording.
     pub lines: Lines,
+    /// The events that were read of a recording of the JDK Flight Recorder; none of a log.
+    pub recording: Option<Recording>,
     /// The first point in time, since the start of the JVM, or zero where the log has dates only.
     #[serde(rename = "from_ms")]
     pub from: Nanos,

@@ -35,8 +35,12 @@ pub(crate) struct Unified {
 impl Unified {
     /// Takes a line; false if it is one of ours and damaged.
     pub fn take(&mut self, line: &Line<'_>, statistics: &mut Statistics) -> bool {
-        let at = statistics.at(line.stamp);
         let mut text = line.text;
+        // The first message of each JVM.
+        if text.starts_with(b"Using ") && line.may_be(b"gc") && collector_named(text).is_some() {
+            statistics.begins(line.stamp);
+        }
+        let at = statistics.at(line.stamp);
         // The generation of ZGC: lower case for minor collections.
         let mut generation = 0;
         if let [mark @ (b'y' | b'Y' | b'o' | b'O'), b':', b' ', rest @ ..] = text {
@@ -180,16 +184,17 @@ fn last_word(text: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 /// A pause's name in parts.
-struct Named<'a> {
-    kind: Kind<'a>,
-    cause: &'a [u8],
-    family: Family,
-    has_failed: bool,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub kind: Kind<'a>,
+    pub cause: &'a [u8],
+    pub family: Family,
+    pub has_failed: bool,
 }
 
 impl<'a> Named<'a> {
     /// Reads `Young (Normal) (G1 Evacuation Pause) (Evacuation Failure: Allocation)`.
-    fn of(text: &'a [u8], generation: u8) -> Self {
+    pub(crate) fn of(text: &'a [u8], generation: u8) -> Self {
         let (name, mut rest) = match memchr::memmem::find(text, b" (") {
             Some(at) => text.split_at(at),
             None => (text, &b""[..]),

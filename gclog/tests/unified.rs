@@ -193,3 +193,80 @@ fn logs_are_compared_figure_by_figure() {
     assert_eq!(find("full collections").after, Some(0.0));
     assert!(measures.iter().all(|it| it.name != "allocation stalls"));
 }
+
+#[test]
+fn a_log_without_decorations_begins_with_facts_on_the_jvm() {
+    let log = read(
+        "Using G1\nVersion: 17.0.9+9 (release)\nCPUs: 4 total, 4 available\nHeap Region Size: 2M\nHeap Max Capacity: 64M\n\
+         CDS archive(s) mapped at: [0x0-0x1)\nGC(0) Pause Young (Normal) (G1 Evacuation Pause)\n\
+         GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(64M) 2.345ms\nVersion: of the program\n",
+    );
+    assert_eq!(log.collector, Some(Collector::G1));
+    assert_eq!(log.jvm.as_deref(), Some("17.0.9+9 (release)"));
+    assert_eq!((log.cpus, log.heap.max), (Some(4), Some(64 << 20)));
+    assert_eq!((log.pauses.count, log.lines.not_understood), (1, 1));
+    // A program may print such words later.
+    assert_eq!(
+        log.lines.first_not_understood.as_deref(),
+        Some("Version: of the program")
+    );
+}
+
+#[test]
+fn short_runs_of_two_jvms_are_told_apart() {
+    let run = |collector: &str| {
+        format!(
+            "[0.004s][info][gc] Using {collector}\n[1.500s][info][gc] GC(0) Pause Full (System.gc()) 4M->1M(8M) 100.0ms\n"
+        )
+    };
+    let log = read(&[run("G1"), run("Parallel")].concat());
+    assert_eq!(log.lines.restarts, 1);
+    assert_eq!(log.pauses.count, 2);
+    // 1.5 s each, from the first line on.
+    let seconds = log.duration.expect("times").seconds();
+    assert!((seconds - 2.992).abs() < 0.001, "{seconds}");
+    assert!(log.findings.iter().any(|it| it.id == "time-goes-back"));
+}
+
+#[test]
+fn logs_of_containers_and_of_windows_have_the_figures_of_the_plain_one() {
+    let text = include_str!("data/unified-g1.log");
+    let plain = serde_json::to_value(read(text)).unwrap();
+    let each = |wrap: &dyn Fn(&str) -> String| -> Vec<u8> {
+        let lines = text.lines().map(|line| wrap(line) + "\n");
+        lines.collect::<String>().into_bytes()
+    };
+    let utf16 = text.encode_utf16().flat_map(u16::to_le_bytes);
+    for log in [
+        each(&|line| format!("{line}\r")),
+        each(&|line| format!("2026-11-23T02:50:00.123456789Z stdout F {line}")),
+        each(&|line| format!("app-1  | {line}")),
+        each(&|line| {
+            let line = line
+                .replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('>', "\\u003e");
+            format!(
+                "{{\"log\":\"{line}\\n\",\"stream\":\"stdout\",\"time\":\"2026-11-23T02:50:00Z\"}}"
+            )
+        }),
+        [b"\xef\xbb\xbf", text.as_bytes()].concat(),
+        [0xff, 0xfe].into_iter().chain(utf16).collect(),
+    ] {
+        let mut reader = Reader::new();
+        reader.feed(&log);
+        let mut found = serde_json::to_value(reader.finish()).unwrap();
+        found["lines"]["bytes"] = plain["lines"]["bytes"].clone();
+        assert_eq!(found, plain, "{}", String::from_utf8_lossy(&log[..200]));
+    }
+}
+
+#[test]
+fn a_log_of_stops_alone_has_no_throughput() {
+    let log = read(
+        "[1.0s][info][safepoint] Safepoint \"G1CollectFull\", Time since last: 1 ns, Reaching safepoint: 2 ns, \
+         At safepoint: 3 ns, Total: 500000000 ns\n[2.0s][info][safepoint] Safepoint \"Cleanup\", Time since last: 1 ns, \
+         Reaching safepoint: 2 ns, At safepoint: 3 ns, Total: 5 ns\n",
+    );
+    assert_eq!((log.stops.count, log.throughput), (2, None));
+}

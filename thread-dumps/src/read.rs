@@ -1,5 +1,6 @@
 //! Which form a dump has.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::frames::Frames;
@@ -43,7 +44,7 @@ impl Dumps {
     /// # Errors
     /// If it has none.
     pub fn add(&mut self, file: &[u8]) -> Result<usize, NoDump> {
-        let text = String::from_utf8_lossy(file);
+        let text = decoded(file);
         let text = text.trim_start_matches('\u{feff}');
         let frames = &mut self.frames;
         let found = if text.trim_start().starts_with('{') {
@@ -62,6 +63,20 @@ impl Dumps {
         self.dumps.extend(found);
         Ok(count)
     }
+}
+
+/// The text of a file. Shells of Windows write UTF-16.
+fn decoded(file: &[u8]) -> Cow<'_, str> {
+    let unit: fn([u8; 2]) -> u16 = match file {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return String::from_utf8_lossy(file),
+    };
+    let pairs = file.chunks_exact(2);
+    let units = pairs.map(|pair| unit([pair[0], pair[1]]));
+    let characters = char::decode_utf16(units);
+    let characters = characters.map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER));
+    Cow::Owned(characters.collect())
 }
 
 /// Reads all dumps of a file.

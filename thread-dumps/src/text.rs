@@ -73,9 +73,20 @@ pub(crate) fn dumps(text: &str, frames: &mut Frames) -> Vec<Dump> {
     found
 }
 
-/// A line without what container runtimes put before it: `2026-11-23T02:50:00.123456789Z stdout F `.
+/// A line without what container runtimes and `docker compose logs` put before it:
+/// `2026-11-23T02:50:00.123456789Z stdout F `, `app-1  | `.
 fn message(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
+    // `compose` puts one space behind the bar, also before the bar of an empty line.
+    if let Some((name, rest)) = line.split_once(" |")
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_' | b'.' | b' '))
+    {
+        return rest.strip_prefix(' ').unwrap_or(rest);
+    }
     if !line.starts_with(|c: char| c.is_ascii_digit()) {
         return line;
     }

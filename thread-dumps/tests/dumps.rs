@@ -155,13 +155,26 @@ fn a_dump_of_jdk_8_in_the_middle_of_a_log() {
 
 #[test]
 fn container_logs_have_a_prefix() {
-    let prefixed: String = JDK8
-        .lines()
-        .map(|line| format!("2026-11-23T02:50:00.123456789Z stdout F {line}\n"))
-        .collect();
-    let (plain, prefixed) = (report(JDK8), report(&prefixed));
-    assert_eq!(plain.threads, prefixed.threads);
-    assert_eq!(plain.dumps, prefixed.dumps);
+    let plain = report(JDK8);
+    for prefix in ["2026-11-23T02:50:00.123456789Z stdout F ", "app-1  | "] {
+        let lines = JDK8.lines();
+        let prefixed: String = lines.map(|line| format!("{prefix}{line}\n")).collect();
+        let prefixed = report(&prefixed);
+        assert_eq!(plain.threads, prefixed.threads);
+        assert_eq!(plain.dumps, prefixed.dumps);
+    }
+}
+
+#[test]
+fn windows_writes_utf_16() {
+    let plain = report(JDK8);
+    let units = || ['\u{feff}'].into_iter().chain(JDK8.chars());
+    let units: Vec<u16> = units().collect::<String>().encode_utf16().collect();
+    for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        let file: Vec<u8> = units.iter().flat_map(|unit| bytes(*unit)).collect();
+        let found = Report::of(&read(&file).unwrap());
+        assert_eq!(plain.threads, found.threads);
+    }
 }
 
 #[test]

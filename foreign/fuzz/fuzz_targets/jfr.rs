@@ -3,6 +3,7 @@
 
 #![no_main]
 
+use hprof_foreign::jfr::facts::{self, COLLECTION, Fact, Recorded, THREAD_DUMP, Visitor};
 use hprof_foreign::{Kind, read};
 use libfuzzer_sys::fuzz_target;
 use peak_alloc::PeakAlloc;
@@ -14,6 +15,19 @@ static MEMORY: PeakAlloc = PeakAlloc;
 const FIXED: usize = 10 << 20;
 /// Memory for each byte of a file.
 const PER_BYTE: usize = 64;
+
+/// Counts the bytes of texts.
+struct Texts(usize);
+
+impl<'a> Visitor<'a> for Texts {
+    fn event(&mut self, event: &Recorded<'a, '_>) {
+        for fact in [Fact::Name, Fact::Cause, Fact::Result] {
+            self.0 += event.text(fact).len();
+        }
+    }
+
+    fn chunk_end(&mut self, _: i64, _: i64) {}
+}
 
 fuzz_target!(|file: &[u8]| {
     let before = MEMORY.current_usage();
@@ -33,6 +47,15 @@ fuzz_target!(|file: &[u8]| {
         }
     }
     drop(profile);
+    let mut texts = Texts(0);
+    let mut passed = 0;
+    facts::read(file, &[COLLECTION, THREAD_DUMP], &mut texts, &mut |part| {
+        assert_eq!(part.start, passed);
+        passed = part.end;
+    });
+    assert_eq!(passed, file.len());
+    // Bytes that are not UTF-8 take three.
+    assert!(texts.0 <= 8 * 3 * file.len());
     let peak = MEMORY.peak_usage().saturating_sub(before);
     let most = FIXED + PER_BYTE * file.len();
     assert!(peak <= most, "{peak} bytes for {} bytes", file.len());

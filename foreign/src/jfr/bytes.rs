@@ -105,6 +105,14 @@ pub(super) enum Text<'a> {
 }
 
 impl<'a> Text<'a> {
+    /// Its bytes, as the chunk has them.
+    pub(super) fn length(self) -> usize {
+        match self {
+            Self::None | Self::Pooled(_) => 0,
+            Self::Utf8(bytes) | Self::Chars(bytes) | Self::Latin1(bytes) => bytes.len(),
+        }
+    }
+
     /// The characters; none of a string that is elsewhere.
     pub(super) fn decode(self) -> Cow<'a, str> {
         match self {

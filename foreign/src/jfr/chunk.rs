@@ -3,12 +3,9 @@
 use std::ops::Range;
 
 use super::bytes::Cursor;
-use super::events::{Choice, Events};
 use super::metadata::Metadata;
 use super::plan::Plans;
 use super::pools::Pools;
-use super::resolve;
-use crate::builder::Builder;
 
 /// The numbers of the events that make up the format.
 const METADATA: u64 = 0;
@@ -28,6 +25,10 @@ pub(super) struct Head {
     metadata: u64,
     /// Nanoseconds from 1970-01-01 UTC to its start.
     pub(super) start_nanos: u64,
+    /// Its length in nanoseconds; 0 while it is written.
+    pub(super) length_nanos: u64,
+    /// The ticks of its clock at its start.
+    pub(super) start_ticks: u64,
     /// Ticks of its clock in a second.
     pub(super) ticks_per_second: u64,
 }
@@ -56,8 +57,18 @@ impl Head {
             size: number(8),
             metadata: number(24),
             start_nanos: number(32),
+            length_nanos: number(40),
+            start_ticks: number(48),
             ticks_per_second: number(56).max(1),
         })
+    }
+
+    /// The nanoseconds since 1970-01-01 UTC of a time of the chunk's clock.
+    pub(super) fn wall(&self, ticks: u64) -> i64 {
+        let ticks = i128::from(ticks) - i128::from(self.start_ticks);
+        let nanos = ticks * 1_000_000_000 / i128::from(self.ticks_per_second);
+        let wall = i128::from(self.start_nanos) + nanos;
+        i64::try_from(wall).unwrap_or(if wall < 0 { 0 } else { i64::MAX })
     }
 }
 
@@ -111,13 +122,30 @@ fn metadata<'a>(chunk: &'a [u8], head: &Head) -> Option<Metadata<'a>> {
     found.or_else(|| events(chunk).map_while(Result::ok).filter_map(parse).last())
 }
 
+/// Takes what the chunks of a file hold.
+pub(super) trait Sink<'a> {
+    /// The types whose pools are needed.
+    fn pools(&self) -> &'static [&'static str];
+
+    /// A chunk begins, whose types are known.
+    fn begin(&mut self, plans: &mut Plans<'a>, head: &Head);
+
+    /// Takes in an event whose bytes begin after its head; `None` if it is damaged.
+    fn event(&mut self, type_id: u64, body: Cursor<'a>) -> Option<()>;
+
+    /// The chunk has ended; gives the number of its events whose stacks it lacks.
+    fn end(&mut self, chunk: &'a [u8], head: &Head, pools: &Pools, plans: &Plans<'a>) -> u64;
+
+    /// Notes a damaged place.
+    fn damage(&mut self, offset: Option<usize>, lost: usize, message: String);
+}
+
 /// Reads a chunk; false if that cannot be done, as it does not say how its events are laid out.
-pub(super) fn read(
-    file: &[u8],
+pub(super) fn read<'a>(
+    file: &'a [u8],
     range: Range<usize>,
     head: &Head,
-    builder: &mut Builder,
-    choice: &mut Choice,
+    sink: &mut impl Sink<'a>,
 ) -> bool {
     let (base, chunk) = (range.start, &file[range]);
     let Some(metadata) = metadata(chunk, head) else {
@@ -133,12 +161,12 @@ pub(super) fn read(
                  damaged, so its {length} bytes are not read. {REMEDY}"
             ),
         };
-        builder.damage(Some(base), length, message);
+        sink.damage(Some(base), length, message);
         return false;
     };
     let mut plans = Plans::new(metadata);
-    let mut pools = Pools::new(&plans.metadata);
-    let mut sums = Events::new(&mut plans, head);
+    let mut pools = Pools::new(&plans.metadata, sink.pools());
+    sink.begin(&mut plans, head);
     for event in events(chunk) {
         let event = match event {
             Ok(event) => event,
@@ -147,7 +175,7 @@ pub(super) fn read(
                 let message = format!(
                     "at byte {place}: an event has no sensible size; {lost} bytes of its chunk are not read"
                 );
-                builder.damage(Some(place), lost, message);
+                sink.damage(Some(place), lost, message);
                 break;
             }
         };
@@ -155,7 +183,7 @@ pub(super) fn read(
         let is_whole = match event.type_id {
             METADATA => true,
             CHECKPOINT => pools.add(body, &mut plans).is_some(),
-            _ => sums.add(event.type_id, body).is_some(),
+            _ => sink.event(event.type_id, body).is_some(),
         };
         if !is_whole {
             let (place, lost) = (base + event.start, event.end - event.start);
@@ -166,14 +194,14 @@ pub(super) fn read(
             let message = format!(
                 "at byte {place}: {what} is not laid out as the chunk says; {lost} bytes are not read"
             );
-            builder.damage(Some(place), lost, message);
+            sink.damage(Some(place), lost, message);
         }
     }
-    let lacking = resolve::resolve(chunk, sums, &pools, &plans, builder, choice);
+    let lacking = sink.end(chunk, head, &pools, &plans);
     if lacking > 0 {
         let message =
             format!("at byte {base}: the chunk lacks the stacks of {lacking} of its events");
-        builder.damage(Some(base), 0, message);
+        sink.damage(Some(base), 0, message);
     }
     true
 }

@@ -6,8 +6,10 @@ use rustc_hash::FxHashMap;
 
 use super::bytes::Cursor;
 use super::chunk::Head;
+use super::facts;
 use super::metadata::{TypeId, Unit};
 use super::plan::{Found, Plan, Plans, Role, Value};
+use crate::Others;
 use crate::builder::{Builder, ClassIndex};
 
 /// The kinds of events.
@@ -93,6 +95,8 @@ pub(super) struct Events {
     pub(super) types: Vec<EventType>,
     ticks_per_second: u64,
     pub(super) costs: FxHashMap<Key, Cost>,
+    collections: Vec<TypeId>,
+    dumps: Vec<TypeId>,
 }
 
 impl Events {
@@ -102,6 +106,8 @@ impl Events {
             types: Vec::new(),
             ticks_per_second: head.ticks_per_second,
             costs: FxHashMap::default(),
+            collections: plans.metadata.named(facts::COLLECTION).collect(),
+            dumps: plans.metadata.named(facts::THREAD_DUMP).collect(),
         };
         for (name, kind) in KINDS {
             let ids: Vec<TypeId> = plans.metadata.named(name).collect();
@@ -127,11 +133,19 @@ impl Events {
     }
 
     /// Takes in an event whose bytes begin after its head; `None` if it is damaged. Events of other
-    /// kinds are not looked at.
-    pub(super) fn add(&mut self, type_id: u64, mut body: Cursor<'_>) -> Option<()> {
-        let type_id = u32::try_from(type_id).map(TypeId);
-        let place = type_id.ok().and_then(|id| self.index.get(&id).copied());
-        let Some(place) = place else {
+    /// kinds are counted at most.
+    pub(super) fn add(
+        &mut self,
+        type_id: u64,
+        mut body: Cursor<'_>,
+        others: &mut Others,
+    ) -> Option<()> {
+        let Ok(type_id) = u32::try_from(type_id).map(TypeId) else {
+            return Some(());
+        };
+        let Some(place) = self.index.get(&type_id).copied() else {
+            others.collections += u64::from(self.collections.contains(&type_id));
+            others.thread_dumps += u64::from(self.dumps.contains(&type_id));
             return Some(());
         };
         let EventType { kind, plan, .. } = &self.types[place as usize];
@@ -180,7 +194,7 @@ impl Events {
 }
 
 /// A duration; those without a unit are in ticks.
-fn in_nanos(value: Value<'_>, ticks_per_second: u64) -> u64 {
+pub(super) fn in_nanos(value: Value<'_>, ticks_per_second: u64) -> u64 {
     let factor = match value {
         Value::Time(_, Unit::Nanos) => return value.number(),
         Value::Time(_, Unit::Millis) => return value.number().saturating_mul(1_000_000),

@@ -11,7 +11,9 @@
 
 mod bytes;
 mod chunk;
+mod costs;
 mod events;
+pub mod facts;
 mod metadata;
 mod plan;
 mod pools;
@@ -20,17 +22,26 @@ pub mod write;
 
 use std::ops::Range;
 
-use crate::builder::Builder;
-use crate::{Kind, Profile};
-use chunk::Head;
+use crate::Profile;
+use chunk::{Head, Sink};
+use costs::Costs;
 
 /// How a chunk begins.
 pub(crate) const MAGIC: &[u8] = b"FLR\0";
 
 /// Reads a recording. `passed` is told of the parts that were read.
 pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
-    let mut builder = Builder::new(file.len());
-    let mut sums = events::Choice::default();
+    let mut costs = Costs::new(file.len());
+    let created = walk(file, passed, &mut costs);
+    costs.finish(created)
+}
+
+/// Passes over the chunks of a file; gives the start of the first, in milliseconds since 1970.
+fn walk<'a>(
+    file: &'a [u8],
+    passed: &mut dyn FnMut(Range<usize>),
+    sink: &mut impl Sink<'a>,
+) -> Option<u64> {
     let mut created = None;
     let mut at = 0;
     while at < file.len() {
@@ -40,7 +51,7 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
                 "at byte {at}: no chunk begins here; {} bytes skipped",
                 next - at
             );
-            builder.damage(Some(at), next - at, message);
+            sink.damage(Some(at), next - at, message);
             passed(at..next);
             at = next;
             continue;
@@ -49,10 +60,10 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
             Ok(head) => {
                 created = created.or(Some(head.start_nanos / 1_000_000));
                 let (end, cut) = end_of(file, at, &head);
-                let is_read = chunk::read(file, at..end, &head, &mut builder, &mut sums);
+                let is_read = chunk::read(file, at..end, &head, sink);
                 // What is said of a chunk that was not read says this too.
                 if let Some(cut) = cut.filter(|_| is_read) {
-                    builder.damage(Some(at), 0, cut);
+                    sink.damage(Some(at), 0, cut);
                 }
                 end
             }
@@ -62,15 +73,14 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
                     "at byte {at}: a chunk {reason}; {} bytes skipped",
                     next - at
                 );
-                builder.damage(Some(at), next - at, message);
+                sink.damage(Some(at), next - at, message);
                 next
             }
         };
         passed(at..end);
         at = end;
     }
-    sums.choose(&mut builder);
-    builder.finish(Kind::Jfr, created)
+    created
 }
 
 /// Where the chunk that begins at a place ends, and a sentence if that is not where it should.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Cursor, Text};
+use super::facts::Fact;
 use super::metadata::{Metadata, TypeId, Unit};
 
 /// Types in types in types.
@@ -34,6 +35,9 @@ pub(super) enum Role {
     JavaThreadId,
     OsThreadId,
     IsVirtual,
+    StartTime,
+    /// Not in a profile.
+    Fact(Fact),
 }
 
 impl Role {
@@ -58,7 +62,8 @@ impl Role {
             "javaThreadId" => Self::JavaThreadId,
             "osThreadId" => Self::OsThreadId,
             "virtual" => Self::IsVirtual,
-            _ => return None,
+            "startTime" => Self::StartTime,
+            _ => return Fact::of(field).map(Self::Fact),
         })
     }
 }
@@ -289,8 +294,12 @@ impl<'a> Plans<'a> {
             let field = &self.metadata.fields(id)[index];
             let field_name = self.metadata.string(field.name);
             let role = Role::of(field_name).filter(|_| has_roles);
-            // Only the frames of a stack have fields of their own that count.
-            let has_inner_roles = has_roles && field_name == "frames";
+            // Few have fields of their own that count.
+            let has_inner_roles = has_roles
+                && matches!(
+                    field_name,
+                    "frames" | "heapSpace" | "metaspace" | "oldObjectSpace"
+                );
             let (of, unit, is_array) = (field.of, field.unit, field.is_array);
             let encoding = match field.is_pooled {
                 true => Some(Encoding::Number),

@@ -6,18 +6,6 @@ use super::bytes::Cursor;
 use super::metadata::{Metadata, TypeId};
 use super::plan::Plans;
 
-/// The types whose entries are looked up.
-const NEEDED: [&str; 8] = [
-    "jdk.types.StackTrace",
-    "jdk.types.Method",
-    "jdk.types.Symbol",
-    "jdk.types.FrameType",
-    "jdk.types.ThreadState",
-    "java.lang.Class",
-    "java.lang.String",
-    "java.lang.Thread",
-];
-
 /// Where entries are in the chunk. No room is made for entries that a checkpoint only claims to have.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
@@ -26,8 +14,9 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    pub(super) fn new(metadata: &Metadata<'_>) -> Self {
-        let needed = NEEDED.iter().flat_map(|name| metadata.named(name));
+    /// Pools of a chunk, of which those of types with these names are kept.
+    pub(super) fn new(metadata: &Metadata<'_>, needed: &[&str]) -> Self {
+        let needed = needed.iter().flat_map(|name| metadata.named(name));
         Self {
             needed: needed.collect(),
             ..Self::default()

@@ -20,7 +20,7 @@ const VIRTUAL: &str = "virtual threads";
 
 /// The entries of a chunk's pools.
 #[derive(Clone, Copy)]
-struct Source<'a, 'b> {
+pub(super) struct Source<'a, 'b> {
     chunk: &'a [u8],
     pools: &'b Pools,
     plans: &'b Plans<'a>,
@@ -71,14 +71,8 @@ pub(super) fn resolve<'a>(
     builder: &mut Builder,
     choice: &mut Choice,
 ) -> u64 {
-    let mut strings = plans.metadata.named("java.lang.String");
     let mut names = Names {
-        source: Source {
-            chunk,
-            pools,
-            plans,
-            strings: strings.next().unwrap_or_default(),
-        },
+        source: Source::new(chunk, pools, plans),
         builder,
         methods: FxHashMap::default(),
         frames: FxHashMap::default(),
@@ -145,7 +139,18 @@ impl States {
     }
 }
 
-impl<'a> Source<'a, '_> {
+impl<'a, 'b> Source<'a, 'b> {
+    /// The entries of a chunk.
+    pub(super) fn new(chunk: &'a [u8], pools: &'b Pools, plans: &'b Plans<'a>) -> Self {
+        let mut strings = plans.metadata.named("java.lang.String");
+        Self {
+            chunk,
+            pools,
+            plans,
+            strings: strings.next().unwrap_or_default(),
+        }
+    }
+
     /// Reads an entry of a pool; `None` if the chunk lacks it.
     fn entry(&self, entry: Entry, found: &mut impl FnMut(Found<'a>)) -> Option<()> {
         let place = self.pools.place(entry.of, entry.key)?;
@@ -155,30 +160,45 @@ impl<'a> Source<'a, '_> {
 
     /// The text that an entry is, or has as its name.
     fn text(&self, entry: Entry, depth: u8) -> Cow<'a, str> {
-        let mut name = None;
-        // Entries without a name, damaged or not, have an empty one.
-        let _ = self.entry(entry, &mut |found| {
-            if let Found::Field(Role::Name, value) = found {
-                name = name.or(Some(value));
-            }
-        });
-        name.map_or(Cow::Borrowed(""), |value| self.value(value, depth))
+        self.name(entry, depth)
+            .map_or(Cow::Borrowed(""), Text::decode)
     }
 
     /// The text of a value in an entry: its own, or that of another entry.
     fn value(&self, value: Value<'a>, depth: u8) -> Cow<'a, str> {
+        self.found(value, depth)
+            .map_or(Cow::Borrowed(""), Text::decode)
+    }
+
+    /// The text that an entry is, or has as its name, as it is in the chunk.
+    fn name(&self, entry: Entry, depth: u8) -> Option<Text<'a>> {
+        let mut name = None;
+        // Entries without a name, damaged or not, have an empty one.
+        let _ = self.entry(entry, &mut |found| match found {
+            Found::Field(Role::Name, value)
+            // The entries of collectors, causes and kinds are called after their only field.
+            | Found::Field(Role::Type | Role::Fact(_), value @ Value::Text(_)) => {
+                name = name.or(Some(value));
+            }
+            _ => {}
+        });
+        self.found(name?, depth)
+    }
+
+    /// The text of a value, as it is in the chunk.
+    pub(super) fn found(&self, value: Value<'a>, depth: u8) -> Option<Text<'a>> {
         // Class, symbol, string: deeper is damage.
         if depth > 3 {
-            return Cow::Borrowed("");
+            return None;
         }
         match value {
             Value::Text(Text::Pooled(key)) => {
                 let of = self.strings;
-                self.text(Entry { of, key }, depth + 1)
+                self.name(Entry { of, key }, depth + 1)
             }
-            Value::Text(text) => text.decode(),
-            Value::Number(key, of) => self.text(Entry { of, key }, depth + 1),
-            Value::Time(..) => Cow::Borrowed(""),
+            Value::Text(text) => Some(text),
+            Value::Number(key, of) => self.name(Entry { of, key }, depth + 1),
+            Value::Time(..) => None,
         }
     }
 }
