@@ -33,6 +33,7 @@ pub(super) fn read(
 fn of_profile(profile: Profile) -> Contents {
     let mut contents = Contents::new(Format::Foreign(profile.kind));
     contents.created_millis = profile.created_millis;
+    contents.others = profile.others;
     contents.stacks = profile.stacks;
     contents.threads = profile.threads.into_iter().map(thread).collect();
     for damage in profile.damage {

@@ -166,6 +166,8 @@ pub struct Contents {
     /// The costs of a profile of another tool, each measure once; the tables above repeat them as
     /// far as HPROF has a place for them.
     pub weights: Option<Vec<Weights>>,
+    /// Events of a recording of another tool that are no part of a profile.
+    pub others: hprof_foreign::Others,
     /// Calls as `cpu=old` counts them.
     pub old_cpu: Vec<OldCpuRow>,
     /// Heap totals of the last record that has them.
@@ -200,6 +202,7 @@ impl Contents {
             sites: Vec::new(),
             monitors: Vec::new(),
             weights: None,
+            others: hprof_foreign::Others::default(),
             old_cpu: Vec::new(),
             heap_summary: None,
             settings: None,

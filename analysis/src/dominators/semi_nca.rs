@@ -10,6 +10,11 @@ use std::io;
 use super::predecessors::Predecessors;
 use crate::graph::{Array, Number, Store};
 
+/// The ancestor and the label of a number, which are asked for together.
+type Link<N> = [N; 2];
+const ANCESTOR: usize = 0;
+const LABEL: usize = 1;
+
 /// The immediate dominator of each number. `parent` is the tree of a depth-first search, by number,
 /// 0 being the root of the tree.
 pub(super) fn dominators<N: Number>(
@@ -20,12 +25,12 @@ pub(super) fn dominators<N: Number>(
 ) -> io::Result<Array<N>> {
     let mut semi = store.zeros::<N>(reached + 1)?;
     {
-        let mut label = store.zeros::<N>(reached + 1)?;
-        let mut ancestor = store.zeros::<N>(reached + 1)?;
-        label.set_hot(true);
-        ancestor.set_hot(true);
-        let (label, ancestor, semi) = (&mut *label, &mut *ancestor, &mut *semi);
-        ancestor.copy_from_slice(&parent[..=reached]);
+        let mut links = store.zeros::<Link<N>>(reached + 1)?;
+        links.set_hot(true);
+        let (links, semi) = (&mut *links, &mut *semi);
+        for (link, &above) in links.iter_mut().zip(&*parent) {
+            link[ANCESTOR] = above;
+        }
         let mut path = Vec::new();
         for number in (1..=reached).rev() {
             let mut lowest = parent[number];
@@ -33,12 +38,12 @@ pub(super) fn dominators<N: Number>(
                 let found = if from.get() < number {
                     from
                 } else {
-                    lowest_label(from, N::of(number), label, ancestor, &mut path)
+                    lowest_label(from, N::of(number), links, &mut path)
                 };
                 lowest = lowest.min(found);
             }
             semi[number] = lowest;
-            label[number] = lowest;
+            links[number][LABEL] = lowest;
         }
     }
     drop(predecessors);
@@ -57,20 +62,14 @@ pub(super) fn dominators<N: Number>(
 /// The lowest label on the way up from `from`, as far as numbers are above `linked`; the way is
 /// made shorter for the next time.
 #[inline(always)]
-fn lowest_label<N: Number>(
-    from: N,
-    linked: N,
-    label: &mut [N],
-    ancestor: &mut [N],
-    path: &mut Vec<N>,
-) -> N {
+fn lowest_label<N: Number>(from: N, linked: N, links: &mut [Link<N>], path: &mut Vec<N>) -> N {
     let mut at = from;
-    let mut above = ancestor[at.get()];
+    let mut above = links[at.get()][ANCESTOR];
     if above <= linked {
-        return label[at.get()];
+        return links[at.get()][LABEL];
     }
     loop {
-        let next = ancestor[above.get()];
+        let next = links[above.get()][ANCESTOR];
         if next <= linked {
             break;
         }
@@ -79,16 +78,15 @@ fn lowest_label<N: Number>(
         above = next;
     }
     // From the top downwards; `at` hangs directly under the topmost.
-    let top = ancestor[above.get()];
-    let mut lowest = label[above.get()];
-    let settle = |at: usize, lowest: &mut N, label: &mut [N], ancestor: &mut [N]| {
-        *lowest = (*lowest).min(label[at]);
-        label[at] = *lowest;
-        ancestor[at] = top;
+    let [top, mut lowest] = links[above.get()];
+    let settle = |at: usize, lowest: &mut N, links: &mut [Link<N>]| {
+        let link = &mut links[at];
+        *lowest = (*lowest).min(link[LABEL]);
+        *link = [top, *lowest];
     };
-    settle(at.get(), &mut lowest, label, ancestor);
+    settle(at.get(), &mut lowest, links);
     while let Some(at) = path.pop() {
-        settle(at.get(), &mut lowest, label, ancestor);
+        settle(at.get(), &mut lowest, links);
     }
     lowest
 }

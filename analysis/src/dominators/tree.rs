@@ -63,15 +63,15 @@ impl<N: Number> Tree<N> {
         }
         // By number of the search: where the next object under it goes. Its own place is one less
         // than what it starts with.
-        let mut objects = store.filled(reached, N::NONE)?;
-        let mut spans = store.filled(reached, N::of(0))?;
+        let mut objects = store.zeros::<N>(reached)?;
+        let mut spans = store.zeros::<N>(reached)?;
         let mut above = store.filled(reached, N::NONE)?;
         let mut places = number;
         places.fill(N::NONE);
         places.set_hot(true);
         dominator.set_hot(false);
         {
-            let mut next = store.filled(reached + 1, N::of(0))?;
+            let mut next = store.zeros::<N>(reached + 1)?;
             let next = &mut *next;
             let (objects, spans, above) = (&mut *objects, &mut *spans, &mut *above);
             let (places, under) = (&mut *places, &*under);

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::groups::{Entry, Group, Parts, Pending};
+use crate::graph::PlacedField;
 use crate::heap::{SeenTexts, SeenUses, StringCount, StringUses, is_uniform};
 use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
@@ -67,8 +68,8 @@ struct Walk<'w, 'a, D> {
     snapshot: &'w Snapshot,
     digest: &'w D,
     of_strings: &'w Marks,
-    /// By class: whether its instances are strings.
-    string_classes: &'w [bool],
+    /// Classes of strings by identifier, with the field that refers to the characters.
+    string_classes: &'w [(u64, PlacedField<'w>)],
     is_stripped: bool,
     /// All strings, where memory suffices for them.
     strings: Option<&'w StringUses>,
@@ -86,10 +87,16 @@ pub(super) fn enter(
 ) -> (Seen, Vec<SeenUses>) {
     let graph = snapshot.graph();
     let of_strings = Marks::new(graph.len());
-    let classes = graph.classes().list().iter();
-    let string_classes: Vec<bool> = classes
-        .map(|class| class.name == "java.lang.String")
-        .collect();
+    let classes = graph.classes();
+    let of_class = |number| {
+        let class = classes.get(number);
+        let is_it = class.name == "java.lang.String" && classes.by_id(class.id) == Some(number);
+        match is_it {
+            true => Some((class.id, classes.field(number, "value")?)),
+            false => None,
+        }
+    };
+    let string_classes: Vec<_> = classes.numbers().filter_map(of_class).collect();
     let is_stripped = snapshot.is_stripped();
     let results = snapshot.each_thread(|sub_records| {
         let mut walk = Walk {
@@ -117,7 +124,6 @@ pub(super) fn enter(
 
 impl<D: Digest> Walk<'_, '_, D> {
     fn see(&mut self, sub_record: &SubRecord<'_>) {
-        let graph = self.snapshot.graph();
         if let Some(strings) = self.strings {
             strings.see(&mut self.uses, sub_record);
         }
@@ -146,15 +152,16 @@ impl<D: Digest> Walk<'_, '_, D> {
                 values,
                 ..
             } => {
-                let Some(class) = graph.classes().by_id(class.get()) else {
+                let mut classes = self.string_classes.iter();
+                let Some((_, placed)) = classes.find(|(id, _)| *id == class.get()) else {
                     return;
                 };
-                if !self.string_classes[class.index()]
-                    || live(self.snapshot, object.get()).is_none()
-                {
+                if live(self.snapshot, object.get()).is_none() {
                     return;
                 }
-                let value = self.snapshot.field_of(class, values, "value");
+                let basic_type = placed.field.basic_type();
+                let value = (values.get(placed.offset..))
+                    .and_then(|value| self.snapshot.value(basic_type, value));
                 if let Some(Value::Object(array)) = value {
                     self.of_strings.set(array);
                 }

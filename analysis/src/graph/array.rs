@@ -231,11 +231,14 @@ impl Store {
     /// # Errors
     /// If the file cannot grow.
     pub fn filled<T: Plain>(&self, length: usize, value: T) -> io::Result<Array<T>> {
-        if self.scratch.is_none() {
+        let is_zero = value.as_bytes().iter().all(|&byte| byte == 0);
+        if self.scratch.is_none() && !is_zero {
             return Ok(vec![value; length].into());
         }
         let mut array = self.zeros(length)?;
-        array.fill(value);
+        if !is_zero {
+            array.fill(value);
+        }
         Ok(array)
     }
 }

@@ -6,7 +6,7 @@ use hprof_format::binary::BasicType;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// The contents are told apart by 128 bits of hash, so that they need not be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key(u64, u64);
 
 impl Key {

@@ -48,10 +48,18 @@ impl ObjectShare {
 /// All objects at a range of places in the dominator tree, by class, with the bytes that they take
 /// themselves; the largest classes first.
 pub fn classes_in(snapshot: &Snapshot, start: Place, end: Place) -> Vec<ClassShare> {
-    let graph = snapshot.graph();
+    classes_in_all(snapshot, std::iter::once((start, end)))
+}
+
+/// As [`classes_in`], for the objects at several ranges of places together: there may be millions.
+pub fn classes_in_all(
+    snapshot: &Snapshot,
+    ranges: impl Iterator<Item = (Place, Place)>,
+) -> Vec<ClassShare> {
+    let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let mut sums = vec![(0u64, 0u64); graph.classes().list().len()];
-    for place in start.up_to(end) {
-        let object = snapshot.dominators().object(place);
+    for place in ranges.flat_map(|(start, end)| start.up_to(end)) {
+        let object = dominators.object(place);
         let sum = &mut sums[graph.class_of(object).index()];
         sum.0 += 1;
         sum.1 += graph.size(object);

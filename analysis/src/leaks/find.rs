@@ -5,7 +5,7 @@ use std::io;
 use rustc_hash::FxHashMap;
 
 use super::candidates::{Candidate, LIST, SAMPLE, candidates};
-use super::fill::{children_by_class, classes_in, largest_in, list_by_class};
+use super::fill::{children_by_class, classes_in, classes_in_all, largest_in, list_by_class};
 use super::finding::{Facts, Finding};
 use super::sites::sites_of;
 use super::start;
@@ -245,33 +245,15 @@ fn suspect(
             )
         }
     };
-    let mut contents = Vec::new();
-    let parts: Option<Vec<Place>> = match (&candidate.group, candidate.is_rest) {
-        (Some(_), _) => Some(candidate.members.clone()),
-        (None, true) => Some(dominators.children(Some(place)).filter(is_shown).collect()),
-        (None, false) => None,
-    };
-    if let Some(parts) = parts {
-        let mut sums: FxHashMap<String, (u64, u64)> = FxHashMap::default();
-        for member in parts {
-            for share in classes_in(snapshot, member, dominators.end(member)) {
-                let sum = sums.entry(share.name).or_default();
-                sum.0 += share.objects;
-                sum.1 += share.bytes;
-            }
+    let range = |place: Place| (place, dominators.end(place));
+    let contents = match (&candidate.group, candidate.is_rest) {
+        (Some(_), _) => classes_in_all(snapshot, candidate.members.iter().copied().map(range)),
+        (None, true) => {
+            let parts = dominators.children(Some(place)).filter(is_shown);
+            classes_in_all(snapshot, parts.map(range))
         }
-        contents.extend(
-            sums.into_iter()
-                .map(|(name, (objects, bytes))| super::ClassShare {
-                    name,
-                    objects,
-                    bytes,
-                }),
-        );
-        contents.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
-    } else {
-        contents = classes_in(snapshot, place, dominators.end(place));
-    }
+        (None, false) => classes_in(snapshot, place, dominators.end(place)),
+    };
     let sample = match candidate.group {
         Some(_) => candidate.members.clone(),
         None => {

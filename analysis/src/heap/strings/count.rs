@@ -11,6 +11,7 @@ use super::uses::Use;
 use super::{StringClass, StringGroup, StringReport, Uniform};
 use crate::heap::layout::Layout;
 use crate::heap::text::{Key, Text};
+use crate::parallel;
 
 /// The strings of one content.
 #[derive(Debug, Default)]
@@ -46,6 +47,16 @@ struct Shard {
     texts: FxHashMap<Key, Box<str>>,
 }
 
+/// Strings that use one array. Where most contents are there once, sorting these takes less time and
+/// memory than a table of contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Met {
+    key: Key,
+    bytes: u64,
+    /// The bytes of one string with its array.
+    one: u64,
+}
+
 /// The sums of one thread.
 #[derive(Default)]
 pub(crate) struct SeenTexts {
@@ -53,6 +64,8 @@ pub(crate) struct SeenTexts {
     cursor: usize,
     /// Of texts of several kinds of units, and of those of a single one.
     sums: [Sums; 2],
+    /// Of these two kinds, where no texts are kept.
+    met: [Vec<Met>; 2],
     stripped: Uniform,
     without_value: u64,
 }
@@ -136,12 +149,20 @@ impl<'w> StringCount<'w> {
                 length: text.length() as u32,
                 is_uniform: text.is_uniform(),
             };
-            part.sums[usize::from(one.is_uniform)].add(&one, &text);
-            self.enter(&text, one);
+            let kind = usize::from(one.is_uniform);
+            part.sums[kind].add(&one, &text);
+            match self.preview {
+                Some(preview) => self.enter(&text, one, preview),
+                None => part.met[kind].push(Met {
+                    key: text.key(),
+                    bytes: one.bytes,
+                    one: one.one,
+                }),
+            }
         }
     }
 
-    fn enter(&self, text: &Text<'_>, one: Counted) {
+    fn enter(&self, text: &Text<'_>, one: Counted, preview: usize) {
         let key = text.key();
         let shard = &self.shards[key.shard(SHARD_BITS)];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,9 +173,7 @@ impl<'w> StringCount<'w> {
             counted.one = counted.one.max(one.one);
             return;
         }
-        if let Some(preview) = self.preview {
-            shard.texts.insert(key, text.decode(preview).into());
-        }
+        shard.texts.insert(key, text.decode(preview).into());
         shard.counted.insert(key, one);
     }
 
@@ -180,6 +199,18 @@ impl<'w> StringCount<'w> {
             blank: if is_stripped { of_one.strings } else { 0 },
             ..StringReport::default()
         };
+        for (kind, mut met) in part.met.into_iter().enumerate() {
+            if is_stripped && kind == 1 {
+                continue;
+            }
+            parallel::sort(&mut met);
+            for equal in met.chunk_by(|a, b| a.key == b.key) {
+                let bytes: u64 = equal.iter().map(|met| met.bytes).sum();
+                let one = equal.iter().map(|met| met.one).max().unwrap_or(0);
+                report.contents += 1;
+                report.waste += bytes.saturating_sub(one);
+            }
+        }
         for shard in self.shards {
             let mut shard = shard.into_inner().unwrap_or_else(PoisonError::into_inner);
             for (key, counted) in shard.counted {
@@ -255,6 +286,12 @@ impl SeenTexts {
     fn add(&mut self, other: Self) {
         for (sums, more) in self.sums.iter_mut().zip(other.sums) {
             *sums = sums.and(more);
+        }
+        for (met, more) in self.met.iter_mut().zip(other.met) {
+            match met.is_empty() {
+                true => *met = more,
+                false => met.extend(more),
+            }
         }
         self.stripped.add(other.stripped);
         self.without_value += other.without_value;

@@ -75,9 +75,13 @@ pub fn trace_title(line: &str) -> Option<TextTrace<'_>> {
     })
 }
 
-/// Class and method. Method names hold no dots (JVM specification 4.2.2).
+/// Class and method. Method names hold no dots (JVM specification 4.2.2), except those of frames that are no method's: these
+/// have no class, and name files of native code.
 pub fn method(text: &str) -> Option<TextMethod<'_>> {
-    let (class_name, method) = text.rsplit_once('.')?;
+    let (class_name, method) = match text.strip_prefix('.') {
+        Some(label) => ("", label),
+        None => text.rsplit_once('.')?,
+    };
     Some(TextMethod {
         class_name: unescape(class_name),
         method: unescape(method),
