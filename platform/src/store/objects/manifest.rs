@@ -149,6 +149,23 @@ fn is_hash(text: &str) -> bool {
     text.parse::<ContentHash>().is_ok()
 }
 
+/// Readings of a small object before its storage counts as broken.
+const READINGS: usize = 8;
+
+/// The bytes that two readings in turn have: entries have no hash, and a byte that changes on the way could name
+/// another blob.
+pub(super) fn agreed(mut read: impl FnMut() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
+    let mut last = read()?;
+    for _ in 1..READINGS {
+        let next = read()?;
+        if next == last {
+            return Ok(next);
+        }
+        last = next;
+    }
+    Err(Fault::Unavailable("it gives other bytes at each reading".to_owned()).into())
+}
+
 /// The number of the attempt in the name of an entry.
 pub(super) fn attempt_of(name: &str) -> Option<u32> {
     name.strip_suffix(".json")?.parse().ok()
@@ -204,6 +221,22 @@ mod tests {
         assert!(blob(&"0".repeat(32), &hash).is_ok());
         assert!(blob("../../x", &hash).is_err());
         assert!(blob(&"0".repeat(32), &"0".repeat(64)).is_err());
+    }
+
+    #[test]
+    fn a_reading_alone_is_not_believed() {
+        let of = |readings: &[&str]| {
+            let mut left = readings.iter();
+            agreed(|| {
+                let next = left.next().ok_or(io::ErrorKind::NotFound)?;
+                Ok(next.as_bytes().to_vec())
+            })
+        };
+        assert_eq!(of(&["a", "a"]).unwrap(), b"a");
+        assert_eq!(of(&["b", "a", "c", "a", "a"]).unwrap(), b"a");
+        assert_eq!(of(&["a"]).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let error = of(&["a", "b", "a", "b", "a", "b", "a", "b"]).unwrap_err();
+        assert!(error.to_string().contains("other bytes"), "{error}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutP
 use tokio::runtime::{Builder, Runtime};
 
 use super::failure::{fault_of, io_error};
+use super::manifest::agreed;
 use crate::store::Fault;
 
 /// Files up to this size are sent in one request.
@@ -147,8 +148,12 @@ impl Remote {
         Ok(())
     }
 
-    /// A small object.
+    /// A small object. Nothing says which bytes it has, so two readings in turn have to agree.
     pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        agreed(|| self.read_once(path))
+    }
+
+    fn read_once(&self, path: &Path) -> io::Result<Vec<u8>> {
         let (files, path) = (Arc::clone(&self.files), path.clone());
         let patience = self.patience;
         let bytes = self.wait(async move {
