@@ -15,8 +15,12 @@ pub enum Kind {
     Class,
     /// Frames that are no method: grey.
     Other,
+    /// A function of native code: rose.
+    Native,
 }
 
+/// How the agent's frames of native code begin.
+const NATIVE: &str = "[native] ";
 const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "oracle."];
 
 /// A colour for each name in a tree. Equal names get equal colours, so that two pictures can be
@@ -35,7 +39,10 @@ pub fn of(tree: &CallTree, ends_in_class: bool) -> PaletteMap {
 
 /// The kind of a method, by its name.
 pub fn kind_of(name: &str) -> Kind {
-    if name.starts_with(['<', '[']) {
+    // Other tools name functions of C++ alone; Java has no name like that.
+    if name.starts_with(NATIVE) || name.contains("::") {
+        Kind::Native
+    } else if name.starts_with(['<', '[']) {
         Kind::Other
     } else if JDK.iter().any(|prefix| name.starts_with(prefix)) {
         Kind::Jdk
@@ -46,7 +53,7 @@ pub fn kind_of(name: &str) -> Kind {
 
 fn of_frame(name: &str, is_class: bool) -> Color {
     let kind = match kind_of(name) {
-        Kind::Other => Kind::Other,
+        kind @ (Kind::Other | Kind::Native) => kind,
         _ if is_class => Kind::Class,
         kind => kind,
     };
@@ -55,6 +62,7 @@ fn of_frame(name: &str, is_class: bool) -> Color {
         Kind::Program => colour(30, shade),
         Kind::Jdk => colour(110, shade),
         Kind::Class => colour(205, shade),
+        Kind::Native => colour(330, shade),
         Kind::Other => Color::new(200, 200, 200),
     }
 }
@@ -97,6 +105,10 @@ mod tests {
         assert!(jdk.g > jdk.r && jdk.g > jdk.b, "{jdk}");
         let class = of_frame("java.lang.String", true);
         assert!(class.b > class.g && class.g >= class.r, "{class}");
+        let native = of_frame("[native] deflate", true);
+        assert!(native.r > native.b && native.b > native.g, "{native}");
+        assert_eq!(kind_of("JavaThread::run"), Kind::Native);
+        assert_eq!(of_frame("[waiting]", false), Color::new(200, 200, 200));
         assert_eq!(of_frame("<empty trace>", false), Color::new(200, 200, 200));
     }
 }

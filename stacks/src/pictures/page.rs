@@ -122,6 +122,7 @@ impl<'a> Data<'a> {
             Kind::Jdk => '1',
             Kind::Class => '2',
             Kind::Other => '3',
+            Kind::Native => '4',
         });
         self.index.insert(name, next);
         next

@@ -31,7 +31,7 @@ class Tree {
   }
 
   // A leaf that is a class of objects and no method.
-  isClass(node) { return this.view.classes && this.end[node] === node + 1 && data.kinds[this.name[node]] !== "3"; }
+  isClass(node) { return this.view.classes && this.end[node] === node + 1 && data.kinds[this.name[node]] < "3"; }
   kind(node) { return this.isClass(node) ? 2 : this.view.packages ? 3 : +data.kinds[this.name[node]]; }
 }
 
