@@ -23,6 +23,7 @@ mod mapping;
 mod memory;
 mod open;
 mod query;
+mod recordings;
 mod render;
 mod report;
 mod serve;

@@ -21,6 +21,23 @@ pub fn explained(path: &Path, error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// For an error that a command finds nothing in a file: the kind of the file and who reads it, if that is another
+/// command or tool. Empty otherwise.
+pub fn hint(path: &Path, command: &str) -> String {
+    let mut start = [0; 12];
+    let is_hprof = File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && start == *b"JAVA PROFILE";
+    let found = match is_hprof {
+        true => Some(("an HPROF file", "`hprof-rs summary FILE` shows it")),
+        false => recognised(path),
+    };
+    match found.filter(|(what, _)| *what != "plain text") {
+        Some((_, advice)) if advice.contains(&format!("hprof-rs {command}")) => String::new(),
+        Some((what, advice)) => format!("; it is {what}: {advice}"),
+        None => String::new(),
+    }
+}
+
 /// The kind of a file, and the tool that reads it.
 fn recognised(path: &Path) -> Option<(&'static str, &'static str)> {
     let mut head = Vec::new();
@@ -71,7 +88,8 @@ pub fn of_bytes(head: &[u8]) -> Option<(&'static str, &'static str)> {
         (
             b"FLR\0",
             "a recording of the JDK Flight Recorder",
-            "`hprof-rs summary`, `samples` and `convert` show its profile",
+            "`hprof-rs summary`, `samples` and `convert` show its profile, `gc` its collections, `stacks` its thread \
+             dumps",
         ),
         (
             b"\xca\xfe\xba\xbe",
@@ -178,7 +196,7 @@ fn of_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
         } else if has("Full thread dump") {
             (
                 "a thread dump (jstack)",
-                "it is text to be read; `hprof-rs threads` shows the threads of a heap dump",
+                "`hprof-rs stacks FILE` shows it; `threads` shows the threads of a heap dump",
             )
         } else if has("A fatal error has been detected by the Java Runtime") {
             (
@@ -188,7 +206,7 @@ fn of_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
         } else if has("[gc") || has("[GC") || has("[Full GC") || has("<verbosegc") {
             (
                 "a log of the garbage collector",
-                "GCViewer and the like read it; a heap dump is another file",
+                "`hprof-rs gc FILE` summarizes it; a heap dump is another file",
             )
         } else if is_collapsed(start) {
             (

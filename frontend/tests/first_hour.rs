@@ -106,12 +106,12 @@ fn a_file_that_is_no_dump_is_named() {
         (
             b"[0.010s][info][gc] GC(0) Pause Young\n".repeat(5),
             "garbage collector",
-            "GCViewer",
+            "hprof-rs gc",
         ),
         (
             b"Full thread dump OpenJDK 64-Bit\n\"main\"\n".repeat(5),
             "thread dump",
-            "hprof-rs threads",
+            "hprof-rs stacks",
         ),
         (
             b"Dear diary, this is long enough.\n".repeat(5),

@@ -2,9 +2,11 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 
 use java_test_harness::{Collector, Jdk, Outcome, Run, each_collector};
 use serde_json::Value;
@@ -142,6 +144,76 @@ fn pauses_are_those_that_the_jvm_counts() {
     });
 }
 
+/// The columns of `jstat` with their values; the collectors that lack one have none.
+fn jstat(jdk: &Jdk, option: &str, pid: u32) -> BTreeMap<String, f64> {
+    let mut jstat = Command::new(jdk.tool("jstat"));
+    let output = jstat.args([option, &pid.to_string()]).output();
+    let output = output.expect("jstat runs");
+    assert!(output.status.success(), "{output:?}");
+    let text = stdout(&output);
+    let [head, values] = text.lines().collect::<Vec<_>>()[..] else {
+        panic!("{text}");
+    };
+    let values = values.split_ascii_whitespace().map(|it| it.parse().ok());
+    let pairs = head.split_ascii_whitespace().zip(values);
+    pairs
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+}
+
+#[test]
+fn jstat_counts_as_many_collections() {
+    each_collector(|jdk, collector| {
+        // The runtimes of other releases have no jstat.
+        if !jdk.tool("jstat").is_file() {
+            return;
+        }
+        let run = Run::new(jdk)
+            .jvm_args(collector.arguments().iter().copied())
+            .jvm_args([
+                "-Xmx96m",
+                "-Xms32m",
+                "-Xlog:gc*:file=gc.log:uptime,level,tags",
+            ])
+            .class("GcBeans")
+            .args(["400", "end"]);
+        let (file, end) = (run.path("gc.log"), run.path("end"));
+        let jvm = run.start();
+        jvm.wait_for_line("kept=");
+        let counted = ["-gc", "-gcutil"].map(|option| jstat(jdk, option, jvm.pid()));
+        let scene = Scene::new();
+        let log = log(&scene, &file);
+        fs::write(end, "").expect("a file");
+        jvm.finish().expect_status(0);
+        let of_family = |family: &'static str| pauses(&log, |kind| kind["family"] == family);
+        for columns in counted {
+            for (count, time, found) in [
+                ("YGC", "YGCT", of_family("young")),
+                ("FGC", "FGCT", of_family("full")),
+                ("CGC", "CGCT", of_family("phase")),
+            ] {
+                // A collector without generations counts its cycles where others count pauses of cycles.
+                if matches!(collector, Collector::Z | Collector::Shenandoah) {
+                    continue;
+                }
+                let Some(&expected) = columns.get(count) else {
+                    assert_eq!(found.0, 0, "{count}: {}", log["kinds"]);
+                    continue;
+                };
+                assert_eq!(found.0 as f64, expected, "{count}: {}", log["kinds"]);
+                // The counters stop their clock before the log does (Serial by 0.2 ms) or after it (G1), and a thread may lose
+                // its CPU in between.
+                let millis = 1000.0 * columns[time];
+                let (least, most) = (0.7 * millis - 20.0, 2.0 * millis + 10.0 * expected + 1.0);
+                assert!(
+                    (least..=most).contains(&found.1),
+                    "{time}: {found:?} {millis}"
+                );
+            }
+        }
+    });
+}
+
 /// A log of the crate's tests.
 fn sample(name: &str) -> String {
     format!("{}/../gclog/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -182,6 +254,25 @@ fn damage_is_reported_and_other_files_are_refused() {
     let output = run(&mut scene.hprof_rs(&["gc", "other.txt"]), "");
     assert!(!output.status.success());
     assert!(stderr(&output).contains("-Xlog:gc*"), "{}", stderr(&output));
+    // Those of other commands are named.
+    let threads = "../thread-dumps/tests/data/jdk8-in-log.txt";
+    let threads = format!("{}/{threads}", env!("CARGO_MANIFEST_DIR"));
+    for (command, file, words) in [
+        (
+            "gc",
+            threads,
+            "it is a thread dump (jstack): `hprof-rs stacks FILE`",
+        ),
+        (
+            "stacks",
+            sample("unified-g1.log"),
+            "it is a log of the garbage collector: `hprof-rs gc FILE`",
+        ),
+    ] {
+        let output = run(&mut scene.hprof_rs(&[command, &file]), "");
+        assert!(!output.status.success());
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
 }
 
 #[test]
@@ -215,7 +306,12 @@ fn laptops_and_phones_show_the_page_in_light_and_dark() {
     };
     let scene = Scene::new();
     let (before, after) = (sample("unified-g1.log"), sample("jdk8-g1.log"));
-    for (name, arguments) in [("one", &[&*before][..]), ("two", &[&before, &after])] {
+    let recording = sample("../../../foreign/tests/data/jdk25-gc.jfr.gz");
+    for (name, arguments) in [
+        ("one", &[&*before][..]),
+        ("two", &[&before, &after]),
+        ("recording", &[&recording]),
+    ] {
         let page = format!("{name}.html");
         let arguments = [&["gc", "-o", &page][..], arguments].concat();
         let output = run(&mut scene.hprof_rs(&arguments), "");
@@ -231,10 +327,9 @@ fn laptops_and_phones_show_the_page_in_light_and_dark() {
                 assert!(wide.as_u64() <= Some(u64::from(width)), "{wide}");
                 let bars = browser.value("document.querySelectorAll('.chart rect').length");
                 assert!(bars.as_u64() > Some(0), "{bars}");
-                let parts: &[&str] = if name == "one" {
-                    &["summary", "timeline", "pauses"]
-                } else {
-                    &["comparison"]
+                let parts: &[&str] = match name {
+                    "two" => &["comparison"],
+                    _ => &["summary", "timeline", "pauses"],
                 };
                 for part in parts {
                     browser.value(&format!(

@@ -190,7 +190,7 @@ fn laptops_and_phones_show_the_page_in_light_and_dark() {
                 text.contains("\u{201c}monitor-1\u{201d} waits for"),
                 "{text}"
             );
-            for part in ["summary", "moved", "locks", "stacks", "threads"] {
+            for part in ["summary", "dumps", "moved", "locks", "stacks", "threads"] {
                 browser.value(&format!(
                     "document.getElementById('{part}').scrollIntoView()"
                 ));

@@ -16,19 +16,20 @@ use crate::render::screen::{Style, print, print_json};
 use crate::sheet::{self, Form};
 use crate::written;
 
-/// Summarize a garbage collection log: pauses, causes, heap, allocation, and findings with advice.
+/// Summarize garbage collections, from a log or a recording: pauses, causes, heap, allocation, and findings with advice.
 ///
 /// Reads unified logging (JDK 9 and later, -Xlog:gc or -Xlog:gc*) with all decorations, for Serial, Parallel,
-/// CMS, G1, ZGC and Shenandoah, and the logs of JDK 8 (-XX:+PrintGC, -XX:+PrintGCDetails). Rotated files
-/// beside FILE (FILE.0, FILE.1, ...) are read with it. Sizes are those of JVM options: 1K is 1024 bytes.
+/// CMS, G1, ZGC and Shenandoah, the logs of JDK 8 (-XX:+PrintGC, -XX:+PrintGCDetails), and recordings of
+/// Flight Recorder (JFR). Rotated files beside FILE (FILE.0, FILE.1, ...) are read with it. Sizes are those
+/// of JVM options: 1K is 1024 bytes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Gc {
-    /// The log, plain or compressed with gzip, zip, zstd, xz or bzip2; `-` for standard input.
+    /// The log or recording, plain or compressed with gzip, zip, zstd, xz or bzip2; `-` for standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// A second log, to compare with the first.
+    /// A second log or recording, to compare with the first.
     #[arg(value_name = "AFTER")]
     after: Option<PathBuf>,
 
@@ -54,6 +55,7 @@ Examples:
   hprof-rs gc gc.log -o gc.html              a page with a timeline
   hprof-rs gc --json gc.log | jq .logs[0].pauses
   hprof-rs gc monday.log friday.log          what has changed
+  hprof-rs gc recording.jfr                  the collections that Flight Recorder has recorded
 A log with all that this command reads:
   java -Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags ...
 docs/gc.md explains the figures and findings.";

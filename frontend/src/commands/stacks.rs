@@ -22,13 +22,14 @@ use crate::written;
 /// Show what threads do, from thread dumps or a running JVM: equal stacks, pools, locks, deadlocks.
 ///
 /// Reads what jstack, jcmd PID Thread.print and kill -3 print (JDK 8 to 25), also in the middle of a program's
-/// log, and the files of jcmd PID Thread.dump_to_file, which have virtual threads. Several dumps of one
-/// program show what moved: CPU time in between, and threads that stay in one place.
+/// log, and the files of jcmd PID Thread.dump_to_file, which have virtual threads. Recordings of Flight
+/// Recorder (JFR) hold dumps too. Several dumps of one program show what moved: CPU time in between, and
+/// threads that stay in one place.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stacks {
-    /// A process id, as `hprof-rs ps` shows it, whose JVM is asked for a dump; or files with dumps,
-    /// oldest first, plain or compressed; `-` for standard input.
+    /// A process id, as `hprof-rs ps` shows it, whose JVM is asked for a dump; or files with dumps
+    /// (text, JSON, JFR), oldest first, plain or compressed; `-` for standard input.
     #[arg(value_name = "PID|FILE", required = true)]
     from: Vec<PathBuf>,
 
@@ -39,6 +40,10 @@ pub struct Stacks {
     /// With a PID: the pause between dumps, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
+
+    /// Show the tables of this dump instead of the last, and what moved up to it; the first is 1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    dump: Option<u64>,
 
     /// The number of groups, pools and locks to show, 0 for all.
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -62,6 +67,7 @@ Examples:
   hprof-rs stacks 4242 --dumps 3 --interval 5       and what moves in ten seconds
   hprof-rs stacks app.log -o threads.html           dumps that kill -3 has left in a log
   hprof-rs stacks one.txt two.txt three.txt
+  hprof-rs stacks recording.jfr --dump 2            the second dump of a recording, and what moved before
   hprof-rs stacks --json threads.json | jq .report.deadlocks
 Virtual threads:
   jcmd 4242 Thread.dump_to_file -format=json /tmp/threads.json
@@ -70,8 +76,8 @@ docs/stacks.md explains the tables.";
 impl Stacks {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let form = sheet::form(self.output.as_deref(), self.json)?;
-        let dumps = match pid(&self.from) {
-            Some(pid) => self.take(pid)?,
+        let (mut dumps, mut notes) = match pid(&self.from) {
+            Some(pid) => (self.take(pid)?, Vec::new()),
             None => {
                 ensure!(
                     self.dumps == 1,
@@ -80,13 +86,14 @@ impl Stacks {
                 thread_dumps::read(&self.from, self.memory)?
             }
         };
+        self.choose(&mut dumps)?;
         let report = Report::of(&dumps);
         let names: Vec<String> = self
             .from
             .iter()
             .map(|from| from.display().to_string())
             .collect();
-        let notes = thread_dumps::notes(&report);
+        notes.extend(thread_dumps::notes(&report));
         for note in &notes {
             tell!("hprof-rs: {note}");
         }
@@ -114,6 +121,23 @@ impl Stacks {
             .with_context(|| format!("cannot write {}", output.display()))?;
         written::say(&output, next);
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Leaves out the dumps after that which is asked for.
+    fn choose(&self, dumps: &mut Dumps) -> anyhow::Result<()> {
+        if let Some(number) = self.dump.and_then(|it| usize::try_from(it).ok()) {
+            let there = dumps.dumps.len();
+            ensure!(
+                number <= there,
+                "--dump {number}: there {}",
+                match there {
+                    1 => "is one dump".to_owned(),
+                    _ => format!("are {} dumps", count(there as u64)),
+                }
+            );
+            dumps.dumps.truncate(number);
+        }
+        Ok(())
     }
 
     /// Takes dumps of a running JVM.

@@ -10,6 +10,7 @@ use hprof_analysis::heap::{Group, Histogram, LayoutSource, histogram, text_histo
 use hprof_analysis::input::Compression;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
 use hprof_analysis::stacks::{Measure, Weights, by_method};
+use hprof_foreign::Others;
 use hprof_format::reader::Version;
 use serde_json::{Value, json};
 
@@ -145,6 +146,7 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         let rows = plural(contents.old_cpu.len() as u64, "row", "rows");
         text.push_str(&format!("\n{title}: {rows}\n"));
     }
+    text.push_str(&others(contents));
     for part in left_out::by_counts(contents) {
         text.push_str(&format!("\n{}\n", style.warn(&part)));
     }
@@ -153,6 +155,34 @@ fn as_text(opened: &Opened, android: Option<&AndroidFacts>, rows: usize, style: 
         let lost = bytes(contents.damage.lost_bytes);
         let line = format!("{places}, {lost} not read; `hprof-rs check` lists them");
         text.push_str(&format!("\n{}\n", style.warn(&line)));
+    }
+    text
+}
+
+/// The events of a recording that other commands show.
+fn others(contents: &Contents) -> String {
+    let Others {
+        collections,
+        thread_dumps,
+    } = contents.others;
+    let mut text = String::new();
+    let rows = [
+        (
+            collections,
+            "garbage collection",
+            "garbage collections",
+            "gc",
+        ),
+        (thread_dumps, "thread dump", "thread dumps", "stacks"),
+    ];
+    for (number, one, many, command) in rows.into_iter().filter(|it| it.0 > 0) {
+        let shows = if number == 1 {
+            "shows it"
+        } else {
+            "shows them"
+        };
+        let number = plural(number, one, many);
+        text.push_str(&format!("\n{number}: `hprof-rs {command}` {shows}\n"));
     }
     text
 }
@@ -392,6 +422,8 @@ pub(super) fn as_json(opened: &Opened, rows: usize) -> Value {
         "dumps": dumps,
         "text_dumps": contents.text_dumps.len(),
         "profiles": profiles,
+        "garbage_collections": contents.others.collections,
+        "thread_dumps": contents.others.thread_dumps,
         "damage": {"count": contents.damage.count, "lost_bytes": contents.damage.lost_bytes},
     })
 }

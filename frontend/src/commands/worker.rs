@@ -210,12 +210,13 @@ impl Analyser<'_> {
 
     /// The outcome of a file that is none of HPROF; `None` if it is no thread dump and no log either.
     fn log(&self, file: &Path) -> anyhow::Result<Option<Value>> {
-        if let Ok(dumps) = thread_dumps::read(&[file.to_owned()], self.memory) {
+        if let Ok((dumps, mut notes)) = thread_dumps::read(&[file.to_owned()], self.memory) {
             let report = ThreadReport::of(&dumps);
+            notes.extend(thread_dumps::notes(&report));
             let data = json!({
                 "version": env!("CARGO_PKG_VERSION"),
                 "title": self.name,
-                "notes": thread_dumps::notes(&report),
+                "notes": notes,
                 "report": report,
             });
             self.write("report.json", &foreign::json(&data.to_string()))?;

@@ -1,4 +1,4 @@
-//! Garbage collection logs from files: rotated ones together, compressed ones unpacked.
+//! Garbage collection logs from files: rotated ones together, compressed ones unpacked; collections of recordings.
 
 pub mod rotated;
 pub mod text;
@@ -14,8 +14,10 @@ use serde::Serialize;
 
 use crate::memory::{self, MemoryArgument};
 use crate::open;
+use crate::recordings::{self, Opened};
 use crate::render::out::tell;
 use crate::render::screen::{count, plural};
+use crate::what_it_is;
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 20;
@@ -34,29 +36,89 @@ pub struct Log {
     pub summary: Summary,
 }
 
-/// Reads a log, with the rotated files beside it unless it is `alone`, and reports damage.
+/// Reads a log, with the rotated files beside it unless it is `alone`, or a recording, and reports damage.
 ///
 /// # Errors
-/// If a file cannot be opened or read, or is no such log.
+/// If a file cannot be opened or read, or has no collections.
 pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<Log> {
+    let input = Input::open(path)?;
+    memory.watch(&input.name);
+    let log = match recordings::open(input)? {
+        Opened::Recording {
+            input,
+            is_cut_short,
+        } => recorded(path, &input, is_cut_short)?,
+        Opened::Other(input) => logged(path, input, alone, memory)?,
+    };
+    for note in &log.notes {
+        tell!("hprof-rs: {}: {note}", log.file);
+    }
+    Ok(log)
+}
+
+/// Reads a recording.
+fn recorded(path: &Path, input: &Input, is_cut_short: bool) -> anyhow::Result<Log> {
+    let bar = open::progress_bar(input);
+    let (summary, skipped) =
+        hprof_gclog::read_recording(input.mapped().unwrap_or_default(), &mut |part| {
+            memory::has_read(part.len() as u64);
+            bar.inc(part.len() as u64);
+        });
+    bar.finish_and_clear();
+    let mut notes = recordings::damage(&skipped, is_cut_short);
+    if summary.pauses.count == 0 && summary.cycles.is_empty() {
+        // Each chunk names the collector where collections are recorded.
+        if summary.collector.is_none() {
+            let damage = notes.first().map(|note| format!(" {note}"));
+            bail!(
+                "{}: no garbage collection is in the recording. The settings `default` and `profile` record them \
+                 (event jdk.GarbageCollection): -XX:StartFlightRecording=settings=default,filename=recording.jfr{}",
+                path.display(),
+                damage.unwrap_or_default()
+            );
+        }
+        notes.push("No collection ended while the JVM recorded.".to_owned());
+    }
+    if summary.recording.is_some_and(|it| it.jvms > 1) {
+        notes.push(
+            "Several JVMs have recorded; times are since the start of the first one.".to_owned(),
+        );
+    }
+    Ok(Log {
+        file: path.display().to_string(),
+        files: 1,
+        notes,
+        summary,
+    })
+}
+
+/// Reads a log, of which one file is open.
+fn logged(path: &Path, input: Input, alone: bool, memory: MemoryArgument) -> anyhow::Result<Log> {
     let files = match alone {
         true => vec![path.to_owned()],
         false => rotated::files(path),
     };
+    let mut opened = Some(input);
     let mut reader = Reader::new();
     let mut is_cut_short = false;
     for (index, file) in files.iter().enumerate() {
         if index > 0 {
             reader.next_file();
         }
-        is_cut_short |= feed(&mut reader, file, memory)?;
+        let input = match opened.take_if(|_| file == path) {
+            Some(input) => input,
+            None => Input::open(file)?,
+        };
+        memory.watch(&input.name);
+        is_cut_short |= feed(&mut reader, input, file)?;
     }
     let summary = reader.finish();
     if summary.collector.is_none() && summary.pauses.count == 0 && summary.stops.count == 0 {
         bail!(
             "{}: no garbage collection log is in it; -Xlog:gc*:file=gc.log makes one (JDK 9 and later), \
-             -XX:+PrintGCDetails -Xloggc:gc.log of JDK 8",
-            path.display()
+             -XX:+PrintGCDetails -Xloggc:gc.log of JDK 8{}",
+            path.display(),
+            what_it_is::hint(path, "gc")
         );
     }
     let mut log = Log {
@@ -67,9 +129,6 @@ pub fn read(path: &Path, alone: bool, memory: MemoryArgument) -> anyhow::Result<
     };
     if is_cut_short {
         log.notes.push("A compressed file is cut short.".to_owned());
-    }
-    for note in &log.notes {
-        tell!("hprof-rs: {}: {note}", log.file);
     }
     Ok(log)
 }
@@ -86,9 +145,7 @@ pub fn headline(summary: &Summary) -> String {
 }
 
 /// Reads a file; true if it is compressed and cut short.
-fn feed(reader: &mut Reader, path: &Path, memory: MemoryArgument) -> anyhow::Result<bool> {
-    let input = Input::open(path)?;
-    memory.watch(&input.name);
+fn feed(reader: &mut Reader, input: Input, path: &Path) -> anyhow::Result<bool> {
     let name = input.name.clone();
     let bar = open::progress_bar(&input);
     let mut take = |piece: &[u8]| {
@@ -122,9 +179,14 @@ fn notes(summary: &Summary) -> Vec<String> {
     if lines.not_understood > 0 {
         let first = lines.first_not_understood.as_deref().unwrap_or_default();
         notes.push(format!(
-            "{} of {} not understood, first: {first}",
+            "{} of {} {} not understood, first: {first}",
             count(lines.not_understood),
-            plural(lines.total, "line was", "lines were"),
+            plural(lines.total, "line", "lines"),
+            if lines.not_understood == 1 {
+                "was"
+            } else {
+                "were"
+            },
         ));
     }
     if lines.is_cut {

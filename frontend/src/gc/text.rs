@@ -78,8 +78,11 @@ fn about(log: &Log) -> Vec<(String, String)> {
         1 => String::new(),
         files => format!("{} files, ", count(files as u64)),
     };
-    let lines = plural(summary.lines.total, "line", "lines");
-    rows.push(("File", format!("{} ({files}{lines})", log.file)));
+    let read = match summary.recording {
+        Some(recording) => plural(recording.collections, "collection", "collections"),
+        None => plural(summary.lines.total, "line", "lines"),
+    };
+    rows.push(("File", format!("{} ({files}{read})", log.file)));
     let mut jvm: Vec<String> = Vec::new();
     jvm.extend(summary.collector.map(|it| it.name().to_owned()));
     jvm.extend(summary.jvm.as_ref().map(|it| format!("JVM {it}")));

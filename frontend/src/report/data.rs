@@ -1,12 +1,11 @@
 //! The data of a report.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 
 use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
 use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks_with};
-use hprof_analysis::numbers::{ClassNumber, Place};
+use hprof_analysis::numbers::{ObjectNumber, Place};
 use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_several};
 use hprof_analysis::snapshot::Snapshot;
@@ -267,15 +266,18 @@ fn small_children(
     least: u64,
 ) -> Vec<TreeNode> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
-    let shown: HashSet<u64> = shown.iter().map(|node| node.number).collect();
-    let mut sums: HashMap<ClassNumber, (u64, u64)> = HashMap::new();
+    let shown = shown.iter().filter_map(|node| graph.number(node.number));
+    let shown: Vec<ObjectNumber> = shown.collect();
+    // There may be millions of children.
+    let mut sums = vec![(0, 0); graph.classes().list().len()];
     for child in dominators.children(place) {
         let object = dominators.object(child);
-        if !shown.contains(&graph.id(object)) {
-            let sum = sums.entry(graph.class_of(object)).or_default();
+        if !shown.contains(&object) {
+            let sum: &mut (u64, u64) = &mut sums[graph.class_of(object).index()];
             *sum = (sum.0 + 1, sum.1 + dominators.retained(child));
         }
     }
+    let sums = graph.classes().numbers().zip(sums);
     let area = |name: String, bytes: u64| TreeNode {
         name,
         id: String::new(),
@@ -285,7 +287,7 @@ fn small_children(
     };
     let mut rest = (0, 0);
     let mut nodes = Vec::new();
-    for (class, (count, bytes)) in sums {
+    for (class, (count, bytes)) in sums.filter(|(_, (count, _))| *count > 0) {
         if bytes < least {
             rest = (rest.0 + count, rest.1 + bytes);
             continue;

@@ -28,7 +28,7 @@ data.logs.forEach((log, index) => {
     cards([
       [count(log.pauses.count), "pauses"], [millis(log.pauses.sum_ms), "in total"], [millis(log.pauses.max_ms), "longest pause"],
       [millis(log.pauses.p99_ms), "99 in 100 pauses at most"], [percent(log.throughput), "of the time without a pause"],
-      [log.duration_ms === null ? none : clock(log.duration_ms), "covered by the log"], [count(log.counts.full), "full collections"],
+      [log.duration_ms === null ? none : clock(log.duration_ms), log.recording ? "covered by the recording" : "covered by the log"], [count(log.counts.full), "full collections"],
       [rate(log.allocation), "allocation"], [rate(log.promotion), "promotion"], [bytes(log.heap.peak_after), "most after a collection"],
     ]));
   section(part("findings"), titled("Findings"), log.findings.length ? null : make("p", null, "Nothing is noteworthy."),

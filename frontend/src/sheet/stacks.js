@@ -18,6 +18,12 @@ section("summary", "Summary",
     [count(report.deadlocks.length), "deadlocks"], [count(report.stacks.length), "different stacks"], [count(report.dumps.length), report.dumps.length === 1 ? "dump" : "dumps"],
   ]));
 
+if (report.dumps.length > 1) {
+  section("dumps", "Dumps", make("p", null, "The tables below are of the last."),
+    table("dump-table", [{title: "Dump", number: true}, {title: "Time"}, {title: "Threads", number: true}, {title: "States"}],
+      report.dumps.map((dump, index) => [index + 1, dump.time ?? none, dump.threads, states(dump.states)]), null));
+}
+
 section("deadlocks", "Deadlocks", report.deadlocks.length ? null : make("p", null, "None."),
   report.deadlocks.map(deadlock => make("article", {class: "finding serious"},
     make("b", null, count(deadlock.steps.length) + " threads wait for each other" + (deadlock.is_reported ? "" : " (inferred from their locks)")),

@@ -1,5 +1,6 @@
 //! Thread dumps from files and from running JVMs.
 
+mod recorded;
 pub mod text;
 
 use std::io::Read;
@@ -8,12 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use hprof_analysis::input::Input;
-use hprof_thread_dumps::{Dumps, Report};
+use hprof_thread_dumps::{Dumps, NoDump, Report};
 
 use crate::attach::{self, Limits, Request, Target};
 use crate::jvm::process::Pid;
 use crate::memory::{self, MemoryArgument};
+use crate::recordings::{self, Opened};
 use crate::render::screen::{count, plural};
+use crate::what_it_is;
 
 /// How long a JVM may take to open its socket, and to write its dump: all threads must stop first.
 const LIMITS: Limits = Limits {
@@ -23,16 +26,27 @@ const LIMITS: Limits = Limits {
 /// A larger file is no thread dump: a million virtual threads take some hundred megabytes.
 const MAX_BYTES: u64 = 2 << 30;
 
-/// Reads the dumps of files, in their order.
+/// Reads the dumps of files, in their order, and sentences on what was not read.
 ///
 /// # Errors
 /// If a file cannot be read or has no dump.
-pub fn read(files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<Dumps> {
+pub fn read(files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<(Dumps, Vec<String>)> {
     let mut dumps = Dumps::default();
+    let mut notes = Vec::new();
     for path in files {
         let input = Input::open(path)?;
         memory.watch(&input.name);
         let name = input.name.clone();
+        let input = match recordings::open(input)? {
+            Opened::Recording {
+                input,
+                is_cut_short,
+            } => {
+                notes.extend(recorded::add(&mut dumps, &input, is_cut_short)?);
+                continue;
+            }
+            Opened::Other(input) => input,
+        };
         let added = match input.mapped() {
             Some(bytes) if bytes.len() as u64 <= MAX_BYTES => dumps.add(bytes),
             Some(_) => bail!("{name}: larger than 2 GiB; cut the dumps out of the file first"),
@@ -46,9 +60,15 @@ pub fn read(files: &[PathBuf], memory: MemoryArgument) -> anyhow::Result<Dumps> 
                 dumps.add(&bytes)
             }
         };
-        added.with_context(|| name)?;
+        if let Err(error) = added {
+            let hint = match error {
+                NoDump::None => what_it_is::hint(path, "stacks"),
+                NoDump::Json(_) => String::new(),
+            };
+            bail!("{name}: {error}{hint}");
+        }
     }
-    Ok(dumps)
+    Ok((dumps, notes))
 }
 
 /// Has a JVM write a dump.

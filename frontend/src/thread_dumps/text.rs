@@ -15,6 +15,9 @@ const NAMES: usize = 4;
 /// A report on one screen or more.
 pub fn all(report: &Report, top: usize, style: Style) -> String {
     let mut text = facts(about(report));
+    if report.dumps.len() > 1 {
+        text.push_str(&dumps(report, top, style));
+    }
     for deadlock in &report.deadlocks {
         text.push_str(&circle(deadlock, style));
     }
@@ -69,6 +72,33 @@ fn about(report: &Report) -> Vec<(String, String)> {
         format!("{deadlocks}, {} contended", count(contended(report))),
     );
     rows
+}
+
+/// The dumps with their times.
+fn dumps(report: &Report, top: usize, style: Style) -> String {
+    let shown = limit(top, report.dumps.len());
+    let rows: Vec<[String; 4]> = (report.dumps[..shown].iter().zip(1_u64..))
+        .map(|(dump, number)| {
+            [
+                count(number),
+                dump.time.clone().unwrap_or_else(|| "-".to_owned()),
+                count(dump.threads as u64),
+                states(&dump.states),
+            ]
+        })
+        .collect();
+    let head = [
+        ("dump", Align::Right),
+        ("time", Align::Left),
+        ("threads", Align::Right),
+        ("states", Align::Left),
+    ];
+    let more = more(report.dumps.len() - shown);
+    format!(
+        "\n{}\n{}{more}",
+        style.bold("Dumps"),
+        columns(style, head, &rows)
+    )
 }
 
 fn contended(report: &Report) -> u64 {

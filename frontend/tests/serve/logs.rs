@@ -92,3 +92,24 @@ fn garbage_collection_logs_are_recognised_and_have_a_report() {
     let page = server.get(&format!("/api/v1/dumps/{id}/report.html"));
     assert!(page.text().starts_with("<!"), "{}", page.text());
 }
+
+#[test]
+fn a_program_may_log_for_long_before_its_first_dump_or_collection() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &[]);
+    let chatter = "2026-11-23 02:50:00 INFO nothing of interest\n".repeat(20_000);
+    for (name, kind, of) in [
+        (
+            "app.log",
+            "thread_dump",
+            "platform/tests/data/threads-jdk25.txt",
+        ),
+        ("gc.log", "gc_log", "gclog/tests/data/unified-g1.log"),
+    ] {
+        let log = fs::read_to_string(path(of)).unwrap();
+        let file = scene.path(name);
+        fs::write(&file, format!("{chatter}{log}")).unwrap();
+        let dump = analysed(&server, &file.display().to_string());
+        assert_eq!(dump["kind"], kind, "{dump}");
+    }
+}

@@ -24,8 +24,11 @@ use crate::rules::{self, Rule};
 use crate::state::AppState;
 use crate::store::{self, PartId};
 
-/// The bytes by which a file is recognised.
+/// The bytes by which most files are recognised.
 const HEAD: usize = 64 << 10;
+/// The bytes of a text in which the first thread dump or line on a collection must begin: programs log for long before
+/// one.
+const TEXT: usize = 4 << 20;
 /// The longest name of a file that is kept, in bytes.
 const MAX_NAME: usize = 200;
 
@@ -36,6 +39,8 @@ pub struct Digested {
     /// Their number.
     pub length: u64,
     head: Vec<u8>,
+    /// As many bytes were looked at.
+    looked_at: usize,
     is_recognised: bool,
 }
 
@@ -51,10 +56,12 @@ impl Digested {
         self.hasher.update(bytes);
         self.length += bytes.len() as u64;
         if !self.is_recognised {
-            let missing = HEAD - self.head.len();
-            self.head.extend(bytes.iter().take(missing));
-            if self.head.len() == HEAD {
-                self.look(recognise)?;
+            let missing = TEXT - self.head.len();
+            self.head
+                .extend_from_slice(bytes.get(..missing).unwrap_or(bytes));
+            // Twice as many each time, so that all looks together take as long as two at all bytes.
+            if self.head.len() >= HEAD.max(2 * self.looked_at).min(TEXT) {
+                self.look(recognise, self.head.len() == TEXT)?;
             }
         }
         Ok(())
@@ -66,15 +73,22 @@ impl Digested {
     /// If this is no file for this server.
     pub fn end(mut self, recognise: Recognise) -> Result<ContentHash, Problem> {
         if !self.is_recognised {
-            self.look(recognise)?;
+            self.look(recognise, true)?;
         }
         Ok(ContentHash::of_bytes(self.hasher.finalize().into()))
     }
 
-    fn look(&mut self, recognise: Recognise) -> Result<(), Problem> {
-        look(&std::mem::take(&mut self.head), recognise)?;
-        self.is_recognised = true;
-        Ok(())
+    /// Looks at what has come. Unless it `is_last`, more may show what a text is.
+    fn look(&mut self, recognise: Recognise, is_last: bool) -> Result<(), Problem> {
+        self.looked_at = self.head.len();
+        match look(&self.head, recognise) {
+            Err(_) if !is_last && !self.head.contains(&0) => Ok(()),
+            looked => {
+                self.is_recognised = looked.is_ok();
+                self.head = Vec::new();
+                looked
+            }
+        }
     }
 }
 
@@ -106,7 +120,7 @@ fn look(head: &[u8], recognise: Recognise) -> Result<(), Problem> {
     if is_taken {
         return Ok(());
     }
-    let detail = match recognise(head) {
+    let detail = match recognise(head.get(..HEAD).unwrap_or(head)) {
         Some((what, advice)) => format!("this is {what}, not an HPROF file: {advice}"),
         None => "this is no heap dump, profile, thread dump or garbage collection log: give what a JVM, \
              `jcmd PID GC.heap_dump`, `hprof-rs run` or Android wrote"
@@ -407,8 +421,45 @@ mod tests {
         let mut dump = Digested::default();
         dump.take(b"JAVA PROFILE 1.0.2\0", recognise).unwrap();
         assert!(dump.end(recognise).is_ok());
-        let mut long = Digested::default();
-        let garbage = vec![b'x'; HEAD];
-        assert!(long.take(&garbage, recognise).is_err());
+        // No text has zeros.
+        let mut garbage = Digested::default();
+        assert!(garbage.take(&[0; HEAD], recognise).is_err());
+        let mut text = Digested::default();
+        let mut come = 0;
+        while text.take(&[b'x'; 100_000], recognise).is_ok() {
+            come += 100_000;
+            assert!(come <= TEXT);
+        }
+        assert!(text.head.is_empty());
+    }
+
+    #[test]
+    fn a_log_is_recognised_wherever_its_first_dump_or_collection_begins() {
+        let recognise: Recognise = |_| None;
+        let chatter = "2026-11-23 02:50:00 INFO nothing of interest\n".repeat(80_000);
+        for line in [
+            "Full thread dump OpenJDK 64-Bit Server VM (21 mixed mode):\n",
+            "[9.5s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(256M) 2.3ms\n",
+        ] {
+            let log = format!("{chatter}{line}{chatter}");
+            for piece in [10_000, 1 << 30] {
+                let mut digested = Digested::default();
+                for bytes in log.as_bytes().chunks(piece) {
+                    digested.take(bytes, recognise).unwrap();
+                }
+                assert!(digested.head.is_empty(), "{line} {piece}");
+                assert!(digested.end(recognise).is_ok());
+            }
+            // A short one is looked at when it has ended.
+            let mut short = Digested::default();
+            let log = format!("{}\n{line}", &chatter[..100_000]);
+            short.take(log.as_bytes(), recognise).unwrap();
+            assert!(short.end(recognise).is_ok());
+        }
+        let mut other = Digested::default();
+        other
+            .take(chatter.get(..100_000).unwrap().as_bytes(), recognise)
+            .unwrap();
+        assert!(other.end(recognise).is_err());
     }
 }

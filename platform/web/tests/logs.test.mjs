@@ -1,5 +1,6 @@
 // Thread dumps and garbage collection logs in Chromium: drawn, hostile names as text, in both languages.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { start } from "../mock/server.mjs";
 import { audit, LAPTOP, launch, openPage, options, PHONE } from "./browser.mjs";
@@ -48,5 +49,34 @@ test("what a log shows is there, and names are text", options, async () => {
   assert.equal(await page.locator(".log-timeline rect").count(), 120);
   assert.equal(await page.locator(".log-timeline rect.full").count(), 2);
   assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await close();
+});
+
+test("findings in every wording are Chinese on the Chinese page", options, async () => {
+  // The list is made by a test of the crate that writes the findings.
+  const findings = JSON.parse(readFileSync(new URL("../../../gclog/tests/data/findings.json", import.meta.url), "utf8"));
+  const named = findings.map((finding, at) => ({ ...finding, id: finding.id + at }));
+  const { page, close } = await openPage(browser, server.url + "/");
+  const gc = server.jobs.logs[1];
+  await page.route("**/api/v1/dumps/*/report", async (route) => {
+    const response = await route.fetch();
+    const report = await response.json();
+    report.logs[0].findings = named;
+    await route.fulfill({ response, json: report });
+  });
+  await page.getByLabel("Language").selectOption("zh");
+  await page.goto(server.url + "/dumps/" + gc.id);
+  await page.locator("article").first().waitFor();
+  const shown = await page.locator("article").evaluateAll((all) => all.map((it) => [it.querySelector("strong").textContent, it.querySelector("p").textContent]));
+  assert.equal(shown.length, named.length);
+  shown.forEach(([fact, advice], at) => {
+    for (const [text, english] of [[fact, named[at].fact], [advice, named[at].advice]]) {
+      assert.match(text, /\p{Script=Han}/u, english);
+      // Figures and options stay.
+      for (const kept of english.match(/-XX?:?[+\w]+|\d+(\.\d+)?|`[^`]+`/g) ?? []) {
+        assert.ok(kept === "99" || kept === "100" || text.includes(kept), `${kept} is missing: ${text}`);
+      }
+    }
+  });
   await close();
 });

@@ -96,3 +96,18 @@ test("an upload continues after a reload when the file is chosen again", { ...op
   assert.ok(!heads.includes("POST"), "no second upload: " + heads);
   await close();
 });
+
+test("several files that are chosen together are sent one by one", { ...options, timeout: 60_000 }, async () => {
+  const { page, close } = await open("/");
+  const names = ["first.hprof", "second.hprof", "third.hprof"];
+  const chosen = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: "Choose files" }).click();
+  const chooser = await chosen;
+  assert.equal(chooser.isMultiple(), true);
+  await chooser.setFiles(names.map((name, at) => ({ name, mimeType: "application/octet-stream", buffer: Buffer.alloc(100_000, at) })));
+  for (const name of names) await page.getByText(name).first().waitFor();
+  const kept = () => server.jobs.dumps.filter((dump) => names.includes(dump.name)).length;
+  for (let at = 0; kept() < names.length && at < 100; at++) await page.waitForTimeout(100);
+  assert.equal(kept(), names.length);
+  await close();
+});

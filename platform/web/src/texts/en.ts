@@ -399,7 +399,7 @@ export const en = {
     nothing: "Nothing was counted.",
     hint: "Click a frame to zoom; point at one for details.",
     graph: "Flame graph. Arrow keys move, Enter zooms, Escape zooms out.",
-    kinds: ["program", "JDK", "classes of objects", "other"],
+    kinds: ["program", "JDK", "classes of objects", "other", "native code"],
     topDown: "Callees",
     bottomUp: "Callers",
     direction: "Direction",

@@ -2,6 +2,8 @@
 import type { Said } from "./said";
 
 const size = (text: string) => text.replace(/ bytes$/, " 字节");
+/** The end of a sentence that may end in a point. */
+const stop = (point: string) => (point ? "。" : "");
 const list = (text: string) => text.replace(/ and (?=\S+( \([^()]*\))?$)/, "、").replaceAll(", ", "、");
 
 /** ", through the field x" and the like. */
@@ -96,6 +98,52 @@ export const WHOLE: Record<string, string> = {
   "The analyser failed": "分析器失败",
   "The disk is full": "磁盘已满",
   "The file could not be analysed": "无法分析此文件",
+  // Advice on garbage collection.
+  "Raise -Xmx, or start the concurrent cycle earlier with a lower -XX:InitiatingHeapOccupancyPercent; if the heap after full collections keeps growing, look for a leak with `hprof-rs leaks`.":
+    "调高 -Xmx，或调低 -XX:InitiatingHeapOccupancyPercent 使并发周期更早开始；如果完全回收后的堆持续增长，请用 `hprof-rs leaks` 查找泄漏。",
+  "Raise -Xmx, or change to a concurrent collector with -XX:+UseG1GC; if the heap after full collections keeps growing, look for a leak with `hprof-rs leaks`.":
+    "调高 -Xmx，或以 -XX:+UseG1GC 改用并发回收器；如果完全回收后的堆持续增长，请用 `hprof-rs leaks` 查找泄漏。",
+  "Raise -Xmx, or give the collector more threads with -XX:ConcGCThreads.": "调高 -Xmx，或以 -XX:ConcGCThreads 给回收器更多线程。",
+  "Raise -Xmx; if the heap after full collections keeps growing, look for a leak with `hprof-rs leaks`.": "调高 -Xmx；如果完全回收后的堆持续增长，请用 `hprof-rs leaks` 查找泄漏。",
+  "Raise -Xmx, and have the next failure write a heap dump with -XX:+HeapDumpOnOutOfMemoryError.": "调高 -Xmx，并以 -XX:+HeapDumpOnOutOfMemoryError 让下一次失败写出堆转储。",
+  "Raise -Xmx or -XX:G1ReservePercent, and lower -XX:InitiatingHeapOccupancyPercent so that the old generation is collected earlier.":
+    "调高 -Xmx 或 -XX:G1ReservePercent，并调低 -XX:InitiatingHeapOccupancyPercent，使老年代更早得到回收。",
+  "Lower -XX:CMSInitiatingOccupancyFraction with -XX:+UseCMSInitiatingOccupancyOnly, raise -Xmx, or change to -XX:+UseG1GC.":
+    "调低 -XX:CMSInitiatingOccupancyFraction 并使用 -XX:+UseCMSInitiatingOccupancyOnly，调高 -Xmx，或改用 -XX:+UseG1GC。",
+  "Raise -Xmx, or enlarge the survivor spaces with a lower -XX:SurvivorRatio so that fewer objects are promoted.":
+    "调高 -Xmx，或调低 -XX:SurvivorRatio 以扩大幸存区，使晋升的对象更少。",
+  "Raise -Xmx, or give ZGC more threads with -XX:ConcGCThreads; -XX:SoftMaxHeapSize below -Xmx leaves room for peaks.":
+    "调高 -Xmx，或以 -XX:ConcGCThreads 给 ZGC 更多线程；低于 -Xmx 的 -XX:SoftMaxHeapSize 会为峰值留出余地。",
+  "Raise -Xmx, start cycles earlier with a higher -XX:ShenandoahMinFreeThreshold, or raise -XX:ConcGCThreads.":
+    "调高 -Xmx，调高 -XX:ShenandoahMinFreeThreshold 使周期更早开始，或调高 -XX:ConcGCThreads。",
+  "Start the cycle earlier with a lower -XX:InitiatingHeapOccupancyPercent, or raise -XX:ConcGCThreads or -Xmx.":
+    "调低 -XX:InitiatingHeapOccupancyPercent 使周期更早开始，或调高 -XX:ConcGCThreads 或 -Xmx。",
+  "Raise -Xmx, or see what fills the heap: `hprof-rs capture PID`, then `hprof-rs leaks`.": "调高 -Xmx，或查看是什么占满了堆：先 `hprof-rs capture PID`，再 `hprof-rs leaks`。",
+  "Take two heap dumps some time apart and compare them with `hprof-rs growth`; `hprof-rs leaks` names what holds the memory.":
+    "间隔一段时间取两个堆转储，用 `hprof-rs growth` 比较；`hprof-rs leaks` 会指出是什么持有内存。",
+  "Find the caller with `hprof-rs run --agent cpu=times`, or make these concurrent with -XX:+ExplicitGCInvokesConcurrent; -XX:+DisableExplicitGC ignores them.":
+    "用 `hprof-rs run --agent cpu=times` 找出调用者，或以 -XX:+ExplicitGCInvokesConcurrent 使其并发进行；-XX:+DisableExplicitGC 会忽略这些调用。",
+  "Find the caller with `hprof-rs run --agent cpu=times`, or ignore such calls with -XX:+DisableExplicitGC.":
+    "用 `hprof-rs run --agent cpu=times` 找出调用者，或以 -XX:+DisableExplicitGC 忽略这些调用。",
+  "A tool has asked for them; take histograms and dumps less often.": "这是某个工具所请求的；请减少取直方图和转储的次数。",
+  "Set -XX:MetaspaceSize to what the program needs; if metaspace keeps growing, look for leaked class loaders with `hprof-rs classloaders`.":
+    "将 -XX:MetaspaceSize 设为程序所需的大小；如果元空间持续增长，请用 `hprof-rs classloaders` 查找泄漏的类加载器。",
+  "Raise -Xmx, so that collections are rarer, or find what allocates: `hprof-rs record PID --alloc`.": "调高 -Xmx 以减少回收次数，或找出谁在分配：`hprof-rs record PID --alloc`。",
+  "Lower -XX:MaxGCPauseMillis, and do not set -Xmn, which takes that choice from G1; for pauses below a millisecond use -XX:+UseZGC.":
+    "调低 -XX:MaxGCPauseMillis，并且不要设置 -Xmn，它会使 G1 无法自行选择；若需要低于一毫秒的暂停，请使用 -XX:+UseZGC。",
+  "Change to -XX:+UseG1GC with -XX:MaxGCPauseMillis, or to -XX:+UseZGC for pauses below a millisecond.": "改用 -XX:+UseG1GC 并设置 -XX:MaxGCPauseMillis；若需要低于一毫秒的暂停，请改用 -XX:+UseZGC。",
+  "See in the list of the longest pauses what they are, and give the machine CPU time and memory.": "请在最长暂停的列表中查看它们是什么，并给机器更多 CPU 时间和内存。",
+  "Raise -XX:G1HeapRegionSize (up to 32m), or find who allocates such arrays: `hprof-rs record PID --alloc`.": "调高 -XX:G1HeapRegionSize（最大 32m），或找出谁在分配这样的数组：`hprof-rs record PID --alloc`。",
+  "Look for long loops and big array copies with -Xlog:safepoint*=debug; -XX:+UseCountedLoopSafepoints has loops stop, and a machine without free CPU time delays all of it.":
+    "用 -Xlog:safepoint*=debug 查找长循环和大数组的复制；-XX:+UseCountedLoopSafepoints 使循环能够停下，而机器没有空闲 CPU 时间时一切都会延迟。",
+  "The machine swaps, its disk is slow for the log, or the container's CPU limit throttles: look at `vmstat 1` and cpu.stat, and log to memory or another disk.":
+    "机器在使用交换空间，磁盘写日志太慢，或容器的 CPU 限额在节流：请查看 `vmstat 1` 和 cpu.stat，并将日志写到内存或另一块磁盘。",
+  "Have the memory ready with -Xms equal to -Xmx and -XX:+AlwaysPreTouch, and look at transparent huge pages and swap.":
+    "令 -Xms 等于 -Xmx 并使用 -XX:+AlwaysPreTouch 以预先备好内存，并检查透明大页和交换空间。",
+  "See who allocates: `hprof-rs record PID --alloc`.": "查看谁在分配：`hprof-rs record PID --alloc`。",
+  "Give each JVM a log of its own with %p in its name, such as -Xlog:gc*:file=gc-%p.log.": "在文件名中使用 %p，让每个 JVM 有自己的日志，例如 -Xlog:gc*:file=gc-%p.log。",
+  "Log with -Xlog:gc*,safepoint:file=gc.log (JDK 9 and later) or -XX:+PrintGCDetails -Xloggc:gc.log (JDK 8).":
+    "请以 -Xlog:gc*,safepoint:file=gc.log（JDK 9 及以后）或 -XX:+PrintGCDetails -Xloggc:gc.log（JDK 8）记录日志。",
 };
 
 
@@ -106,6 +154,40 @@ export const PATTERNS: Said[] = [
   [/^(\S+) threads? waits? for a lock of (\S+)\.$/, (_, n, name) => `${n} 个线程在等待 ${name} 的锁。`],
   [/^No thread of (\S+) waits for a lock that another holds\.$/, (_, n) => `${n} 个线程中没有线程在等待他人持有的锁。`],
   [/^(\S+) pauses?, and nothing is noteworthy\.$/, (_, n) => `${n} 次暂停，没有值得注意的情况。`],
+  // Findings of garbage collection; as a headline they end in a point.
+  [/^(\d+) full collections? for lack of memory; the longest full collection took ([\d.]+ m?s)(\.?)$/, (_, n, longest, end) => `${n} 次完全回收因内存不足而进行；最长的一次用时 ${longest}${stop(end)}`],
+  [/^(\d+) threads? that found no memory(\.?)$/, (_, n, end) => `${n} 个线程没有得到内存${stop(end)}`],
+  [/^(\d+) collections? found no room to copy objects to \(to-space exhausted\)(\.?)$/, (_, n, end) => `${n} 次回收没有可供复制对象的空间（to-space exhausted）${stop(end)}`],
+  [/^(\d+) cycles? of CMS did not end before the old generation was full \(concurrent mode failure\)(\.?)$/, (_, n, end) => `${n} 个 CMS 周期未能在老年代占满之前结束（concurrent mode failure）${stop(end)}`],
+  [/^(\d+) young collections? found no room in the old generation \(promotion failed\)(\.?)$/, (_, n, end) => `${n} 次年轻代回收在老年代没有得到空间（promotion failed）${stop(end)}`],
+  [
+    /^Threads waited (\d+) times? for memory \(allocation stalls\), ([\d.]+ m?s) at most and ([\d.]+ m?s) in total(\.?)$/,
+    (_, n, most, sum, end) => `线程等待内存 ${n} 次（allocation stalls），最长 ${most}，共 ${sum}${stop(end)}`,
+  ],
+  [/^(\d+) cycles? of Shenandoah ended in a pause because memory ran out \(degenerated\)(\.?)$/, (_, n, end) => `${n} 个 Shenandoah 周期因内存耗尽而以暂停结束（degenerated）${stop(end)}`],
+  [/^(\d+) concurrent cycles? (?:was|were) given up for a full collection(\.?)$/, (_, n, end) => `${n} 个并发周期被放弃，改为完全回收${stop(end)}`],
+  [/^([\d.]+[BKMGT]) of ([\d.]+[BKMGT]) were still in use after a full collection(\.?)$/, (_, used, all, end) => `完全回收后仍有 ${used}（共 ${all}）在使用中${stop(end)}`],
+  [
+    /^The heap after collections grows: at least (\S+), then (\S+), then (\S+) in the last three quarters of the log(\.?)$/,
+    (_, one, two, three, end) => `回收后的堆在增长：在日志的后四分之三中，至少为 ${one}，然后 ${two}，然后 ${three}${stop(end)}`,
+  ],
+  [/^(\d+) collections? (?:was|were) asked for by (.+), ([\d.]+ m?s) in total(\.?)$/s, (_, n, who, sum, end) => `${who} 请求了 ${n} 次回收，共 ${sum}${stop(end)}`],
+  [/^(\d+) collections? because metaspace grew, ([\d.]+ m?s) in total(\.?)$/, (_, n, sum, end) => `${n} 次回收因元空间增长而进行，共 ${sum}${stop(end)}`],
+  [/^Collections stop the program for ([\d.]+%) of the time(\.?)$/, (_, share, end) => `回收使程序在 ${share} 的时间内停止${stop(end)}`],
+  [
+    /^The longest pause took ([\d.]+ m?s) \((.+)\); 99 in 100 took at most ([\d.]+ m?s)(\.?)$/s,
+    (_, longest, kind, most, end) => `最长的暂停用时 ${longest}（${kind}）；100 次中有 99 次不超过 ${most}${stop(end)}`,
+  ],
+  [
+    /^(\d+) collections? because of objects of half a region or more \(humongous\)(?:; regions have (\S+), and half of that is humongous)?(\.?)$/,
+    (_, n, region, end) => `${n} 次回收因占半个区域或更多的对象（humongous）而进行${region ? `；区域大小为 ${region}，达到其一半即为 humongous` : ""}${stop(end)}`,
+  ],
+  [/^Threads took up to ([\d.]+ m?s) to stop before the work of a pause began(\.?)$/, (_, most, end) => `暂停的工作开始之前，线程最多用了 ${most} 才停下${stop(end)}`],
+  [/^(\d+) long collections? took at least twice as long as their CPU time(\.?)$/, (_, n, end) => `${n} 次长时间的回收用时至少为其 CPU 时间的两倍${stop(end)}`],
+  [/^Collections spent ([\d.]+ m?s) in the kernel and ([\d.]+ m?s) in the collector(\.?)$/, (_, kernel, own, end) => `回收在内核中用时 ${kernel}，在回收器中用时 ${own}${stop(end)}`],
+  [/^The program allocates (\S+) a second(\.?)$/, (_, much, end) => `程序每秒分配 ${much}${stop(end)}`],
+  [/^The time goes back (\d+) times? in the log(\.?)$/, (_, n, end) => `日志中的时间倒退了 ${n} 次${stop(end)}`],
+  [/^The log shows no pause(\.?)$/, (_, end) => `日志中没有暂停${stop(end)}`],
   // Roots.
   [/^running thread (".*")$/s, (_, name) => `运行中的线程 ${name}`],
   [/^(local variable|JNI local reference|thread block|native stack|monitor in use) in (.+)$/s, (again, root, frame) => `${frame} 中的${again(root)}`],
