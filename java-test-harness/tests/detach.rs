@@ -80,3 +80,23 @@ fn samples_end_again_and_again_under_thread_churn() {
         end(running);
     });
 }
+
+/// Each run makes its own rules for native code; those of the run before are freed when no handler reads them.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn native_code_is_followed_in_each_run() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).class("Churn").start();
+        running.wait_for_line("running");
+        for round in 0..4 {
+            let options = format!("cpu=samples,cstack=y,interval=1,file={round}.txt");
+            attach(&running, &options);
+            std::thread::sleep(Duration::from_millis(50 + 150 * round));
+            detach(&running);
+            running.jcmd(&["GC.run"]);
+        }
+        let profile = std::fs::read_to_string(running.path("3.txt")).unwrap();
+        assert!(profile.contains("[native] "), "{profile}");
+        end(running);
+    });
+}

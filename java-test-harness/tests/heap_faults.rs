@@ -1,6 +1,13 @@
 //! A failure around heap profiles costs the profile at most, never the program.
 
-use java_test_harness::{Run, Signal, each_collector, each_jdk};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+
+use flate2::read::MultiGzDecoder;
+use hprof_analysis::snapshot::{OpenOptions, Snapshot};
+use java_test_harness::{Run, Signal, each_collector, each_jdk, rights};
 
 const DUMP: &str = "heap dump: ";
 
@@ -102,6 +109,63 @@ fn a_profile_whose_only_heap_dump_failed_gets_no_final_name() {
             assert!(text.contains(left.as_str()), "{left}: {text}");
         }
     });
+}
+
+/// A disk that becomes full in the middle of a compressed dump: each member that is there is whole, and readers take them.
+#[test]
+fn a_full_disk_cuts_a_compressed_dump_between_members() {
+    let disk = tempfile::tempdir().unwrap();
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]);
+    if !rights::may(mount.arg(disk.path()), "to mount a file system") {
+        return;
+    }
+    let _mounted = Mounted(disk.path());
+    each_jdk(|jdk| {
+        for file in fs::read_dir(disk.path()).unwrap().flatten() {
+            fs::remove_file(file.path()).unwrap();
+        }
+        // The dump has 80 MB. The VM's own file holds a part of it for a while, on the same disk.
+        let file = disk.path().join("java.hprof.gz");
+        let outcome = Run::new(jdk)
+            .agent(&format!("heap=dump,format=b,file={}", file.display()))
+            .class("BigHeap")
+            .args(["2000"])
+            .run()
+            .expect_status(0);
+        assert_eq!(outcome.stdout, "full\n");
+        let text = &outcome.stderr;
+        let left: Vec<_> = fs::read_dir(disk.path()).unwrap().flatten().collect();
+        let [left] = left.as_slice() else {
+            panic!("{left:?} {text}");
+        };
+        let left = left.path();
+        assert_ne!(left, file);
+        assert!(text.contains(left.to_str().unwrap()), "{text}");
+        let mut plain = Vec::new();
+        MultiGzDecoder::new(fs::File::open(&left).unwrap())
+            .read_to_end(&mut plain)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert!(plain.starts_with(b"JAVA PROFILE 1.0.2\0"), "{text}");
+        // JDK 22 and later write all objects into files of their own before the first one is read.
+        if jdk.feature() >= 22 && text.contains("no heap dump: ") {
+            return;
+        }
+        let reports = ["the heap dump is cut off", "cannot write the profile"];
+        assert!(reports.iter().any(|it| text.contains(it)), "{text}");
+        let cut = Snapshot::open(&left, &OpenOptions::default()).unwrap();
+        let objects = cut.graph().objects().count();
+        assert!(objects > 10_000, "{objects}");
+    });
+}
+
+/// A mounted file system.
+struct Mounted<'a>(&'a Path);
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
 }
 
 /// A folder that takes no files is there all the same.

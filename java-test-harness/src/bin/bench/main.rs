@@ -172,7 +172,7 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
     ),
     (
         "strain",
-        "engine=walker under all strains together, per JDK, collector and layout; only when named",
+        "engine=walker and cstack=y under all strains together, per JDK, collector and layout; only when named",
         strain::strain,
     ),
 ];

@@ -42,7 +42,7 @@ pub fn strain(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         .filter(|case| arguments.chooses(&case.name))
         .collect();
     let seconds = (arguments.minutes * 60.0).ceil() as u32;
-    let options = "cpu=samples,interval=1,depth=128,engine=walker";
+    let options = "cpu=samples,interval=1,depth=128,engine=walker,cstack=y";
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..arguments.count.unwrap_or(2).max(1) {
