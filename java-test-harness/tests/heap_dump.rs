@@ -402,3 +402,16 @@ fn verbose_n_is_silent() {
     let running = shapes(Jdk::feature_release(17), "heap=dump,verbose=n");
     assert_eq!(end(running).stderr, "");
 }
+
+/// A thread that the end of the VM stops before its THREAD START record is sent has another row, not a dangling serial.
+#[test]
+fn threads_that_start_during_the_end_are_written() {
+    each_jdk(|jdk| {
+        let agent = "heap=dump,format=b,thread=y";
+        for _ in 0..4 {
+            let outcome = Run::new(jdk).agent(agent).class("StartsAtExit").run();
+            let profile = outcome.expect_status(0).binary_profile("java.hprof");
+            assert_resolved(&profile.heap().dangling());
+        }
+    });
+}

@@ -39,7 +39,8 @@ impl<'a> DumpIds<'a> {
         let own = own.map_or(0, |threads| threads.current(jni).vm_thread as u64);
         let mut by_vm_thread = HashMap::new();
         let threads = &run.threads;
-        for thread in threads.last_ended().into_iter().chain(threads.live()) {
+        let known = threads.last_ended().into_iter().chain(threads.live());
+        for thread in known.filter(|thread| thread.announced) {
             by_vm_thread.insert(thread.vm_thread as u64, thread.serial);
         }
         if let Some(serial) = own_serial {

@@ -93,15 +93,18 @@ impl Profile {
     }
 
     /// Sends a record without ever blocking the caller; where too many wait, it is lost, which is counted.
-    pub(super) fn send(&self, record: Record) {
+    /// False when it does not reach the profile.
+    pub(super) fn send(&self, record: Record) -> bool {
         let sender = self.sender.read();
         let Some(sender) = sender.as_ref() else {
-            return;
+            return false;
         };
         // Threads that look at the length in the same moment add one more each.
-        if sender.len() >= MAX_RECORDS || sender.send(Message::Record(record)).is_err() {
+        let sent = sender.len() < MAX_RECORDS && sender.send(Message::Record(record)).is_ok();
+        if !sent {
             self.run.threads.count_lost_record();
         }
+        sent
     }
 
     /// Sends; false when there is no profile thread. Whoever asks waits for the answer, so these messages are few.

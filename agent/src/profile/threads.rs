@@ -45,11 +45,16 @@ fn log(record: Record) {
     }
 }
 
-/// Sends the THREAD START record of a thread.
-pub(super) fn send_start(profile: &Profile, jni: &Jni, thread: Ref<'_>, serial: ThreadSerial) {
+/// Sends the THREAD START record of a thread. False when it does not reach the profile.
+pub(super) fn send_start(
+    profile: &Profile,
+    jni: &Jni,
+    thread: Ref<'_>,
+    serial: ThreadSerial,
+) -> bool {
     let info = profile.run.jvmti.thread_info(jni, thread);
     let info = info.unwrap_or_default();
-    profile.send(Record::ThreadStart { serial, info });
+    profile.send(Record::ThreadStart { serial, info })
 }
 
 /// Registers a thread, current or not, and starts its timer.
@@ -68,6 +73,10 @@ pub(super) fn register(
     let Some(serial) = profile.run.threads.begin(tid, vm_thread) else {
         return;
     };
+    // The end of the VM can stop this thread at any call into it: nothing names the thread before its record is sent.
+    if send_start(profile, jni, thread, serial) {
+        profile.run.threads.announce(tid);
+    }
     sample_thread(
         profile.run,
         &profile.sampling,
@@ -76,7 +85,6 @@ pub(super) fn register(
         native,
         serial.get(),
     );
-    send_start(profile, jni, thread, serial);
 }
 
 /// Registers the threads that started before their event was enabled.

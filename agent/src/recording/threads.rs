@@ -21,6 +21,8 @@ pub struct LiveThread {
     pub slot: Option<SlotToken>,
     /// The VM's own thread, 0 when that is not known.
     pub vm_thread: usize,
+    /// True once its THREAD START record is on its way to the profile.
+    pub announced: bool,
 }
 
 /// All live threads by kernel thread id, and counts of what happened to threads.
@@ -64,9 +66,17 @@ impl Threads {
                 serial,
                 slot,
                 vm_thread,
+                announced: false,
             },
         );
         Some(serial)
+    }
+
+    /// The THREAD START record of a thread is on its way.
+    pub fn announce(&self, tid: i32) {
+        if let Some(thread) = self.threads.lock().get_mut(&tid) {
+            thread.announced = true;
+        }
     }
 
     /// Notes a thread's place in the signal engine; false if it has one, or has ended.
