@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -115,7 +115,11 @@ fn collections_are_those_that_the_jvm_counts() {
         let file = outcome.path("gc.jfr");
         let scene = Scene::new();
         let recorded = log(&scene, &file);
-        assert_eq!(recorded["notes"], serde_json::json!([]));
+        // A stop of 10 ms or more is recorded, and shorter ones are not.
+        for note in recorded["notes"].as_array().expect("notes") {
+            let note = note.as_str().expect("a sentence");
+            assert!(note.contains("stops below 10.0 ms are not in it"), "{note}");
+        }
 
         let collections = printed(jdk, &file, "jdk.GarbageCollection");
         assert_eq!(recorded["recording"]["collections"], collections.len());
@@ -186,6 +190,140 @@ fn collections_are_those_that_the_jvm_counts() {
             "{at}"
         );
         assert!(number(&recorded["heap"]["peak_used"]) <= number(&recorded["heap"]["max"]));
+    });
+}
+
+/// Cycles follow each other, and the heap before and after them shows a third of what was allocated.
+#[test]
+fn allocation_of_concurrent_collectors_is_that_of_threads() {
+    each_collector(|jdk, collector| {
+        if !matches!(collector, Collector::Z | Collector::Shenandoah) {
+            return;
+        }
+        let jvm = Run::new(jdk)
+            .jvm_args(collector.arguments().iter().copied())
+            .jvm_args([
+                "-Xmx400m",
+                "-Xms400m",
+                "-XX:StartFlightRecording=settings=default",
+            ])
+            .class("GcBeans")
+            .args(["400", "end"])
+            .start();
+        jvm.wait_for_line("kept=");
+        let scene = Scene::new();
+        let file = scene.path("gc.jfr");
+        // The main thread still lives, and the end of a chunk has its counter.
+        jvm.jcmd(&["JFR.dump", &format!("filename={}", file.display())]);
+        let printed = jvm.stdout();
+        let mut lines = printed.lines();
+        let allocated = lines.find_map(|line| line.strip_prefix("allocated="));
+        let allocated = allocated.and_then(|it| it.parse::<f64>().ok());
+        let allocated = allocated.expect("the bytes of the main thread");
+        let recorded = log(&scene, &file);
+        let found = number(&recorded["allocation"]["bytes"]);
+        // What the thread has allocated before the recording began, and others since: some 20 MB.
+        let slack = f64::from(32 << 20);
+        assert!(
+            (allocated - slack..=allocated + slack).contains(&found),
+            "{found} of {allocated}"
+        );
+        assert_eq!(recorded["allocation"]["is_exact"], false);
+    });
+}
+
+/// Settings that record every stop, for JDKs that take no settings of single events on the command line.
+const STOPS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<configuration version="2.0">
+  <event name="jdk.SafepointBegin"><setting name="enabled">true</setting><setting name="threshold">0 ms</setting></event>
+  <event name="jdk.SafepointEnd"><setting name="enabled">true</setting><setting name="threshold">0 ms</setting></event>
+  <event name="jdk.ExecuteVMOperation"><setting name="enabled">true</setting><setting name="threshold">0 ms</setting></event>
+  <event name="jdk.GarbageCollection"><setting name="enabled">true</setting><setting name="threshold">0 ms</setting></event>
+  <event name="jdk.GCPhasePause"><setting name="enabled">true</setting><setting name="threshold">0 ms</setting></event>
+  <event name="jdk.GCConfiguration"><setting name="enabled">true</setting><setting name="period">everyChunk</setting></event>
+</configuration>
+"#;
+
+/// How often each operation stopped the program, and for how many milliseconds.
+fn operations(log: &Value) -> BTreeMap<String, (u64, f64)> {
+    let rows = log["operations"].as_array().expect("operations").iter();
+    let rows = rows.map(|row| {
+        let name = row["name"].as_str().expect("a name").to_owned();
+        let count = row["count"].as_u64().expect("a count");
+        (name, (count, number(&row["sum_ms"])))
+    });
+    rows.collect()
+}
+
+#[test]
+fn stops_are_those_of_the_log() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        fs::write(scene.path("stops.jfc"), STOPS).expect("a file");
+        let settings = scene.path("stops.jfc").display().to_string();
+        let outcome = Run::new(jdk)
+            .jvm_args(["-XX:+UseParallelGC", "-Xmx96m", "-Xms32m"])
+            .jvm_arg("-Xlog:gc*,safepoint:file=gc.log:uptime,level,tags")
+            .jvm_arg(format!(
+                "-XX:StartFlightRecording=filename=gc.jfr,settings={settings}"
+            ))
+            .class("GcBeans")
+            .args(["400"])
+            .run()
+            .expect_status(0);
+        let (recorded, logged) = (
+            log(&scene, &outcome.path("gc.jfr")),
+            log(&scene, &outcome.path("gc.log")),
+        );
+        let pauses = recorded["pauses"]["count"].as_u64().expect("a count");
+        let stops = |log: &Value| log["stops"]["count"].as_u64().expect("a count");
+        // A collection of Parallel may have two pauses, of the young generation and of all.
+        assert!(
+            pauses > 3 && 2 * stops(&recorded) >= pauses,
+            "{}",
+            recorded["stops"]
+        );
+        assert_eq!(recorded["notes"], serde_json::json!([]));
+        assert_eq!(recorded["reaching"]["count"], stops(&recorded));
+        // The log begins before the recording and ends after it.
+        assert!(stops(&recorded) <= stops(&logged), "{}", recorded["stops"]);
+        // JDK 11 logs no operations.
+        let (found, all) = (operations(&recorded), operations(&logged));
+        let mut compared = 0;
+        for (name, (count, sum)) in &found {
+            let Some((most, whole)) = all.get(name) else {
+                continue;
+            };
+            assert!(count <= most, "{name}: {count} of {most}");
+            // All of them are in the recording: the clocks stop at about the same moments.
+            if count == most {
+                assert!(
+                    (0.5 * sum..=sum + 10.0).contains(whole),
+                    "{name}: {sum} {whole}"
+                );
+                compared += 1;
+            }
+        }
+        // System.gc() at least.
+        assert!(all.is_empty() || compared > 0, "{found:?} {all:?}");
+        let share = number(&recorded["stopped"]);
+        let expected = number(&recorded["stops"]["sum_ms"]) / number(&recorded["duration_ms"]);
+        assert!((share - expected).abs() < 1e-6, "{share} {expected}");
+        let worst = &recorded["worst_stops"][0];
+        let longest = number(&recorded["stops"]["max_ms"]);
+        assert_eq!(number(&worst["stop_ms"]), longest);
+        assert!(number(&worst["reaching_ms"]) <= longest);
+        assert!(!worst["operation"].as_str().expect("a name").is_empty());
+        let path = outcome.path("gc.jfr").display().to_string();
+        let text = stdout(&run(&mut scene.hprof_rs(&["gc", &path]), ""));
+        for part in [
+            "of the time), longest",
+            "to safepoint at most",
+            "Longest stops",
+            "Operations that stopped",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     });
 }
 

@@ -36,16 +36,25 @@ pub struct Measure {
     pub after: Option<f64>,
 }
 
+/// A figure of one log.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// Its value, if the log has it.
+    pub value: Option<f64>,
+}
+
 /// The figures of two logs in which programs differ, those without a value in both left out.
 pub fn compare(before: &Summary, after: &Summary) -> Vec<Measure> {
-    let sides = [before, after].map(figures);
-    let [before, after] = sides;
-    let pairs = before.into_iter().zip(after);
-    let measures = pairs.map(|((name, unit, before), (_, _, after))| Measure {
-        name,
-        unit,
-        before,
-        after,
+    let pairs = figures(before).into_iter().zip(figures(after));
+    let measures = pairs.map(|(before, after)| Measure {
+        name: before.name,
+        unit: before.unit,
+        before: before.value,
+        after: after.value,
     });
     measures
         .filter(|it| {
@@ -56,7 +65,14 @@ pub fn compare(before: &Summary, after: &Summary) -> Vec<Measure> {
         .collect()
 }
 
-fn figures(log: &Summary) -> [(&'static str, Unit, Option<f64>); 24] {
+/// The figures in which programs differ, in the same order for each log.
+pub fn figures(log: &Summary) -> Vec<Figure> {
+    let all = values(log);
+    all.map(|(name, unit, value)| Figure { name, unit, value })
+        .into()
+}
+
+fn values(log: &Summary) -> [(&'static str, Unit, Option<f64>); 27] {
     use Unit::{Bytes, BytesPerSecond, Count, Milliseconds, PerMinute, Percent};
     let pauses = &log.pauses;
     let millis = |nanos: Nanos| Some(nanos.millis());
@@ -118,6 +134,13 @@ fn figures(log: &Summary) -> [(&'static str, Unit, Option<f64>); 24] {
             "metaspace, at most",
             Bytes,
             bytes(log.metaspace.map(|it| it.peak)),
+        ),
+        ("stops", Count, count(log.stops.count)),
+        ("longest stop", Milliseconds, millis(log.stops.max)),
+        (
+            "longest time to safepoint",
+            Milliseconds,
+            millis(log.reaching.max),
         ),
     ]
 }

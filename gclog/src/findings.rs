@@ -67,6 +67,7 @@ pub(crate) fn of(summary: &Summary) -> Vec<Finding> {
         advice::long_pauses(summary),
         advice::humongous(summary),
         advice::safepoints(summary),
+        advice::other_stops(summary),
         advice::waiting(summary),
         advice::allocation(summary),
         advice::damage(summary),
@@ -165,6 +166,10 @@ mod tests {
         summary.throughput = Some(0.5);
         summary.duration = Some(Nanos(100_000_000_000));
         summary.reaching = spread(times, 60);
+        summary.operations = vec![
+            row("Cleanup", None, spread(times, 1500)),
+            row("G1CollectForAllocation", None, spread(times, 9000)),
+        ];
         summary.allocation = Some(Rate {
             bytes: 1 << 40,
             per_second: Some(2e9),
@@ -217,7 +222,7 @@ mod tests {
         }
         let ids: BTreeSet<&str> = all.iter().map(|finding| finding.id).collect();
         // As many as docs/gc.md lists.
-        assert_eq!(ids.len(), 21, "{ids:?}");
+        assert_eq!(ids.len(), 22, "{ids:?}");
         let json = serde_json::to_string_pretty(&all).unwrap();
         if json.trim() != ALL.trim() {
             let path = std::env::temp_dir().join("findings.json");

@@ -8,14 +8,18 @@
 
 mod collection;
 mod g1;
+mod shenandoah;
 
-use crate::event::Nanos;
+use crate::event::{Collector, Nanos};
 use crate::line::Stamp;
 use crate::numbers;
 use crate::statistics::Statistics;
 use crate::unified::{collector_named, stopped};
 use g1::Held;
+pub(crate) use shenandoah::as_unified;
 
+/// The begin of CMS's remark.
+const REMARK: &[u8] = b"[GC (CMS Final Remark) ";
 /// A collection that takes more bytes is damaged.
 const MAX_RECORD: usize = 16 << 10;
 
@@ -41,6 +45,25 @@ impl Jdk8 {
         // G1's details have a line on its workers, too.
         let is_start = text.starts_with(b"[Full GC")
             || text.starts_with(b"[GC") && !text.starts_with(b"[GC Worker");
+        if !self.record.is_empty() {
+            // Other threads write while the collection goes on.
+            if text.starts_with(b"[GC concurrent-")
+                && let Some(end) = closing(text)
+            {
+                statistics.at(stamp);
+                return collection::read(&text[1..end], None, statistics);
+            }
+            // The layout of the heap has brackets of its own.
+            if is_heap_layout(line) {
+                return true;
+            }
+            // A scavenge before CMS's remark is a part of it.
+            let is_within = text.starts_with(REMARK) && self.record.starts_with(REMARK);
+            if is_within {
+                statistics.at(stamp);
+                return self.add(text, statistics);
+            }
+        }
         if is_start {
             self.give_held(statistics);
             let was_whole = self.record.is_empty();
@@ -64,17 +87,16 @@ impl Jdk8 {
             return true;
         }
         let has_stamp = stamp != Stamp::default();
-        if has_stamp {
-            statistics.at(stamp);
-        }
+        let at = has_stamp.then(|| statistics.at(stamp)).flatten();
         if text.starts_with(b"[CMS-concurrent-") {
             return collection::concurrent_of_cms(text, statistics);
         }
-        if stopped(text, statistics) || fact(text, statistics) {
+        if stopped(text, at, statistics) || fact(text, statistics) {
             return true;
         }
-        // Details, the heap's layout, ages of objects.
-        has_stamp || line.starts_with(b" ") || line.starts_with(b"\t") || is_known(text)
+        // Details, the heap's layout, ages of objects; what Shenandoah tells of its decisions has no form.
+        let is_free = statistics.collector == Some(Collector::Shenandoah);
+        is_free || has_stamp || line.starts_with(b" ") || line.starts_with(b"\t") || is_known(text)
     }
 
     /// The log, or one of its files, ends.
@@ -149,7 +171,22 @@ pub(crate) fn stamp(line: &[u8]) -> (Stamp, &[u8]) {
         stamp.uptime = Some(Nanos::from_seconds(seconds));
         rest = after;
     }
+    // -XX:+PrintGCID writes `#12: ` in front of a collection.
+    if let Some(number) = rest.strip_prefix(b"#")
+        && let Some((_, after)) = numbers::whole(number)
+        && let Some(after) = after.strip_prefix(b": ")
+    {
+        rest = after;
+    }
     (stamp, rest)
+}
+
+/// Lines of -XX:+PrintHeapAtGC.
+fn is_heap_layout(line: &[u8]) -> bool {
+    line.starts_with(b"Heap after GC")
+        || line.starts_with(b"{Heap before GC")
+        || line == b"}"
+        || line.starts_with(b" ") && memchr::memmem::find(line, b"[0x").is_some()
 }
 
 /// Lines at the start of the log.
@@ -177,7 +214,7 @@ fn fact(text: &[u8], statistics: &mut Statistics) -> bool {
 
 /// Lines that such a log has beside collections.
 fn is_known(text: &[u8]) -> bool {
-    const STARTS: [&[u8]; 12] = [
+    const STARTS: [&[u8]; 13] = [
         b"{Heap",
         b"Heap",
         b"}",
@@ -189,7 +226,10 @@ fn is_known(text: &[u8]) -> bool {
         b"AdaptiveSizePolicy",
         b"AdaptiveSizeStop",
         b"Java HotSpot",
+        b"No shared spaces configured",
         b", ",
     ];
-    STARTS.iter().any(|start| text.starts_with(start))
+    // 2016-04-14 22:37:22 GC log file created gc.log.1
+    let is_rotation = memchr::memmem::find(text, b" GC log file ").is_some();
+    is_rotation || STARTS.iter().any(|start| text.starts_with(start))
 }

@@ -3,7 +3,7 @@
 //! [`Reader`] takes a log in pieces of any size and keeps sums, never the log: its memory is bounded,
 //! whatever the log holds. It understands unified logging (JEP 158 and 271, JDK 9 and later) of Serial,
 //! Parallel, CMS, G1, ZGC and Shenandoah with all decorations, and the forms of JDK 8's
-//! `-XX:+PrintGC`, `-XX:+PrintGCDetails` and `-XX:+PrintGCApplicationStoppedTime`. The forms come from
+//! `-XX:+PrintGC`, `-XX:+PrintGCDetails`, `-XX:+PrintGCID` and `-XX:+PrintGCApplicationStoppedTime`. The forms come from
 //! HotSpot's sources (`gcTraceTime.cpp`, `g1YoungGCPostEvacuateTasks.cpp`, `zStat.cpp`,
 //! `shenandoahUtils.cpp`, `safepoint.cpp`) and from logs of JDK 11 to 25.
 //!
@@ -19,6 +19,7 @@
 //! assert_eq!(summary.kinds[0].name, "Young");
 //! ```
 
+mod clock;
 mod compare;
 mod durations;
 mod event;
@@ -35,11 +36,11 @@ mod timeline;
 mod unified;
 mod wrapping;
 
-pub use compare::{Measure, Unit, compare};
+pub use compare::{Figure, Measure, Unit, compare, figures};
 pub use durations::{Durations, Spread};
 pub use event::{Collector, Family, HeapChange, Nanos};
 pub use findings::{Finding, Severity, size};
 pub use reader::{Reader, first_time};
 pub use recording::{Recording, read_recording};
-pub use summary::{Counts, Cpu, Heap, Lines, Metaspace, Rate, Row, Summary, WorstPause};
+pub use summary::{Counts, Cpu, Heap, Lines, Metaspace, Rate, Row, Summary, WorstPause, WorstStop};
 pub use timeline::{Bucket, Timeline};

@@ -1,7 +1,7 @@
 //! Takes a log in pieces, and gives its figures at the end.
 
 use crate::event::Nanos;
-use crate::jdk8::Jdk8;
+use crate::jdk8::{self, Jdk8};
 use crate::line::Line;
 use crate::statistics::Statistics;
 use crate::summary::Summary;
@@ -19,6 +19,8 @@ pub struct Reader {
     decoder: Decoder,
     /// The text of a line that was in JSON.
     unwrapped: Vec<u8>,
+    /// The message of a line of Shenandoah of JDK 8.
+    message: Vec<u8>,
     statistics: Statistics,
     unified: Unified,
     jdk8: Jdk8,
@@ -39,6 +41,7 @@ impl Reader {
             carry: Vec::new(),
             decoder: Decoder::default(),
             unwrapped: Vec::new(),
+            message: Vec::new(),
             is_bare: false,
             statistics: Statistics::new(),
             unified: Unified::default(),
@@ -119,7 +122,10 @@ impl Reader {
                 self.unified.take(&parsed, statistics)
             }
             None if self.is_bare => self.unified.take(&Line::bare(line), statistics),
-            _ => self.jdk8.take(line, statistics),
+            _ => match jdk8::as_unified(line, &mut self.message) {
+                Some(line) => self.unified.take(&line, statistics),
+                None => self.jdk8.take(line, statistics),
+            },
         };
         if !is_understood {
             statistics.not_understood(line);

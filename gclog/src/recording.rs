@@ -1,9 +1,12 @@
 //! The collections of a recording of the JDK Flight Recorder, from its events.
 //!
 //! Events of one collection come in any order, and may be in two chunks. They are put together by the number
-//! of the collection, and counted when their chunk has ended, in the order of their times.
+//! of the collection, and counted when their chunk has ended, in the order of their times. Stops for any reason are put
+//! together by the number of the safepoint.
 
+mod allocation;
 mod collection;
+mod stops;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,10 +17,12 @@ use serde::Serialize;
 use crate::event::{Collector, Family, HeapChange, Nanos, Pause};
 use crate::statistics::Statistics;
 use crate::summary::Summary;
+use allocation::Allocation;
 use collection::{Collection, Step};
+use stops::{Part, Safepoints};
 
 /// The events that are read.
-const WANTED: [&str; 17] = [
+const WANTED: [&str; 22] = [
     COLLECTION,
     "jdk.GCPhasePause",
     "jdk.GCHeapSummary",
@@ -35,6 +40,11 @@ const WANTED: [&str; 17] = [
     "jdk.JVMInformation",
     "jdk.CPUInformation",
     "jdk.UnsignedLongFlag",
+    "jdk.SafepointBegin",
+    "jdk.SafepointEnd",
+    "jdk.ExecuteVMOperation",
+    "jdk.ThreadAllocationStatistics",
+    "jdk.ActiveSetting",
 ];
 
 /// Collections whose end was not seen, or of which more may come.
@@ -51,6 +61,9 @@ pub struct Recording {
     pub collections: u64,
     /// The JVMs that have recorded them; more than one if recordings were joined.
     pub jvms: u64,
+    /// Shorter stops are not recorded, by the settings of the recording.
+    #[serde(rename = "shortest_stop_ms")]
+    pub shortest_stop: Option<Nanos>,
 }
 
 /// Reads the collections of a recording, and what is damaged in it. `passed` is told of the parts that were read.
@@ -58,6 +71,13 @@ pub fn read_recording(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> (Sum
     let mut state = State::default();
     let skipped = facts::read(file, &WANTED, &mut state, passed);
     state.flush(|_| true);
+    state.safepoints.flush(i64::MAX);
+    state.count_stops();
+    let threshold = state
+        .operation_type
+        .and_then(|id| state.thresholds.get(&id));
+    state.recording.shortest_stop = threshold.copied().filter(|it| it.0 > 0);
+    state.statistics.allocation_of_threads = state.allocation.sum();
     state.statistics.recording = Some(state.recording);
     if state.statistics.collector == Some(Collector::Cms) {
         let counts = &mut state.statistics.counts;
@@ -72,6 +92,12 @@ struct State<'a> {
     recording: Recording,
     /// By number.
     open: BTreeMap<u64, Collection<'a>>,
+    safepoints: Safepoints<'a>,
+    allocation: Allocation,
+    /// Of types of events, by their numbers.
+    thresholds: BTreeMap<u64, Nanos>,
+    /// The number of the type of operations.
+    operation_type: Option<u64>,
     /// When the first JVM began, in milliseconds since 1970.
     first_jvm: Option<u64>,
     last_jvm: Option<u64>,
@@ -85,6 +111,10 @@ impl Default for State<'_> {
             statistics: Statistics::new(),
             recording: Recording::default(),
             open: BTreeMap::new(),
+            safepoints: Safepoints::default(),
+            allocation: Allocation::default(),
+            thresholds: BTreeMap::new(),
+            operation_type: None,
             first_jvm: None,
             last_jvm: None,
             first_chunk: None,
@@ -95,6 +125,13 @@ impl Default for State<'_> {
 impl<'a> Visitor<'a> for State<'a> {
     fn event(&mut self, event: &Recorded<'a, '_>) {
         self.recording.events += 1;
+        if let Some(id) = event.number(Fact::SafepointId) {
+            return self.of_safepoint(id, event);
+        }
+        if let Some(bytes) = event.number(Fact::Allocated) {
+            let thread = event.number(Fact::Thread).unwrap_or(0);
+            return self.allocation.take(thread, event.at, bytes);
+        }
         match (event.event, event.number(Fact::GcId)) {
             (_, Some(id)) => self.of_collection(id, event),
             ("jdk.ZAllocationStall", None) => self.statistics.stall(Nanos(event.duration)),
@@ -109,6 +146,8 @@ impl<'a> Visitor<'a> for State<'a> {
             self.statistics.reached(at);
         }
         self.flush(|it| it.is_done && it.end() < to - MAX_DELAY);
+        self.safepoints.flush(to - MAX_DELAY);
+        self.count_stops();
         if self.open.len() > MAX_OPEN {
             self.flush(|_| true);
         }
@@ -128,9 +167,44 @@ impl<'a> State<'a> {
         Nanos(u64::try_from(since).unwrap_or(0))
     }
 
+    fn of_safepoint(&mut self, id: u64, event: &Recorded<'a, '_>) {
+        let part = match event.event {
+            "jdk.SafepointBegin" => Part::Begin,
+            "jdk.SafepointEnd" => Part::End,
+            // Others run beside the program.
+            _ if event.number(Fact::Safepoint) == Some(0) => return,
+            _ => {
+                self.operation_type = Some(event.type_id);
+                Part::Operation(event.text(Fact::Operation))
+            }
+        };
+        self.safepoints.take(id, event.at, event.duration, part);
+    }
+
+    fn count_stops(&mut self) {
+        let mut safepoints = std::mem::take(&mut self.safepoints);
+        let Some(first) = self.first_chunk else {
+            return;
+        };
+        let mut statistics = std::mem::replace(&mut self.statistics, Statistics::new());
+        safepoints.count(&mut statistics, |at| self.since_start(at, first));
+        self.statistics = statistics;
+        self.safepoints = safepoints;
+    }
+
     fn of_jvm(&mut self, event: &Recorded<'a, '_>) {
         let statistics = &mut self.statistics;
         match event.event {
+            "jdk.ActiveSetting" => {
+                let id = event.number(Fact::Id);
+                let nanos = stops::in_nanos(&event.text(Fact::Value));
+                if event.text(Fact::Name) == "threshold"
+                    && self.thresholds.len() < MAX_OPEN
+                    && let Some((id, nanos)) = id.zip(nanos)
+                {
+                    self.thresholds.insert(id, nanos);
+                }
+            }
             "jdk.GCConfiguration" => {
                 let names = [Fact::OldCollector, Fact::YoungCollector];
                 let names = names.map(|fact| event.text(fact));

@@ -1,66 +1,32 @@
 //! The state while a log is read: sums, and a bounded number of everything else.
 
+use crate::clock::Clock;
 use crate::durations::Durations;
 use crate::event::{Collector, Family, HeapChange, Kind, Nanos, Pause};
 use crate::findings;
 use crate::line::Stamp;
 use crate::names::Named;
 use crate::recording::Recording;
-use crate::summary::{Counts, Cpu, Heap, Lines, Metaspace, Rate, Row, Summary, WorstPause};
+use crate::summary::{
+    Counts, Cpu, Heap, Lines, Metaspace, Rate, Row, Summary, WorstPause, WorstStop,
+};
 use crate::timeline::Timeline;
 
 /// The longest pauses that are kept.
 const MAX_WORST: usize = 20;
-/// Threads log at once, so that lines are out of order by this much.
-const MAX_DISORDER: u64 = 10_000_000_000;
 /// The longest text of the log in a summary, in characters.
 const MAX_TEXT: usize = 200;
 
-/// The points in time of a log, on one scale.
-#[derive(Debug, Default)]
-struct Clock {
-    first_wall: Option<i64>,
-    /// Added to times since a JVM has started again.
-    offset: u64,
-    first: Option<Nanos>,
-    latest: Nanos,
-    restarts: u64,
-}
-
-impl Clock {
-    fn at(&mut self, stamp: Stamp) -> Option<Nanos> {
-        let own = match (stamp.uptime, stamp.wall) {
-            (Some(uptime), _) => uptime.0,
-            (None, Some(wall)) => {
-                let first = *self.first_wall.get_or_insert(wall);
-                u64::try_from(wall.saturating_sub(first)).unwrap_or(0)
-            }
-            (None, None) => return None,
-        };
-        let mut at = own.saturating_add(self.offset);
-        if at.saturating_add(MAX_DISORDER) < self.latest.0 {
-            self.restarts += 1;
-            self.offset = self.latest.0.saturating_sub(own);
-            at = self.latest.0;
-        }
-        self.reached(Nanos(at));
-        Some(Nanos(at))
-    }
-
-    /// A JVM begins. Short runs go back by less than threads may log out of order.
-    fn begins(&mut self, stamp: Stamp) {
-        if let Some(uptime) = stamp.uptime
-            && uptime.0.saturating_add(self.offset) < self.latest.0
-        {
-            self.restarts += 1;
-            self.offset = self.latest.0.saturating_sub(uptime.0);
-        }
-    }
-
-    fn reached(&mut self, at: Nanos) {
-        self.first.get_or_insert(at);
-        self.latest = self.latest.max(at);
-    }
+/// A stop of all threads, for a collection or anything else.
+#[derive(Debug)]
+pub(crate) struct Stop<'a> {
+    /// Its end.
+    pub at: Option<Nanos>,
+    /// The operation of the VM, empty if it is not known.
+    pub operation: &'a [u8],
+    pub total: Nanos,
+    /// How long it took until all threads had stopped.
+    pub reaching: Option<Nanos>,
 }
 
 /// Sums of a log.
@@ -75,6 +41,8 @@ pub(crate) struct Statistics {
     pub cpu: Option<Cpu>,
     pub is_allocation_exact: bool,
     pub recording: Option<Recording>,
+    /// The bytes that threads have allocated by their own counters, and in which time.
+    pub allocation_of_threads: Option<(u64, Nanos)>,
     clock: Clock,
     pauses: Durations,
     kinds: Named<Family>,
@@ -86,6 +54,7 @@ pub(crate) struct Statistics {
     stops: Durations,
     reaching: Durations,
     operations: Named<()>,
+    worst_stops: Vec<WorstStop>,
     metaspace: Option<Metaspace>,
     /// When allocation was first and last known, and what was used after that collection.
     counted: Option<(Option<Nanos>, Option<Nanos>, u64)>,
@@ -171,10 +140,6 @@ impl Statistics {
         if self.worst.len() == MAX_WORST && shortest >= pause.duration {
             return;
         }
-        let text = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX_TEXT)]);
-            text.chars().take(MAX_TEXT).collect::<String>()
-        };
         self.worst.truncate(MAX_WORST - 1);
         let place = self
             .worst
@@ -182,8 +147,8 @@ impl Statistics {
         let worst = WorstPause {
             at: pause.at,
             duration: pause.duration,
-            kind: text(name),
-            cause: text(pause.cause),
+            kind: short(name),
+            cause: short(pause.cause),
             heap: pause.heap,
         };
         self.worst.insert(place, worst);
@@ -253,14 +218,28 @@ impl Statistics {
     }
 
     /// A stop of the program for whatever reason.
-    pub fn stop(&mut self, operation: &[u8], total: Nanos, reaching: Option<Nanos>) {
-        self.stops.add(total);
-        if let Some(reaching) = reaching {
+    pub fn stop(&mut self, stop: &Stop<'_>) {
+        self.stops.add(stop.total);
+        if let Some(reaching) = stop.reaching {
             self.reaching.add(reaching);
         }
-        if !operation.is_empty() {
-            self.operations.add(operation, (), total);
+        if !stop.operation.is_empty() {
+            self.operations.add(stop.operation, (), stop.total);
         }
+        let shortest = self.worst_stops.last().map(|worst| worst.duration);
+        if self.worst_stops.len() == MAX_WORST && shortest >= Some(stop.total) {
+            return;
+        }
+        self.worst_stops.truncate(MAX_WORST - 1);
+        let longer = |it: &WorstStop| it.duration >= stop.total;
+        let place = self.worst_stops.partition_point(longer);
+        let worst = WorstStop {
+            at: stop.at,
+            duration: stop.total,
+            reaching: stop.reaching,
+            operation: short(stop.operation),
+        };
+        self.worst_stops.insert(place, worst);
     }
 
     pub fn metaspace(&mut self, used: u64) {
@@ -312,6 +291,22 @@ impl Statistics {
             per_second: seconds.filter(|it| *it > 0.0).map(|it| bytes as f64 / it),
             is_exact,
         };
+        let by_heap = self
+            .counted
+            .map(|_| rate(self.allocated, self.is_allocation_exact));
+        let by_threads = self.allocation_of_threads.map(|(bytes, time)| Rate {
+            bytes,
+            per_second: Some(bytes as f64 / time.seconds()),
+            is_exact: false,
+        });
+        // The heap does not show what is allocated during a cycle, nor do counters what ended threads allocated.
+        let allocation = match (by_heap, by_threads) {
+            (Some(heap), Some(threads)) if !heap.is_exact && threads.bytes > heap.bytes => {
+                Some(threads)
+            }
+            (Some(heap), _) => Some(heap),
+            (None, threads) => threads.filter(|it| it.bytes > 0),
+        };
         let rows = |named: &Named<()>| -> Vec<Row> {
             let rows = named.rows().into_iter();
             rows.map(|(name, (), durations)| Row {
@@ -343,9 +338,7 @@ impl Statistics {
             cycles: rows(&self.cycles),
             cycle_causes: rows(&self.cycle_causes),
             heap: self.heap,
-            allocation: self
-                .counted
-                .map(|_| rate(self.allocated, self.is_allocation_exact)),
+            allocation,
             promotion: self.promoted.map(|bytes| rate(bytes, true)),
             metaspace: self.metaspace,
             cpu: self.cpu,
@@ -354,6 +347,10 @@ impl Statistics {
             stops: self.stops.spread(),
             reaching: self.reaching.spread(),
             operations: rows(&self.operations),
+            worst_stops: self.worst_stops,
+            stopped: duration
+                .filter(|it| it.0 > 0 && self.stops.count() > 0)
+                .map(|duration| self.stops.sum().0.min(duration.0) as f64 / duration.0 as f64),
             timeline: self.timeline,
             findings: Vec::new(),
             lines: self.lines,
@@ -361,6 +358,12 @@ impl Statistics {
         summary.findings = findings::of(&summary);
         summary
     }
+}
+
+/// The beginning of a text of the log.
+fn short(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX_TEXT)]);
+    text.chars().take(MAX_TEXT).collect()
 }
 
 /// A kind in one text: `Young (Normal)`.

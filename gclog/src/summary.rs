@@ -61,6 +61,10 @@ pub struct Summary {
     pub reaching: Spread,
     /// Stops by operation of the VM (JDK 13 and later), the largest sums first.
     pub operations: Vec<Row>,
+    /// The longest stops, the longest first.
+    pub worst_stops: Vec<WorstStop>,
+    /// The share of the time in which all threads stood still for whatever reason, from 0 to 1; none without stops.
+    pub stopped: Option<f64>,
     /// The course; none if lines have no time.
     pub timeline: Option<Timeline>,
     /// Noteworthy events, with advice; the most important first.
@@ -113,6 +117,22 @@ pub struct WorstPause {
     pub cause: String,
     /// The heap.
     pub heap: Option<HeapChange>,
+}
+
+/// A stop of all threads, for a collection or anything else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorstStop {
+    /// Its end, since the start of the JVM.
+    #[serde(rename = "at_ms")]
+    pub at: Option<Nanos>,
+    /// How long it took, with the time until all threads had stopped.
+    #[serde(rename = "stop_ms")]
+    pub duration: Nanos,
+    /// The time until all threads had stopped, if the log has it.
+    #[serde(rename = "reaching_ms")]
+    pub reaching: Option<Nanos>,
+    /// The operation of the VM, empty if the log has none.
+    pub operation: String,
 }
 
 /// The heap, in bytes.

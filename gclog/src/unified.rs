@@ -52,7 +52,7 @@ impl Unified {
                 return self.pause(line, &text[6..], generation, at, statistics);
             }
             Some(b'S' | b'T' | b'A') if stops::is_of_safepoints(text) => {
-                return stops::take(text, statistics);
+                return stops::take(text, at, statistics);
             }
             Some(b'C') if text.starts_with(b"Concurrent ") => {
                 concurrent(text, at, statistics);
@@ -293,7 +293,12 @@ fn collection_of_z(
 fn concurrent(text: &[u8], at: Option<Nanos>, statistics: &mut Statistics) {
     let (start, last) = last_word(text);
     if let Some(duration) = last.and_then(numbers::duration) {
-        if start.ends_with(b" Cycle") {
+        // That of CMS ends with its sweep.
+        let is_sweep = start == b"Concurrent Sweep";
+        if is_sweep {
+            statistics.collector.get_or_insert(Collector::Cms);
+        }
+        if is_sweep || start.ends_with(b" Cycle") {
             statistics.cycle(start, duration);
         } else if memchr::memmem::find(start, b"leanup").is_some()
             && let (_, Some(word)) = last_word(start)

@@ -157,3 +157,99 @@ fn short_logs_without_details() {
     assert_eq!((log.counts.young, log.counts.full), (2, 1));
     assert_eq!(log.causes.len(), 3);
 }
+
+#[test]
+fn collections_with_numbers_are_read() {
+    let log = read(
+        "2022-08-01T17:16:33.170+0000: 0.169: #0: [GC (Allocation Failure) 2022-08-01T17:16:33.171+0000: 0.170: #0: \
+         [ParNew: 8678K->1081K(9792K), 0.0088 secs] 8678K->8064K(31680K), 0.0106 secs] [Times: user=0.02 sys=0.00, \
+         real=0.01 secs]\n\
+         2022-08-01T17:16:33.200+0000: 0.199: #2: [CMS-concurrent-mark-start]\n\
+         2022-08-01T17:16:33.240+0000: 0.239: #2: [CMS-concurrent-sweep: 0.001/0.002 secs] [Times: user=0.00 sys=0.00, \
+         real=0.00 secs]\n",
+    );
+    assert_eq!(kinds(&log), [("Young", Family::Young, 1, 10.6)]);
+    assert_eq!(log.counts.concurrent_cycles, 1);
+    let log = read(
+        "0.163: #0: [GC pause (G1 Evacuation Pause) (young), 0.0087 secs]\n   [Eden: 14.0M(14.0M)->0.0B(10.0M) \
+         Survivors: 0.0B->2048.0K Heap: 14.0M(256.0M)->4096.0K(256.0M)]\n [Times: user=0.01 sys=0.00, real=0.01 \
+         secs]\n0.204: #4: [GC concurrent-mark-start]\n0.214: #4: [GC cleanup 41408K->41408K(128M), 0.0014 secs]\n",
+    );
+    assert_eq!(
+        kinds(&log),
+        [
+            ("Young", Family::Young, 1, 8.7),
+            ("Cleanup", Family::Phase, 1, 1.4)
+        ]
+    );
+}
+
+#[test]
+fn shenandoah() {
+    let log = read(
+        "OpenJDK 64-Bit Server VM (25.342-b07) for linux-amd64 JRE (1.8.0_342-b07), built on Jul 16 2022\n\
+         CommandLine flags: -XX:MaxHeapSize=268435456 -XX:+PrintGCDetails -XX:+UseShenandoahGC \n\
+         Regions: 256 x 1024K\n\
+         2022-08-17T16:20:47.680+0800: 2.464: [Concurrent reset, start]\n\
+         \x20   Using 1 of 2 workers for concurrent reset\n\
+         2022-08-17T16:20:47.680+0800: 2.464: [Concurrent reset, 0.333 ms]\n\
+         2022-08-17T16:20:47.685+0800: 2.469: [Pause Init Mark (process weakrefs), start]\n\
+         2022-08-17T16:20:47.688+0800: 2.472: [Pause Init Mark (process weakrefs), 3.250 ms]\n\
+         2022-08-17T16:20:48.561+0800: 3.344: [Pause Final Mark (process weakrefs), 4.500 ms]\n\
+         2022-08-17T16:20:48.561+0800: 3.344: [Concurrent cleanup 161M->136M(200M), 0.092 ms]\n\
+         2022-08-17T16:20:49.655+0800: 4.439: [Pause Full (System.gc()) 190M->16M(200M), 20.000 ms]\n\
+         Trigger: Free (17M) is below minimum threshold (25M)\n\
+         Pause Init Mark (G)                8027 us\n",
+    );
+    assert_eq!(log.collector, Some(Collector::Shenandoah));
+    assert_eq!(
+        kinds(&log),
+        [
+            ("Full", Family::Full, 1, 20.0),
+            ("Final Mark", Family::Phase, 1, 4.5),
+            ("Init Mark", Family::Phase, 1, 3.25),
+        ]
+    );
+    assert_eq!(log.counts.concurrent_cycles, 1);
+    assert_eq!(log.heap.peak_used, Some(190 << 20));
+    assert_eq!(log.worst[0].at, Some(Nanos(4_439_000_000)));
+}
+
+#[test]
+fn what_other_threads_write_within_a_pause_does_not_end_it() {
+    let log = read(
+        "160770.873: [GC pause (G1 Humongous Allocation) (young)160770.887: [GC concurrent-root-region-scan-end, \
+         0.0157 secs]\n160770.887: [GC concurrent-mark-start]\n, 0.0470 secs]\n   [Eden: 16.0M(1552.0M)->0.0B(1536.0M) \
+         Survivors: 80.0M->96.0M Heap: 29.9G(32.0G)->29.8G(32.0G)]\n [Times: user=0.26 sys=0.00, real=0.05 secs]\n",
+    );
+    assert_eq!(kinds(&log), [("Young", Family::Young, 1, 47.0)]);
+    assert_eq!(log.counts.humongous_allocations, 1);
+}
+
+#[test]
+fn a_scavenge_before_the_remark_with_the_layout_of_the_heap_is_a_part_of_it() {
+    let log = read(
+        "1.157: [GC (CMS Final Remark) [YG occupancy: 10451 K (47936 K)]{Heap before GC invocations=22 (full 13):\n\
+         \x20par new generation   total 47936K, used 10451K [0x00000000f6400000, 0x00000000f9800000, \
+         0x00000000f9800000)\n\
+         \x20Metaspace       used 2476K, capacity 4490K, committed 4864K, reserved 1056768K\n\
+         1.158: [GC (CMS Final Remark) 1.158: [ParNew: 10451K->10451K(47936K), 0.0000 secs] \
+         111291K->111291K(154432K), 0.0001 secs] [Times: user=0.00 sys=0.00, real=0.00 secs]\n\
+         Heap after GC invocations=23 (full 13):\n\
+         \x20par new generation   total 47936K, used 10451K [0x00000000f6400000, 0x00000000f9800000, \
+         0x00000000f9800000)\n}\n\
+         1.158: [Rescan (parallel) , 0.0002 secs]1.158: [weak refs processing, 0.0000 secs][1 CMS-remark: \
+         100839K(106496K)] 111291K(154432K), 0.0020 secs] [Times: user=0.00 sys=0.00, real=0.00 secs]\n",
+    );
+    assert_eq!(kinds(&log), [("Remark", Family::Phase, 1, 2.0)]);
+    assert_eq!(log.collector, Some(Collector::Cms));
+}
+
+#[test]
+fn a_rotated_log_names_its_files() {
+    let log = read(
+        "2016-04-14 22:37:22 GC log file created gc.log.1\n0.1: [GC (Allocation Failure) 34M->10M(124M), 0.0025 secs]\n\
+         2016-04-14 22:39:22 GC log file has reached the maximum size. Saved as gc.log.1\n",
+    );
+    assert_eq!(kinds(&log), [("Young", Family::Young, 1, 2.5)]);
+}

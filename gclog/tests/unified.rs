@@ -270,3 +270,19 @@ fn a_log_of_stops_alone_has_no_throughput() {
     );
     assert_eq!((log.stops.count, log.throughput), (2, None));
 }
+
+#[test]
+fn a_cycle_of_cms_ends_with_its_sweep() {
+    let log = "[0.310s][info][gc,start] GC(3) Pause Initial Mark\n\
+        [0.310s][info][gc] GC(3) Pause Initial Mark 91M->91M(150M) 0.165ms\n\
+        [0.310s][info][gc] GC(3) Concurrent Mark\n\
+        [0.313s][info][gc] GC(3) Concurrent Mark 2.667ms\n\
+        [0.314s][info][gc] GC(3) Pause Remark 130M->130M(150M) 0.908ms\n\
+        [0.316s][info][gc] GC(3) Concurrent Sweep 0.817ms\n";
+    let mut reader = hprof_gclog::Reader::new();
+    reader.feed(log.as_bytes());
+    let summary = reader.finish();
+    assert_eq!(summary.counts.concurrent_cycles, 1);
+    assert_eq!(summary.cycles[0].name, "Concurrent Sweep");
+    assert_eq!(summary.collector, Some(hprof_gclog::Collector::Cms));
+}

@@ -6,7 +6,8 @@ import java.util.List;
 /**
  * Calls System.gc(), and makes garbage of all ages and sizes for the given number of milliseconds (default
  * 500). Then prints how often and how long each bean says that it collected:
- * "bean=NAME|COUNT|MILLISECONDS", once nothing has been collected for a while, and then "kept=NUMBER". With a
+ * "bean=NAME|COUNT|MILLISECONDS", once nothing has been collected for a while, what this thread has allocated
+ * ("allocated=BYTES"), and then "kept=NUMBER". With a
  * second argument it waits until the file of that name appears in the current folder, or for a minute.
  */
 public class GcBeans {
@@ -46,6 +47,8 @@ public class GcBeans {
             now = beans();
         }
         System.out.print(now);
+        long allocated = ((com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean()).getThreadAllocatedBytes(Thread.currentThread().getId());
+        System.out.println("allocated=" + allocated);
         System.out.println("kept=" + kept.size());
         System.out.flush();
         long limit = System.nanoTime() + 60_000_000_000L;

@@ -76,6 +76,18 @@ pub enum Fact {
     Real,
     /// `value`.
     Value,
+    /// `safepointId`.
+    SafepointId,
+    /// `operation`.
+    Operation,
+    /// `safepoint`.
+    Safepoint,
+    /// `thread`, as the number of its entry.
+    Thread,
+    /// `allocated`.
+    Allocated,
+    /// `id`.
+    Id,
 }
 
 impl Fact {
@@ -101,6 +113,12 @@ impl Fact {
             "system" => Self::System,
             "real" => Self::Real,
             "value" => Self::Value,
+            "safepointId" => Self::SafepointId,
+            "operation" => Self::Operation,
+            "safepoint" => Self::Safepoint,
+            "thread" => Self::Thread,
+            "allocated" => Self::Allocated,
+            "id" => Self::Id,
             _ => return None,
         })
     }
@@ -110,6 +128,8 @@ impl Fact {
 pub struct Recorded<'a, 'b> {
     /// The name of its type.
     pub event: &'static str,
+    /// The number of its type, by which settings name it.
+    pub type_id: u64,
     /// Its start, in nanoseconds since 1970-01-01 UTC.
     pub at: i64,
     /// Its duration in nanoseconds, 0 if it has none.
@@ -208,7 +228,7 @@ struct Facts<'a, 'v> {
     visitor: &'v mut dyn Visitor<'a>,
     room: Cell<usize>,
     /// Those of the chunk that is read.
-    types: Vec<(&'static str, Plan)>,
+    types: Vec<(&'static str, TypeId, Plan)>,
     index: FxHashMap<TypeId, usize>,
     /// The type of each event, and where its bytes begin after its head.
     held: Vec<(usize, usize)>,
@@ -222,6 +242,7 @@ impl<'a> Sink<'a> for Facts<'a, '_> {
             "jdk.types.GCCause",
             "jdk.types.GCWhen",
             "jdk.types.G1YCType",
+            "jdk.types.VMOperationType",
             "java.lang.String",
         ]
     }
@@ -234,7 +255,7 @@ impl<'a> Sink<'a> for Facts<'a, '_> {
             for id in ids {
                 if let Some(plan) = plans.get(id) {
                     self.index.insert(id, self.types.len());
-                    self.types.push((name, plan));
+                    self.types.push((name, id, plan));
                 }
             }
         }
@@ -246,7 +267,7 @@ impl<'a> Sink<'a> for Facts<'a, '_> {
             return Some(());
         };
         let at = body.at();
-        self.types[of].1.skip(&mut body)?;
+        self.types[of].2.skip(&mut body)?;
         self.held.push((of, at));
         Some(())
     }
@@ -257,7 +278,7 @@ impl<'a> Sink<'a> for Facts<'a, '_> {
         let source = Source::new(chunk, pools, plans);
         let mut fields = Vec::new();
         for (of, at) in std::mem::take(&mut self.held) {
-            let (event, plan) = &self.types[of];
+            let (event, id, plan) = &self.types[of];
             let (mut ticks, mut duration) = (None, 0);
             fields.clear();
             // It was found to be whole.
@@ -278,6 +299,7 @@ impl<'a> Sink<'a> for Facts<'a, '_> {
             latest = latest.max(at.saturating_add_unsigned(duration));
             self.visitor.event(&Recorded {
                 event,
+                type_id: u64::from(id.0),
                 at,
                 duration,
                 fields: &fields,

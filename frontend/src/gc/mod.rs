@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use hprof_analysis::input::Input;
-use hprof_gclog::{Reader, Summary};
+use hprof_gclog::{Figure, Reader, Summary, figures};
 use serde::Serialize;
 
 use crate::memory::{self, MemoryArgument};
@@ -34,6 +34,8 @@ pub struct Log {
     /// Its figures.
     #[serde(flatten)]
     pub summary: Summary,
+    /// Those in which programs differ, for comparisons; equal names in all logs.
+    pub figures: Vec<Figure>,
 }
 
 /// Reads a log, with the rotated files beside it unless it is `alone`, or a recording, and reports damage.
@@ -79,6 +81,14 @@ fn recorded(path: &Path, input: &Input, is_cut_short: bool) -> anyhow::Result<Lo
         }
         notes.push("No collection ended while the JVM recorded.".to_owned());
     }
+    if let Some(shortest) = summary.recording.and_then(|it| it.shortest_stop) {
+        notes.push(format!(
+            "By the settings of the recording stops below {} are not in it; \
+             jdk.SafepointBegin#threshold=0ms,jdk.SafepointEnd#enabled=true,jdk.SafepointEnd#threshold=0ms,\
+             jdk.ExecuteVMOperation#threshold=0ms in -XX:StartFlightRecording records all (JDK 17 and later).",
+            text::time(shortest)
+        ));
+    }
     if summary.recording.is_some_and(|it| it.jvms > 1) {
         notes.push(
             "Several JVMs have recorded; times are since the start of the first one.".to_owned(),
@@ -88,6 +98,7 @@ fn recorded(path: &Path, input: &Input, is_cut_short: bool) -> anyhow::Result<Lo
         file: path.display().to_string(),
         files: 1,
         notes,
+        figures: figures(&summary),
         summary,
     })
 }
@@ -125,6 +136,7 @@ fn logged(path: &Path, input: Input, alone: bool, memory: MemoryArgument) -> any
         file: path.display().to_string(),
         files: files.len(),
         notes: notes(&summary),
+        figures: figures(&summary),
         summary,
     };
     if is_cut_short {

@@ -4,15 +4,17 @@ use hprof_gclog::{Measure, Nanos, Rate, Row, Severity, Spread, Summary, Unit, si
 
 use super::Log;
 use crate::render::screen::{Align, Style, columns, count, plural};
-use crate::render::table::facts;
+use crate::render::table::wrapping_facts;
 
 /// Rows of the longest pauses.
 const WORST: usize = 5;
+/// Rows of operations, those that took longest.
+const OPERATIONS: usize = 10;
 
 /// A log on one screen.
 pub fn one(log: &Log, style: Style) -> String {
     let summary = &log.summary;
-    let mut text = facts(about(log));
+    let mut text = wrapping_facts(about(log));
     if summary.pauses.count > 0 {
         text.push_str(&titled(style, "Pauses", &summary.kinds));
     }
@@ -27,6 +29,11 @@ pub fn one(log: &Log, style: Style) -> String {
         text.push_str(&titled(style, "Allocation stalls", &[row]));
     }
     if summary.stops.count > 0 {
+        if !summary.operations.is_empty() {
+            let title = "Operations that stopped the program";
+            let shown = summary.operations.len().min(OPERATIONS);
+            text.push_str(&titled(style, title, &summary.operations[..shown]));
+        }
         let mut rows = vec![row("all stops", summary.stops)];
         if summary.reaching.count > 0 {
             rows.push(row("until all threads had stopped", summary.reaching));
@@ -34,6 +41,7 @@ pub fn one(log: &Log, style: Style) -> String {
         text.push_str(&titled(style, "Stops, for other reasons too", &rows));
     }
     text.push_str(&worst(summary, style));
+    text.push_str(&worst_stops(summary, style));
     text.push_str(&findings(summary, style));
     text
 }
@@ -132,6 +140,9 @@ fn about(log: &Log) -> Vec<(String, String)> {
             ),
         ));
     }
+    if summary.stops.count > 0 {
+        rows.push(("Stops", stops(summary)));
+    }
     let heap = &summary.heap;
     if let (Some(used), Some(after), Some(last)) =
         (heap.peak_used, heap.peak_after, heap.last_after)
@@ -171,6 +182,29 @@ fn about(log: &Log) -> Vec<(String, String)> {
     rows.into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
+}
+
+fn stops(summary: &Summary) -> String {
+    let stops = &summary.stops;
+    let share = summary
+        .stopped
+        .map(|it| format!(" ({:.2}% of the time)", 100.0 * it));
+    let reaching = &summary.reaching;
+    let stopping = match reaching.count {
+        0 => String::new(),
+        _ => format!(
+            "; to safepoint at most {}, {} in total",
+            time(reaching.max),
+            time(reaching.sum)
+        ),
+    };
+    format!(
+        "{}, {} in total{}, longest {}{stopping}",
+        count(stops.count),
+        time(stops.sum),
+        share.unwrap_or_default(),
+        time(stops.max)
+    )
 }
 
 fn in_words(what: &str, rate: &Rate) -> String {
@@ -244,6 +278,37 @@ fn worst(summary: &Summary, style: Style) -> String {
     format!(
         "\n{}\n{}",
         style.bold("Longest pauses"),
+        columns(style, head, &rows)
+    )
+}
+
+/// The longest stops, if they show more than the longest pauses.
+fn worst_stops(summary: &Summary, style: Style) -> String {
+    let is_known =
+        |reaching: Option<Nanos>, operation: &str| reaching.is_some() || !operation.is_empty();
+    let rows: Vec<[String; 4]> = (summary.worst_stops.iter().take(WORST))
+        .filter(|worst| is_known(worst.reaching, &worst.operation))
+        .map(|worst| {
+            [
+                time(worst.duration),
+                worst.reaching.map_or("-".to_owned(), time),
+                worst.at.map_or("-".to_owned(), time),
+                worst.operation.clone(),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head = [
+        ("stop", Align::Right),
+        ("to safepoint", Align::Right),
+        ("at", Align::Right),
+        ("operation", Align::Left),
+    ];
+    format!(
+        "\n{}\n{}",
+        style.bold("Longest stops"),
         columns(style, head, &rows)
     )
 }

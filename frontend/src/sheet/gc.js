@@ -46,7 +46,11 @@ data.logs.forEach((log, index) => {
       log.cycles.length ? [make("h3", null, "Concurrent cycles"), spreads(part("cycles"), log.cycles)] : null,
       log.cycle_causes.length ? [make("h3", null, "Causes of cycles"), spreads(part("cycle-causes"), log.cycle_causes)] : null,
       log.stalls.count ? [make("h3", null, "Allocation stalls"), spreads(part("stalls"), [{name: "stalls", ...log.stalls}])] : null,
-      log.stops.count ? [make("h3", null, "All stops, for other reasons too"), spreads(part("stops"), [{name: "all stops", ...log.stops}, ...(log.reaching.count ? [{name: "until all threads had stopped", ...log.reaching}] : []), ...log.operations])] : null);
+      log.stops.count ? [make("h3", null, "All stops, for other reasons too"), spreads(part("stops"), [{name: "all stops", ...log.stops}, ...(log.reaching.count ? [{name: "until all threads had stopped", ...log.reaching}] : []), ...log.operations]),
+        log.stopped === null ? null : make("p", null, percent(log.stopped) + " of the time."),
+        make("h3", null, "The longest stops"),
+        table(part("worst-stops"), [{title: "Stop", number: true, show: millis}, {title: "To safepoint", number: true, show: millis}, {title: "At", number: true, show: at => at === null ? none : clock(at)}, {title: "Operation"}],
+          log.worst_stops.map(it => [it.stop_ms, it.reaching_ms, it.at_ms, it.operation]), 0)] : null);
   }
 });
 drawCharts();

@@ -12,6 +12,8 @@ const MIN_THROUGHPUT: f64 = 0.95;
 const LONG_PAUSE: Nanos = Nanos(500_000_000);
 /// A pause that ends connections.
 const VERY_LONG_PAUSE: Nanos = Nanos(2_000_000_000);
+/// A share of the time that is worth a look.
+const MUCH_OF_THE_TIME: f64 = 0.01;
 /// Threads usually stop within a millisecond.
 const LONG_STOPPING: Nanos = Nanos(50_000_000);
 /// A heap so full after a full collection that the next one comes soon.
@@ -195,17 +197,69 @@ pub(super) fn humongous(summary: &Summary) -> Option<Finding> {
 
 pub(super) fn safepoints(summary: &Summary) -> Option<Finding> {
     let reaching = summary.reaching;
-    (reaching.max >= LONG_STOPPING).then(|| {
+    let share = |part: Nanos, whole: Option<Nanos>| {
+        whole.is_some_and(|whole| part.0 as f64 >= MUCH_OF_THE_TIME * whole.0.max(1) as f64)
+    };
+    let is_long = reaching.max >= LONG_STOPPING;
+    (is_long || share(reaching.sum, summary.duration)).then(|| {
         Finding::new(
             "slow-safepoints",
             Warning,
             format!(
-                "Threads took up to {} to stop before the work of a pause began",
-                time(reaching.max)
+                "Threads took up to {} to stop before the work of a pause began, {} in total",
+                time(reaching.max),
+                time(reaching.sum)
             ),
             "Look for long loops and big array copies with -Xlog:safepoint*=debug; \
              -XX:+UseCountedLoopSafepoints has loops stop, and a machine without free CPU time delays \
              all of it.",
+        )
+    })
+}
+
+/// Operations of the VM for collections, by the names that HotSpot gives them (`vmOperation.hpp`).
+fn is_for_collection(operation: &str) -> bool {
+    let parts = [
+        "Collect",
+        "GC",
+        "CMS_",
+        "ZMark",
+        "ZOperation",
+        "ZRelocate",
+        "ZVerify",
+        "XMark",
+        "XRelocate",
+        "Shenandoah",
+        "HeapDumper",
+        "ParallelGC",
+    ];
+    parts.iter().any(|part| operation.contains(part))
+}
+
+/// Stops for anything but collections, where they take much of the time.
+pub(super) fn other_stops(summary: &Summary) -> Option<Finding> {
+    let others = || {
+        let rows = summary.operations.iter();
+        rows.filter(|row| !is_for_collection(&row.name))
+    };
+    let sum: u64 = others().map(|row| row.spread.sum.0).sum();
+    let longest = others().max_by_key(|row| row.spread.max)?;
+    let most = others().max_by_key(|row| row.spread.sum)?;
+    let whole = summary.duration?.0.max(1) as f64;
+    let is_much = sum as f64 >= MUCH_OF_THE_TIME * whole;
+    (is_much || longest.spread.max >= LONG_PAUSE).then(|| {
+        Finding::new(
+            "other-stops",
+            Warning,
+            format!(
+                "Stops for other reasons than collections took {}, most of it by the operation {}, the longest {}",
+                time(Nanos(sum)),
+                most.name,
+                time(longest.spread.max)
+            ),
+            "Operations whose names have Thread, Stack or Deadlock come from tools that ask for dumps of threads: \
+             let them ask less often. RevokeBias goes away with -XX:-UseBiasedLocking (JDK 11 to 17), Deoptimize \
+             and RedefineClasses with fewer agents and less late class loading.",
         )
     })
 }

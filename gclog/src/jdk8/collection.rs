@@ -132,7 +132,8 @@ fn concurrent_of_g1(inner: &[u8], statistics: &mut Statistics) {
 
 /// `[CMS-concurrent-sweep: 0.027/0.027 secs]`: CPU time and time of a phase; false if it is damaged.
 pub(super) fn concurrent_of_cms(text: &[u8], statistics: &mut Statistics) -> bool {
-    statistics.collector.get_or_insert(Collector::Cms);
+    // Its young collections may be those of Serial.
+    statistics.collector = Some(Collector::Cms);
     let Some(end) = memchr::memchr(b']', text) else {
         return false;
     };

@@ -2,7 +2,7 @@
 
 use crate::event::{Collector, Nanos};
 use crate::numbers;
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, Stop};
 
 const STOPPED: &[u8] = b"Total time for which application threads were stopped: ";
 const STOPPING: &[u8] = b"Stopping threads took: ";
@@ -13,9 +13,9 @@ pub(super) fn is_of_safepoints(text: &[u8]) -> bool {
 }
 
 /// Takes such a message; false if it is damaged.
-pub(super) fn take(text: &[u8], statistics: &mut Statistics) -> bool {
+pub(super) fn take(text: &[u8], at: Option<Nanos>, statistics: &mut Statistics) -> bool {
     if text.starts_with(STOPPED) {
-        return stopped(text, statistics);
+        return stopped(text, at, statistics);
     }
     // JDK 13 and later: Safepoint "G1CollectForAllocation", Time since last: 12 ns, ..., Total: 34 ns
     let Some(rest) = text.strip_prefix(b"Safepoint \"") else {
@@ -28,8 +28,12 @@ pub(super) fn take(text: &[u8], statistics: &mut Statistics) -> bool {
     let Some(total) = nanos_after(rest, b" Total: ") else {
         return false;
     };
-    let reaching = nanos_after(rest, b" Reaching safepoint: ");
-    statistics.stop(operation, total, reaching);
+    statistics.stop(&Stop {
+        at,
+        operation,
+        total,
+        reaching: nanos_after(rest, b" Reaching safepoint: "),
+    });
     true
 }
 
@@ -41,7 +45,7 @@ fn nanos_after(text: &[u8], label: &[u8]) -> Option<Nanos> {
 
 /// Takes the message of JDK 8 to 12: `Total time for which application threads were stopped: 0.0012 seconds,
 /// Stopping threads took: 0.0001 seconds`; false if it is none or damaged.
-pub(crate) fn stopped(text: &[u8], statistics: &mut Statistics) -> bool {
+pub(crate) fn stopped(text: &[u8], at: Option<Nanos>, statistics: &mut Statistics) -> bool {
     let seconds_after = |label: &[u8]| {
         let at = memchr::memmem::find(text, label)?;
         let (value, rest) = numbers::decimal(&text[at + label.len()..])?;
@@ -51,7 +55,12 @@ pub(crate) fn stopped(text: &[u8], statistics: &mut Statistics) -> bool {
     let Some(total) = seconds_after(STOPPED) else {
         return false;
     };
-    statistics.stop(b"", total, seconds_after(STOPPING));
+    statistics.stop(&Stop {
+        at,
+        operation: b"",
+        total,
+        reaching: seconds_after(STOPPING),
+    });
     true
 }
 
