@@ -28,7 +28,7 @@ use crate::render::screen::{bytes, percent};
 use crate::render::steps::Step;
 use crate::report::{Report, html};
 use crate::serve::FleetArguments;
-use crate::sheet;
+use crate::sheet::{self, Sheet};
 use crate::snapshot::{self, OpenArguments};
 use crate::thread_dumps;
 use crate::what_it_is;
@@ -87,6 +87,9 @@ Examples:
   hprof-rs worker --database postgres://hprof@db.example.com/hprof --store /mnt/dumps --jobs 4 --memory 32G
   hprof-rs worker --database-file db.url --store /mnt/dumps --health 0.0.0.0:8080";
 
+/// The names of files with the collections and the thread dumps of a recording, without `.json` and `.html`.
+const GC: &str = "gc";
+const STACKS: &str = "stacks";
 /// The rows of each list in the summary of a profile.
 const ROWS: usize = 100;
 
@@ -201,51 +204,101 @@ impl Analyser<'_> {
         self.name.clone_into(&mut opened.name);
         let summary = summary::as_json(&opened, ROWS);
         self.write("report.json", &foreign::json(&summary.to_string()))?;
-        Ok(json!({
+        let headline = profile_headline(&opened);
+        let traces = opened.contents.stacks.len();
+        drop(opened);
+        let mut outcome = json!({
             "kind": "profile",
-            "headline": profile_headline(&opened),
-            "summary": {"profiles": summary["profiles"], "traces": opened.contents.stacks.len()},
-        }))
+            "headline": headline,
+            "summary": {"profiles": summary["profiles"], "traces": traces},
+        });
+        if is_recording(file)? {
+            self.of_recording(file, &mut outcome)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Adds what a recording has beside a profile: collections and thread dumps.
+    fn of_recording(&self, file: &Path, outcome: &mut Value) -> anyhow::Result<()> {
+        let logs = [self.collections(file, GC)?, self.threads(file, STACKS)?];
+        for log in logs.into_iter().flatten() {
+            for key in ["collections", "dumps"] {
+                if let Some(count) = log["summary"].get(key) {
+                    outcome["summary"][key] = count.clone();
+                }
+            }
+            if outcome["headline"].is_null() {
+                outcome["headline"] = log["headline"].clone();
+            }
+        }
+        Ok(())
     }
 
     /// The outcome of a file that is none of HPROF; `None` if it is no thread dump and no log either.
     fn log(&self, file: &Path) -> anyhow::Result<Option<Value>> {
-        if let Ok((dumps, mut notes)) = thread_dumps::read(&[file.to_owned()], self.memory) {
-            let report = ThreadReport::of(&dumps);
-            notes.extend(thread_dumps::notes(&report));
-            let data = json!({
-                "version": env!("CARGO_PKG_VERSION"),
-                "title": self.name,
-                "notes": notes,
-                "report": report,
-            });
-            self.write("report.json", &foreign::json(&data.to_string()))?;
-            self.write("report.html", &sheet::STACKS.page(&data)?)?;
-            return Ok(Some(json!({
-                "kind": "thread_dump",
-                "headline": thread_dumps::headline(&report),
-                "summary": {"dumps": report.dumps.len(), "threads": report.dumps.last().map(|it| it.threads)},
-            })));
+        match self.threads(file, "report")? {
+            Some(outcome) => Ok(Some(outcome)),
+            None => self.collections(file, "report"),
         }
+    }
+
+    /// Writes what the thread dumps of a file show, as JSON and as a page; none if it has none.
+    fn threads(&self, file: &Path, report: &str) -> anyhow::Result<Option<Value>> {
+        let Ok((dumps, mut notes)) = thread_dumps::read(&[file.to_owned()], self.memory) else {
+            return Ok(None);
+        };
+        let found = ThreadReport::of(&dumps);
+        notes.extend(thread_dumps::notes(&found));
+        let data = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "title": self.name,
+            "notes": notes,
+            "report": found,
+        });
+        self.write_both(report, &data, &sheet::STACKS)?;
+        Ok(Some(json!({
+            "kind": "thread_dump",
+            "headline": thread_dumps::headline(&found),
+            "summary": {"dumps": found.dumps.len(), "threads": found.dumps.last().map(|it| it.threads)},
+        })))
+    }
+
+    /// Writes what the collections of a file show, as JSON and as a page; none if it has none.
+    fn collections(&self, file: &Path, report: &str) -> anyhow::Result<Option<Value>> {
         let Ok(mut log) = gc::read(file, true, self.memory) else {
             return Ok(None);
         };
         self.name.clone_into(&mut log.file);
         let headline = gc::headline(&log.summary);
-        let summary =
+        let mut summary =
             json!({"pauses": log.summary.pauses.count, "collector": log.summary.collector});
+        if let Some(recording) = log.summary.recording {
+            summary["collections"] = recording.collections.into();
+        }
         let data = json!({"version": env!("CARGO_PKG_VERSION"), "logs": [log], "measures": null});
-        self.write("report.json", &foreign::json(&data.to_string()))?;
-        self.write("report.html", &sheet::GC.page(&data)?)?;
+        self.write_both(report, &data, &sheet::GC)?;
         Ok(Some(
             json!({"kind": "gc_log", "headline": headline, "summary": summary}),
         ))
+    }
+
+    fn write_both(&self, name: &str, data: &Value, sheet: &Sheet) -> anyhow::Result<()> {
+        let json = foreign::json(&data.to_string());
+        self.write(&format!("{name}.json"), &json)?;
+        self.write(&format!("{name}.html"), &sheet.page(data)?)
     }
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
         let path = self.analysis.join(name);
         convert::write_whole(&path, text.as_bytes()).with_context(|| format!("cannot write {name}"))
     }
+}
+
+/// Whether a file is a recording of Flight Recorder.
+fn is_recording(file: &Path) -> anyhow::Result<bool> {
+    let mut head = Vec::new();
+    File::open(file)?.take(4).read_to_end(&mut head)?;
+    Ok(hprof_foreign::jfr::facts::is_recording(&head))
 }
 
 /// The sentence of a report that matters most.

@@ -92,16 +92,17 @@ async fn run(session: &Session, arguments: &[&str], files: &[String]) -> Result<
 /// Asks for a log of collections.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GcLog {
-    /// The log (-Xlog:gc*, or -XX:+PrintGCDetails of JDK 8), plain or compressed.
+    /// The log (-Xlog:gc*, or -XX:+PrintGCDetails of JDK 8) or recording (JFR), plain or compressed.
     file: String,
-    /// A later log, to compare with.
+    /// A later log or recording, to compare with.
     after: Option<String>,
 }
 
 impl Question for GcLog {
     const NAME: &'static str = "gc_log";
-    const ABOUT: &'static str = "Summarizes a garbage collection log: pauses, causes, heap after \
-        collections, allocation rate, and findings with advice; or compares two logs. Ask this for slow \
+    const ABOUT: &'static str = "Summarizes the collections of a log or of a Flight Recorder recording: pauses, \
+        causes, heap after collections, allocation rate, stops for other reasons, and findings with advice; or \
+        compares two. Ask this for slow \
         responses, and to see whether the heap grows.";
 
     async fn ask(self, session: &Session, _call: &Call) -> Result<Answer, Refusal> {
@@ -118,7 +119,7 @@ impl Question for GcLog {
 /// Asks for thread dumps.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ThreadDumps {
-    /// Files with thread dumps of one program, oldest first: of jstack, jcmd or kill -3.
+    /// Files with thread dumps of one program, oldest first: of jstack, jcmd or kill -3, or recordings (JFR).
     files: Vec<String>,
 }
 

@@ -9,6 +9,7 @@ mod fleet;
 mod guard;
 mod jobs;
 mod jvms;
+mod logs;
 mod page;
 mod server;
 mod uploads;
@@ -58,6 +59,7 @@ pub fn router(state: AppState) -> Router {
         .routes(routes!(direct::abandon))
         .merge(views::routes())
         .merge(jvms::routes())
+        .merge(logs::routes())
         .merge(fleet::routes());
     let (api, document) = OpenApiRouter::with_openapi(Document::openapi())
         .nest("/api/v1", api)

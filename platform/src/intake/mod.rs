@@ -1,6 +1,7 @@
 //! The way in: bytes are written, counted, hashed and looked at as they come.
 
 mod direct;
+mod join;
 mod local;
 mod receive;
 mod redact;

@@ -32,6 +32,7 @@ pub mod entries;
 pub mod facts;
 pub mod fields;
 pub mod loaders;
+pub mod logs;
 pub mod object;
 pub mod paths;
 pub mod reference_kinds;

@@ -6,7 +6,7 @@ const EVIL = "</title><script>window.hacked=1</script><img src=x onerror=window.
 const ids = (n) => (0x9e3779b97f4a7c15n * BigInt(n + 1) & 0xffffffffffffffffn).toString(16).padStart(16, "0");
 
 export class Jobs {
-  constructor(speed) {
+  constructor(speed, listsLogs = false) {
     this.speed = speed;
     this.count = 0;
     this.clients = new Set();
@@ -29,12 +29,15 @@ export class Jobs {
       done("half.hprof", 119_234_120, 30, { headline: null, job: { state: "failed", phase: "reading", error: { title: "The file ends in the middle of a record", detail: "Offset 119,234,120 of 204,110,002; load what is there with --lenient, or transfer the file again.", can_retry: true } } }),
     ];
     // They are found by their ids, and not listed, as the tests of the list know what is in it.
-    this.logs = ["threads.txt", "gc.log"].map((name, at) => {
-      const dump = Object.assign(this.make(name, 90_000), { kind: ["thread_dump", "gc_log"][at], headline: "2 threads wait for each other without an end." });
+    const kinds = { "threads.txt": "thread_dump", "gc.log": "gc_log", "flight.jfr": "profile", "gc.log.0": "gc_log", "later.txt": "thread_dump" };
+    this.logs = Object.entries(kinds).map(([name, kind], at) => {
+      const dump = Object.assign(this.make(name, 90_000), { kind, headline: "2 threads wait for each other without an end.", uploaded_at: Date.now() - 60_000 * (10 - at) });
+      if (kind === "profile") dump.summary = { profiles: [{}], collections: 12, dumps: 2 };
       Object.assign(dump.job, { state: "done", phase: "done", ended_at: Date.now() });
       return dump;
     });
     Object.assign(this.dumps.at(-1).job, { id: 999, dump: this.dumps.at(-1).id, done: 119e6, total: 204e6, unit: "bytes", rate: null, seconds_left: null, started_at: 0, ended_at: 0, attempt: 1 });
+    if (listsLogs) this.dumps.unshift(...this.logs);
     this.timer = setInterval(() => this.tick(), 200);
   }
 
@@ -47,7 +50,7 @@ export class Jobs {
     const n = this.count++;
     const id = ids(n);
     const job = { id: n, dump: id, state: "queued", phase: "queued", done: 0, total: null, unit: "bytes", rate: null, seconds_left: null, started_at: null, ended_at: null, error: null, attempt: 1 };
-    return { id, name, kind: /\.txt$|cpu/.test(name) ? "profile" : "heap", bytes, uploaded_at: Date.now(), note: "", labels: {}, pinned: false, sha256: id.repeat(4), job, headline: null, summary: null };
+    return { id, name, kind: /gc\.log/.test(name) ? "gc_log" : /\.txt$|cpu/.test(name) ? "profile" : "heap", bytes, uploaded_at: Date.now(), note: "", labels: {}, pinned: false, sha256: id.repeat(4), job, headline: null, summary: null };
   }
 
   add(name, bytes) {
@@ -111,7 +114,7 @@ export class Jobs {
       if (next) Object.assign(job, { phase: next[0], unit: next[1], total: next[2], done: 0 });
       else {
         Object.assign(job, { state: "done", phase: "done", seconds_left: null, rate: null, ended_at: Date.now() });
-        running.headline = "31.0 % of the heap is kept alive by one byte[][] in com.acme.io.Buffers.";
+        running.headline = running.kind === "gc_log" ? "12 pauses, and nothing is noteworthy." : "31.0 % of the heap is kept alive by one byte[][] in com.acme.io.Buffers.";
       }
     }
     this.tell("job", job);

@@ -16,7 +16,14 @@ export const LOGS = {
       stacks: Array.from({ length: 60 }, (_, at) => group(at)),
       threads: [],
       threads_left_out: 0,
-      moved: null,
+      moved: {
+        elapsed_ms: 9870,
+        started: 3,
+        ended: 0,
+        idle: 40,
+        busy: [{ name: EVIL, cpu_ms: 8123.4, share: 0.823, frame: "com.acme." + EVIL + ".spin(Spin.java:3)" }, { name: "main", cpu_ms: 12, share: null, frame: "com.acme.Main.main" }],
+        stuck: [{ name: "worker-1", state: "BLOCKED", frame: "com.acme.Queue.take", owner: EVIL, cpu_ms: null }],
+      },
     },
   },
   gc_log: {
@@ -32,6 +39,10 @@ export const LOGS = {
         throughput: 0.9731,
         kinds: [spread("Young", 120), spread(EVIL, 80)],
         causes: [spread("G1 Evacuation Pause", 120)],
+        cycles: [spread("Concurrent Mark Cycle", 300)],
+        stops: spread("", 130),
+        reaching: spread("", 4),
+        operations: [spread("G1CollectForAllocation", 121), spread(EVIL, 3)],
         counts: { full: 2 },
         allocation: { per_second: 5e8, bytes: 5e9, is_exact: true },
         heap: { peak_after: 2e8 },
@@ -41,3 +52,20 @@ export const LOGS = {
     ],
   },
 };
+
+const log = LOGS.gc_log.logs[0];
+
+/** Logs side by side, and thread dumps together. */
+export function compared(room, dumps) {
+  if (room === "stacks") return { files: dumps.map(({ id, name }, at) => ({ id, name, dumps: at + 1 })), notes: [], report: LOGS.thread_dump.report };
+  return {
+    logs: dumps.map(({ id, name }) => ({ id, name, collector: log.collector, findings: log.findings })),
+    figures: [["pauses", "count", 12], ["longest pause", "milliseconds", 120], ["throughput", "percent", 97.3], ["heap in use, at most", "bytes", 2e8], ["allocation", "bytes_per_second", 5e8], ["pauses a minute", "per_minute", 3.25], [EVIL, "count", null]].map(([name, unit, value]) => ({ name, unit, values: dumps.map((_, at) => (value === null ? null : value * (at + 1))) })),
+  };
+}
+
+/** The files of a rotated log as one. */
+export function joined(jobs, { dumps }) {
+  const length = dumps.map((id) => jobs.find(id).bytes).reduce((sum, bytes) => sum + bytes, 0);
+  return jobs.add(`gc.log (${dumps.length} files)`, length);
+}

@@ -8,7 +8,7 @@ import { fleetView } from "./fleet.mjs";
 import { heapView, runQuery } from "./heap.mjs";
 import { Jobs } from "./jobs.mjs";
 import { LiveJvms } from "./live.mjs";
-import { LOGS } from "./logs.mjs";
+import { compared, joined, LOGS } from "./logs.mjs";
 import { profileView } from "./profile.mjs";
 import { Problem } from "./tables.mjs";
 
@@ -20,9 +20,9 @@ const HEADERS = {
   "referrer-policy": "no-referrer",
 };
 
-/** Starts it; `speed` makes jobs faster, `token` asks for a session, `jvms: false` lists no JVMs. */
-export function start({ port = 0, speed = 1, token = null, jvms = true } = {}) {
-  const jobs = new Jobs(speed);
+/** Starts it; `speed` makes jobs faster, `token` asks for a session, `jvms: false` lists no JVMs, `logs` lists logs. */
+export function start({ port = 0, speed = 1, token = null, jvms = true, logs = false } = {}) {
+  const jobs = new Jobs(speed, logs);
   const live = jvms ? new LiveJvms(jobs, speed) : null;
   const server = createServer((request, response) => {
     void answer(request, response, jobs, live, token).catch((error) => {
@@ -77,6 +77,8 @@ async function answer(request, response, jobs, live, token) {
     const view = fleetView([id, ...rest], url.searchParams, jobs.dumps);
     return url.searchParams.get("format") === "csv" ? csv(response, view, id) : json(view);
   }
+  if (room === "gc" && method === "POST") return json(joined(jobs, JSON.parse((await body(request)).toString())), 201);
+  if (room === "gc" || room === "stacks") return json(compared(room, (url.searchParams.get("dumps") ?? "").split(",").map((one) => jobs.find(one))));
   if (room !== "dumps") throw new Problem(404, "not-found", "No such address.");
   if (!id) {
     if (method === "GET") return json(jobs.list(url.searchParams));
@@ -91,6 +93,9 @@ async function answer(request, response, jobs, live, token) {
     return json(dump);
   }
   if (rest[0] === "report" && LOGS[dump.kind]) return json(LOGS[dump.kind]);
+  if (rest[0] === "gc") return json(LOGS.gc_log);
+  if (rest[0] === "stacks") return json(LOGS.thread_dump);
+  if (["gc.html", "stacks.html"].includes(rest[0])) return json({ mock: rest[0] });
   if (["file", "report", "report.html"].includes(rest[0])) return json({ mock: rest[0] });
   if (dump.job && dump.job.state !== "done") throw new Problem(409, "not-ready", "The analysis is still running.");
   if (rest[0] === "query" && method === "POST") return json(runQuery(JSON.parse((await body(request)).toString())));

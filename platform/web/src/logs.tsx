@@ -1,45 +1,85 @@
 // Logs that are no heap dump and no profile: what a garbage collection log or thread dumps show.
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { API, useGet } from "./api/client";
-import type { Dump, GcReport, Spread, ThreadReport } from "./api/types";
+import type { Dump, GcReport, Moved, Page, Spread, ThreadReport } from "./api/types";
 import { useTitle } from "./app";
 import { DumpTitle } from "./dump";
-import { bytes, count, percent, shown } from "./format";
+import { bytes, count, percent, shown, time } from "./format";
 import { Name, Notes, Problem, Skeleton } from "./parts/basics";
+import { Together } from "./start/together";
 import { texts } from "./texts";
 import { said } from "./texts/said";
 
 /** Rows that a table shows; the report that can be downloaded has all. */
 const ROWS = 50;
 
-const millis = (value: number | null | undefined) => (value === null || value === undefined ? "–" : value >= 10_000 ? `${count(value / 1000)} s` : `${value.toFixed(value < 10 ? 2 : 0)} ms`);
+export const millis = (value: number | null | undefined) => (value === null || value === undefined ? "–" : value >= 10_000 ? `${count(value / 1000)} s` : `${value.toFixed(value < 10 ? 2 : 0)} ms`);
+
+/** What a log or a recording shows: collections (`gc`) or thread dumps (`stacks`). */
+export type LogView = "gc" | "stacks";
 
 export function LogWorkspace({ dump }: { dump: Dump }) {
-  const t = texts.value.logs;
   useTitle(dump.name);
-  const { value, failure, again } = useGet<ThreadReport | GcReport>(`dumps/${dump.id}/report`);
+  const view: LogView = dump.kind === "gc_log" ? "gc" : "stacks";
   return (
     <div class="workspace log">
       <DumpTitle dump={dump} />
       <main id="main" tabIndex={-1} class="view">
         <div class="view-head">
           <h1>{texts.value.dump.kinds[dump.kind]}</h1>
-          <p>
-            <a href={`${API}/dumps/${encodeURIComponent(dump.id)}/report.html`} download>
-              {t.page}
-            </a>
-          </p>
+          <ReportPage dump={dump} view={view} />
         </div>
-        {failure && <Problem failure={failure} again={again} />}
-        {!value && !failure && <Skeleton />}
-        {value && "report" in value && <Threads found={value} />}
-        {value && "logs" in value && <Collections found={value} />}
+        <LogReport dump={dump} view={view} />
+        <CompareWith dump={dump} view={view} />
       </main>
     </div>
   );
 }
 
-function Section({ title, children }: { title: string; children: ComponentChildren }) {
+export function ReportPage({ dump, view }: { dump: Dump; view: LogView }) {
+  return (
+    <p>
+      <a href={`${API}/dumps/${encodeURIComponent(dump.id)}/${view}.html`} download>
+        {texts.value.logs.page}
+      </a>
+    </p>
+  );
+}
+
+export function LogReport({ dump, view }: { dump: Dump; view: LogView }) {
+  const { value, failure, again } = useGet<ThreadReport | GcReport>(`dumps/${dump.id}/${view}`);
+  return (
+    <>
+      {failure && <Problem failure={failure} again={again} />}
+      {!value && !failure && <Skeleton />}
+      {value && "report" in value && <Threads found={value} />}
+      {value && "logs" in value && <Collections found={value} />}
+    </>
+  );
+}
+
+/** Other files of this kind, to be chosen for a comparison. */
+function CompareWith({ dump, view }: { dump: Dump; view: LogView }) {
+  const t = texts.value.logs;
+  const list = useGet<Page<Dump>>("dumps?limit=200");
+  const [chosen, setChosen] = useState<string[]>([]);
+  const others = (list.value?.items ?? []).filter((item) => item.id !== dump.id && item.kind === dump.kind && (!item.job || item.job.state === "done"));
+  const pick = (id: string, on: boolean) => setChosen([...chosen.filter((item) => item !== id), ...(on ? [id] : [])]);
+  return (
+    <Section title={t.compareWith}>
+      {list.value && !others.length && <p>{view === "gc" ? t.noOtherLog : t.noOtherDumps}</p>}
+      {others.map((item) => (
+        <label key={item.id} class="check">
+          <input type="checkbox" checked={chosen.includes(item.id)} onChange={(event) => pick(item.id, event.currentTarget.checked)} /> {shown(item.name)} ({time(item.uploaded_at)})
+        </label>
+      ))}
+      {others.length > 0 && <Together dumps={[dump, ...others.filter((item) => chosen.includes(item.id))]} />}
+    </Section>
+  );
+}
+
+export function Section({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <section>
       <h2>{title}</h2>
@@ -49,14 +89,14 @@ function Section({ title, children }: { title: string; children: ComponentChildr
 }
 
 /** A small table; columns with a number are told by the cell. */
-function Rows({ titles, rows }: { titles: string[]; rows: (string | number | ComponentChildren)[][] }) {
+export function Rows({ titles, rows }: { titles: ComponentChildren[]; rows: (string | number | ComponentChildren)[][] }) {
   return (
     <div class="scroll" tabIndex={0}>
       <table class="plain">
         <thead>
           <tr>
-            {titles.map((title) => (
-              <th key={title} scope="col">
+            {titles.map((title, column) => (
+              <th key={column} scope="col">
                 {title}
               </th>
             ))}
@@ -84,7 +124,7 @@ const states = (found: Record<string, number>) =>
     .map(([state, n]) => `${count(n)} ${state}`)
     .join(", ");
 
-function Threads({ found }: { found: ThreadReport }) {
+export function Threads({ found }: { found: Pick<ThreadReport, "notes" | "report"> }) {
   const t = texts.value.logs;
   const { report } = found;
   const last = report.dumps[report.dumps.length - 1];
@@ -108,6 +148,7 @@ function Threads({ found }: { found: ThreadReport }) {
           </ul>
         ))}
       </Section>
+      {report.moved && <WhatMoved moved={report.moved} />}
       <Section title={t.locks}>
         {report.locks.length === 0 ? (
           <p>{t.none}</p>
@@ -142,6 +183,35 @@ function Threads({ found }: { found: ThreadReport }) {
           ))}
       </Section>
     </>
+  );
+}
+
+/** The changes from the first dump to the last. */
+function WhatMoved({ moved }: { moved: Moved }) {
+  const t = texts.value.logs;
+  const within = moved.elapsed_ms === null ? "" : t.within(millis(moved.elapsed_ms));
+  return (
+    <Section title={t.moved}>
+      <p>
+        {within}
+        {t.movedText(count(moved.started), count(moved.ended), count(moved.idle))}
+      </p>
+      <h3>{t.busy}</h3>
+      {moved.busy.length === 0 ? (
+        <p>{t.notBusy}</p>
+      ) : (
+        <Rows
+          titles={["CPU", t.share, t.thread, t.innermost]}
+          rows={moved.busy.map((it) => [millis(it.cpu_ms), it.share === null ? "–" : percent(100 * it.share), <Name text={it.name} mono={false} />, <Name text={it.frame} />])}
+        />
+      )}
+      <h3>{t.stuck}</h3>
+      {moved.stuck.length === 0 ? (
+        <p>{t.notStuck}</p>
+      ) : (
+        <Rows titles={[t.thread, t.states, t.owner, t.innermost]} rows={moved.stuck.map((it) => [<Name text={it.name} mono={false} />, it.state, <Name text={it.owner ?? ""} mono={false} />, <Name text={it.frame} />])} />
+      )}
+    </Section>
   );
 }
 
@@ -187,6 +257,16 @@ function Collections({ found }: { found: GcReport }) {
       <Section title={t.causes}>
         <Rows titles={titles} rows={spreads(log.causes)} />
       </Section>
+      {log.cycles.length > 0 && (
+        <Section title={t.cycles}>
+          <Rows titles={titles} rows={spreads(log.cycles)} />
+        </Section>
+      )}
+      {log.stops.count > 0 && (
+        <Section title={t.stops}>
+          <Rows titles={titles} rows={spreads([{ ...log.stops, name: t.allStops }, ...(log.reaching.count ? [{ ...log.reaching, name: t.reaching }] : []), ...log.operations])} />
+        </Section>
+      )}
     </>
   );
 }

@@ -10,7 +10,7 @@ let browser;
 
 before(async () => {
   if (options.skip) return;
-  server = await start({ speed: 2 });
+  server = await start({ speed: 20, logs: true });
   browser = await launch();
 });
 after(async () => {
@@ -21,9 +21,12 @@ after(async () => {
 test("reports of logs are drawn on a laptop and a phone, light and dark", options, async () => {
   for (const [viewport, colorScheme] of [[LAPTOP, "light"], [LAPTOP, "dark"], [PHONE, "light"]]) {
     const { page, close } = await openPage(browser, server.url + "/", { viewport, colorScheme });
-    for (const dump of server.jobs.logs) {
-      await page.goto(server.url + "/dumps/" + dump.id);
-      await page.waitForFunction(() => document.querySelectorAll("main h2").length > 2);
+    const [threads, gc, flight, before, later] = server.jobs.logs.map((dump) => dump.id);
+    const places = [[`threads`, `/dumps/${threads}`], ["gc", `/dumps/${gc}`], ["recording-gc", `/dumps/${flight}/gc`], ["recording-stacks", `/dumps/${flight}/stacks`], ["compare-gc", `/compare/gc?dumps=${before},${gc}`], ["compare-stacks", `/compare/stacks?dumps=${threads},${later}`]];
+    for (const [name, place] of places) {
+      const dump = { name };
+      await page.goto(server.url + place);
+      await page.waitForFunction(() => document.querySelectorAll("main h2").length > 1);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
       assert.equal(wide, false, `${dump.name} is wider than ${viewport.width}`);
       await audit(page, `${dump.name} ${colorScheme} ${viewport.width}`);
@@ -41,11 +44,16 @@ test("what a log shows is there, and names are text", options, async () => {
   assert.equal(await page.locator("section", { hasText: "Deadlocks" }).locator("li").count(), 2);
   assert.equal(await page.locator("section", { hasText: "Equal stacks" }).locator("details").count(), 50);
   assert.match(await page.locator("section", { hasText: "Locks" }).last().textContent(), /nobody, or not in the dump/);
-  assert.match(await page.locator("a[download]").getAttribute("href"), /report\.html$/);
+  assert.match(await page.locator("a[download]").getAttribute("href"), /stacks\.html$/);
+  const moved = page.locator("section", { has: page.getByRole("heading", { name: "What moved between the dumps" }) });
+  assert.match(await moved.textContent(), /In 9870 ms: 3 threads began, 0 ended, 40 waited in one place\./);
+  assert.match(await moved.locator("tbody tr").first().textContent(), /8123 ms82\.3%/);
   await page.goto(server.url + "/dumps/" + gc.id);
   await page.getByRole("heading", { name: "Findings" }).waitFor();
   assert.match(await page.locator("main").textContent(), /2 full collections took 1\.2 s/);
   assert.match(await page.locator("main").textContent(), /97\.3%/);
+  assert.match(await page.locator("a[download]").getAttribute("href"), /gc\.html$/);
+  assert.match(await page.locator("section", { has: page.getByRole("heading", { name: "Stops, for other reasons too" }) }).textContent(), /Until all threads had stopped.*G1CollectForAllocation/);
   assert.equal(await page.locator(".log-timeline rect").count(), 120);
   assert.equal(await page.locator(".log-timeline rect.full").count(), 2);
   assert.equal(await page.evaluate(() => window.hacked), undefined);
@@ -58,7 +66,7 @@ test("findings in every wording are Chinese on the Chinese page", options, async
   const named = findings.map((finding, at) => ({ ...finding, id: finding.id + at }));
   const { page, close } = await openPage(browser, server.url + "/");
   const gc = server.jobs.logs[1];
-  await page.route("**/api/v1/dumps/*/report", async (route) => {
+  await page.route("**/api/v1/dumps/*/gc", async (route) => {
     const response = await route.fetch();
     const report = await response.json();
     report.logs[0].findings = named;
@@ -78,5 +86,97 @@ test("findings in every wording are Chinese on the Chinese page", options, async
       }
     }
   });
+  await close();
+});
+
+test("a recording has its collections and thread dumps beside its samples", options, async () => {
+  const { page, close } = await openPage(browser, server.url + "/");
+  const flight = server.jobs.logs[2];
+  await page.goto(server.url + "/dumps/" + flight.id);
+  const views = page.locator(".profile-views a");
+  await views.first().waitFor();
+  assert.deepEqual(await views.allTextContents(), ["Flame graph", "Methods", "Call tree", "Compare", "Collections", "Thread dumps"]);
+  await page.getByRole("link", { name: "Collections" }).click();
+  await page.getByRole("heading", { name: "Pauses by cause" }).waitFor();
+  assert.match(await page.locator("a[download]").getAttribute("href"), /gc\.html$/);
+  await page.getByRole("link", { name: "Thread dumps" }).click();
+  await page.getByRole("heading", { name: "Equal stacks" }).waitFor();
+  assert.match(page.url(), /\/stacks$/);
+  await page.getByRole("link", { name: "Flame graph" }).click();
+  await page.locator(".flame-part").first().waitFor();
+  // Of one without samples the collections come first.
+  flight.summary = { profiles: [], collections: 12 };
+  await page.goto(server.url + "/dumps/" + flight.id);
+  await page.getByRole("heading", { name: "Pauses by cause" }).waitFor();
+  assert.deepEqual(await page.locator(".profile-views a").allTextContents(), ["Collections"]);
+  flight.summary = { profiles: [{}], collections: 12, dumps: 2 };
+  await close();
+});
+
+test("files that are chosen in the list are compared and joined", options, async () => {
+  const { page, close } = await openPage(browser, server.url + "/");
+  const bar = page.getByRole("group", { name: "Chosen analyses" });
+  await page.getByLabel("Choose threads.txt").check();
+  assert.match(await bar.textContent(), /1 chosen.*Choose another one/);
+  await page.getByLabel("Choose gc.log", { exact: true }).check();
+  assert.match(await bar.textContent(), /2 chosen.*cannot be compared/);
+  await page.getByRole("button", { name: "Choose none" }).click();
+  assert.equal(await bar.count(), 0);
+  await page.getByLabel("Choose threads.txt").check();
+  await page.getByLabel("Choose later.txt").check();
+  await audit(page, "a choice");
+  await bar.getByRole("link", { name: "Compare" }).click();
+  await page.getByRole("heading", { name: "What moved between the dumps" }).waitFor();
+  assert.deepEqual(await page.locator(".compared li").allTextContents(), ["threads.txt", "later.txt (2 dumps)"]);
+  await page.goBack();
+  await page.getByRole("button", { name: "Choose none" }).click();
+  // A recording has collections as a log has.
+  for (const name of ["Choose gc.log.0", "Choose flight.jfr"]) await page.getByLabel(name).check();
+  assert.equal(await bar.getByRole("button", { name: "Join as one log" }).count(), 0);
+  await bar.getByRole("link", { name: "Compare" }).click();
+  await page.getByRole("heading", { name: /Findings: gc\.log\.0/ }).waitFor();
+  await page.goBack();
+  await page.getByRole("button", { name: "Choose none" }).click();
+  for (const name of ["gc.log", "gc.log.0"]) await page.getByLabel("Choose " + name, { exact: true }).check();
+  await bar.getByRole("link", { name: "Compare" }).click();
+  const cells = page.locator("tbody tr").first().locator("td");
+  await cells.first().waitFor();
+  assert.deepEqual(await cells.allTextContents(), ["Pauses", "12", "24", "+100.0%"]);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await page.goBack();
+  await bar.getByRole("button", { name: "Join as one log" }).click();
+  await page.getByRole("heading", { name: "Garbage collection log" }).waitFor();
+  assert.match(await page.locator("main, .dump-bar").first().textContent(), /gc\.log \(2 files\)/);
+  await close();
+});
+
+test("a log names the others of its kind for a comparison", options, async () => {
+  const { page, close } = await openPage(browser, server.url + "/");
+  await page.goto(server.url + "/dumps/" + server.jobs.logs[0].id);
+  const others = page.locator("section", { has: page.getByRole("heading", { name: "Compare with" }) });
+  await others.getByLabel(/later\.txt/).check();
+  await others.getByRole("link", { name: "Compare" }).click();
+  await page.locator(".compared li").nth(1).waitFor();
+  await page.locator(".compared a").first().click();
+  await page.getByRole("heading", { name: "Compare with" }).waitFor();
+  for (const place of ["/compare/gc", "/compare/gc?dumps=" + server.jobs.logs[0].id, "/compare/heaps?dumps=a,b"]) {
+    await page.goto(server.url + place);
+    await page.getByRole("heading", { name: "There is nothing at this address" }).waitFor();
+  }
+  await close();
+});
+
+test("files that are dropped at once are chosen when they have come", options, async () => {
+  const { page, close } = await openPage(browser, server.url + "/");
+  const data = await page.evaluateHandle(() => {
+    const data = new DataTransfer();
+    for (const name of ["gc.log.5", "gc.log.6", "gc.log.7"]) data.items.add(new File(["x".repeat(2000)], name));
+    return data;
+  });
+  await page.locator(".drop").dispatchEvent("drop", { dataTransfer: data });
+  const bar = page.getByRole("group", { name: "Chosen analyses" });
+  await bar.getByText("3 chosen").waitFor();
+  await bar.getByRole("button", { name: "Join as one log" }).click({ timeout: 20_000 });
+  await page.getByText(/gc\.log \(3 files\)/).first().waitFor();
   await close();
 });

@@ -335,6 +335,13 @@ export interface GcReport {
     throughput: number | null;
     kinds: (Spread & { name: string })[];
     causes: (Spread & { name: string })[];
+    cycles: (Spread & { name: string })[];
+    /** All stops of the program, for other reasons too. */
+    stops: Spread;
+    /** How long it took until all threads had stopped. */
+    reaching: Spread;
+    /** Stops by operation of the VM. */
+    operations: (Spread & { name: string })[];
     counts: { full: number };
     allocation: { per_second: number | null } | null;
     heap: { peak_after: number | null };
@@ -352,5 +359,30 @@ export interface ThreadReport {
     locks: { class: string; id: string; owner: string | null; owner_frame: string | null; waiting: number }[];
     pools: { name: string; threads: number; states: Record<string, number>; frame: string }[];
     stacks: { threads: number; states: Record<string, number>; names: string[]; frames: string[] }[];
+    moved: Moved | null;
   };
+}
+
+/** The changes from the first thread dump to the last. */
+export interface Moved {
+  elapsed_ms: number | null;
+  started: number;
+  ended: number;
+  idle: number;
+  /** `share` is of the time between the dumps, 0 to 1. */
+  busy: { name: string; cpu_ms: number; share: number | null; frame: string }[];
+  stuck: { name: string; state: string; frame: string; owner: string | null }[];
+}
+
+/** Thread dumps of several files, the oldest first. */
+export interface ThreadsTogether extends Pick<ThreadReport, "notes" | "report"> {
+  files: { id: string; name: string; dumps: number }[];
+}
+
+export type Unit = "count" | "milliseconds" | "bytes" | "bytes_per_second" | "percent" | "per_minute";
+
+/** Garbage collection logs side by side. */
+export interface GcComparison {
+  logs: { id: string; name: string; collector: string | null; findings: GcReport["logs"][0]["findings"] }[];
+  figures: { name: string; unit: Unit; values: (number | null)[] }[];
 }

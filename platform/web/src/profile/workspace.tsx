@@ -3,6 +3,7 @@ import { useGet } from "../api/client";
 import type { Dump, ProfileFacts } from "../api/types";
 import { NotFound, useTitle } from "../app";
 import { DumpTitle } from "../dump";
+import { LogReport, ReportPage, type LogView } from "../logs";
 import { A, Notes, Problem, Skeleton } from "../parts/basics";
 import { address, to } from "../route";
 import { shown } from "../format";
@@ -16,13 +17,26 @@ import { ProfileTools } from "./tools";
 
 const VIEWS = ["flame", "methods", "tree", "compare"];
 
+/** The views of a recording beside those of profiles. */
+const partsOf = (dump: Dump): LogView[] => {
+  const has = (part: string) => typeof dump.summary?.[part] === "number";
+  return [...(has("collections") ? (["gc"] as const) : []), ...(has("dumps") ? (["stacks"] as const) : [])];
+};
+
+/** A recording may have collections and thread dumps, and no samples. */
+const hasProfile = (dump: Dump): boolean => !Array.isArray(dump.summary?.["profiles"]) || dump.summary["profiles"].length > 0;
+
 export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] }) {
   const t = texts.value.profile;
-  const view = rest[0] ?? "flame";
+  const parts = partsOf(dump);
+  const isProfile = hasProfile(dump) || parts.length === 0;
+  const views: string[] = [...(isProfile ? VIEWS : []), ...parts];
+  const view = rest[0] ?? views[0]!;
+  const part = parts.find((item) => item === view);
   const title = t.views[view] ?? "";
   useTitle(title, dump.name);
-  const { value: facts, failure, again } = useGet<ProfileFacts>(`dumps/${dump.id}/profile`);
-  if (!VIEWS.includes(view)) return <NotFound />;
+  const { value: facts, failure, again } = useGet<ProfileFacts>(part ? null : `dumps/${dump.id}/profile`);
+  if (!views.includes(view)) return <NotFound />;
   const source = finished(dump.id);
   const { query } = address.value;
   const dimension = query.get("dimension") ?? facts?.dimensions[0]?.key ?? null;
@@ -31,10 +45,10 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
   // What is counted and for which thread goes along from view to view.
   const keep = { dimension: query.get("dimension"), thread };
   return (
-    <div class="workspace profile">
+    <div class={part ? "workspace profile log" : "workspace profile"}>
       <DumpTitle dump={dump} />
       <nav class="profile-views" aria-label={texts.value.nav.label}>
-        {VIEWS.map((id) => (
+        {views.map((id) => (
           <A key={id} href={to(`/dumps/${dump.id}/${id}`, keep)} current={id === view}>
             {t.views[id]}
           </A>
@@ -46,7 +60,13 @@ export function ProfileWorkspace({ dump, rest }: { dump: Dump; rest: string[] })
           <p class="dim about">{facts && counted ? `${shown("label" in counted ? counted.label : facts.title)}; ${t.total} ${amountOf(counted.unit)(counted.total)}` : ""}</p>
         </div>
         {failure && <Problem failure={failure} again={again} />}
-        {!facts && !failure && <Skeleton />}
+        {part && (
+          <>
+            <ReportPage dump={dump} view={part} />
+            <LogReport key={part} dump={dump} view={part} />
+          </>
+        )}
+        {!part && !facts && !failure && <Skeleton />}
         {facts && (
           <>
             <Notes notes={facts.notes} />

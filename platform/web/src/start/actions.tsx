@@ -21,6 +21,11 @@ export function DumpActions({ dump, onDeleted }: { dump: Dump; onDeleted: () => 
   if (dump.kind === "heap" && dump.job?.state === "done") {
     items.push({ label: t.report, href: `${API}/dumps/${dump.id}/report.html`, outside: true }, { label: t.reportJson, href: `${API}/dumps/${dump.id}/report`, outside: true });
   }
+  if (dump.job?.state === "done") {
+    const has = (kind: Dump["kind"], part: string) => dump.kind === kind || (dump.kind === "profile" && typeof dump.summary?.[part] === "number");
+    if (has("gc_log", "collections")) items.push({ label: t.gcPage, href: `${API}/dumps/${dump.id}/gc.html`, outside: true });
+    if (has("thread_dump", "dumps")) items.push({ label: t.stacksPage, href: `${API}/dumps/${dump.id}/stacks.html`, outside: true });
+  }
   items.push({ label: t.download, href: `${API}/dumps/${dump.id}/file`, outside: true });
   if (mayDelete) items.push("line", { label: t.delete, run: () => setAsked("delete"), danger: true });
   const remove = () =>

@@ -11,6 +11,7 @@ import { texts } from "../texts";
 import { said } from "../texts/said";
 import { DumpActions } from "./actions";
 import { RuleCount } from "./rules";
+import { choose, Chosen, chosen } from "./together";
 
 export function Recent() {
   const t = texts.value.start;
@@ -50,6 +51,7 @@ export function Recent() {
           )}
         </Empty>
       )}
+      <Chosen />
       {done.length > 0 && (
         <ul class="recent">
           {done.map((dump) => (
@@ -76,6 +78,7 @@ function DumpLine({ dump }: { dump: Dump }) {
   const retry = () => send("POST", `jobs/${encodeURIComponent(job!.id)}/retry`).then(() => setFailure(null), tell);
   return (
     <li class="dump">
+      <input type="checkbox" class="dump-choice" aria-label={t.together.choose(shown(dump.name))} title={t.together.choose(shown(dump.name))} checked={chosen.value.includes(dump.id)} onChange={(event) => choose(dump.id, event.currentTarget.checked)} />
       <div class="dump-main">
         <p class="dump-title">
           <A href={`/dumps/${dump.id}`}>

@@ -4,6 +4,7 @@ import { getJson } from "../api/client";
 import { upsert } from "../api/events";
 import { Sender, type Upload } from "../api/tus";
 import type { Dump } from "../api/types";
+import { choose, chosen } from "./together";
 
 const MAX_AT_ONCE = 3;
 
@@ -11,6 +12,14 @@ export interface Entry {
   key: number;
   sender: Sender;
   upload: Upload;
+  /** The files that came at once. */
+  batch: Batch;
+}
+
+/** Files that were dropped or chosen together; they are offered for a comparison. */
+interface Batch {
+  size: number;
+  dumps: string[];
 }
 
 export const uploads = signal<Entry[]>([]);
@@ -18,12 +27,14 @@ let keys = 0;
 let active = 0;
 
 export function add(files: Iterable<File>): void {
-  for (const file of files) {
+  const all = [...files];
+  const batch: Batch = { size: all.length, dumps: [] };
+  for (const file of all) {
     const key = ++keys;
     const sender = new Sender(file, (upload) => {
       uploads.value = uploads.value.map((entry) => (entry.key === key ? { ...entry, upload } : entry));
     });
-    uploads.value = [...uploads.value, { key, sender, upload: { ...sender.upload, state: "paused" } }];
+    uploads.value = [...uploads.value, { key, sender, upload: { ...sender.upload, state: "paused" }, batch }];
     waiting.push(key);
   }
   pump();
@@ -50,7 +61,14 @@ async function run(entry: Entry): Promise<void> {
   const { state, dump } = entry.sender.upload;
   if (state !== "done") return;
   uploads.value = uploads.value.filter((item) => item.key !== entry.key);
-  if (dump) await getJson<Dump>("dumps/" + encodeURIComponent(dump)).then(upsert, () => undefined);
+  if (!dump) return;
+  await getJson<Dump>("dumps/" + encodeURIComponent(dump)).then(upsert, () => undefined);
+  const { batch } = entry;
+  if (batch.size < 2) return;
+  // The first of them begins a new choice.
+  if (batch.dumps.length === 0) chosen.value = [];
+  batch.dumps.push(dump);
+  choose(dump, true);
 }
 
 export function resume(entry: Entry): void {

@@ -134,6 +134,10 @@ export const WHOLE: Record<string, string> = {
   "Change to -XX:+UseG1GC with -XX:MaxGCPauseMillis, or to -XX:+UseZGC for pauses below a millisecond.": "改用 -XX:+UseG1GC 并设置 -XX:MaxGCPauseMillis；若需要低于一毫秒的暂停，请改用 -XX:+UseZGC。",
   "See in the list of the longest pauses what they are, and give the machine CPU time and memory.": "请在最长暂停的列表中查看它们是什么，并给机器更多 CPU 时间和内存。",
   "Raise -XX:G1HeapRegionSize (up to 32m), or find who allocates such arrays: `hprof-rs record PID --alloc`.": "调高 -XX:G1HeapRegionSize（最大 32m），或找出谁在分配这样的数组：`hprof-rs record PID --alloc`。",
+  "Operations whose names have Thread, Stack or Deadlock come from tools that ask for dumps of threads: let them ask less often. RevokeBias goes away with -XX:-UseBiasedLocking (JDK 11 to 17), Deoptimize and RedefineClasses with fewer agents and less late class loading.":
+    "名称含 Thread、Stack 或 Deadlock 的操作来自请求线程转储的工具：让它们少请求一些。RevokeBias 可用 -XX:-UseBiasedLocking（JDK 11 至 17）消除；减少 agent 和运行后期的类加载可减少 Deoptimize 和 RedefineClasses。",
+  "No thread is in the first dump and in the last: these are dumps of different programs.": "没有线程同时出现在第一个和最后一个转储中：这些转储来自不同的程序。",
+  "Not all of these dumps tell their time; they are in the order in which they were chosen.": "并非所有转储都注明了时间；它们按选择的顺序排列。",
   "Look for long loops and big array copies with -Xlog:safepoint*=debug; -XX:+UseCountedLoopSafepoints has loops stop, and a machine without free CPU time delays all of it.":
     "用 -Xlog:safepoint*=debug 查找长循环和大数组的复制；-XX:+UseCountedLoopSafepoints 使循环能够停下，而机器没有空闲 CPU 时间时一切都会延迟。",
   "The machine swaps, its disk is slow for the log, or the container's CPU limit throttles: look at `vmstat 1` and cpu.stat, and log to memory or another disk.":
@@ -182,7 +186,9 @@ export const PATTERNS: Said[] = [
     /^(\d+) collections? because of objects of half a region or more \(humongous\)(?:; regions have (\S+), and half of that is humongous)?(\.?)$/,
     (_, n, region, end) => `${n} 次回收因占半个区域或更多的对象（humongous）而进行${region ? `；区域大小为 ${region}，达到其一半即为 humongous` : ""}${stop(end)}`,
   ],
-  [/^Threads took up to ([\d.]+ m?s) to stop before the work of a pause began(\.?)$/, (_, most, end) => `暂停的工作开始之前，线程最多用了 ${most} 才停下${stop(end)}`],
+  [/^Threads took up to ([\d.]+ m?s) to stop before the work of a pause began, ([\d.]+ m?s) in total(\.?)$/, (_, most, sum, end) => `暂停的工作开始之前，线程最多用了 ${most} 才停下，总计 ${sum}${stop(end)}`],
+  [/^By the settings of the recording stops below ([\d.]+ m?s) are not in it; (jdk\.\S+) in (-XX:StartFlightRecording) records all \(JDK 17 and later\)\.$/, (_, least, settings, option) => `按此记录的设置，短于 ${least} 的停顿不在其中；在 ${option} 中加上 ${settings} 可记录全部停顿（JDK 17 及以后）。`],
+  [/^Stops for other reasons than collections took ([\d.]+ m?s), most of it by the operation (.+), the longest ([\d.]+ m?s)(\.?)$/, (_, sum, operation, most, end) => `垃圾回收以外的原因造成的停顿总计 ${sum}，其中操作 ${operation} 占得最多，最长一次 ${most}${stop(end)}`],
   [/^(\d+) long collections? took at least twice as long as their CPU time(\.?)$/, (_, n, end) => `${n} 次长时间的回收用时至少为其 CPU 时间的两倍${stop(end)}`],
   [/^Collections spent ([\d.]+ m?s) in the kernel and ([\d.]+ m?s) in the collector(\.?)$/, (_, kernel, own, end) => `回收在内核中用时 ${kernel}，在回收器中用时 ${own}${stop(end)}`],
   [/^The program allocates (\S+) a second(\.?)$/, (_, much, end) => `程序每秒分配 ${much}${stop(end)}`],
