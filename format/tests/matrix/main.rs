@@ -250,6 +250,8 @@ fn the_matrix_is_verified_and_told() {
     let mut page = HEAD.to_owned();
     page += &table("Records", &RECORDS, false);
     page += &table("Sub-records of heap dumps", &SUB_RECORDS, true);
+    // Compared by hand.
+    page += include_str!("recordings.md");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/verification.md");
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&file, &page).expect("docs can be written");

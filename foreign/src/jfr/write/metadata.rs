@@ -230,3 +230,63 @@ fn write(element: &Element, strings: &mut Vec<String>, out: &mut Bytes) {
         write(child, strings, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn of<'a>(element: &'a Element, key: &str) -> Option<&'a str> {
+        let mut attributes = element.attributes.iter();
+        attributes
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The numbers of types that an element and those below refer to.
+    fn referred<'a>(element: &'a Element, out: &mut Vec<&'a str>) {
+        if element.name != "class" {
+            out.extend(of(element, "class"));
+        }
+        for child in &element.children {
+            referred(child, out);
+        }
+    }
+
+    #[test]
+    fn types_are_what_mission_control_requires() {
+        let root = root();
+        let types = &root.children[0].children;
+        let by_id: BTreeMap<&str, &Element> =
+            types.iter().map(|it| (of(it, "id").unwrap(), it)).collect();
+        assert_eq!(by_id.len(), types.len(), "each has a number of its own");
+        let mut used = Vec::new();
+        referred(&root, &mut used);
+        for id in used {
+            assert!(by_id.contains_key(id), "{id} is not declared");
+        }
+        let named = |name: &str| {
+            let mut types = types.iter();
+            types.find(|it| of(it, "name") == Some(name)).unwrap()
+        };
+        let fields = |element: &Element| -> Vec<String> {
+            let fields = element.children.iter().filter(|it| it.name == "field");
+            fields
+                .map(|it| of(it, "name").unwrap().to_owned())
+                .collect()
+        };
+        // Its parser takes no others, and resolves them in this order.
+        assert_eq!(
+            fields(named("jdk.types.StackFrame")),
+            ["method", "lineNumber", "bytecodeIndex", "type"]
+        );
+        // Numbers are in no pool.
+        for field in types.iter().flat_map(|it| &it.children) {
+            if of(field, "constantPool").is_some() {
+                let name = of(by_id[of(field, "class").unwrap()], "name").unwrap();
+                assert!(!["int", "long", "boolean"].contains(&name), "{name}");
+            }
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! The pools to which the events of a chunk refer.
 
+use std::borrow::Cow;
+
 use hprof_format::ids::{ThreadSerial, TraceSerial};
 use hprof_format::model::Line;
 use hprof_java_names::Primitive;
@@ -74,7 +76,7 @@ impl Pools {
     /// A class whose name is in the form of Java source.
     pub(super) fn class(&mut self, name: &str) -> u64 {
         let mut value = Bytes::default();
-        value.number(self.symbol(&internal_form(name)));
+        value.number(self.symbol(&internal_form(&without_bracket(name))));
         value.number(0);
         self.classes.entry(value)
     }
@@ -175,10 +177,30 @@ fn internal_form(name: &str) -> String {
     "[".repeat(dimensions) + &element
 }
 
+/// A name that no reader takes for that of an array: Mission Control throws at `[native] a` in front of `.cold`.
+fn without_bracket(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix('[') {
+        Some(rest) => Cow::Owned(format!("({}", rest.replacen(']', ")", 1))),
+        None => Cow::Borrowed(name),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use hprof_java_names::source_form;
+
+    #[test]
+    fn a_class_that_begins_with_a_bracket_is_no_array() {
+        for (name, written) in [
+            ("[native] a", "(native) a"),
+            ("[gc]", "(gc)"),
+            ("[", "("),
+            ("int[]", "[I"),
+        ] {
+            assert_eq!(internal_form(&without_bracket(name)), written);
+        }
+    }
 
     #[test]
     fn names_of_classes_come_back() {
