@@ -11,6 +11,7 @@ use std::process::Command;
 use java_test_harness::{Collector, Jdk, Outcome, Run, each_collector};
 use serde_json::Value;
 use support::browser::Browser;
+use support::terminal::Terminal;
 use support::{Scene, run, stderr, stdout};
 
 /// The log that `hprof-rs gc` shows as JSON.
@@ -234,6 +235,24 @@ fn a_log_of_jdk_8_is_shown_with_findings() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn facts_fit_a_terminal_of_80_columns() {
+    let scene = Scene::new();
+    let log = sample("unified-g1.log");
+    let mut terminal = Terminal::start(&scene, &["gc", &log], (80, 40));
+    terminal.wait_for("Findings", 1);
+    assert!(terminal.end().success());
+    let head = terminal.shown.split("Pauses\u{1b}").next().expect("a head");
+    let lines: Vec<&str> = head.lines().map(str::trim_end).collect();
+    assert!(
+        lines.iter().any(|line| line.starts_with("Stops")),
+        "{lines:?}"
+    );
+    for line in lines {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
 }
 
 #[test]

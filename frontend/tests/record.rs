@@ -186,6 +186,9 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
     for (arguments, part) in [
         (&["-d", "0"][..], "from 1 second"),
         (&["-o", "x.unknown"], "tells no format"),
+        (&["-o", "."], "is a folder"),
+        // Root cannot write there either.
+        (&["-o", "/proc/x.html"], "cannot write to the folder /proc"),
         (&["-o", "missing/x.html"], "there is no folder missing"),
         (&["--options", "file=/tmp/x"], "a live recording takes"),
         (&["--all", "--cpu"], "cannot be used with"),
@@ -194,6 +197,19 @@ fn mistakes_are_found_before_the_agent_is_loaded() {
         let output = run(&mut scene.hprof_rs(&all), "");
         assert!(!output.status.success(), "{arguments:?}");
         assert!(stderr(&output).contains(part), "{}", stderr(&output));
+        // It has no such option.
+        assert!(!stderr(&output).contains("--to"), "{}", stderr(&output));
+    }
+    for command in ["record", "live"] {
+        for pid in ["abc", "0", "99999999999"] {
+            let output = run(&mut scene.hprof_rs(&[command, pid]), "");
+            assert!(!output.status.success());
+            let said = stderr(&output);
+            assert!(
+                said.contains("a process id is a number, as `hprof-rs ps` shows it"),
+                "{said}"
+            );
+        }
     }
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     assert!(!maps.contains("hprof_rs"), "the agent is loaded");

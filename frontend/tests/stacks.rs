@@ -4,6 +4,8 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use java_test_harness::{Jdk, Run, Running, Signal, each_jdk};
 use serde_json::Value;
@@ -200,4 +202,35 @@ fn laptops_and_phones_show_the_page_in_light_and_dark() {
             assert_eq!(browser.complaints(), [] as [String; 0]);
         }
     }
+}
+
+#[test]
+fn a_jvm_that_is_stopped_is_named_at_once() {
+    let jvm = deadlocked(Jdk::feature_release(17));
+    let scene = Scene::new();
+    let pid = jvm.pid().to_string();
+    let kill = |signal: &str| {
+        let status = Command::new("kill").args([signal, &pid]).status();
+        assert!(status.expect("kill runs").success());
+    };
+    kill("-STOP");
+    jvm.wait_until("the stop", |_| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a status");
+        status.contains("State:\tT")
+    });
+    let began = Instant::now();
+    for command in [&["stacks", &pid][..], &["record", &pid, "-d", "1"]] {
+        let output = run(&mut scene.hprof_rs(command), "");
+        assert!(!output.status.success());
+        let said = stderr(&output);
+        assert!(
+            said.contains(&format!("process {pid} is stopped")),
+            "{said}"
+        );
+        assert!(said.contains(&format!("kill -CONT {pid}")), "{said}");
+    }
+    // Nothing was waited for: an answer may take a minute.
+    assert!(began.elapsed() < Duration::from_secs(20));
+    kill("-CONT");
+    assert!(!names(&report(&scene, &[&pid])).is_empty());
 }

@@ -24,8 +24,8 @@ pub enum Refusal {
     /// Another user's.
     #[error(
         "process {} belongs to the user {owner}, and a JVM listens to its own user and to root \
-         only: use `sudo -u {owner} hprof-rs attach {}`, or root",
-        .pid.0, .pid.0
+         only: run this command as {owner} (`sudo -u {owner} hprof-rs ...`) or as root",
+        .pid.0
     )]
     OtherUser {
         /// The process.
@@ -45,6 +45,12 @@ pub enum Refusal {
          it; start it without that flag, or with -agentpath:LIBRARY=OPTIONS", .0.0
     )]
     Disabled(Pid),
+    /// A signal has stopped the process.
+    #[error(
+        "process {} is stopped by a signal (SIGSTOP, Ctrl+Z) and cannot answer; `kill -CONT {}` lets it go on",
+        .0.0, .0.0
+    )]
+    Stopped(Pid),
     /// The process does not catch SIGQUIT, which would therefore kill it.
     #[error(
         "process {} does not listen for requests to attach: it is still starting (try again), or \

@@ -75,6 +75,9 @@ impl Target {
         {
             return Err(Refusal::OpenJ9(self.pid()));
         }
+        if self.status().is_stopped {
+            return Err(Refusal::Stopped(self.pid()));
+        }
         if self.jvm.refuses_attach() {
             return Err(Refusal::Disabled(self.pid()));
         }

@@ -132,7 +132,7 @@ impl Convert {
                 "say what to convert to: -o FILE, or --to FORMAT; `hprof-rs help convert` lists them"
             );
         };
-        format_of_name(path).with_context(|| no_format(path))
+        format_of_name(path).with_context(|| format!("{}, or give --to", no_format(path)))
     }
 
     fn convert(&self, to: To, opened: &Opened, out: &mut Vec<u8>) -> anyhow::Result<()> {
@@ -340,6 +340,9 @@ pub(super) fn check_name(path: &Path) -> anyhow::Result<String> {
     let text = path
         .to_str()
         .with_context(|| format!("{name} is no text"))?;
+    if path.is_dir() {
+        bail!("{name} is a folder; give the name of a file in it");
+    }
     if format_of_name(path).is_none() {
         bail!("{}", no_format(path));
     }

@@ -25,6 +25,8 @@ pub struct Status {
     pub catches_quit: bool,
     /// Whether it has ended and waits to be reaped.
     pub is_zombie: bool,
+    /// Whether a signal has stopped it; under a tracer it stops and goes on all the time.
+    pub is_stopped: bool,
 }
 
 /// Libraries that tell what a process is.
@@ -151,6 +153,7 @@ fn parse_status(text: &str) -> Option<Status> {
         // Signal 3 is bit 2.
         catches_quit: caught & (1 << 2) != 0,
         is_zombie: field("State")?.starts_with(['Z', 'X']),
+        is_stopped: field("State")?.starts_with('T'),
     })
 }
 
@@ -229,7 +232,11 @@ mod tests {
         assert!(status.catches_quit && !status.is_zombie);
         let text = text.replace("5ccf", "5cc3").replace("S (sl", "Z (z");
         let status = parse_status(&text).unwrap();
-        assert!(!status.catches_quit && status.is_zombie);
+        assert!(!status.catches_quit && status.is_zombie && !status.is_stopped);
+        for (state, is_stopped) in [("T (stopped)", true), ("t (tracing stop)", false)] {
+            let status = parse_status(&text.replace("Z (zeeping)", state)).unwrap();
+            assert_eq!(status.is_stopped, is_stopped, "{state}");
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ const DEFAULT_WIDTH: u16 = 100;
 const GAP: u16 = 2;
 /// The columns of the longest usual name in a list of facts.
 const FACT: usize = 7;
+/// The least columns in which the values of facts wrap.
+const MIN_WRAPPED: usize = 20;
 
 /// How a column is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +72,22 @@ pub fn facts(rows: impl IntoIterator<Item = (String, String)>) -> String {
     let aligns = [Align::Left, Align::Left];
     let natural = natural(&rows, vec![FACT, 0]);
     one_line_each(&aligns, &natural, rows).concat()
+}
+
+/// Facts as those of [`facts`] without colours; on a terminal that is too narrow for them, values wrap.
+pub fn wrapping_facts(rows: impl IntoIterator<Item = (String, String)>) -> String {
+    let rows: Vec<Vec<String>> = (rows.into_iter())
+        .map(|(name, value)| vec![name, printable(&value)])
+        .collect();
+    let aligns = [Align::Left, Align::Left];
+    let names = natural(&rows, vec![FACT, 0])[0];
+    let room =
+        out::columns_of_terminal().map_or(0, |room| room.saturating_sub(names + usize::from(GAP)));
+    let widest = natural(&rows, vec![0, 0])[1];
+    if room < MIN_WRAPPED || widest <= room {
+        return one_line_each(&aligns, &[names, widest], rows).concat();
+    }
+    wrapped(&aligns, &[names, room], &rows).concat()
 }
 
 /// Columns two spaces apart, under a head. On a terminal that is too narrow for them, texts wrap.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hprof_thread_dumps::{Deadlock, Moved, Report, StackGroup, State};
 
 use crate::render::screen::{Align, Style, columns, count, more, percent, plural, printable};
-use crate::render::table::facts;
+use crate::render::table::wrapping_facts;
 
 /// Frames of a group.
 const FRAMES: usize = 12;
@@ -14,7 +14,7 @@ const NAMES: usize = 4;
 
 /// A report on one screen or more.
 pub fn all(report: &Report, top: usize, style: Style) -> String {
-    let mut text = facts(about(report));
+    let mut text = wrapping_facts(about(report));
     if report.dumps.len() > 1 {
         text.push_str(&dumps(report, top, style));
     }

@@ -79,7 +79,7 @@ pub(super) fn suits(named: To, to: To) -> bool {
 pub(super) fn no_format(path: &Path) -> String {
     format!(
         "the name {} tells no format: end it in .html, .svg, .collapsed, .pb.gz, .speedscope.json, \
-         .firefox.json, .jfr, .csv, .json, .txt or .hprof, or give --to",
+         .firefox.json, .jfr, .csv, .json, .txt or .hprof",
         path.display()
     )
 }

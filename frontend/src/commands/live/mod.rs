@@ -19,6 +19,7 @@ use hprof_platform::live::{
 use hprof_platform::views::profile::ProfileQuery;
 use hprof_stacks::by_method;
 
+use super::record::process_id;
 use crate::render::out::{is_terminal, screen, tell};
 use crate::render::screen::printable;
 use crate::serve::LocalMachine;
@@ -33,7 +34,7 @@ use view::{Facts, View};
 #[command(after_help = EXAMPLES)]
 pub struct Live {
     /// The JVM's process id, as `hprof-rs ps` shows it.
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_name = "PID", value_parser = process_id)]
     pid: u32,
 
     /// Record allocations from the start, too; the key a begins with them later.

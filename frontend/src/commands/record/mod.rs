@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use hprof_platform::live::{Machine, Mode, Pid, Refused, check_options};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -21,6 +21,7 @@ use super::convert;
 use crate::serve::LocalMachine;
 use session::Session;
 use words::duration;
+pub(super) use words::process_id;
 
 /// Record a JVM, and write a flame graph.
 ///
@@ -33,7 +34,7 @@ use words::duration;
     hprof-rs record [OPTIONS] <PID>\n       hprof-rs record [OPTIONS] -- <COMMAND>...")]
 pub struct Record {
     /// The JVM's process id, as `hprof-rs ps` shows it.
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..),
+    #[arg(value_name = "PID", value_parser = process_id,
         required_unless_present = "command")]
     pid: Option<u32>,
 
@@ -146,10 +147,17 @@ impl Record {
             bail!("--loop writes many files: add %t to the name of the output, as in app-%t.html");
         }
         let folder = output.parent().filter(|folder| *folder != Path::new(""));
-        match folder.filter(|folder| !folder.is_dir()) {
-            Some(folder) => bail!("there is no folder {}", folder.display()),
-            None => Ok(()),
+        let folder = folder.unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            bail!("there is no folder {}", folder.display());
         }
+        // A file of this name is replaced, by one that is written beside it; a pipe or a device is written to.
+        let is_special = output.metadata().is_ok_and(|found| !found.is_file());
+        if !is_special {
+            tempfile::tempfile_in(folder)
+                .with_context(|| format!("cannot write to the folder {}", folder.display()))?;
+        }
+        Ok(())
     }
 
     fn modes(&self) -> Vec<Mode> {
