@@ -1,6 +1,6 @@
 //! The agent's own walk of stacks: equal to the VM's at known points, and used for samples.
 
-use java_test_harness::{Jdk, Outcome, Run, Trace, each_jdk, each_jdk_since};
+use java_test_harness::{Jdk, Outcome, Run, Trace, each_collector, each_jdk, each_jdk_since};
 
 /// Runs a program with `engine=walker`, and checks that the walk was used and never differed from the VM's.
 fn walked(run: Run, min_checks: u64) -> Outcome {
@@ -63,6 +63,45 @@ fn stacks_of_virtual_threads_equal_the_vms_and_have_their_root() {
             rooted * 100 >= working * 95 && working > 20,
             "{rooted} of {working} samples have their root"
         );
+    });
+}
+
+/// A thread that works far below the frames that the VM has copied back: its stack has those in the heap too, whatever
+/// moves them, and none is missing between.
+#[test]
+fn frames_of_virtual_threads_in_the_heap_are_walked() {
+    each_collector(|jdk, collector| {
+        if jdk.feature() < 21 {
+            return;
+        }
+        for mode in ["-Xmixed", "-Xint"] {
+            let deep = Run::new(jdk).agent("cpu=samples,interval=1,depth=1024,engine=walker");
+            let deep = deep.jvm_args(collector.arguments().iter().copied());
+            let deep = deep.jvm_args([mode, "-Xmx200m"]).class("DeepVirtual");
+            let outcome = walked(deep.args(["2", "20", "400"]), 16);
+            let profile = outcome.profile();
+            let is_working = |trace: &Trace| trace.is_in("DeepVirtual.work");
+            let is_whole = |trace: &Trace| {
+                let callers = trace.frames.iter().skip(1);
+                let mut outside =
+                    callers.skip_while(|frame| frame.starts_with("DeepVirtual.down("));
+                outside
+                    .next()
+                    .is_some_and(|frame| frame.starts_with("DeepVirtual.outer("))
+                    && trace.has("java.lang.VirtualThread.run")
+            };
+            let working = profile.samples(is_working);
+            let whole = profile.samples(|trace| is_working(trace) && is_whole(trace));
+            let deep = profile
+                .samples(|trace| is_working(trace) && is_whole(trace) && trace.frames.len() > 60);
+            let in_heap = profile.counter("walks_in_heap");
+            // A collector that moves objects meanwhile may have made a reference stale. A sample counts as many intervals as
+            // a tick of the kernel has, ten at most.
+            assert!(
+                whole * 100 >= working * 97 && deep * 4 > whole && in_heap * 20 > deep,
+                "{collector}, {mode}: {whole} of {working} samples are whole, {deep} deep, {in_heap} in the heap"
+            );
+        }
     });
 }
 

@@ -109,6 +109,17 @@ impl Jvmti {
         Ok(InstanceFields { class, fields })
     }
 
+    /// Where the field of this name, of no superclass, is in each instance of a class, in bytes; `None` when the VM does not
+    /// tell, or has no such field.
+    ///
+    /// # Errors
+    /// The error of `GetClassFields`, usually `CLASS_NOT_PREPARED`.
+    pub(crate) fn field_offset(&self, class: Ref<'_, Class>, name: &str) -> Result<Option<usize>> {
+        let fields = self.declared_fields(class)?;
+        let id = fields.iter().find(|field| field.name == name);
+        Ok(id.and_then(|field| field.id.offset()))
+    }
+
     fn declared_fields(&self, class: Ref<'_, Class>) -> Result<Vec<Field>> {
         let (mut count, mut ids) = (0, ptr::null_mut());
         call!(self, GetClassFields, class.as_raw(), &mut count, &mut ids)?;

@@ -4,6 +4,8 @@ use std::ptr;
 
 use jni_sys::{jfieldID, jmethodID};
 
+use super::releases::layout::{FIELD_KIND_BITS, INSTANCE_FIELD};
+
 /// The id of a method. It outlives its class: HotSpot frees no method id, and answers
 /// `INVALID_METHODID` for one whose class was unloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,5 +58,13 @@ impl JFieldId {
 
     pub(crate) fn as_raw(self) -> jfieldID {
         self.0
+    }
+
+    /// Where an instance has the field, in bytes. `None` when the VM keeps something else in its ids, as it does with
+    /// `-Xcheck:jni`.
+    pub(crate) fn offset(self) -> Option<usize> {
+        let id = self.0 as usize;
+        let kind = id & ((1 << FIELD_KIND_BITS) - 1);
+        (kind == INSTANCE_FIELD).then_some(id >> FIELD_KIND_BITS)
     }
 }

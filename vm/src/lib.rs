@@ -40,6 +40,7 @@ mod threads;
 mod thrown;
 mod view;
 mod walk;
+mod walk_frozen;
 mod walk_layout;
 
 pub use classes::LineEntry;
@@ -72,3 +73,4 @@ pub use threads::{ThreadInfo, ThreadState};
 pub use thrown::Thrown;
 pub use view::Vm;
 pub use walk::{StackWalker, WalkedThread, interrupted_registers, walk_native};
+pub use walk_frozen::FrozenClasses;

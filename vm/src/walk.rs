@@ -5,6 +5,7 @@
 //! - *The stack*, from the interrupted stack pointer to the end that the VM knows: the kernel has just written
 //!   its own frame below.
 //! - *The code cache* and its maps, below the bounds that the VM has committed: it never gives them back.
+//! - *Chunks of stacks of virtual threads*: their module says why these objects stay where they are.
 //! - *All else* (methods, classes, debug information, names): the kernel is asked whether the page can be read,
 //!   once for each page and walk. What belongs to a frame on this thread's stack stays while the thread is in
 //!   the handler: the VM frees no code, method or class that is on a stack. Only an address that was garbage
@@ -19,11 +20,13 @@ use hprof_walker::{End, Failure, Frame, Heaps, Memory, Registers, Thread, Walker
 use super::code_blobs::Heap;
 use super::guarded::{self, MIN_PAGE};
 use super::releases::Release;
-use super::{VmStructs, walk_layout};
+use super::walk_frozen::{self, FrozenClasses};
+use super::{Jvmti, Result as VmResult, VmStructs, walk_layout};
 
 /// Walks stacks of this VM.
 pub struct StackWalker {
     walker: Walker,
+    structs: VmStructs,
     heaps: Box<[Heap]>,
     /// From the start of an anchor to its stack pointer.
     anchor_sp: usize,
@@ -49,8 +52,21 @@ impl StackWalker {
         Some(Self {
             anchor_sp: layout.anchor.sp,
             walker: Walker::new(layout),
+            structs,
             heaps: Heap::all(structs)?,
         })
+    }
+
+    /// From now on walks go on to frames of virtual threads in the heap. False when this VM does not tell the way.
+    ///
+    /// # Errors
+    /// The error of `GetClassFields`, usually `CLASS_NOT_PREPARED`.
+    pub fn learn_frozen(&self, jvmti: &Jvmti, classes: FrozenClasses<'_>) -> VmResult<bool> {
+        let layout = walk_frozen::learn(self.structs, jvmti, classes)?;
+        if let Some(layout) = layout {
+            self.walker.set_frozen(layout);
+        }
+        Ok(self.walker.knows_frozen())
     }
 
     /// Hands the Java frames of the current thread to `receive`, innermost first, until that returns false. Safe

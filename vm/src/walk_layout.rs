@@ -28,6 +28,7 @@ pub(super) fn learn(structs: VmStructs, release: Release) -> Option<Layout> {
             caller_sp: interpreted::CALLER_SP,
             method: interpreted::METHOD,
             bytecode: interpreted::BYTECODE,
+            locals: interpreted::LOCALS,
         },
         entry: EntryLayout {
             return_pc: {
@@ -125,7 +126,7 @@ fn nmethod(structs: VmStructs, release: Release) -> Option<NmethodLayout> {
     })
 }
 
-fn method(structs: VmStructs) -> Option<MethodLayout> {
+pub(super) fn method(structs: VmStructs) -> Option<MethodLayout> {
     let offset = |field| structs.offset(field);
     Some(MethodLayout {
         constant: offset(Field::MethodConst)?,

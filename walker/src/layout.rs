@@ -19,6 +19,77 @@ pub struct Layout {
     pub anchor: AnchorLayout,
 }
 
+/// The way from a thread to the frames of its virtual thread that are in the heap. Known later than the rest, as it
+/// leads through objects of Java classes.
+#[derive(Clone, Debug)]
+pub struct FrozenLayout {
+    /// The carrier.
+    pub thread: ThreadLayout,
+    /// How objects refer to each other.
+    pub references: References,
+    /// In a `java.lang.VirtualThread`: its continuation.
+    pub continuation: usize,
+    /// In a `jdk.internal.vm.Continuation`: the chunk with its innermost frames.
+    pub tail: usize,
+    /// The chunks.
+    pub chunk: ChunkLayout,
+}
+
+/// `JavaThread`.
+#[derive(Clone, Debug)]
+pub struct ThreadLayout {
+    /// The frame anchor, by whose address the walk knows the thread.
+    pub anchor: usize,
+    /// What the thread does, an `int`.
+    pub state: usize,
+    /// The states of a thread that a safepoint has to wait for.
+    pub stops_safepoints: [i32; 2],
+    /// The address of the word with a reference to the current virtual thread.
+    pub virtual_thread: usize,
+}
+
+/// `jdk.internal.vm.StackChunk`.
+#[derive(Clone, Debug)]
+pub struct ChunkLayout {
+    /// The chunk with the callers of the outermost frame.
+    pub parent: usize,
+    /// Words of the stack, an `int`.
+    pub size: usize,
+    /// The innermost frame, in words from the start of the stack, an `int`.
+    pub sp: usize,
+    /// The end of the outermost frame, in words from the start of the stack, an `int`.
+    pub bottom: usize,
+    /// Where the stack begins.
+    pub stack: usize,
+}
+
+/// How objects refer to each other.
+#[derive(Clone, Copy, Debug)]
+pub enum References {
+    /// By addresses. With a collector that copies objects while the program runs (Shenandoah), the first word of an
+    /// object may tell of its copy.
+    Addresses {
+        /// There is such a collector.
+        are_forwarded: bool,
+    },
+    /// By 32-bit numbers in objects, and by addresses elsewhere.
+    Narrow {
+        /// The address of number 0.
+        base: usize,
+        /// The base-2 logarithm of the bytes between two numbers.
+        shift: u32,
+        /// As for addresses.
+        are_forwarded: bool,
+    },
+    /// By addresses with some bits that tell whether the object may have been moved (ZGC).
+    Colored {
+        /// The address of a mask of these bits.
+        bad: usize,
+        /// The address of the number of bits that are right of the object's address; `None` where the bits are in it.
+        shift: Option<usize>,
+    },
+}
+
 /// A block of a code heap, and the blob in it (`CodeBlob`).
 #[derive(Clone, Debug)]
 pub struct BlobLayout {
@@ -158,6 +229,8 @@ pub struct InterpretedLayout {
     pub method: isize,
     /// The address of the bytecode.
     pub bytecode: isize,
+    /// In a frame in the heap: the first local variable, in words from the frame pointer.
+    pub locals: isize,
 }
 
 /// Frames in which native code calls Java.

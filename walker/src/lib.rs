@@ -61,9 +61,11 @@
 //!
 //! ```text
 //!            │ frames of the carrier                  │
-//!            │ return barrier │ ◄─ instead of the caller, which is in the heap: End::Heap
+//!            │ return barrier │ ◄─ instead of the caller, which is in the heap
 //! sp ──────► │ ...            │
 //! ```
+//!
+//! The walk goes on in the heap if the objects there cannot move meanwhile; `walk/frozen.rs` has the picture.
 //!
 //! A frame that is due for deoptimization returns to a handler of its method; the original address is in the
 //! frame (`nmethod::_orig_pc_offset`).

@@ -1,8 +1,8 @@
 //! Memory that tests make: a small VM with some methods, their code, and a stack.
 
 use crate::layout::{
-    AnchorLayout, BlobLayout, EntryLayout, Integer, InterpretedLayout, Metadata, MethodLayout,
-    NmethodLayout, PcDescLayout, Start,
+    AnchorLayout, BlobLayout, ChunkLayout, EntryLayout, FrozenLayout, Integer, InterpretedLayout,
+    Metadata, MethodLayout, NmethodLayout, PcDescLayout, References, Start, ThreadLayout,
 };
 use crate::memory::WORD;
 use crate::{Heap, Heaps, Layout, Memory};
@@ -36,7 +36,7 @@ impl FakeMemory {
         self.write(address, &word.to_ne_bytes());
     }
 
-    fn set_int(&mut self, address: usize, int: usize) {
+    pub(crate) fn set_int(&mut self, address: usize, int: usize) {
         self.write(address, &i32::try_from(int).unwrap().to_ne_bytes());
     }
 
@@ -79,6 +79,14 @@ const CLASS: usize = METHODS + 0x3000;
 const NAMES: usize = 0x50_0000;
 /// The anchor of the thread.
 pub(crate) const ANCHOR: usize = 0x60_0000;
+/// Objects of Java, `OBJECT_BYTES` apart; the first is a virtual thread, the second its continuation.
+pub(crate) const OBJECTS: usize = 0x80_0000;
+pub(crate) const OBJECT_BYTES: usize = 0x400;
+/// Where the chunks' stacks begin.
+pub(crate) const CHUNK_STACK: usize = 0x40;
+/// The mask of ZGC, and the number of bits.
+pub(crate) const BAD_MASK: usize = ANCHOR + 40;
+pub(crate) const SHIFT: usize = ANCHOR + 48;
 /// An address in the interpreter.
 pub(crate) const INTERPRETER: usize = 0x70_0010;
 /// Where Java returns to native code.
@@ -137,6 +145,7 @@ pub(crate) fn layout(excluded_byte: u8) -> Layout {
             caller_sp: -1,
             method: -3,
             bytecode: -8,
+            locals: -7,
         },
         entry: EntryLayout {
             return_pc: CALL_STUB_RETURN,
@@ -147,6 +156,28 @@ pub(crate) fn layout(excluded_byte: u8) -> Layout {
             sp: 0,
             pc: 8,
             fp: 16,
+        },
+    }
+}
+
+/// The way to frames in the heap: `ANCHOR` is in a thread whose virtual thread the word at `ANCHOR + 56` tells.
+pub(crate) fn frozen(references: References) -> FrozenLayout {
+    FrozenLayout {
+        thread: ThreadLayout {
+            anchor: 0,
+            state: 24,
+            stops_safepoints: [8, 6],
+            virtual_thread: 32,
+        },
+        references,
+        continuation: 16,
+        tail: 24,
+        chunk: ChunkLayout {
+            parent: 8,
+            size: 16,
+            sp: 20,
+            bottom: 24,
+            stack: CHUNK_STACK,
         },
     }
 }
@@ -188,6 +219,9 @@ pub(crate) fn vm() -> FakeMemory {
     memory.add(METHODS, vec![0; 0x4000]);
     memory.add(NAMES, vec![0; 0x400]);
     memory.add(ANCHOR, vec![0; 64]);
+    memory.add(OBJECTS, vec![0; 4 * OBJECT_BYTES]);
+    memory.set_int(ANCHOR + 24, 8);
+    memory.set_word(ANCHOR + 32, ANCHOR + 56);
     for number in 0..8 {
         let constant = method(number) + 0x40;
         memory.set_word(method(number), constant);

@@ -1,12 +1,15 @@
 //! The walk from frame to frame.
 
+mod frozen;
 mod innermost;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::code::{self, Blob, Kind, Names};
+use crate::layout::FrozenLayout;
 use crate::memory::{Memory, WORD};
 use crate::{Heaps, Layout, NATIVE, method, nmethod};
 
@@ -50,7 +53,9 @@ pub struct Frame {
 pub enum End {
     /// At the first Java frame of the thread.
     Root,
-    /// At a frame of a virtual thread whose callers are in the heap.
+    /// At the first frame of a virtual thread, in the heap.
+    VirtualRoot,
+    /// At a frame of a virtual thread whose callers are in the heap, and cannot be read now.
     Heap,
     /// The receiver wanted no more.
     Full,
@@ -71,6 +76,7 @@ pub enum Failure {
 #[derive(Debug)]
 pub struct Walker {
     layout: Layout,
+    frozen: OnceLock<FrozenLayout>,
     names: Names,
 }
 
@@ -92,8 +98,20 @@ impl Walker {
     pub fn new(layout: Layout) -> Self {
         Self {
             layout,
+            frozen: OnceLock::new(),
             names: Names::default(),
         }
+    }
+
+    /// From now on the walk goes on to frames of virtual threads in the heap.
+    pub fn set_frozen(&self, layout: FrozenLayout) {
+        // Whoever was faster has learnt it from the same VM.
+        let _ = self.frozen.set(layout);
+    }
+
+    /// Whether the walk goes on to frames of virtual threads in the heap.
+    pub fn knows_frozen(&self) -> bool {
+        self.frozen.get().is_some()
     }
 
     /// Hands the Java frames of a thread to `receive`, innermost first, until that returns false.
@@ -114,6 +132,7 @@ impl Walker {
             walker: self,
             memory,
             heaps,
+            anchor: thread.anchor,
             stack: registers.sp..thread.stack_end,
             receive,
             frames: 0,
@@ -135,6 +154,8 @@ struct Walk<'a, M, R> {
     walker: &'a Walker,
     memory: &'a M,
     heaps: &'a Heaps,
+    /// The address of the thread's `JavaFrameAnchor`; 0 when not known.
+    anchor: usize,
     /// From the innermost frame to the end of the stack.
     stack: Range<usize>,
     receive: &'a mut R,
@@ -259,26 +280,31 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     /// An interpreted frame; returns the caller. `live` is where the bytecode may be, rather than where it was
     /// when the frame last called.
     fn interpreted(&mut self, frame: Waiting, live: Option<usize>) -> Option<Waiting> {
-        let layout = &self.walker.layout;
-        let at = &layout.interpreted;
+        let at = &self.walker.layout.interpreted;
         let method = self.interpreted_method(frame)?;
         let caller = Waiting {
             pc: self.stack_word(frame.fp, at.caller_pc)?,
             fp: self.stack_word(frame.fp, at.caller_fp)?,
             sp: self.stack_word(frame.fp, at.caller_sp)?,
         };
+        self.emit_interpreted(method, frame.fp, live)?;
+        Some(caller)
+    }
+
+    /// Hands the frame of an interpreted method to the receiver.
+    fn emit_interpreted(&mut self, method: usize, fp: usize, live: Option<usize>) -> Option<()> {
+        let layout = &self.walker.layout;
         let index =
             |bytecode| method::bytecode_index(self.memory, &layout.method, method, bytecode);
         let location = if method::is_native(self.memory, &layout.method, method)? {
             NATIVE
         } else {
-            let saved = self.stack_word(frame.fp, at.bytecode);
+            let saved = self.stack_word(fp, layout.interpreted.bytecode);
             live.and_then(index)
                 .or_else(|| saved.and_then(index))
                 .unwrap_or(0)
         };
-        self.emit(method, location)?;
-        Some(caller)
+        self.emit(method, location)
     }
 
     /// One frame that waits for another.
@@ -306,7 +332,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
         let caller = match blob.kind {
             // The VM copies frames to or from the heap: the next ones are on the stack, somewhere.
             Kind::Continuation if self.frames == 0 => return self.scanned(frame).map(Step::Caller),
-            Kind::Continuation => return Some(Step::End(End::Heap)),
+            Kind::Continuation => return Some(Step::End(self.frozen())),
             Kind::Method => {
                 let layout = &self.walker.layout.nmethod;
                 let pc = nmethod::original_pc(self.memory, layout, &blob, frame.pc, frame.sp)?;

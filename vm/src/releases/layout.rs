@@ -161,6 +161,26 @@ named! {
     PoolHolder = &[(c"ConstantPool", c"_pool_holder")];
     /// The ids of a class's methods.
     MethodIds = &[(c"InstanceKlass", c"_methods_jmethod_ids")];
+    /// The size of a class's instances, or the layout of arrays.
+    ClassLayout = &[(c"Klass", c"_layout_helper")];
+    /// What a thread does.
+    ThreadState = &[(c"JavaThread", c"_thread_state")];
+    /// The virtual thread that runs on a thread, or the thread itself; since JDK 21.
+    ThreadVirtual = &[(c"JavaThread", c"_vthread")];
+    /// The address of the narrow reference 0.
+    NarrowBase = &[(c"CompressedOops", c"_narrow_oop._base"), (c"CompressedOops", c"_base")];
+    /// The distance of narrow references, as a power of two.
+    NarrowShift = &[(c"CompressedOops", c"_narrow_oop._shift"), (c"CompressedOops", c"_shift")];
+    /// What ZGC tells debuggers.
+    ZgcGlobals = &[(c"ZGlobalsForVMStructs", c"_instance_p")];
+    /// The address of the bits of references that may be stale.
+    ZgcBadMask = &[(c"ZGlobalsForVMStructs", c"_ZPointerLoadBadMask")];
+    /// The address of the number of bits right of the address in a reference.
+    ZgcShift = &[(c"ZGlobalsForVMStructs", c"_ZPointerLoadShift")];
+    /// What ZGC without generations tells debuggers, to JDK 23.
+    PlainZgcGlobals = &[(c"XGlobalsForVMStructs", c"_instance_p")];
+    /// The address of its bits of references that may be stale.
+    PlainZgcBadMask = &[(c"XGlobalsForVMStructs", c"_XAddressBadMask")];
 }
 
 named! {
@@ -181,6 +201,10 @@ named! {
     Constant: &'static CStr;
     /// From the frame pointer of a call of Java by native code to the VM's description of it, in words.
     EntryFrameCallWrapper = c"frame::entry_frame_call_wrapper_offset";
+    /// The state of a thread in Java code.
+    InJava = c"_thread_in_Java";
+    /// The state of a thread in code of the VM.
+    InVm = c"_thread_in_vm";
 }
 
 named! {
@@ -192,6 +216,10 @@ named! {
     UseZgc = c"UseZGC";
     /// Shenandoah is in use.
     UseShenandoah = c"UseShenandoahGC";
+    /// ZGC has generations; to JDK 23.
+    ZGenerational = c"ZGenerational";
+    /// References in objects have 32 bits.
+    UseCompressedOops = c"UseCompressedOops";
     /// Compilers keep debug information between safepoints.
     DebugNonSafepoints = c"DebugNonSafepoints";
 }
@@ -227,8 +255,16 @@ pub(crate) mod interpreted {
     pub(crate) const CALLER_FP: isize = 0;
     pub(crate) const CALLER_SP: isize = -1;
     pub(crate) const METHOD: isize = -3;
+    pub(crate) const LOCALS: isize = -7;
     pub(crate) const BYTECODE: isize = -8;
 }
+
+/// The lowest bits of a field id of an instance, and their number; the others are the offset (`jfieldIDWorkaround.hpp`).
+pub(crate) const INSTANCE_FIELD: usize = 2;
+pub(crate) const FIELD_KIND_BITS: u32 = 2;
+/// The bits of a class's layout that are not part of the size of its instances (`klass.hpp`,
+/// `_lh_instance_slow_path_bit`).
+pub(crate) const LAYOUT_FLAGS: usize = 7;
 
 /// Marks a segment of code that is free (`heap.cpp`, `CodeHeap::free_sentinel`).
 pub(crate) const FREE_SEGMENT: u8 = 0xff;

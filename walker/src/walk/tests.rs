@@ -6,7 +6,7 @@ use crate::testing::{
 use proptest::prelude::*;
 
 /// Method 0 with method 1 inlined at one of its calls.
-const OUTER: Code<'_> = Code {
+pub(super) const OUTER: Code<'_> = Code {
     segment: 0,
     segments: 16,
     name: "nmethod",
@@ -14,7 +14,7 @@ const OUTER: Code<'_> = Code {
     method: 0,
     records: &[(0x20, &[(0, 5)]), (0x40, &[(1, 7), (0, 9)])],
 };
-const LEAF: Code<'_> = Code {
+pub(super) const LEAF: Code<'_> = Code {
     segment: 16,
     segments: 16,
     name: "nmethod",
@@ -30,7 +30,7 @@ const WRAPPER: Code<'_> = Code {
     method: NATIVE_METHOD,
     records: &[],
 };
-const BARRIER: Code<'_> = Code {
+pub(super) const BARRIER: Code<'_> = Code {
     segment: 48,
     segments: 8,
     name: "StubRoutines (continuation stubs)",
@@ -48,13 +48,13 @@ const STUBS: Code<'_> = Code {
     records: &[(0x30, &[])],
 };
 
-const THREAD: Thread = Thread {
+pub(super) const THREAD: Thread = Thread {
     anchor: ANCHOR,
     stack_end: STACK_END,
 };
 
 /// In the frame of the interpreted method of `put_callers`.
-const INTERPRETING: Registers = Registers {
+pub(super) const INTERPRETING: Registers = Registers {
     pc: INTERPRETER,
     sp: STACK + 20 * WORD,
     fp: STACK + 30 * WORD,
@@ -63,7 +63,7 @@ const INTERPRETING: Registers = Registers {
     result: 0,
 };
 
-fn made(excluded: u8) -> FakeMemory {
+pub(super) fn made(excluded: u8) -> FakeMemory {
     let mut memory = vm();
     for code in [OUTER, LEAF, WRAPPER, BARRIER, STUBS] {
         code.put(&mut memory, excluded);
@@ -72,13 +72,13 @@ fn made(excluded: u8) -> FakeMemory {
 }
 
 /// The address of a word of the stack.
-fn word(index: usize) -> usize {
+pub(super) fn word(index: usize) -> usize {
     STACK + index * WORD
 }
 
 /// The frames of a stack from the interpreted method 3 to the root, at words 20 to 50: method 3 was called by the
 /// outer compiled method, and that by native code.
-fn put_callers(memory: &mut FakeMemory) {
+pub(super) fn put_callers(memory: &mut FakeMemory) {
     let fp = 30;
     memory.set_word(word(fp - 8), bytecode(3, 42));
     memory.set_word(word(fp - 3), method(3));
@@ -106,7 +106,7 @@ fn walk(
 }
 
 /// What `put_callers` makes.
-fn callers() -> Vec<(usize, i32)> {
+pub(super) fn callers() -> Vec<(usize, i32)> {
     vec![(method_id(3), 42), (method_id(1), 7), (method_id(0), 9)]
 }
 

@@ -43,12 +43,13 @@ impl SamplesRecorder {
                 lines.extend(engine.walk_counts().map(|walk| {
                     format!(
                         "hprof-rs: walker={} walks_checked={} walks_tried={} walks_agreed={} walks_cut={} \
-                         walks_to_heap={} walks_failed={}",
+                         walks_in_heap={} walks_to_heap={} walks_failed={}",
                         if walk.is_on { "y" } else { "n" },
                         walk.checks,
                         walk.trials,
                         walk.agreed,
                         walk.cut,
+                        walk.in_heap,
                         walk.heap,
                         walk.failed
                     )

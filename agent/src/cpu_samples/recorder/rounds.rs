@@ -47,6 +47,7 @@ impl SamplesRecorder {
         }
         let (counts, symbols) = (&mut self.counts, &mut self.symbols);
         let (apart, vm) = (self.apart, cx.vm);
+        engine.learn_virtual_threads(vm);
         engine.drain(|sample| count(counts, symbols, cx.names, vm, apart, &sample))
     }
 

@@ -178,6 +178,11 @@ impl SignalEngine {
             .is_some_and(|structs| self.walking.learn(structs, vm, is_thorough))
     }
 
+    /// Learns what the walk needs of classes of virtual threads that have been prepared meanwhile.
+    pub fn learn_virtual_threads(&self, vm: Vm<'_>) {
+        self.walking.learn_virtual_threads(vm);
+    }
+
     /// Compares the walk of the current thread's stack with the VM's. Returns a sentence when they differ for the
     /// first time.
     pub fn check_walk(&self, vm: Vm<'_>, threads: &JavaThreads) -> Option<String> {

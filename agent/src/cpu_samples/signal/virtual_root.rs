@@ -1,14 +1,14 @@
-//! The root of a virtual thread whose outer frames are in the heap.
+//! The root of a virtual thread whose outer frames are in the heap and cannot be read.
 //!
 //! The VM copies the frames of a virtual thread back to a carrier as they are returned to. A walk in a handler
-//! ends where the copies end, since objects may move meanwhile. All virtual threads have the same two outermost
-//! frames, the second of them `VirtualThread.run`. They are remembered from the first stack that has them, and put
-//! below the others. The frames between are not known.
+//! ends where the copies end if objects may move meanwhile, as they may while the thread runs native code. All virtual
+//! threads have the same two outermost frames, the second of them `VirtualThread.run`. They are remembered from the first
+//! stack that has them, and put below the others. The frames between are not known.
 
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 
 use super::asgct::AsgctFrame;
-use crate::vm::{Class, GlobalRef, JMethodId, Jni, Jvmti, Ref};
+use crate::vm::{Class, FrozenClasses, GlobalRef, JMethodId, Jni, Jvmti, Ref};
 
 /// How many outermost frames are remembered.
 const FRAMES: usize = 2;
@@ -33,6 +33,7 @@ pub(super) struct VirtualRoot {
 pub(super) struct VirtualClasses {
     thread: GlobalRef<Class>,
     continuation: GlobalRef<Class>,
+    chunk: GlobalRef<Class>,
 }
 
 impl VirtualClasses {
@@ -42,7 +43,17 @@ impl VirtualClasses {
         Some(Self {
             thread: find(c"java.lang.VirtualThread")?,
             continuation: find(c"jdk.internal.vm.Continuation")?,
+            chunk: find(c"jdk.internal.vm.StackChunk")?,
         })
+    }
+
+    /// The classes of the objects that lead to frames in the heap.
+    pub(super) fn frozen(&self) -> FrozenClasses<'_> {
+        FrozenClasses {
+            thread: self.thread.get(),
+            continuation: self.continuation.get(),
+            chunk: self.chunk.get(),
+        }
     }
 
     /// Finds the methods. `None` until the classes are prepared.

@@ -46,6 +46,8 @@ pub(super) struct Walking {
     virtual_classes: OnceLock<Option<VirtualClasses>>,
     /// Known once the classes are prepared.
     virtual_root: OnceLock<VirtualRoot>,
+    /// The way to frames in the heap is known, or the VM does not tell it.
+    is_frozen_settled: AtomicBool,
     is_wanted: AtomicBool,
     /// Every known point is compared.
     is_thorough: AtomicBool,
@@ -61,6 +63,8 @@ pub(super) struct Walking {
     cut: AtomicU64,
     /// Samples whose walk ended at callers in the heap.
     heap: AtomicU64,
+    /// Samples whose walk had all frames, also those in the heap.
+    in_heap: AtomicU64,
     /// Samples of the walk that had no frame.
     failed: AtomicU64,
 }
@@ -78,8 +82,10 @@ pub struct WalkCounts {
     pub agreed: u64,
     /// Samples whose walk ended at a frame that it did not understand.
     pub cut: u64,
-    /// Samples of virtual threads whose outer frames were in the heap.
+    /// Samples of virtual threads whose outer frames were in the heap, and could not be read.
     pub heap: u64,
+    /// Samples of virtual threads whose outer frames were read in the heap.
+    pub in_heap: u64,
     /// Samples that the walk had no frame of, and AsyncGetCallTrace was asked for.
     pub failed: u64,
 }
@@ -99,19 +105,29 @@ impl Walking {
             let _ = self.virtual_classes.set(classes.flatten());
             let _ = self.walker.set(walker);
         }
-        self.learn_virtual_root(vm);
+        self.learn_virtual_threads(vm);
         self.is_thorough.store(is_thorough, Ordering::Relaxed);
         self.is_wanted.store(true, Ordering::Release);
         true
     }
 
-    /// Learns the methods at the root of virtual threads as soon as their classes are prepared.
-    fn learn_virtual_root(&self, vm: Vm<'_>) {
+    /// Learns the methods at the root of virtual threads, and the way to their frames in the heap, as soon as their
+    /// classes are prepared. Cheap when there is nothing to learn.
+    pub(super) fn learn_virtual_threads(&self, vm: Vm<'_>) {
+        let Some(Some(classes)) = self.virtual_classes.get() else {
+            return;
+        };
         if self.virtual_root.get().is_none()
-            && let Some(Some(classes)) = self.virtual_classes.get()
             && let Some(root) = classes.root(vm.jvmti)
         {
             let _ = self.virtual_root.set(root);
+        }
+        if !self.is_frozen_settled.load(Ordering::Relaxed)
+            && let Some(walker) = self.walker.get()
+            // An error means that a class is not prepared.
+            && walker.learn_frozen(vm.jvmti, classes.frozen()).is_ok()
+        {
+            self.is_frozen_settled.store(true, Ordering::Relaxed);
         }
     }
 
@@ -172,7 +188,7 @@ impl Walking {
         // SAFETY: by the caller's promise.
         let end = unsafe { walker.walk(thread, registers, &mut receive) };
         // Of a virtual thread the two end at different frames.
-        if end == Ok(WalkEnd::Heap) {
+        if matches!(end, Ok(WalkEnd::Heap | WalkEnd::VirtualRoot)) {
             return;
         }
         self.trials.fetch_add(1, Ordering::Relaxed);
@@ -190,6 +206,7 @@ impl Walking {
             agreed: count(&self.agreed),
             cut: count(&self.cut),
             heap: count(&self.heap),
+            in_heap: count(&self.in_heap),
             failed: count(&self.failed),
         })
     }
@@ -227,6 +244,7 @@ impl Walking {
         let end = unsafe { walker.walk(thread, registers, &mut receive) };
         let counter = match end {
             Ok(WalkEnd::Root | WalkEnd::Full) => None,
+            Ok(WalkEnd::VirtualRoot) => Some(&self.in_heap),
             Ok(WalkEnd::Heap) => Some(&self.heap),
             Ok(WalkEnd::Unknown) => Some(&self.cut),
             Err(NoWalk::NoJavaFrame | NoWalk::UnknownTop) => Some(&self.failed),
@@ -261,7 +279,7 @@ impl Walking {
     /// first time.
     pub(super) fn check(&self, vm: Vm<'_>, threads: &JavaThreads) -> Option<String> {
         let walker = self.walker.get()?;
-        self.learn_virtual_root(vm);
+        self.learn_virtual_threads(vm);
         let is_over = self.is_wrong.load(Ordering::Relaxed)
             || !self.is_wanted.load(Ordering::Relaxed)
             || self.checks.load(Ordering::Relaxed) >= MAX_CHECKS;
