@@ -215,6 +215,27 @@ test("a profile has its flame graph, methods and call trees", options, async () 
   await close();
 });
 
+test("logs that are uploaded at once are compared, and a recording shows its collections and thread dumps", options, async () => {
+  const { page, close } = await open();
+  const root = fileURLToPath(new URL("../../../", import.meta.url));
+  const flight = join(root, "foreign/tests/data/jdk25-gc.jfr.gz");
+  await page.locator("#files").setInputFiles(["gclog/tests/data/unified-g1.log", "gclog/tests/data/jdk8-g1.log"].map((path) => join(root, path)));
+  const bar = page.getByRole("group", { name: "Chosen analyses" });
+  await bar.getByRole("link", { name: "Compare" }).click();
+  await page.getByRole("heading", { name: /Findings: jdk8-g1\.log/ }).waitFor();
+  await audit(page, "two logs");
+  await page.goto(link);
+  await page.locator("#files").setInputFiles(flight);
+  await page.waitForFunction((name) => fetch("/api/v1/dumps").then((answer) => answer.json()).then(({ items }) => items.some((dump) => dump.name === name && dump.job?.state === "done")), basename(flight));
+  const { id } = await dumpOf(page, flight);
+  for (const [view, heading] of [["gc", "Pauses by cause"], ["stacks", "What moved between the dumps"]]) {
+    await page.goto(new URL(`/dumps/${id}/${view}`, link).href);
+    await page.getByRole("heading", { name: heading }).waitFor();
+    await audit(page, view);
+  }
+  await close();
+});
+
 /** When the first text or picture of an address stood on the screen, in ms after the click. */
 async function firstPaint(address, signIn) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
