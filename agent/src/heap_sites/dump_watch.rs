@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::live::Segment;
-use super::located::Place;
+use super::located::Places;
 use super::sweep::Sweeper;
 
 /// Tells whether the VM has written its dump, though perhaps not all of the file.
@@ -16,7 +16,7 @@ pub(super) struct Watch {
     pub(super) is_dumped: IsDumped,
     /// Taken out of the channel meanwhile.
     pub(super) segments: Vec<Arc<Segment>>,
-    pub(super) places: Option<Vec<Place>>,
+    pub(super) places: Option<Places>,
 }
 
 /// How the objects of the dump to come are going to be found.

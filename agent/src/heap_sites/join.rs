@@ -15,7 +15,7 @@ use hprof_format::ids::TraceSerial;
 
 use super::dump_watch::{Expected, IsDumped, Watch};
 use super::live::Packed;
-use super::located::{Located, Place};
+use super::located::{Located, Places};
 use super::profile::SitesProfile;
 use super::{HeapSites, stacks::StackId};
 use crate::names::Names;
@@ -35,7 +35,7 @@ impl HeapSites {
     }
 
     fn read_words(&self, watch: &mut Watch) {
-        let mut places = Vec::new();
+        let mut places = Places::with_room(self.following.load(Ordering::Relaxed));
         watch.sweeper.for_each(
             &self.threads.open_segments(),
             &mut watch.segments,
@@ -44,7 +44,7 @@ impl HeapSites {
                 // SAFETY: HotSpot, as `expect_dump` has checked, and the reference was not deleted.
                 let word = unsafe { handle_word(object.weak.as_raw()) };
                 if word != 0 {
-                    places.push((word as u64, object.site));
+                    places.add(word as u64, object.site);
                 }
             },
         );
@@ -90,7 +90,7 @@ impl SitesProfile {
         Some(Located::new(places, &self.site_traces()))
     }
 
-    fn places_by_words(&mut self) -> Vec<Place> {
+    fn places_by_words(&mut self) -> Places {
         let sites = self.sites();
         let mut watch = sites.watch.lock();
         if let Some(watch) = &mut *watch
@@ -101,14 +101,14 @@ impl SitesProfile {
         let taken = watch.take();
         drop(watch);
         let Some(taken) = taken else {
-            return Vec::new();
+            return Places::default();
         };
         self.take_back(taken.sweeper);
         self.sweeper_mut().add_young(taken.segments);
         taken.places.unwrap_or_default()
     }
 
-    fn places_by_references(&mut self, jni: &Jni, begun: usize) -> Option<Vec<Place>> {
+    fn places_by_references(&mut self, jni: &Jni, begun: usize) -> Option<Places> {
         /// References to hold at a time.
         const FRAME: usize = 512;
         let sites = self.sites();
@@ -118,7 +118,7 @@ impl SitesProfile {
         self.sweeper()
             .for_each(&open, &mut segments, |object| objects.push(object));
         self.sweeper_mut().add_young(segments);
-        let mut places = Vec::with_capacity(objects.len());
+        let mut places = Places::with_room(objects.len());
         for some in objects.chunks(FRAME) {
             let jni = &*jni.local_frame(FRAME as u32 + 16);
             for object in some {
@@ -126,7 +126,7 @@ impl SitesProfile {
                 if let Some(strong) = jni.upgrade(&object.weak) {
                     // SAFETY: HotSpot, as `expect_dump` has checked, and the reference is live.
                     let word = unsafe { handle_word(strong.get().as_raw()) };
-                    places.push((word as u64, object.site));
+                    places.add(word as u64, object.site);
                 }
             }
         }

@@ -7,8 +7,50 @@ use hprof_format::ids::{ObjectId, TraceSerial};
 
 use super::sites::SiteId;
 
-/// An object's address and its site.
-pub(super) type Place = (u64, SiteId);
+/// Where followed objects are: the address and the site of each, in eight bytes.
+#[derive(Default)]
+pub(super) struct Places {
+    /// Address / 8 above, the place in `sites` below.
+    objects: Vec<u64>,
+    sites: Vec<SiteId>,
+    numbers: HashMap<SiteId, u64>,
+    /// Objects come from one site after another often.
+    last: Option<(SiteId, u64)>,
+}
+
+impl Places {
+    /// With memory for as many objects.
+    pub(super) fn with_room(objects: usize) -> Self {
+        Self {
+            objects: Vec::with_capacity(objects),
+            ..Self::default()
+        }
+    }
+
+    /// Adds an object. More sites than have a number are not told apart from unknown ones.
+    pub(super) fn add(&mut self, address: u64, site: SiteId) {
+        let number = match self.last {
+            Some((last, number)) if last == site => number,
+            _ => {
+                let next = self.sites.len() as u64;
+                let number = match self.numbers.get(&site) {
+                    Some(&number) => number,
+                    None if next >= 1 << TRACE_BITS => return,
+                    None => {
+                        self.sites.push(site);
+                        self.numbers.insert(site, next);
+                        next
+                    }
+                };
+                self.last = Some((site, number));
+                number
+            }
+        };
+        if address >> ADDRESS_BITS == 0 {
+            self.objects.push(address >> 3 << TRACE_BITS | number);
+        }
+    }
+}
 
 /// The traces of the objects of one dump.
 #[derive(Default)]
@@ -24,38 +66,22 @@ const TRACE_BITS: u32 = 20;
 const ADDRESS_BITS: u32 = u64::BITS - TRACE_BITS + 3;
 
 impl Located {
-    pub(super) fn new(places: Vec<Place>, traces: &[TraceSerial]) -> Self {
-        let mut used = vec![TraceSerial::SYSTEM];
-        let mut numbers: HashMap<TraceSerial, u64> = HashMap::from([(TraceSerial::SYSTEM, 0)]);
-        let mut by_site = vec![None; traces.len()];
-        let mut objects = Vec::with_capacity(places.len());
-        for (address, site) in places {
-            let Some(number) = by_site.get_mut(site.0 as usize) else {
-                continue;
-            };
-            let number = *number.get_or_insert_with(|| {
-                let trace = traces[site.0 as usize];
-                if used.len() >= 1 << TRACE_BITS {
-                    return numbers.get(&trace).copied().unwrap_or(0);
-                }
-                *numbers.entry(trace).or_insert_with(|| {
-                    used.push(trace);
-                    used.len() as u64 - 1
-                })
-            });
-            if address >> ADDRESS_BITS == 0 {
-                objects.push(address >> 3 << TRACE_BITS | number);
-            }
-        }
+    /// `traces` are those of all sites, by their numbers.
+    pub(super) fn new(places: Places, traces: &[TraceSerial]) -> Self {
+        let mut objects = places.objects;
         objects.sort_unstable();
+        let trace = |site: &SiteId| traces.get(site.0 as usize).copied();
+        let sites = places.sites.iter();
         Self {
             objects,
-            traces: used,
+            traces: sites
+                .map(|site| trace(site).unwrap_or(TraceSerial::SYSTEM))
+                .collect(),
             cursor: Cell::new(0),
         }
     }
 
-    /// All traces that occur.
+    /// All traces that occur, some more than once.
     pub fn traces(&self) -> &[TraceSerial] {
         &self.traces
     }
@@ -96,8 +122,9 @@ mod tests {
         let traces: Vec<_> = (0..10)
             .map(|number| TraceSerial::new(300_000 + number))
             .collect();
-        let places = addresses.map(|address| (address, SiteId((address / 8 % 10) as u32)));
-        Located::new(places.collect(), &traces)
+        let mut places = Places::default();
+        addresses.for_each(|address| places.add(address, SiteId((address / 8 % 10) as u32)));
+        Located::new(places, &traces)
     }
 
     #[test]
