@@ -11,12 +11,41 @@ use super::Arguments;
 use super::figures::{Figure, Figures, Wanted, median};
 use super::heap::big;
 
-/// Options, file, and the most times as long as the VM's full dump.
-const CASES: [(&str, &str, Wanted); 4] = [
-    ("dumplevel=2,format=b", "a.hprof", Wanted::Any),
-    ("dumplevel=1,format=b", "a.hprof", Wanted::AtMost(1.1)),
-    ("dumplevel=1", "a.hprof.gz", Wanted::AtMost(1.3)),
-    ("dumplevel=1", "a.hprof.zst", Wanted::Any),
+/// A dump of the agent, and what it is compared with.
+struct Case {
+    options: &'static str,
+    file: &'static str,
+    /// The VM compresses its dump as well.
+    is_packed: bool,
+    /// The most times as long as the VM's full dump.
+    most: Wanted,
+}
+
+const fn case(options: &'static str, file: &'static str, is_packed: bool, most: Wanted) -> Case {
+    Case {
+        options,
+        file,
+        is_packed,
+        most,
+    }
+}
+
+const CASES: [Case; 5] = [
+    case(
+        "dumplevel=2,format=b",
+        "a.hprof",
+        false,
+        Wanted::AtMost(1.05),
+    ),
+    case("dumplevel=2", "a.hprof.gz", true, Wanted::AtMost(1.05)),
+    case(
+        "dumplevel=1,format=b",
+        "a.hprof",
+        false,
+        Wanted::AtMost(1.1),
+    ),
+    case("dumplevel=1", "a.hprof.gz", false, Wanted::AtMost(1.3)),
+    case("dumplevel=1", "a.hprof.zst", false, Wanted::Any),
 ];
 
 /// A dump of the VM and one of the agent.
@@ -39,7 +68,8 @@ fn largest_memory(pid: u32) -> Result<f64> {
     Ok(kibibytes / 1024.0)
 }
 
-fn pair(jdk: &'static Jdk, options: &str, file: &str) -> Result<Pair> {
+fn pair(jdk: &'static Jdk, case: &Case) -> Result<Pair> {
+    let Case { options, file, .. } = case;
     let options = format!("heap=dump,doe=n,{options},file={file}");
     let running = big(jdk).agent(&options).args(["wait"]).start();
     running.wait_for_line("full");
@@ -47,7 +77,11 @@ fn pair(jdk: &'static Jdk, options: &str, file: &str) -> Result<Pair> {
     running.jcmd(&["VM.version"]);
     let full = running.path("vm.hprof");
     let started = Instant::now();
-    running.jcmd(&["GC.heap_dump", full.to_str().context("no text")?]);
+    let name = full.to_str().context("no text")?;
+    match case.is_packed {
+        true => running.jcmd(&["GC.heap_dump", "-gz=1", name]),
+        false => running.jcmd(&["GC.heap_dump", name]),
+    };
     let vm_seconds = started.elapsed().as_secs_f64();
     let vm_bytes = fs::metadata(&full)?.len() as f64;
     fs::remove_file(full)?;
@@ -72,17 +106,20 @@ fn pair(jdk: &'static Jdk, options: &str, file: &str) -> Result<Pair> {
 
 /// Dumps of 13 million objects.
 pub fn levels(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
-    let latest = Jdk::tested().into_iter().last();
-    let jdks = [Some(Jdk::compiler()), latest];
-    for jdk in jdks.into_iter().flatten() {
-        for (options, file, most) in CASES {
-            let pairs = (0..arguments.pairs).map(|_| pair(jdk, options, file));
+    // JDK 11 compresses nothing.
+    for jdk in Jdk::tested().into_iter().filter(|jdk| jdk.feature() >= 17) {
+        for case in CASES {
+            let name = format!("{jdk}, {},file={}", case.options, case.file);
+            if !arguments.chooses(&name) {
+                continue;
+            }
+            let pairs = (0..arguments.pairs).map(|_| pair(jdk, &case));
             let pairs = pairs.collect::<Result<Vec<_>>>()?;
             let of = |value: fn(&Pair) -> f64| median(pairs.iter().map(value));
             let mut add = |measure, unit, plain, profiled, result, wanted| {
                 figures.add(Figure {
                     benchmark: "levels",
-                    case: format!("{jdk}, {options},file={file}"),
+                    case: name.clone(),
                     measure,
                     plain: Some(plain),
                     profiled,
@@ -93,7 +130,7 @@ pub fn levels(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
             };
             let (vm, ours) = (of(|it| it.vm_seconds), of(|it| it.seconds));
             let ratio = of(|it| it.seconds / it.vm_seconds);
-            add("wall : jcmd, ratio", "s", vm, ours, ratio, most);
+            add("wall : jcmd, ratio", "s", vm, ours, ratio, case.most);
             let (vm, ours) = (of(|it| it.vm_bytes / 1e6), of(|it| it.bytes / 1e6));
             add("size, ratio", "MB", vm, ours, ours / vm, Wanted::Any);
             let more = of(|it| it.more);
