@@ -112,6 +112,8 @@ identifier! {
 }
 
 impl StringId {
+    /// The identifier of the string that fills room in a file.
+    pub(crate) const FILLER: u64 = 0xb000_0000;
     /// The first identifier of the strings that no record refers to.
     pub(crate) const MARKS: u64 = 0xb000_0001;
 }

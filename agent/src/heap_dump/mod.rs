@@ -1,14 +1,16 @@
 //! heap=dump: all objects, and what keeps them alive.
 //!
-//! The VM's own dumper writes the heap into a file, which is copied into a binary profile
-//! while the VM writes it ([`splice`]). For text it is read twice: once for what is about
+//! The VM's own dumper writes the heap into a file, which becomes the profile's ([`in_place`]), or is
+//! copied into a binary profile while the VM writes it ([`splice`]). For text it is read twice: once for what is about
 //! classes, threads and roots ([`survey`]), and once for the objects ([`text`]).
 //! Nothing is kept for each object. Before the dump the mode costs nothing.
 //!
 //! In the profile all serials and names are the profile's own; object and class ids are the VM's
 //! addresses.
 
+mod binary;
 mod ids;
+mod in_place;
 mod parts;
 mod primitive_array;
 mod reader;
@@ -37,6 +39,7 @@ use std::time::{Duration, Instant};
 use hprof_format::writer::ProfileWriter;
 
 use crate::heap_sites::SitesProfile;
+use crate::output::Host;
 use crate::report;
 use crate::vm::{Vm, VmDumper};
 use ids::DumpIds;
@@ -102,6 +105,8 @@ pub struct Request<'a> {
     pub vm: Vm<'a>,
     /// Where the profile is. Its folder must have room for a copy.
     pub output: &'a Path,
+    /// The profile's file, if the VM's may take its place.
+    pub host: Option<Host>,
     /// The contents of the dump.
     pub content: Content,
     /// The present time as text.
@@ -129,7 +134,7 @@ pub fn dump(
     } else {
         match sites {
             Some(sites) => joined_binary(request, writer, ids, sites)?,
-            None => binary(request, writer, ids)?,
+            None => binary::dump(request, writer, ids)?,
         }
     };
     Ok(Summary {
@@ -137,25 +142,6 @@ pub fn dump(
         garbage: request.garbage,
         time: started.elapsed(),
     })
-}
-
-fn binary(
-    request: &Request<'_>,
-    writer: &mut (dyn ProfileWriter + Send),
-    ids: &mut DumpIds<'_>,
-) -> Result<u64, Failure> {
-    let place = Place::create(request.output).map_err(Failure::NoDump)?;
-    let live = request.prepare();
-    let mut splice = Splice::new(writer, ids, request.content, false);
-    let (dumped, read) = follow(request, &place, live, true, &mut splice);
-    match (dumped, read) {
-        (_, Err(DumpError::Output(error))) => Err(error.into()),
-        (Err(reason), _) if splice.has_begun() => Err(Failure::CutOff(reason)),
-        (Err(reason), _) => Err(Failure::NoDump(reason)),
-        (Ok(()), Err(error)) if splice.has_begun() => Err(Failure::CutOff(error.to_string())),
-        (Ok(()), Err(error)) => Err(Failure::NoDump(error.to_string())),
-        (Ok(()), Ok(_)) => Ok(splice.end()?),
-    }
 }
 
 /// Copies a dump whose objects have traces: they are known when the VM has written all of it.

@@ -6,15 +6,23 @@
 //! reader opens each part while the VM writes it, and gives its name to an empty file: the VM has nothing
 //! to copy, and the part is read through the open descriptor.
 //!
+//! The first part keeps a second name, as it can become the profile's file ([`super::in_place`]). It lacks
+//! what comes before objects there. [`Part::make_room`] makes the VM leave room for that: it moves the place
+//! in the file at which the VM goes on to write.
+//!
 //! A part must not be taken while the VM copies it, or it would be read twice. The VM flushes the first
 //! file between the dump and the copying; before, it has written whole buffers only.
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crossbeam_channel::Sender;
+
 use super::vm_dump::open;
+use crate::os::holes;
 
 /// HotSpot's `io_buffer_max_size`, in bytes.
 const BUFFER: u64 = 1 << 20;
@@ -23,7 +31,9 @@ const BUFFER: u64 = 1 << 20;
 pub struct Parts {
     /// The first file of the dump.
     dump: PathBuf,
-    taken: Vec<File>,
+    taken: Vec<Part>,
+    /// Gets the first part when it is taken.
+    first: Option<Sender<Part>>,
     /// The VM may have copied the last that was taken.
     is_unsure: bool,
 }
@@ -34,18 +44,32 @@ impl Parts {
         Self {
             dump: dump.to_owned(),
             taken: Vec::new(),
+            first: None,
             is_unsure: false,
         }
+    }
+
+    /// The first part goes to `first` too, when it is taken.
+    #[must_use]
+    pub fn tell(mut self, first: Sender<Part>) -> Self {
+        self.first = Some(first);
+        self
     }
 
     /// Takes the parts that there are by now. One that cannot be taken is copied by the VM.
     pub fn look(&mut self) {
         while let Ok(Some(part)) = self.take(self.taken.len()) {
+            if let Some(first) = self.first.take()
+                && let Ok(part) = part.try_clone()
+            {
+                // Without a reader it is read later.
+                let _ = first.send(part);
+            }
             self.taken.push(part);
         }
     }
 
-    fn take(&mut self, number: usize) -> io::Result<Option<File>> {
+    fn take(&mut self, number: usize) -> io::Result<Option<Part>> {
         let name = self.named(&format!(".p{number}"));
         let part = match open(&name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -54,11 +78,16 @@ impl Parts {
         if self.is_unsure || !self.is_dumping()? {
             return Ok(None);
         }
+        let kept = self.named(".first");
+        let is_kept = number == 0 && fs::hard_link(&name, &kept).is_ok();
         let empty = self.named(".empty");
         File::create(&empty)?;
         fs::rename(&empty, &name)?;
         self.is_unsure |= !self.is_dumping().unwrap_or(false);
-        Ok(Some(part))
+        Ok(Some(Part {
+            file: part,
+            name: is_kept.then_some(kept),
+        }))
     }
 
     fn is_dumping(&self) -> io::Result<bool> {
@@ -76,11 +105,11 @@ impl Parts {
     ///
     /// # Errors
     /// When a part cannot be read.
-    pub fn end(mut self, rest: &[u8]) -> io::Result<Vec<File>> {
+    pub fn end(mut self, rest: &[u8]) -> io::Result<Vec<Part>> {
         if let Some(last) = self.taken.pop_if(|_| self.is_unsure) {
             // The head of a segment and the id of an object: no other part begins like this.
             let mut start = [0; Self::START];
-            let length = last.read_at(&mut start, 0)?;
+            let length = last.file.read_at(&mut start, 0)?;
             if length == 0 || !rest.starts_with(&start[..length]) {
                 self.taken.push(last);
             }
@@ -90,6 +119,73 @@ impl Parts {
 
     /// How many bytes tell parts from each other.
     pub const START: usize = 64;
+}
+
+/// A part of a dump, in which the VM may still write.
+pub struct Part {
+    /// The open file.
+    pub file: File,
+    /// A name of the file that the VM does not know.
+    pub name: Option<PathBuf>,
+}
+
+impl Part {
+    fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            file: self.file.try_clone()?,
+            name: self.name.clone(),
+        })
+    }
+
+    /// Moves all that the VM has written, and what it will write, `room` bytes away from the start of the
+    /// file. Returns false, and changes nothing, if the VM does not write it any more.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn make_room(&self, room: u64) -> io::Result<bool> {
+        let Some(writing) = self.vm_descriptor()? else {
+            return Ok(false);
+        };
+        let by = libc::off_t::try_from(room).map_err(io::Error::other)?;
+        // SAFETY: the descriptor is open. It is a copy of the VM's, and so it shares its place in the file.
+        // The kernel lets no write of the VM come between reading and changing that.
+        let next = unsafe { libc::lseek(writing.as_raw_fd(), by, libc::SEEK_CUR) };
+        let next = u64::try_from(next).map_err(|_| io::Error::last_os_error())?;
+        holes::copy_backward(&self.file, 0..next - room, &self.file, room)?;
+        Ok(true)
+    }
+
+    /// A copy of the descriptor through which the VM writes the file.
+    fn vm_descriptor(&self) -> io::Result<Option<OwnedFd>> {
+        let own = self.file.metadata()?;
+        for entry in fs::read_dir("/proc/self/fd")? {
+            let name = entry?.file_name();
+            let Some(number) = name.to_str().and_then(|name| name.parse::<RawFd>().ok()) else {
+                continue;
+            };
+            let path = format!("/proc/self/fd/{number}");
+            let is_own = |found: &fs::Metadata| {
+                (found.dev(), found.ino()) == (own.dev(), own.ino()) && found.is_file()
+            };
+            if !fs::metadata(path).is_ok_and(|found| is_own(&found)) {
+                continue;
+            }
+            // SAFETY: the number is copied at once; if it has been closed by now, that fails, and if it is
+            // another file by now, the next lines see that on the copy.
+            let copy = unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned();
+            let Ok(copy) = copy.map(File::from) else {
+                continue;
+            };
+            // SAFETY: the descriptor is open.
+            let flags = unsafe { libc::fcntl(copy.as_raw_fd(), libc::F_GETFL) };
+            // This process's own descriptors can read.
+            let writes_only = flags >= 0 && flags & libc::O_ACCMODE == libc::O_WRONLY;
+            if writes_only && is_own(&copy.metadata()?) {
+                return Ok(Some(copy.into()));
+            }
+        }
+        Ok(None)
+    }
 }
 
 #[cfg(test)]
@@ -122,10 +218,28 @@ mod tests {
         assert_eq!(read(parts.end(b"copied").unwrap()), ["objects", "more"]);
     }
 
-    fn read(parts: Vec<File>) -> Vec<String> {
-        let read = |mut file: File| {
+    /// The VM writes on behind the room, without a gap.
+    #[test]
+    fn room_is_made_in_front_of_what_the_vm_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join("heap.hprof.p0");
+        let mut vm = File::create(&name).unwrap();
+        vm.write_all(b"first ").unwrap();
+        let file = open(&name).unwrap();
+        let part = Part { file, name: None };
+        assert!(part.make_room(5).unwrap());
+        vm.write_all(b"second").unwrap();
+        let found = fs::read(&name).unwrap();
+        assert_eq!(found[5..], *b"first second");
+        drop(vm);
+        assert!(!part.make_room(5).unwrap());
+        assert_eq!(fs::read(&name).unwrap(), found);
+    }
+
+    fn read(parts: Vec<Part>) -> Vec<String> {
+        let read = |mut part: Part| {
             let mut text = String::new();
-            file.read_to_string(&mut text).map(|_| text)
+            part.file.read_to_string(&mut text).map(|_| text)
         };
         let found: io::Result<_> = parts.into_iter().map(read).collect();
         found.unwrap()
@@ -143,7 +257,8 @@ mod tests {
             let mut parts = Parts::of(&folder.path().join("heap.hprof"));
             for text in ["first", "second"] {
                 fs::write(folder.path().join(text), text).unwrap();
-                parts.taken.push(open(&folder.path().join(text)).unwrap());
+                let file = open(&folder.path().join(text)).unwrap();
+                parts.taken.push(Part { file, name: None });
             }
             parts.is_unsure = true;
             assert_eq!(read(parts.end(rest).unwrap()), found);

@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,8 +13,9 @@ use std::time::Duration;
 use hprof_format::binary::{IdSize, Record, SubRecords, tags};
 use hprof_format::reader::{Damage, FileHeader, HeaderError};
 
-use super::parts::Parts;
+use super::parts::{Part, Parts};
 use super::primitive_array;
+use crate::os::holes;
 
 /// Why a dump of the VM cannot be passed on.
 #[derive(Debug, thiserror::Error)]
@@ -45,17 +45,21 @@ pub trait Visitor {
     /// A record outside the heap.
     fn record(&mut self, record: &Record<'_>) -> Result<(), DumpError>;
 
+    /// A segment of the heap begins: the place of its head in the file, and how many bytes follow that.
+    fn segment(&mut self, _head: u64, _length: u64) {}
+
     /// Takes in the whole sub-records at the start of `bytes` and returns how long they are. A
     /// sub-record that is cut off by the end is shown again later, with all of its bytes.
     /// `offset` is the place in the file, for reports.
     fn sub_records(&mut self, bytes: &mut [u8], offset: u64) -> Result<usize, DumpError>;
 
-    /// Takes in a primitive array too large for the buffer: its head, and its elements, which
-    /// need not be read.
+    /// Takes in a primitive array too large for the buffer: its head, which is at `offset` in the
+    /// file, and its elements, which need not be read.
     fn large_array(
         &mut self,
         head: &[u8; primitive_array::HEAD],
         elements: &mut dyn Read,
+        offset: u64,
     ) -> Result<(), DumpError>;
 }
 
@@ -131,59 +135,81 @@ impl<'a> DumpReader<'a> {
 
     /// Shows the whole dump to `visitor`.
     pub fn read(mut self, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
+        let parts = self.names(visitor)?;
+        self.objects(&parts, visitor)
+    }
+
+    /// Shows what comes before the heap to `visitor`: names and stacks. Returns the parts that were
+    /// taken.
+    pub fn names(&mut self, visitor: &mut dyn Visitor) -> Result<Vec<Part>, DumpError> {
         self.fill(FileHeader::LENGTH)?;
         let header = FileHeader::parse(self.unread())?;
         if header.id_size != IdSize::Eight {
             return Err(DumpError::NarrowIds);
         }
         self.skip(FileHeader::LENGTH);
-        if !self.records(visitor)? {
-            return Err(DumpError::Unfinished(self.offset));
+        while self.fill(RECORD_HEAD)? && !is_heap(self.unread()[0]) {
+            self.step(visitor)?;
         }
-        Ok(())
-    }
-
-    /// Shows all records to `visitor`; returns whether the end mark is among them.
-    fn records(&mut self, visitor: &mut dyn Visitor) -> Result<bool, DumpError> {
-        let mut ended = false;
-        while self.fill(1)? {
-            if !self.fill(RECORD_HEAD)? {
-                return Err(DumpError::Unfinished(self.offset));
-            }
-            let head = self.unread();
-            let tag = head[0];
-            let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-            if is_heap(tag) {
-                self.parts(visitor)?;
-            }
-            match tag {
-                tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => {
-                    let length = match length {
-                        0 => self.final_length()?,
-                        length => length,
-                    };
-                    self.skip(RECORD_HEAD);
-                    self.heap(u64::from(length), visitor)?;
-                }
-                tags::record::HEAP_DUMP_END => {
-                    self.skip(RECORD_HEAD);
-                    ended = true;
-                }
-                _ => self.record(tag, length as usize, visitor)?,
-            }
-        }
-        Ok(ended)
-    }
-
-    /// Shows the parts that were taken: the first holds the classes, so it comes before all other objects.
-    fn parts(&mut self, visitor: &mut dyn Visitor) -> Result<(), DumpError> {
         let Some(parts) = self.parts.take() else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         self.fill(Parts::START)?;
-        for part in parts.end(self.unread())? {
-            DumpReader::new(&part, self.growth, self.frees)?.records(visitor)?;
+        Ok(parts.end(self.unread())?)
+    }
+
+    /// Shows the heap after [`Self::names`]. The first of `parts` holds the classes, so they come before
+    /// all other objects.
+    pub fn objects(mut self, parts: &[Part], visitor: &mut dyn Visitor) -> Result<(), DumpError> {
+        for part in parts {
+            let mut reader = DumpReader::new(&part.file, self.growth, true)?;
+            while reader.step(visitor)?.is_some() {}
         }
+        let mut ended = false;
+        while let Some(tag) = self.step(visitor)? {
+            ended |= tag == tags::record::HEAP_DUMP_END;
+        }
+        match ended {
+            true => Ok(()),
+            false => Err(DumpError::Unfinished(self.offset)),
+        }
+    }
+
+    /// Shows the next record to `visitor` and returns its tag, `None` at the end of the file.
+    pub fn step(&mut self, visitor: &mut dyn Visitor) -> Result<Option<u8>, DumpError> {
+        if !self.fill(1)? {
+            return Ok(None);
+        }
+        if !self.fill(RECORD_HEAD)? {
+            return Err(DumpError::Unfinished(self.offset));
+        }
+        let head = self.unread();
+        let tag = head[0];
+        let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        match tag {
+            tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => {
+                let length = u64::from(match length {
+                    0 => self.final_length()?,
+                    length => length,
+                });
+                visitor.segment(self.offset, length);
+                self.skip(RECORD_HEAD);
+                self.heap(length, visitor)?;
+            }
+            tags::record::HEAP_DUMP_END => self.skip(RECORD_HEAD),
+            _ => self.record(tag, length as usize, visitor)?,
+        }
+        Ok(Some(tag))
+    }
+
+    /// All bytes of the file are `by` bytes farther from its start than they were.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn shift(&mut self, by: u64) -> io::Result<()> {
+        self.file
+            .seek_relative(i64::try_from(by).unwrap_or(i64::MAX))?;
+        self.offset += by;
         Ok(())
     }
 
@@ -282,12 +308,13 @@ impl<'a> DumpReader<'a> {
         elements: u64,
         visitor: &mut dyn Visitor,
     ) -> Result<(), DumpError> {
+        let offset = self.offset;
         self.skip(head.len());
         let mut rest = Elements {
             reader: self,
             left: elements,
         };
-        visitor.large_array(head, &mut rest)?;
+        visitor.large_array(head, &mut rest, offset)?;
         let unread = rest.left;
         self.pass_over(unread)
     }
@@ -350,17 +377,8 @@ impl<'a> DumpReader<'a> {
             return;
         }
         let (from, to) = (self.freed, self.offset / 4096 * 4096);
-        // SAFETY: the descriptor is open; punching a hole into our own file touches no memory.
         // A file system without holes fails here, and the space is freed with the file.
-        let done = unsafe {
-            libc::fallocate(
-                self.file.as_raw_fd(),
-                libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
-                libc::off_t::try_from(from).unwrap_or(0),
-                libc::off_t::try_from(to - from).unwrap_or(0),
-            )
-        };
-        self.frees = done == 0;
+        self.frees = holes::punch(&self.file, from..to).is_ok();
         self.freed = to;
     }
 }

@@ -68,6 +68,7 @@ impl HeapDumpRecorder {
             dumper: VmDumper::of(library),
             vm: cx.vm,
             output: &scratch,
+            host: cx.output.host(),
             content: Content {
                 text: settings.format == Format::Text,
                 fields: settings.primfields,

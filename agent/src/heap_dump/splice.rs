@@ -1,15 +1,17 @@
 //! Binary output: instances and arrays are copied as they are, but for their allocation trace and what
 //! `strip` leaves out. Class and object ids are addresses and stay.
 
+use std::fs::File;
 use std::io::{self, Read};
 
 use hprof_format::binary::{IdSize, Record, SubRecords, tags};
 use hprof_format::ids::{ObjectId, TraceSerial};
-use hprof_format::model::HeapTotals;
+use hprof_format::model::{HeapTotals, Root, Trace};
 use hprof_format::reader::Damage;
 use hprof_format::writer::ProfileWriter;
 
 use super::ids::DumpIds;
+use super::in_place::{VM_TRACE, name_roots};
 use super::primitive_array;
 use super::reader::{DumpError, Visitor};
 use super::strip::Blanks;
@@ -29,6 +31,18 @@ pub struct Splice<'a, 'n> {
     serials: Serials,
     /// Once the first object has come.
     begun: Option<Begun>,
+    placed: Placed,
+}
+
+/// Roots that are in the profile's file already, with the VM's serials.
+#[derive(Default)]
+pub struct Placed {
+    /// Each root, and where it was found.
+    pub roots: Vec<(u64, Root)>,
+    /// The profile's file, in which each is `moved` bytes farther.
+    pub file: Option<File>,
+    /// See there.
+    pub moved: i64,
 }
 
 struct Begun {
@@ -39,10 +53,11 @@ struct Begun {
 }
 
 /// Bytes of the heads of instances and of object arrays.
-const HEAD: usize = 25;
-const TRACE: usize = 9;
+pub const HEAD: usize = 25;
+/// Where the trace is.
+pub const TRACE: usize = 9;
 /// Where the class of an instance is.
-const CLASS: usize = 13;
+pub const CLASS: usize = 13;
 /// How many bytes of a large array's elements are copied at once.
 const LARGE_PIECE: usize = 256 << 10;
 
@@ -63,7 +78,40 @@ impl<'a, 'n> Splice<'a, 'n> {
             survey: Survey::default(),
             serials: Serials::default(),
             begun: None,
+            placed: Placed::default(),
         }
+    }
+
+    /// Names and stacks of the dump are known.
+    pub fn set_names(&mut self, survey: Survey) {
+        self.survey = survey;
+    }
+
+    /// Writes what comes before `objects` objects, which are in the profile's file already or will be, and a
+    /// segment's head for the `first` bytes of them. All that was written is in the sink then.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn begin_before(
+        &mut self,
+        objects: u64,
+        threads: ThreadObjects,
+        first: u32,
+    ) -> io::Result<()> {
+        self.writer.trace(&Trace {
+            serial: VM_TRACE,
+            thread: None,
+            frames: &[],
+        })?;
+        let begun = self.begin()?;
+        (begun.objects, begun.threads) = (objects, threads);
+        self.writer.heap_encoded(first)?;
+        self.writer.flush()
+    }
+
+    /// The roots that are between objects already.
+    pub fn set_placed(&mut self, placed: Placed) {
+        self.placed = placed;
     }
 
     /// Whether anything was written.
@@ -111,7 +159,14 @@ impl<'a, 'n> Splice<'a, 'n> {
             writer.heap_class(class)
         })?;
         survey.threads = Some(Box::new(begun.threads));
+        let written = survey.roots.len();
+        let placed = self.placed.roots.iter().map(|(_, root)| *root);
+        survey.roots.extend(placed);
         let new = self.serials.name_threads(ids, survey);
+        survey.roots.truncate(written);
+        if let Some(file) = &self.placed.file {
+            name_roots(&self.placed.roots, &self.serials, file, self.placed.moved)?;
+        }
         roots(writer, ids, survey, &self.serials)?;
         writer.heap_end()?;
         new.iter().try_for_each(|thread| thread.write(writer))?;
@@ -182,6 +237,7 @@ impl Visitor for Splice<'_, '_> {
         &mut self,
         head: &[u8; primitive_array::HEAD],
         elements: &mut dyn Read,
+        _offset: u64,
     ) -> Result<(), DumpError> {
         let mut head = *head;
         let trace = self.ids.trace(id_at(&head, 1)).get().to_be_bytes();
@@ -257,7 +313,7 @@ impl Splice<'_, '_> {
 /// The length of the instance or array at the start of `bytes`, which may lack its end; `None` if it
 /// lacks its head, or is something else.
 #[inline]
-fn object_length(bytes: &[u8]) -> Option<usize> {
+pub fn object_length(bytes: &[u8]) -> Option<usize> {
     match bytes[0] {
         tags::heap::INSTANCE_DUMP => {
             let head = bytes.first_chunk::<HEAD>()?;
@@ -283,8 +339,9 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
         .map_or(0, |field| u32::from_be_bytes(*field))
 }
 
+/// The id at a place, null behind the end.
 #[inline]
-fn id_at(bytes: &[u8], at: usize) -> ObjectId {
+pub fn id_at(bytes: &[u8], at: usize) -> ObjectId {
     let field = bytes[at..].first_chunk();
     ObjectId::new(field.map_or(0, |field| u64::from_be_bytes(*field)))
 }

@@ -141,6 +141,20 @@ impl Survey {
         layout
     }
 
+    /// Takes names and stacks from another survey, for classes that were found without.
+    pub fn take_names(&mut self, names: Self) {
+        self.strings = names.strings;
+        self.class_names = names.class_names;
+        self.class_ids = names.class_ids;
+        self.frames = names.frames;
+        self.stacks = names.stacks;
+        let mut classes = std::mem::take(&mut self.classes);
+        for class in &mut classes {
+            class.name = self.name_of(class.id).into();
+        }
+        self.classes = classes;
+    }
+
     fn name_of(&self, class: ObjectId) -> String {
         match self.class_names.get(&class) {
             Some(&name) => vm_names::class_name(self.text(name)),
@@ -309,6 +323,7 @@ impl Visitor for Survey {
         &mut self,
         head: &[u8; primitive_array::HEAD],
         _elements: &mut dyn Read,
+        _offset: u64,
     ) -> Result<(), DumpError> {
         self.objects += 1;
         if let Some((length, element)) = primitive_array::elements(head) {

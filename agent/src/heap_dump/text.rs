@@ -264,6 +264,7 @@ impl Visitor for TextObjects<'_> {
         &mut self,
         head: &[u8; primitive_array::HEAD],
         _elements: &mut dyn Read,
+        _offset: u64,
     ) -> Result<(), DumpError> {
         let Some((length, element)) = primitive_array::elements(head) else {
             return Ok(());

@@ -1,8 +1,9 @@
 //! Which objects of a dump are threads, and which threads of the VM they are.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use hprof_format::binary::{BasicType, IdSize};
 use hprof_format::ids::ObjectId;
+use hprof_format::model::{Root, RootKind};
 
 use super::survey::Survey;
 
@@ -58,6 +59,61 @@ impl ThreadObjects {
             self.pointers.insert(object, pointer);
         }
     }
+}
+
+/// The objects of threads, found by the roots, while it is not known which class is `java.lang.Thread`.
+pub struct ThreadRoots {
+    /// A bit for some bits of each id.
+    filter: Box<[u64; ROOT_FILTER_WORDS]>,
+    roots: HashSet<ObjectId>,
+    /// Object, class and values.
+    found: Vec<(ObjectId, ObjectId, Box<[u8]>)>,
+}
+
+/// Programs may have thousands of threads.
+const ROOT_FILTER_WORDS: usize = 1 << 10;
+
+impl ThreadRoots {
+    /// For all roots that are threads.
+    pub fn new(roots: &[Root]) -> Self {
+        let mut new = Self {
+            filter: Box::new([0; ROOT_FILTER_WORDS]),
+            roots: HashSet::new(),
+            found: Vec::new(),
+        };
+        for root in roots {
+            if let RootKind::ThreadObject { .. } = root.kind {
+                let (word, bit) = root_place(root.object);
+                new.filter[word] |= bit;
+                new.roots.insert(root.object);
+            }
+        }
+        new
+    }
+
+    /// Looks at an instance.
+    #[inline]
+    pub fn note(&mut self, object: ObjectId, class: ObjectId, values: &[u8]) {
+        let (word, bit) = root_place(object);
+        if self.filter[word] & bit != 0 && self.roots.contains(&object) {
+            self.found.push((object, class, values.into()));
+        }
+    }
+
+    /// The threads, now that names are known.
+    pub fn named(self, survey: &Survey) -> ThreadObjects {
+        let mut threads = ThreadObjects::new(survey);
+        for (object, class, values) in &self.found {
+            threads.note(*object, *class, values);
+        }
+        threads
+    }
+}
+
+#[inline]
+fn root_place(object: ObjectId) -> (usize, u64) {
+    let bits = (object.get() >> 3) as usize;
+    ((bits >> 6) % ROOT_FILTER_WORDS, 1 << (bits & 63))
 }
 
 #[inline]

@@ -75,6 +75,11 @@ impl Place {
         lengths.sum::<u64>() > HEAD
     }
 
+    /// Where the VM writes its file.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path.join(FILE)
+    }
+
     /// The parts of the VM's file.
     pub fn parts(&self) -> Parts {
         Parts::of(&self.folder.path.join(FILE))

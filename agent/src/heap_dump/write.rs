@@ -201,7 +201,8 @@ impl Serials {
         known.unwrap_or(TraceSerial::SYSTEM)
     }
 
-    fn root(&self, mut kind: RootKind) -> RootKind {
+    /// With the profile's serials.
+    pub fn root(&self, mut kind: RootKind) -> RootKind {
         match &mut kind {
             RootKind::ThreadObject { thread, trace } => {
                 *thread = self.thread(*thread);

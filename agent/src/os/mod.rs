@@ -1,10 +1,11 @@
 //! Services of the operating system: timers on threads' CPU clocks, signals, random
-//! numbers, threads of its own, the wall clock.
+//! numbers, threads of its own, the wall clock, holes in files.
 //!
 //! Nothing here knows what is profiled. [`timer`], [`signals`] and [`random`] say which of their
 //! functions signal handlers may call.
 
 pub mod clock;
+pub mod holes;
 pub mod native_thread;
 pub mod random;
 pub mod signals;

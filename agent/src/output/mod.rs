@@ -3,11 +3,13 @@
 //! agent draws.
 
 mod failover;
+mod host;
 mod picture;
 mod records;
 mod sums;
 mod target;
 mod writer;
 
+pub use host::Host;
 pub use records::{Begin, Record, WaitRecord, thread_object};
 pub use writer::{DumpEnd, Output};

@@ -13,6 +13,7 @@ use hprof_format::ids::ThreadSerial;
 use hprof_format::writer::ProfileWriter;
 
 use super::failover::Parked;
+use super::host::Host;
 use super::picture::PictureRecorder;
 use super::records::{Begin, Record, write_thread};
 use super::target::{SharedSink, Target};
@@ -140,6 +141,13 @@ impl Output {
             Some(Sink::File(file)) if file.is_regular() => file.path().to_owned(),
             _ => std::env::temp_dir().join("hprof-rs"),
         }
+    }
+
+    /// The file of the profile, if that is one which another file may replace.
+    pub fn host(&self) -> Option<Host> {
+        let is_stream = matches!(self.target, Target::Stream(_));
+        let host = Host::new(&self.sink);
+        host.length().filter(|_| is_stream).map(|_| host)
     }
 
     /// Writes the start.

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use super::body::{self, Body};
 use super::packed::Packed;
 use super::sparse::Sparse;
 use super::special::Special;
@@ -150,6 +151,59 @@ impl FileSink {
         !matches!(self.out, Out::Special(_))
     }
 
+    /// The plain file, while it has no final name: only then another can take its place.
+    fn replaceable(&self) -> Option<(&File, &Path)> {
+        let temporary = self.temporary.as_deref()?;
+        match &self.out {
+            Out::File(file) => Some((file, temporary)),
+            Out::Sparse(sparse) => Some((sparse.file(), temporary)),
+            Out::Packed(_) | Out::Special(_) => None,
+        }
+    }
+
+    /// How many bytes the file has, if [`Self::adopt`] can be asked for.
+    pub fn adopts(&self) -> Option<u64> {
+        let (file, _) = self.replaceable()?;
+        file.metadata().ok().map(|found| found.len())
+    }
+
+    /// The file of `body` takes the place of this one, with all that this one has in front of the body.
+    /// The next byte comes behind the body.
+    ///
+    /// # Errors
+    /// When there is no room in front of the body, or the file system refuses. Nothing has changed then.
+    pub fn adopt(&mut self, body: &Body<'_>) -> io::Result<()> {
+        let Some((file, temporary)) = self.replaceable() else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let new = body.lead_in(file)?;
+        fs::rename(body.path, temporary)?;
+        self.out = match &self.out {
+            Out::Sparse(_) => Out::Sparse(Sparse::at_end(new, body.end)),
+            _ => Out::File(new),
+        };
+        Ok(())
+    }
+
+    /// Appends a body as it is. Returns where its first byte is.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn append(&mut self, body: &Body<'_>) -> io::Result<u64> {
+        let at = self.adopts().ok_or(io::ErrorKind::Unsupported)?;
+        body::copy(body, self)?;
+        Ok(at)
+    }
+
+    /// Another handle for the plain file.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn handle(&self) -> io::Result<File> {
+        let (file, _) = self.replaceable().ok_or(io::ErrorKind::Unsupported)?;
+        file.try_clone()
+    }
+
     /// Whether it is a file, under its final name.
     pub fn is_finished(&self) -> bool {
         self.is_regular() && self.temporary.is_none()
@@ -242,6 +296,7 @@ fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
         ));
         let temporary = PathBuf::from(name);
         match OpenOptions::new()
+            .read(true)
             .write(true)
             .create_new(true)
             // It holds what the program holds.

@@ -1,5 +1,6 @@
 //! Where profile bytes go.
 
+mod body;
 mod endpoint;
 mod file;
 mod net;
@@ -7,6 +8,7 @@ mod packed;
 mod sparse;
 mod special;
 
+pub use body::Body;
 pub use endpoint::{Endpoint, NetSource};
 pub use file::{Existing, FileSink};
 pub use net::{NetSink, VmWaits};

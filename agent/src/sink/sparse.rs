@@ -26,6 +26,20 @@ impl Sparse {
         }
     }
 
+    /// Writes on at `at`, the end of `file`.
+    pub(super) fn at_end(file: File, at: u64) -> Self {
+        Self {
+            file,
+            at,
+            ends_in_hole: false,
+        }
+    }
+
+    /// The file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Gives the file its length.
     ///
     /// # Errors

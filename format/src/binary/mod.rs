@@ -8,6 +8,7 @@ mod basic_type;
 mod body;
 mod bytes;
 mod class_dump;
+mod filler;
 mod fixed_length;
 mod heap_writer;
 mod lists;
@@ -26,6 +27,7 @@ pub(crate) use bytes::{u4, u8};
 pub use class_dump::{
     ClassDump, Constant, Constants, InstanceField, InstanceFields, StaticField, StaticFields,
 };
+pub use filler::{FILLER_HEAD, filler};
 pub use fixed_length::fixed_length;
 pub use hprof_java_names::mutf8;
 pub use lists::{AllocSite, AllocSiteRows, CpuSample, CpuSamples, Ids, IdsIter};

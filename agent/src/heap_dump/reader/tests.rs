@@ -22,6 +22,7 @@ impl Visitor for Nothing {
         &mut self,
         _head: &[u8; primitive_array::HEAD],
         _elements: &mut dyn Read,
+        _offset: u64,
     ) -> Result<(), DumpError> {
         Ok(())
     }
