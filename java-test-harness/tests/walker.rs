@@ -1,6 +1,8 @@
 //! The agent's own walk of stacks: equal to the VM's at known points, and used for samples.
 
-use java_test_harness::{Jdk, Outcome, Run, Trace, each_collector, each_jdk, each_jdk_since};
+use java_test_harness::{
+    Collector, Jdk, Outcome, Run, Trace, each_collector, each_jdk, each_jdk_since,
+};
 
 /// Runs a program with `engine=walker`, and checks that the walk was used and never differed from the VM's.
 fn walked(run: Run, min_checks: u64) -> Outcome {
@@ -74,10 +76,15 @@ fn frames_of_virtual_threads_in_the_heap_are_walked() {
         if jdk.feature() < 21 {
             return;
         }
-        for mode in ["-Xmixed", "-Xint"] {
+        // The collectors differ in how their objects refer to each other; not in what frames look like.
+        let modes = match collector {
+            Collector::G1 => &["-Xmixed", "-Xint"][..],
+            _ => &["-Xmixed"],
+        };
+        for mode in modes {
             let deep = Run::new(jdk).agent("cpu=samples,interval=1,depth=1024,engine=walker");
             let deep = deep.jvm_args(collector.arguments().iter().copied());
-            let deep = deep.jvm_args([mode, "-Xmx200m"]).class("DeepVirtual");
+            let deep = deep.jvm_args([*mode, "-Xmx200m"]).class("DeepVirtual");
             let outcome = walked(deep.args(["2", "20", "400"]), 16);
             let profile = outcome.profile();
             let is_working = |trace: &Trace| trace.is_in("DeepVirtual.work");

@@ -31,6 +31,8 @@ use crate::nmethod;
 const MAX_CHUNK_WORDS: usize = 1 << 24;
 /// The lowest bits of an object's first word, of which both are set when the object has a copy.
 const FORWARDED: usize = 3;
+/// No object lies below this address. Null has colors too with ZGC, which may be those of an earlier phase.
+const LOWEST_REFERENCE: usize = 1 << 16;
 /// Words of return address and frame pointer, above a frame.
 const METADATA: usize = 2 * WORD;
 
@@ -208,7 +210,7 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
     /// The object behind a reference that is as wide as an address; `Some(None)` for null, `None` when that is not known.
     fn object(&self, references: References, reference: usize) -> Option<Option<usize>> {
         let object = match references {
-            _ if reference == 0 => 0,
+            _ if reference < LOWEST_REFERENCE => return Some(None),
             References::Colored { bad, shift } => {
                 if reference & self.memory.word(bad, 0)? != 0 {
                     return None;
@@ -234,10 +236,6 @@ impl<M: Memory, R: FnMut(Frame) -> bool> Walk<'_, M, R> {
                 }
             }
         };
-        // Null may have colors too.
-        match object {
-            0 => Some(None),
-            object => object.is_multiple_of(WORD).then_some(Some(object)),
-        }
+        (object != 0 && object.is_multiple_of(WORD)).then_some(Some(object))
     }
 }
