@@ -7,6 +7,7 @@ use hprof_format::ids::{ObjectId, StringId};
 use hprof_format::reader::FileHeader;
 use rustc_hash::FxHashMap;
 
+use super::names::Fate;
 use super::redact::blank::MARGIN;
 use super::{StripError, StripPlan, Stripped};
 
@@ -102,9 +103,12 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
                 self.unknown(head, length)?;
                 continue;
             }
+            if tag == tags::record::UTF8 {
+                self.string(head, length)?;
+                continue;
+            }
             self.write(&head)?;
             match tag {
-                tags::record::UTF8 => self.string(length)?,
                 tags::record::HEAP_DUMP | tags::record::HEAP_DUMP_SEGMENT => self.heap(length)?,
                 _ => self.copy(length)?,
             }
@@ -191,19 +195,46 @@ impl<'p, R: Read, W: Write> Copy<'p, R, W> {
         Ok(())
     }
 
-    /// A string: names stay, of others every byte becomes an asterisk, since zeros are no text.
-    fn string(&mut self, length: u64) -> Result<(), Stop> {
-        let rest = length.checked_sub(self.id as u64).ok_or(Stop::Damage)?;
+    /// A string: names stay, threads get numbers, of others every byte becomes an asterisk, since zeros are no text.
+    fn string(&mut self, mut head: [u8; RECORD_HEAD], length: u64) -> Result<(), Stop> {
+        let rest = length.checked_sub(self.id as u64);
+        let Some(rest) = rest else {
+            self.write(&head)?;
+            return Err(Stop::Damage);
+        };
         let mut id = [0; 8];
-        self.input.read_exact(&mut id[..self.id])?;
-        let id = id[..self.id].to_vec();
-        self.write(&id)?;
-        let text = StringId::new(number(&id));
-        if self.plan.is_name(text) {
-            return self.copy(rest);
+        if let Err(error) = self.input.read_exact(&mut id[..self.id]) {
+            self.write(&head)?;
+            return Err(error.into());
         }
-        if self.plan.keeps_text(text) {
-            return self.redacted(false, text.get(), rest);
+        let id = id[..self.id].to_vec();
+        let text = StringId::new(number(&id));
+        let plan = self.plan;
+        let fate = match plan.is_name(text) {
+            true => None,
+            false => Some(plan.fate(text)),
+        };
+        if let Some(Fate::Becomes(other)) = fate {
+            let passed = io::copy(&mut self.input.by_ref().take(rest), &mut io::sink())?;
+            let length = (self.id + other.len()) as u32;
+            head[5..].copy_from_slice(&length.to_be_bytes());
+            for bytes in [&head, &*id, other.as_bytes()] {
+                self.output.write_all(bytes)?;
+            }
+            self.at += (RECORD_HEAD + self.id) as u64 + passed;
+            self.done.numbered += 1;
+            return if passed < rest {
+                Err(Stop::Cut)
+            } else {
+                Ok(())
+            };
+        }
+        self.write(&head)?;
+        self.write(&id)?;
+        match fate {
+            None => return self.copy(rest),
+            Some(Fate::Stays) => return self.redacted(false, text.get(), rest),
+            Some(_) => {}
         }
         self.done.texts += u64::from(rest > 0);
         let mut left = rest;

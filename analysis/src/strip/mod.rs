@@ -2,9 +2,9 @@
 //!
 //! The copy keeps structure, classes, sizes and references. Elements of primitive arrays, and
 //! with them the texts of all strings, become zero. So does text outside of the heap that names
-//! nothing: HotSpot dumps its whole table of symbols, in which the literals of class files are. If
-//! asked to, the values of primitive fields go too. A policy names contents that stay or go
-//! (`policy.rs`). No length changes but for other readers' forms (`form.rs`) and shared bitmaps, so the copy takes two passes, neither of which holds more in memory
+//! nothing: HotSpot dumps its whole table of symbols, in which the literals of class files are. Threads are
+//! called `thread-1` and so on, since programs put customers into their names. If asked to, the values of primitive fields go too. A policy names contents that stay or go
+//! (`policy.rs`). No length in the heap changes but for other readers' forms (`form.rs`) and shared bitmaps, so the copy takes two passes, neither of which holds more in memory
 //! than classes and names; where strings stay, a pass between them collects the arrays of these.
 
 mod bitmaps;
@@ -26,7 +26,7 @@ use thiserror::Error;
 pub use bitmaps::Bitmaps;
 pub use form::Form;
 pub use names::StripPlan;
-pub use policy::{FieldRule, StripPolicy};
+pub use policy::{FieldRule, StripPolicy, ThreadNames};
 pub use prove::{By, Proof, Run, Tally, prove};
 pub(crate) use redact::is_secret_name;
 pub use redact::{Detectors, FoundSecret, SecretKind, Secrets};
@@ -67,6 +67,8 @@ pub struct Stripped {
     pub emptied: u64,
     /// Names and other text outside of the heap that were blotted out.
     pub texts: u64,
+    /// Names of threads and groups that became numbers.
+    pub numbered: u64,
     /// The bytes of secrets that were overwritten.
     pub redacted: u64,
     /// Records of unknown kinds, of which only the heads were copied.

@@ -1,6 +1,7 @@
 //! The passes before the copy: which strings are names, where references lie in instances, and which
 //! arrays keep their elements.
 
+use std::collections::hash_map::Entry;
 use std::io::{self, Read};
 
 use hprof_format::binary::{BasicType, ClassDump, IdSize, Record, SubRecord, Value};
@@ -11,13 +12,26 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::StripError;
 use super::bitmaps::Bitmaps;
 use super::form::Form;
-use super::policy::{ArraySearch, FieldRule, KeptArrays, PlacedRule, Rule, StripPolicy};
+use super::policy::{
+    ArraySearch, FieldRule, KeptArrays, PlacedRule, Rule, StripPolicy, ThreadNames,
+};
 use super::redact::Secrets;
 use super::shapes::Shapes;
 use crate::heap::ClassShape;
 
 /// No class has more super classes than this; in damaged files they may go in circles.
 pub(super) const MAX_HIERARCHY: usize = 256;
+
+/// What becomes of a string outside of the heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate<'p> {
+    /// It stays, but for secrets in it.
+    Stays,
+    /// Another text stands for it.
+    Becomes(&'p str),
+    /// It is blotted out.
+    Goes,
+}
 
 /// The facts about a file that copying needs.
 #[derive(Debug)]
@@ -29,8 +43,10 @@ pub struct StripPlan<'p> {
     texts: FxHashMap<StringId, Box<str>>,
     class_names: FxHashMap<ObjectId, StringId>,
     kept: KeptArrays,
-    /// Strings that name threads and their groups.
-    thread_names: FxHashSet<StringId>,
+    /// Strings that name threads and their groups, with what may stand for them.
+    thread_names: FxHashMap<StringId, String>,
+    /// The threads and the groups that have names so far.
+    named: [u32; 2],
     secrets: Option<Secrets>,
     bitmaps: Option<Bitmaps>,
     id_size: IdSize,
@@ -52,7 +68,8 @@ impl<'p> StripPlan<'p> {
             texts: FxHashMap::default(),
             class_names: FxHashMap::default(),
             kept: KeptArrays::default(),
-            thread_names: FxHashSet::default(),
+            thread_names: FxHashMap::default(),
+            named: [0; 2],
             secrets: None,
             bitmaps: None,
             id_size: IdSize::Eight,
@@ -133,8 +150,20 @@ impl<'p> StripPlan<'p> {
                 group,
                 parent_group,
                 ..
-            } => self.thread_names.extend([name, group, parent_group]),
+            } => {
+                self.number(name, 0, "thread");
+                self.number(group, 1, "thread-group");
+                self.number(parent_group, 1, "thread-group");
+            }
             _ => {}
+        }
+    }
+
+    /// Gives a name of a thread or group the next number, if it has none.
+    fn number(&mut self, name: StringId, kind: usize, word: &str) {
+        if let Entry::Vacant(entry) = self.thread_names.entry(name) {
+            self.named[kind] += 1;
+            entry.insert(format!("{word}-{}", self.named[kind]));
         }
     }
 
@@ -161,9 +190,15 @@ impl<'p> StripPlan<'p> {
         self.names.contains(&id)
     }
 
-    /// True if a string stays, but for secrets in it.
-    pub(super) fn keeps_text(&self, id: StringId) -> bool {
-        self.policy.keeps_all || self.thread_names.contains(&id)
+    /// What becomes of a string that names no part of the program.
+    pub(super) fn fate(&self, id: StringId) -> Fate<'_> {
+        let number = self.thread_names.get(&id);
+        match (number, self.policy.thread_records()) {
+            (Some(number), ThreadNames::Number) => Fate::Becomes(number),
+            (Some(_), ThreadNames::Keep) => Fate::Stays,
+            (None, _) if self.policy.keeps_all => Fate::Stays,
+            _ => Fate::Goes,
+        }
     }
 
     /// True if an array keeps its elements, but for secrets in it.
@@ -259,6 +294,12 @@ impl<'p> StripPlan<'p> {
         }
         let field = self.text(field);
         let (class, declaring) = (self.class_name(class), self.class_name(declaring));
+        if self.policy.decides_as_thread_name(&declaring, field) {
+            return match self.policy.threads {
+                ThreadNames::Keep => Rule::Keep,
+                _ => Rule::Drop,
+            };
+        }
         let is_of = |rule: FieldRule<'_>| rule(&class, field) || rule(&declaring, field);
         if self.policy.keeps.is_some_and(is_of) {
             return Rule::Keep;

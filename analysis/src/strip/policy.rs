@@ -11,6 +11,11 @@ use super::redact::Detectors;
 /// Tells of a class and a field that it declares, by name, whether the rule is for it.
 pub type FieldRule<'a> = &'a (dyn Fn(&str, &str) -> bool + Sync);
 
+/// The class of threads.
+const THREAD: &str = "java.lang.Thread";
+/// Its field with the name, and that of thread groups.
+const NAME: &str = "name";
+
 /// The contents that stay in a copy. Without rules none do but numbers in fields.
 #[derive(Clone, Copy, Default)]
 pub struct StripPolicy<'a> {
@@ -32,6 +37,23 @@ pub struct StripPolicy<'a> {
     pub form: Form,
     /// Android bitmaps with equal pixels refer to one buffer.
     pub shares_bitmaps: bool,
+    /// The names of threads and thread groups.
+    pub threads: ThreadNames,
+}
+
+/// What becomes of the names of threads and thread groups: of those in records of started threads, and
+/// of the strings that threads and groups in the heap refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThreadNames {
+    /// As the field `java.lang.Thread.name`: they stay if its text stays. Otherwise records get numbers.
+    #[default]
+    AsField,
+    /// They stay.
+    Keep,
+    /// Records have `thread-1`, `thread-group-1`, in the order of the file; the strings in the heap go.
+    Number,
+    /// Records have asterisks, and the strings in the heap go.
+    Remove,
 }
 
 impl std::fmt::Debug for StripPolicy<'_> {
@@ -45,6 +67,7 @@ impl std::fmt::Debug for StripPolicy<'_> {
             .field("has_detectors", &self.detectors.is_some())
             .field("form", &self.form)
             .field("shares_bitmaps", &self.shares_bitmaps)
+            .field("threads", &self.threads)
             .finish()
     }
 }
@@ -52,12 +75,36 @@ impl std::fmt::Debug for StripPolicy<'_> {
 impl StripPolicy<'_> {
     /// True if names of classes and fields decide.
     pub(super) fn has_rules(&self) -> bool {
-        self.keeps.is_some() || self.drops.is_some()
+        self.keeps.is_some() || self.drops.is_some() || self.threads != ThreadNames::AsField
     }
 
     /// True if the arrays whose elements stay have to be looked for.
     pub(super) fn keeps_arrays(&self) -> bool {
-        self.keeps_strings || self.keeps.is_some() || self.keeps_all && self.drops.is_some()
+        let goes = matches!(self.threads, ThreadNames::Number | ThreadNames::Remove);
+        self.keeps_strings
+            || self.keeps.is_some()
+            || self.threads == ThreadNames::Keep
+            || self.keeps_all && (self.drops.is_some() || goes)
+    }
+
+    /// What becomes of the names in records of started threads; never [`ThreadNames::AsField`].
+    pub(super) fn thread_records(&self) -> ThreadNames {
+        let is_meant = |rule: Option<FieldRule<'_>>| rule.is_some_and(|it| it(THREAD, NAME));
+        match self.threads {
+            ThreadNames::AsField if is_meant(self.keeps) => ThreadNames::Keep,
+            ThreadNames::AsField if is_meant(self.drops) => ThreadNames::Number,
+            ThreadNames::AsField if self.keeps_strings || self.keeps_all => ThreadNames::Keep,
+            ThreadNames::AsField => ThreadNames::Number,
+            said => said,
+        }
+    }
+
+    /// True for a field with the name of a thread or group, if the policy for these decides and not
+    /// the rules for fields.
+    pub(super) fn decides_as_thread_name(&self, declaring: &str, field: &str) -> bool {
+        self.threads != ThreadNames::AsField
+            && field == NAME
+            && matches!(declaring, THREAD | "java.lang.ThreadGroup")
     }
 }
 

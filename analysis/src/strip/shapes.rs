@@ -34,8 +34,12 @@ pub(super) struct Shapes {
     class_names: FxHashMap<ObjectId, StringId>,
     /// Strings that name classes, fields, methods, signatures, files and heaps.
     names: FxHashSet<StringId>,
-    /// Strings that name threads and their groups.
-    thread_names: FxHashSet<StringId>,
+    /// The names of threads so far.
+    threads: u32,
+    /// The names of groups so far that named no thread before.
+    groups: u32,
+    /// The numbers that stand for the names of threads and groups.
+    thread_names: FxHashMap<StringId, String>,
     /// The strings that are names.
     texts: FxHashMap<StringId, Box<str>>,
 }
@@ -48,7 +52,9 @@ impl Shapes {
             classes: FxHashMap::default(),
             class_names: FxHashMap::default(),
             names: FxHashSet::default(),
-            thread_names: FxHashSet::default(),
+            threads: 0,
+            groups: 0,
+            thread_names: FxHashMap::default(),
             texts: FxHashMap::default(),
         };
         shapes.id_size = each_event(input, |event| shapes.see(event))?.id_size;
@@ -79,7 +85,11 @@ impl Shapes {
                     group,
                     parent_group,
                     ..
-                } => self.thread_names.extend([name, group, parent_group]),
+                } => {
+                    for (is_thread, name) in [(true, name), (false, group), (false, parent_group)] {
+                        self.name_thread(is_thread, name);
+                    }
+                }
                 _ => {}
             },
             Event::SubRecord { sub_record, .. } => match sub_record {
@@ -98,6 +108,19 @@ impl Shapes {
         }
     }
 
+    fn name_thread(&mut self, is_thread: bool, name: StringId) {
+        if self.thread_names.contains_key(&name) {
+            return;
+        }
+        let (word, before) = match is_thread {
+            true => ("thread", &mut self.threads),
+            false => ("thread-group", &mut self.groups),
+        };
+        *before += 1;
+        let number = format!("{word}-{before}");
+        self.thread_names.insert(name, number);
+    }
+
     /// True for a string that names a class, a field, a method, a signature, a file or a heap.
     pub fn is_name(&self, text: StringId) -> bool {
         self.names.contains(&text)
@@ -105,7 +128,14 @@ impl Shapes {
 
     /// True for a string that names a thread or its group, and nothing else.
     pub fn is_thread_name(&self, text: StringId) -> bool {
-        self.thread_names.contains(&text) && !self.is_name(text)
+        self.thread_number(text).is_some()
+    }
+
+    /// The text that stands for a string that names a thread or its group, and nothing else, where
+    /// threads have numbers.
+    pub fn thread_number(&self, text: StringId) -> Option<&str> {
+        let number = self.thread_names.get(&text)?;
+        (!self.is_name(text)).then_some(number)
     }
 
     /// A name; empty if there is none.

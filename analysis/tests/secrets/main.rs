@@ -11,7 +11,7 @@ mod redact;
 
 use std::io;
 
-use hprof_analysis::strip::{FieldRule, Proof, Run, StripPlan, StripPolicy, prove};
+use hprof_analysis::strip::{FieldRule, Proof, Run, StripPlan, StripPolicy, ThreadNames, prove};
 
 use heaps::{Heap, Numbers, Secret, Spot, heap};
 
@@ -54,8 +54,17 @@ fn is_number(spot: Spot) -> bool {
     matches!(spot, Account | Pair | Static | OtherStatic)
 }
 
+/// The name of the class, which always stays, and that of the thread where the texts of strings do.
 fn is_named(spot: Spot) -> bool {
-    matches!(spot, Spot::ClassName | Spot::ThreadName)
+    is_class(spot) || spot == Spot::ThreadName
+}
+
+fn is_class(spot: Spot) -> bool {
+    spot == Spot::ClassName
+}
+
+fn without_threads(spot: Spot) -> bool {
+    spot != Spot::ThreadField && (is_class(spot) || is_number(spot) || is_string(spot))
 }
 
 fn of_customer(spot: Spot) -> bool {
@@ -63,7 +72,11 @@ fn of_customer(spot: Spot) -> bool {
     matches!(spot, Account | Key | Name | Shared | Static | StaticText)
 }
 
-fn cases<'a>(customer: FieldRule<'a>, label: FieldRule<'a>) -> [Case<'a>; 7] {
+fn cases<'a>(
+    customer: FieldRule<'a>,
+    label: FieldRule<'a>,
+    thread: FieldRule<'a>,
+) -> [Case<'a>; 11] {
     let none = StripPolicy::default();
     let fields = StripPolicy {
         empties_fields: true,
@@ -76,11 +89,11 @@ fn cases<'a>(customer: FieldRule<'a>, label: FieldRule<'a>) -> [Case<'a>; 7] {
     [
         Case {
             policy: none,
-            stays: |spot| is_named(spot) || is_number(spot),
+            stays: |spot| is_class(spot) || is_number(spot),
         },
         Case {
             policy: fields,
-            stays: is_named,
+            stays: is_class,
         },
         Case {
             policy: strings,
@@ -91,14 +104,14 @@ fn cases<'a>(customer: FieldRule<'a>, label: FieldRule<'a>) -> [Case<'a>; 7] {
                 keeps: Some(label),
                 ..fields
             },
-            stays: |spot| is_named(spot) || spot == Spot::Label,
+            stays: |spot| is_class(spot) || spot == Spot::Label,
         },
         Case {
             policy: StripPolicy {
                 keeps: Some(customer),
                 ..fields
             },
-            stays: |spot| is_named(spot) || of_customer(spot),
+            stays: |spot| is_class(spot) || of_customer(spot),
         },
         Case {
             policy: StripPolicy {
@@ -116,8 +129,36 @@ fn cases<'a>(customer: FieldRule<'a>, label: FieldRule<'a>) -> [Case<'a>; 7] {
                 ..none
             },
             stays: |spot| {
-                is_named(spot) || spot == Spot::Label || is_number(spot) && !of_customer(spot)
+                is_class(spot) || spot == Spot::Label || is_number(spot) && !of_customer(spot)
             },
+        },
+        Case {
+            policy: StripPolicy {
+                threads: ThreadNames::Keep,
+                ..fields
+            },
+            stays: |spot| is_named(spot) || spot == Spot::ThreadField,
+        },
+        Case {
+            policy: StripPolicy {
+                threads: ThreadNames::Number,
+                ..strings
+            },
+            stays: without_threads,
+        },
+        Case {
+            policy: StripPolicy {
+                threads: ThreadNames::Remove,
+                ..strings
+            },
+            stays: without_threads,
+        },
+        Case {
+            policy: StripPolicy {
+                drops: Some(thread),
+                ..strings
+            },
+            stays: without_threads,
         },
     ]
 }
@@ -128,17 +169,36 @@ fn heap_count() -> u64 {
     number.map_or(100, |it| it.parse().expect("a number"))
 }
 
-/// Puts contents of the original back into a copy of equal length. Records of unknown kinds are empty in
-/// copies, so what comes after them has moved.
-fn put_back(copy: &mut [u8], file: &[u8], secret: &Secret) {
-    let at = place(file, &secret.bytes).expect("in the original");
-    let unknown = place(file, &[0x77, 0, 0, 0, 0]).expect("an unknown record");
-    let moved = if at > unknown {
-        file.len() - copy.len()
-    } else {
-        0
-    };
-    copy[at - moved..][..secret.bytes.len()].copy_from_slice(&secret.bytes);
+/// Puts contents of the original back into a copy. Records of unknown kinds are empty in copies, and
+/// names of threads may have another length, so what comes after these has moved.
+fn put_back(copy: &mut Vec<u8>, file: &[u8], secrets: &[Secret], secret: &Secret) {
+    let in_file = |bytes: &[u8]| place(file, bytes).expect("in the original");
+    let at = in_file(&secret.bytes);
+    let unknown = in_file(&[0x77, 0, 0, 0, 0]);
+    let name = secrets.iter().find(|it| it.spot == Spot::ThreadName);
+    let name = &name.expect("a name").bytes;
+    let name_at = in_file(name);
+    let length = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().expect("four bytes")) as usize;
+    // All that went of the record is its content.
+    let went = length(&file[unknown + 5..unknown + 9]);
+    let before = |place: usize| if place > unknown { went } else { 0 };
+    let id = usize::from(file[22]);
+    let name_in_copy = name_at - before(name_at);
+    let head = name_in_copy - id - 4;
+    let now = length(&copy[head..head + 4]) - id;
+    if secret.spot == Spot::ThreadName {
+        copy.splice(name_in_copy..name_in_copy + now, name.iter().copied());
+        copy[head..head + 4].copy_from_slice(&((id + name.len()) as u32).to_be_bytes());
+        return;
+    }
+    let mut moved = at - before(at);
+    if at > name_at {
+        moved = moved + now - name.len();
+        // The record of its group, `main`, follows.
+        let group = name_in_copy + now + 5;
+        moved = moved + length(&copy[group..group + 4]) - id - "main".len();
+    }
+    copy[moved..][..secret.bytes.len()].copy_from_slice(&secret.bytes);
 }
 
 fn check(seed: u64, Heap { file, secrets }: &Heap, Case { policy, stays }: &Case<'_>) {
@@ -155,12 +215,12 @@ fn check(seed: u64, Heap { file, secrets }: &Heap, Case { policy, stays }: &Case
     let mut numbers = Numbers::new(seed);
     let one = forbidden[numbers.below(forbidden.len() as u64) as usize];
     let mut broken = stripped.clone();
-    put_back(&mut broken, file, one);
+    put_back(&mut broken, file, secrets, one);
     let (found, runs) = self::proof(file, &broken, policy);
     assert_eq!(found.forbidden.runs, 1, "{}: {runs:#?}", about(one));
     assert_eq!(found.forbidden.bytes, one.bytes.len() as u64);
     for secret in &forbidden {
-        put_back(&mut broken, file, secret);
+        put_back(&mut broken, file, secrets, secret);
     }
     let (found, runs) = self::proof(file, &broken, policy);
     let left: u64 = forbidden.iter().map(|it| it.bytes.len() as u64).sum();
@@ -172,9 +232,10 @@ fn check(seed: u64, Heap { file, secrets }: &Heap, Case { policy, stays }: &Case
 fn no_secret_that_a_policy_forbids_is_in_a_copy_and_the_proof_finds_those_that_are() {
     let customer = |class: &str, _: &str| class == "com.example.Customer";
     let label = |_: &str, field: &str| field == "label";
+    let thread = |class: &str, field: &str| (class, field) == ("java.lang.Thread", "name");
     for seed in 0..heap_count() {
         let heap = heap(seed);
-        for case in cases(&customer, &label) {
+        for case in cases(&customer, &label, &thread) {
             check(seed, &heap, &case);
         }
     }
@@ -184,9 +245,10 @@ fn no_secret_that_a_policy_forbids_is_in_a_copy_and_the_proof_finds_those_that_a
 fn a_copy_under_a_weaker_policy_is_no_copy_under_a_strict_one() {
     let customer = |class: &str, _: &str| class == "com.example.Customer";
     let label = |_: &str, field: &str| field == "label";
+    let thread = |class: &str, field: &str| (class, field) == ("java.lang.Thread", "name");
     for seed in 0..heap_count() / 10 {
         let Heap { file, secrets } = heap(seed);
-        let cases = cases(&customer, &label);
+        let cases = cases(&customer, &label, &thread);
         for weak in &cases {
             let weaker = copy(&file, weak.policy);
             for strict in &cases {

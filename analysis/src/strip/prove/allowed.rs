@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::strip::contents::Kind;
 use crate::strip::shapes::{Field, Holder, Shapes, each_reference_holder};
-use crate::strip::{StripError, StripPolicy};
+use crate::strip::{StripError, StripPolicy, ThreadNames};
 
 /// The reason why contents may stay in a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -19,6 +19,8 @@ pub enum By {
     Names,
     /// Names of threads and their groups stay.
     ThreadNames,
+    /// Numbers that stand for names of threads and their groups, and that the original has too.
+    ThreadNumbers,
     /// Numbers in fields stay, as `--fields` was not given.
     Fields,
     /// The contents of all strings stay.
@@ -65,7 +67,7 @@ impl<'p> Allowed<'p> {
             dropped: Vec::new(),
             fields: FxHashMap::default(),
         };
-        if policy.keeps_strings || policy.keeps.is_some() || policy.drops.is_some() {
+        if policy.keeps_strings || policy.has_rules() {
             allowed.read(open()?)?;
         }
         Ok(allowed)
@@ -128,13 +130,23 @@ impl<'p> Allowed<'p> {
     }
 
     /// The policy that allows contents in a place; `None` if none does. `bytes` are those in question,
-    /// which start `at` bytes from the start of the place.
+    /// which start `at` bytes from the start of the place, if it has fields or the name of a thread.
     pub fn by(&mut self, kind: Kind, at: u64, bytes: &[u8]) -> Option<By> {
         let policy = self.policy;
         let numbers = (!policy.empties_fields).then_some(By::Fields);
         match kind {
             Kind::Text(text) if self.shapes.is_name(text) => Some(By::Names),
-            Kind::Text(text) if self.shapes.is_thread_name(text) => Some(By::ThreadNames),
+            Kind::Text(text) if self.shapes.is_thread_name(text) => match policy.thread_records() {
+                ThreadNames::Keep => Some(By::ThreadNames),
+                ThreadNames::Number => {
+                    let number = self.shapes.thread_number(text).unwrap_or_default();
+                    let same = number
+                        .as_bytes()
+                        .get(at as usize..at as usize + bytes.len());
+                    (same == Some(bytes)).then_some(By::ThreadNumbers)
+                }
+                _ => None,
+            },
             Kind::Text(_) => policy.keeps_all.then_some(By::Redact),
             Kind::Array { array, .. } => self.array(array.get()),
             Kind::Static { class, name } => match self.rule(class, class, name) {
@@ -224,6 +236,12 @@ fn rule(
     declaring: ObjectId,
     field: StringId,
 ) -> Rule {
+    if policy.decides_as_thread_name(&shapes.class_name(declaring), shapes.text(field)) {
+        return match policy.threads == ThreadNames::Keep {
+            true => Rule::Keep,
+            false => Rule::Drop,
+        };
+    }
     let is_of = |rule: Option<crate::strip::FieldRule<'_>>| {
         rule.is_some_and(|rule| {
             let field = shapes.text(field);

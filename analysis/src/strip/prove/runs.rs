@@ -14,6 +14,9 @@ use crate::strip::redact::Secrets;
 use crate::strip::shapes::Shapes;
 use crate::strip::windows::{WINDOW, WindowTable, each_window};
 
+/// More bytes than the numbers of threads have.
+const NUMBER: usize = 64;
+
 /// Contents of the original that are in the copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Run {
@@ -46,7 +49,7 @@ struct Open {
     start: u64,
     end: u64,
     hasher: SipHasher13,
-    /// The bytes, as far as fields may hold them.
+    /// The bytes of fields, and the first ones of names of threads.
     bytes: Vec<u8>,
 }
 
@@ -91,7 +94,11 @@ impl<'r> Runs<'r> {
         table: &WindowTable,
         proof: &mut Proof,
     ) -> Result<(), StripError> {
-        let needs_bytes = matches!(place.kind, Kind::Fields { .. });
+        let needed = match place.kind {
+            Kind::Fields { .. } => usize::MAX,
+            Kind::Text(text) if self.shapes.is_thread_name(text) => NUMBER,
+            _ => 0,
+        };
         let start = chunk.seen.saturating_sub(WINDOW - 1);
         each_window(chunk.bytes, start, |at, window| {
             if !table.is_marked(window) {
@@ -111,7 +118,7 @@ impl<'r> Runs<'r> {
                 open.end = at + WINDOW as u64;
                 let bytes = &chunk.bytes[from..(open.end - chunk.at) as usize];
                 open.hasher.write(bytes);
-                if needs_bytes {
+                if open.bytes.len() < needed {
                     open.bytes.extend_from_slice(bytes);
                 }
             }
