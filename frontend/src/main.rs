@@ -29,6 +29,7 @@ mod report;
 mod serve;
 mod sheet;
 mod snapshot;
+mod strip_rules;
 mod suspects;
 mod thread_dumps;
 mod what_it_is;

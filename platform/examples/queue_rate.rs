@@ -83,6 +83,7 @@ fn dump(number: u64) -> NewDump {
         bytes: 1,
         sha256,
         stripped: false,
+        strippings: Vec::new(),
         note: String::new(),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalogue::DatabaseAddress;
-use crate::intake::Recognise;
+use crate::intake::{Recognise, StripRules};
 use crate::live::{Machine, Network};
 use crate::store::CacheSettings;
 
@@ -31,8 +31,8 @@ pub struct Config {
     pub allowed_roots: Vec<PathBuf>,
     /// The largest dump that may come, in bytes.
     pub max_upload: u64,
-    /// Blank the values of every heap dump before it is kept.
-    pub strips: bool,
+    /// The rules by which every heap dump is blanked before it is kept; none to keep them as they are.
+    pub strip: Option<StripRules>,
     /// How long a body may say nothing.
     pub body_timeout: Duration,
     /// Names under which browsers reach the server, beside addresses and `localhost`.

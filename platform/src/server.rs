@@ -338,6 +338,7 @@ fn adopt_orphans(state: &AppState) {
                     sha256,
                     // Not known of a file that nobody remembers.
                     stripped: false,
+                    strippings: Vec::new(),
                     note: String::new(),
                 })
             });

@@ -26,7 +26,7 @@ fn server(folder: &Path, keep: Retention) -> AppState {
         workers: 1,
         allowed_roots: Vec::new(),
         max_upload: 1 << 30,
-        strips: false,
+        strip: None,
         body_timeout: Duration::from_secs(1),
         hosts: Vec::new(),
         tls: None,
@@ -124,8 +124,9 @@ fn uploads_that_nobody_continues_go() {
         name: "a".to_owned(),
         length: 10,
         created_at: Millis::now(),
-        strips: false,
+        strip: None,
         fail_above: String::new(),
+        stripped: String::new(),
         dump: None,
     };
     state.catalogue().add_upload(&upload).unwrap();

@@ -204,7 +204,7 @@ fn site() -> Site {
         workers: 1,
         allowed_roots: Vec::new(),
         max_upload: 1 << 30,
-        strips: false,
+        strip: None,
         body_timeout: Duration::from_secs(5),
         hosts: Vec::new(),
         tls: None,

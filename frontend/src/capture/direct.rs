@@ -108,9 +108,10 @@ fn begin(
     length: u64,
     patience: &mut Patience,
 ) -> anyhow::Result<Option<Begun>> {
-    let rules = parcel.metadata.iter().find(|(key, _)| *key == "fail_above");
-    let rules = rules.map_or("", |(_, rules)| rules.as_str());
-    let file = json!({"name": parcel.name, "length": length, "fail_above": rules});
+    let mut file = json!({"name": parcel.name, "length": length});
+    for (key, value) in parcel.metadata {
+        file[*key] = json!(value);
+    }
     let answer = client.ask("POST", "/api/v1/direct-uploads", &[], Some(&file), patience)?;
     match answer.status {
         201 => {}

@@ -7,22 +7,33 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use anyhow::{Context, ensure};
-use hprof_analysis::input::{Compression as Packed, Input};
-use hprof_analysis::strip::{StripPlan, StripPolicy};
+use hprof_analysis::input::{Compression, Input};
+use hprof_analysis::strip::{Form, StripPlan};
 use hprof_packing::BLOCK;
+use hprof_platform::intake::StripFigures;
 
 use super::meter::Meter;
 use crate::blocks::Blocks;
 use crate::render::out::tell;
 use crate::render::screen::{count, plural};
+use crate::strip_rules::{StripWork, figures, say_bitmaps};
 
 /// The steps before a file is sent.
 #[derive(Debug, Clone, Copy)]
-pub struct Packing {
-    /// Blank the values of fields and arrays, as `hprof-rs strip` does.
-    pub strips: bool,
+pub struct Packing<'p> {
+    /// Blank values, as `hprof-rs strip` does.
+    pub strip: Option<&'p StripWork>,
     /// Compress what is not compressed.
     pub compresses: bool,
+}
+
+/// A file that was made to be sent.
+#[derive(Debug)]
+pub struct Packed {
+    /// The file, at its start.
+    pub file: File,
+    /// The values that it is without; none if it was not stripped.
+    pub figures: Option<StripFigures>,
 }
 
 /// Makes the file to send. Gives none if the file itself is to be sent.
@@ -32,20 +43,21 @@ pub struct Packing {
 pub fn pack(
     file: &mut File,
     name: &str,
-    packing: Packing,
+    packing: Packing<'_>,
     room: impl FnOnce() -> anyhow::Result<File>,
-) -> anyhow::Result<Option<File>> {
+) -> anyhow::Result<Option<Packed>> {
     let mut head = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     (&mut *file).take(512).read_to_end(&mut head)?;
     file.seek(SeekFrom::Start(0))?;
-    let is_packed = Packed::of(&head) != Packed::None;
-    if !packing.strips && (is_packed || !packing.compresses) {
+    let is_packed = Compression::of(&head) != Compression::None;
+    if packing.strip.is_none() && (is_packed || !packing.compresses) {
         return Ok(None);
     }
     let mut to = room()?;
-    if packing.strips {
-        strip(file, &head, name, packing.compresses, &mut to)?;
+    let mut figures = None;
+    if let Some(work) = packing.strip {
+        figures = Some(strip(file, &head, name, packing, work, &mut to)?);
     } else {
         let meter = Meter::begin("compressing", file.metadata()?.len());
         let mut blocks = Blocks::new(&mut to);
@@ -55,7 +67,7 @@ pub fn pack(
         blocks.finish().context("cannot compress")?;
     }
     to.seek(SeekFrom::Start(0))?;
-    Ok(Some(to))
+    Ok(Some(Packed { file: to, figures }))
 }
 
 fn copy(mut from: impl Read, to: &mut impl Write) -> io::Result<()> {
@@ -74,20 +86,21 @@ fn strip(
     file: &File,
     head: &[u8],
     name: &str,
-    compresses: bool,
+    packing: Packing<'_>,
+    work: &StripWork,
     to: &mut File,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<StripFigures> {
     let length = file.metadata()?.len();
-    let is_plain = Packed::of(head) == Packed::None;
+    let is_plain = Compression::of(head) == Compression::None;
     // The length of what is compressed is not known.
     let meter = Meter::begin("stripping", if is_plain { 2 * length } else { 0 });
     let read = || -> io::Result<_> {
         let input = Input::from_file(name, file).map_err(io::Error::other)?;
         Ok(meter.read(input.into_reader()))
     };
-    let plan = StripPlan::of(read, StripPolicy::default());
+    let plan = StripPlan::of(read, work.policy(Form::Same));
     let plan = plan.with_context(|| format!("cannot strip {name}"))?;
-    let stripped = if compresses {
+    let stripped = if packing.compresses {
         let mut blocks = Blocks::new(to);
         let stripped = plan.copy(read()?, &mut blocks)?;
         blocks.finish()?;
@@ -114,11 +127,21 @@ fn strip(
             count(end),
         );
     }
-    Ok(())
+    say_bitmaps(&plan);
+    let figures = figures(&plan, &stripped);
+    if work.rules().redact {
+        tell!(
+            "hprof-rs: {name}: {} found and overwritten",
+            plural(figures.secrets, "secret was", "secrets were"),
+        );
+    }
+    Ok(figures)
 }
 
 #[cfg(test)]
 mod tests {
+    use hprof_platform::intake::StripRules;
+
     use super::*;
 
     fn file_of(bytes: &[u8]) -> File {
@@ -127,8 +150,12 @@ mod tests {
         file
     }
 
-    fn packed(file: &mut File, strips: bool, compresses: bool) -> anyhow::Result<Option<File>> {
-        let packing = Packing { strips, compresses };
+    fn packed(file: &mut File, strips: bool, compresses: bool) -> anyhow::Result<Option<Packed>> {
+        let work = strips.then(|| StripWork::new(StripRules::default()).unwrap());
+        let packing = Packing {
+            strip: work.as_ref(),
+            compresses,
+        };
         pack(file, "x", packing, || Ok(tempfile::tempfile()?))
     }
 
@@ -136,7 +163,8 @@ mod tests {
     fn what_is_compressed_already_is_sent_as_it_is() {
         let mut gzip = packed(&mut file_of(b"JAVA PROFILE 1.0.2\0"), false, true)
             .unwrap()
-            .unwrap();
+            .unwrap()
+            .file;
         assert!(packed(&mut gzip, false, true).unwrap().is_none());
         let plain = file_of(b"JAVA PROFILE 1.0.2\0");
         assert!(packed(&mut { plain }, false, false).unwrap().is_none());

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use hprof_platform::intake::StripFigures;
 use hprof_platform::rules::Rule;
 use serde_json::json;
 
@@ -18,8 +19,11 @@ use crate::capture::{
 use crate::jvm::process::Pid;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, print, print_json, printable};
+use crate::strip_rules::{StripArguments, StripWork};
 use crate::written;
 
+/// The longest text on what was blanked that goes into a header, in bytes.
+const MAX_STRIPPED: usize = 4 << 10;
 /// The environment variable with the server's address.
 const SERVER: &str = "HPROF_RS_SERVER";
 
@@ -61,10 +65,6 @@ pub struct Capture {
     /// those that this machine trusts].
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-
-    /// Blank the values of strings and arrays before anything is sent, as `hprof-rs strip` does.
-    #[arg(long)]
-    strip: bool,
 
     /// Collect garbage first, and leave out what no root reaches.
     #[arg(long)]
@@ -109,6 +109,9 @@ pub struct Capture {
     /// How long to try again while the server cannot be reached, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(0..=86400))]
     patience: u64,
+
+    #[command(flatten)]
+    strip: StripArguments,
 }
 
 const LONG_HELP: &str = "\
@@ -119,6 +122,10 @@ Examples:
   HPROF_RS_TOKEN=... hprof-rs capture 4242 --server https://dumps.example.com \\
       --strip --live --label service=shop --label build=812
       sends no text of the program to the colleagues' server
+
+  hprof-rs capture 4242 --server https://dumps.example.com --token-file token \\
+      --strip-redact --strip-redact-pattern 'KD-[0-9]{6}' --strip-drop 'com.example.customer.*'
+      sends texts without secrets and customers; the page says what was done
 
   hprof-rs capture heap.hprof --server https://dumps.example.com --token-file token \\
       --fail-above suspects=0 --fail-above retained:com.example.Cache=100MB
@@ -140,6 +147,16 @@ Rules:
 Exit status:
   0; 1 if a rule is broken; 2 if there is no report.";
 
+/// What was blanked, for the server, which shows it; none where it would be too long for a header.
+fn stripped(work: &StripWork, figures: Option<StripFigures>) -> Option<String> {
+    let said = json!({"rules": work.rules(), "figures": figures?}).to_string();
+    if said.len() > MAX_STRIPPED {
+        tell!("hprof-rs: the rules are too long for the server's page, which will not show them");
+        return None;
+    }
+    Some(said)
+}
+
 fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
@@ -156,6 +173,7 @@ struct Source {
 /// The way to the server.
 #[derive(Clone, Copy)]
 struct Way<'a> {
+    strip: Option<&'a StripWork>,
     client: &'a Client,
     address: &'a Address,
     interrupt: &'a Interrupt,
@@ -170,6 +188,7 @@ impl Capture {
     }
 
     fn run(&self) -> anyhow::Result<ExitCode> {
+        let strip = self.strip.work()?;
         let address = self.address()?;
         let secret = Secret::find(self.token.as_deref(), self.token_file.as_deref())?;
         let secret = secret.or_else(|| address.secret.clone());
@@ -196,6 +215,7 @@ impl Capture {
             tell!("hprof-rs: http:// protects neither token nor dump on the way; https:// does");
         }
         let way = Way {
+            strip: strip.as_ref(),
             client: &client,
             address: &address,
             interrupt: &interrupt,
@@ -323,10 +343,11 @@ impl Capture {
             client,
             address,
             interrupt,
+            ..
         } = way;
         let named = |path: &Path| path.extension().is_some_and(|it| it == "gz");
         let packing = Packing {
-            strips: self.strip,
+            strip: way.strip,
             compresses: match &self.keep {
                 Some(keep) => named(keep),
                 // Here a compressed file costs more time than its bytes.
@@ -335,7 +356,8 @@ impl Capture {
         };
         let room = || tempfile::tempfile().context("cannot pack (TMPDIR names another folder)");
         let mut packed = pack(&mut source.file, &source.name, packing, room)?;
-        let file = packed.as_mut().unwrap_or(&mut source.file);
+        let figures = packed.as_ref().and_then(|it| it.figures);
+        let file = packed.as_mut().map_or(&mut source.file, |it| &mut it.file);
         if let Some(keep) = &self.keep {
             keep_copy(file, keep)?;
         }
@@ -344,6 +366,9 @@ impl Capture {
         let mut metadata = Vec::new();
         if !rules.is_empty() {
             metadata.push(("fail_above", rules.join(",")));
+        }
+        if let Some(said) = way.strip.and_then(|work| stripped(work, figures)) {
+            metadata.push(("stripped", said));
         }
         let mut parcel = Parcel {
             file,

@@ -16,6 +16,7 @@ use crate::memory::{free_bytes, parse_bytes, parse_size};
 use crate::render::out::{Log, tell};
 use crate::render::screen::print;
 use crate::serve::{FleetArguments, LocalMachine};
+use crate::strip_rules::StripArguments;
 use crate::what_it_is;
 
 /// Serve heap dumps and profiles to browsers: upload, analyse, look.
@@ -60,11 +61,6 @@ pub struct Serve {
     /// The largest file that may be uploaded, and the longest stream of an agent.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "256G")]
     max_upload: u64,
-
-    /// Blank the values of strings and arrays in every heap dump before it is kept, as `hprof-rs
-    /// strip` does.
-    #[arg(long)]
-    strip: bool,
 
     /// How long an upload may send nothing before its connection ends.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
@@ -115,6 +111,9 @@ pub struct Serve {
     /// Remove the tokens with a name, and end.
     #[arg(long, value_name = "NAME", conflicts_with = "new_token")]
     remove_token: Option<String>,
+
+    #[command(flatten)]
+    strip: StripArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -175,6 +174,7 @@ impl Serve {
             found.with_context(|| format!("--allow-root {}", root.display()))
         };
         let roots = self.allow_root.into_iter().map(root);
+        let strip = self.strip.work()?;
         let store = self.fleet.store(&folder.join("cache"))?;
         let (config_folder, agents_folder) = (folder.clone(), folder.join("agents"));
         Ok(Config {
@@ -193,7 +193,7 @@ impl Serve {
             },
             allowed_roots: roots.collect::<anyhow::Result<_>>()?,
             max_upload: self.max_upload,
-            strips: self.strip,
+            strip: strip.map(|work| work.rules().clone()),
             body_timeout: Duration::from_secs(self.body_timeout),
             hosts: self.host,
             tls: self.tls_cert.zip(self.tls_key),

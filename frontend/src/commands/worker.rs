@@ -69,9 +69,13 @@ pub struct Worker {
     #[arg(long, default_value = "the file", hide = true)]
     name: String,
 
-    /// Copy the file that is standard input to standard output, with all values blanked.
+    /// Copy the file that is standard input to standard output, without values.
     #[arg(long, conflicts_with_all = ["file", "analysis"], hide = true)]
     strip: bool,
+
+    /// Which values --strip takes, as JSON.
+    #[arg(long, requires = "strip", default_value = "{}", hide = true)]
+    rules: String,
 
     /// The most bytes that --strip may write.
     #[arg(long, value_name = "BYTES", requires = "strip", default_value_t = u64::MAX, hide = true)]
@@ -111,7 +115,7 @@ impl Worker {
                 analyser.run()
             }
             (Some(_), None) => bail!("worker FILE needs --analysis DIR"),
-            _ => redact::redact(&self.name, self.limit, self.memory),
+            _ => redact::redact(&self.name, &self.rules, self.limit, self.memory),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use java_test_harness::rights::{self, NOBODY};
 use java_test_harness::{Jdk, Run, classes, each_jdk};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::proxy::{Fault, Proxy};
 use crate::server::{Server, chain, eventually, signal};
@@ -87,6 +87,75 @@ fn a_file_is_compressed_and_stripped_before_it_is_sent() {
     assert!(notes.contains("blank"), "{notes}");
     let plain = run(&mut capture(&scene, &server, &[&heap]), "");
     assert_ne!(id_of(&plain), id);
+}
+
+#[test]
+fn a_capture_strips_by_every_policy_and_the_server_tells_what_the_sender_said() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &[]);
+    let heap = data("hprof-32.bin");
+    for (options, rules) in [
+        (&["--strip"][..], json!({})),
+        (
+            &["--strip-fields", "--strip-thread-names", "remove"],
+            json!({"fields": true, "thread_names": "remove"}),
+        ),
+        (
+            &["--strip-keep-strings", "--strip-drop", "java.util.*"],
+            json!({"keep_strings": true, "drop": ["java.util.*"]}),
+        ),
+        (
+            &["--strip-keep", "java.lang.Thread.name"],
+            json!({"keep": ["java.lang.Thread.name"]}),
+        ),
+        (
+            &[
+                "--strip-redact-pattern",
+                "user.home",
+                "--strip-bitmaps",
+                "dedupe",
+            ],
+            json!({"redact": true, "redact_pattern": ["user.home"], "bitmaps": true}),
+        ),
+    ] {
+        let sent = [options, &["--keep", "sent.hprof", &heap]].concat();
+        let id = id_of(&run(&mut capture(&scene, &server, &sent), ""));
+        let dump = server.dump(&id);
+        let step = &dump["strippings"][0];
+        assert_eq!(
+            (&dump["stripped"], &step["by"]),
+            (&false.into(), &"sender".into())
+        );
+        for (rule, value) in rules.as_object().expect("rules") {
+            assert_eq!(&step["rules"][rule], value, "{options:?}");
+        }
+        assert!(step["figures"]["emptied"].as_u64() > Some(0) || rules["redact"] == true);
+        // It is what `strip` makes with the same options.
+        let plain = options.iter().map(|it| it.replace("--strip-", "--"));
+        let plain: Vec<String> = plain.filter(|it| it != "--strip").collect();
+        let mut command = scene.hprof_rs(&["strip", "-o", "copy.hprof", &heap]);
+        assert!(run(command.args(plain), "").status.success());
+        let copy = fs::read(scene.path("copy.hprof")).unwrap();
+        assert!(
+            copy == fs::read(scene.path("sent.hprof")).unwrap(),
+            "{options:?}"
+        );
+        assert_eq!(
+            step["figures"]["secrets"] == 0,
+            rules["redact"] != true,
+            "{step}"
+        );
+    }
+    let wrong = run(
+        &mut capture(&scene, &server, &["--strip-redact-pattern", "(", &heap]),
+        "",
+    );
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        stderr(&wrong).contains("regular expression"),
+        "{}",
+        stderr(&wrong)
+    );
 }
 
 #[test]

@@ -142,6 +142,54 @@ fn a_server_that_strips_keeps_no_value_of_any_dump() {
 }
 
 #[test]
+fn a_server_strips_by_its_policy_and_tells_what_it_did() {
+    let scene = Scene::new();
+    let heap = fs::read(data("hprof-32.bin")).unwrap();
+    let policy = [
+        "--strip-keep-strings",
+        "--strip-drop",
+        "java.lang.Thread",
+        "--strip-redact-pattern",
+        "user.home",
+    ];
+    let server = Server::start(&scene, &policy);
+    let id = server.upload(Path::new(&data("hprof-32.bin")));
+    let dump = server.wait_for(&id, "done");
+    let step = &dump["strippings"][0];
+    assert_eq!(
+        (&dump["stripped"], &step["by"]),
+        (&true.into(), &"server".into())
+    );
+    assert_eq!(step["rules"]["drop"], json!(["java.lang.Thread"]));
+    assert!(step["figures"]["secrets"].as_u64() > Some(0), "{step}");
+    let copy = server.get(&format!("/api/v1/dumps/{id}/file")).body;
+    let has = |text: &[u8]| copy.windows(text.len()).any(|window| window == text);
+    // Texts stay, but those that the pattern tells of.
+    assert!(has(b"\0u\0s\0e\0r\0.\0n\0a\0m\0e") && !has(SECRET));
+    // Who asks for more than the server does gets it, and says nothing that the server did not do.
+    let put =
+        |query: &str| server.request("PUT", &format!("/api/v1/dumps?name=b&{query}"), &[], &heap);
+    let dump = put("strip=true&stripped=%7B%22rules%22%3A%7B%22fields%22%3Atrue%7D%7D").json();
+    let steps = dump["strippings"].as_array().unwrap();
+    assert_eq!(
+        (&steps[0]["by"], &steps[0]["rules"]["fields"]),
+        (&"sender".into(), &true.into())
+    );
+    assert_eq!(
+        (&steps[1]["by"], &steps[1]["rules"]["keep_strings"]),
+        (&"server".into(), &false.into())
+    );
+    let id = dump["id"].as_str().unwrap();
+    let copy = server.get(&format!("/api/v1/dumps/{id}/file")).body;
+    assert!(
+        !copy
+            .windows(18)
+            .any(|window| window == b"\0u\0s\0e\0r\0.\0n\0a\0m\0e")
+    );
+    put("stripped=%7B%22by%22%3A%22server%22%7D").assert_problem(400, "bad-request");
+}
+
+#[test]
 fn an_upload_is_stripped_where_that_is_asked_for_and_a_damaged_one_says_so() {
     let scene = Scene::new();
     let server = Server::start(&scene, &[]);

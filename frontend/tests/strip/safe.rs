@@ -1,8 +1,11 @@
 //! Proofs, secrets, and forms for other readers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use hprof_format::binary::Record;
+use hprof_format::reader::Reader;
 use java_test_harness::{Run, each_jdk};
 use serde_json::Value;
 
@@ -44,8 +47,12 @@ fn no_report_is_written_over_a_dump() {
 fn a_proof_says_what_is_left_and_why() {
     let scene = Scene::new();
     for (policy, allowed) in [
-        (&["--fields"][..], &["names", "thread-names"][..]),
-        (&[], &["fields", "names", "thread-names"]),
+        (&["--fields"][..], &["names"][..]),
+        (&[], &["fields", "names"]),
+        (
+            &["--fields", "--thread-names", "keep"],
+            &["keep", "names", "thread-names"],
+        ),
         (
             &["--fields", "--keep-strings"],
             &["keep-strings", "names", "thread-names"],
@@ -201,5 +208,97 @@ fn secrets_of_a_running_program_are_redacted() {
         assert_eq!(contents(&copy), all, "{jdk}");
         let of = |file: &str| json(&["retained", "--json", "--top", "0", file]);
         assert_eq!(of(&copy), of(&path), "{jdk}");
+    });
+}
+
+/// The names in records of started threads, and all texts outside of the heap.
+fn thread_records(file: &[u8]) -> (Vec<String>, Vec<String>) {
+    let (mut texts, mut threads) = (BTreeMap::new(), Vec::new());
+    for found in Reader::new(file).expect("a header") {
+        let record = found.expect("sound").record;
+        match record {
+            Record::Utf8 { id, .. } => {
+                texts.insert(id.get(), record.text().unwrap_or_default().to_string());
+            }
+            Record::StartThread { name, group, .. } => threads.push((name, group)),
+            _ => {}
+        }
+    }
+    let text = |id: hprof_format::ids::StringId| texts[&id.get()].clone();
+    let names = threads
+        .iter()
+        .map(|&(name, group)| format!("{} in {}", text(name), text(group)));
+    (names.collect(), texts.values().cloned().collect())
+}
+
+#[test]
+fn threads_have_numbers_unless_their_names_may_stay() {
+    each_jdk(|jdk| {
+        let scene = Scene::new();
+        let outcome = Run::new(jdk)
+            .class("NamedThreads")
+            .agent("heap=dump,format=b,file=named.hprof")
+            .run()
+            .expect_status(0);
+        let path = outcome.path("named.hprof").display().to_string();
+        let (before, _) = thread_records(&fs::read(&path).expect("a dump"));
+        let of_customers =
+            |names: &[String]| names.iter().filter(|it| it.contains("customer-")).count();
+        assert_eq!(of_customers(&before), 4, "{before:?}");
+        let copy = scene.path("copy.hprof").display().to_string();
+        let proof = scene.path("proof.json").display().to_string();
+        for (options, stays) in [
+            (&[][..], false),
+            (&["--fields"], false),
+            (&["--keep-strings"], true),
+            (
+                &["--keep-strings", "--drop", "java.lang.Thread.name"],
+                false,
+            ),
+            (&["--keep-strings", "--thread-names", "number"], false),
+            (&["--redact", "--thread-names", "remove"], false),
+            (&["--redact"], true),
+            (&["--thread-names", "keep"], true),
+            (&["--keep", "java.lang.Thread.name"], true),
+        ] {
+            strip(&[options, &["--prove", &proof, &path, "-o", &copy]].concat());
+            let bytes = fs::read(&copy).expect("a copy");
+            let (after, texts) = thread_records(&bytes);
+            assert_eq!(after.len(), before.len());
+            let left = of_customers(&after);
+            assert_eq!(left, if stays { 4 } else { 0 }, "{options:?}: {after:?}");
+            let is_in_heap =
+                contains(&bytes, b"customer-alice") || contains(&bytes, b"\0c\0u\0s\0t");
+            assert_eq!(is_in_heap, stays, "{options:?}");
+            let removes = options.contains(&"remove");
+            if !stays && !removes {
+                // Two threads of one name are told apart from the others, and not from each other.
+                let groups = before
+                    .iter()
+                    .zip(&after)
+                    .map(|(old, new)| (old.clone(), new.clone()));
+                let pairs: BTreeMap<String, String> = groups.collect();
+                let numbers: BTreeSet<&String> = pairs.values().collect();
+                assert_eq!(numbers.len(), pairs.len(), "{options:?}: {pairs:?}");
+                assert!(
+                    after
+                        .iter()
+                        .all(|it| it.starts_with("thread-") || it.starts_with("main")),
+                    "{after:?}"
+                );
+                let again = scene.path("again.hprof").display().to_string();
+                strip(&[options, &[&*path, "-o", &again]].concat());
+                assert!(fs::read(&again).expect("a copy") == bytes, "{options:?}");
+            }
+            assert!(
+                texts.iter().all(|it| stays || !it.contains("customer")),
+                "{options:?}"
+            );
+            let proof: Value =
+                serde_json::from_str(&fs::read_to_string(&proof).expect("a proof")).expect("JSON");
+            assert_eq!(proof["is_clean"], true, "{options:?}: {}", proof["summary"]);
+            let of = |file: &str| json(&["histogram", "--json", "--top", "0", file]);
+            assert_eq!(of(&copy), of(&path), "{options:?}");
+        }
     });
 }

@@ -29,6 +29,9 @@ pub(super) struct Announced {
     /// Rules with commas between them, such as `suspects=0`.
     #[serde(default)]
     fail_above: String,
+    /// What the sender has blanked, in JSON, as `strippings` of a dump tell it: `rules`, `figures`.
+    #[serde(default)]
+    stripped: String,
 }
 
 /// An upload whose pieces may come.
@@ -53,8 +56,13 @@ pub(super) async fn begin(
     InBody(file): InBody<Announced>,
 ) -> Result<(StatusCode, Json<Begun>), Problem> {
     let begun = state.blocking(move |state| {
-        let begun = state.begin_direct(&file.name, file.length, &file.strip, &file.fail_above);
-        let (part, pieces) = begun?;
+        let (part, pieces) = state.begin_direct(
+            &file.name,
+            file.length,
+            &file.strip,
+            &file.fail_above,
+            &file.stripped,
+        )?;
         Ok(Begun {
             id: part.as_str().to_owned(),
             piece_bytes: pieces.piece,

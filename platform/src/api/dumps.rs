@@ -168,6 +168,8 @@ pub(super) struct PutParams {
     strip: Option<String>,
     /// Rules with commas between them, such as `suspects=0,retained:com.example.Cache=100MB`.
     fail_above: Option<String>,
+    /// What the sender has blanked, in JSON.
+    stripped: Option<String>,
 }
 
 /// Takes a dump whose bytes are the body, as `curl -T FILE` sends it.
@@ -184,6 +186,7 @@ pub(super) async fn put(
     let wishes = Wishes::of_texts(
         params.strip.as_deref().unwrap_or_default(),
         params.fail_above.as_deref().unwrap_or_default(),
+        params.stripped.as_deref().unwrap_or_default(),
     )?;
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|it| it.to_str().ok()?.parse().ok());

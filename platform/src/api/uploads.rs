@@ -101,7 +101,7 @@ pub(super) async fn options(State(state): State<AppState>) -> Response {
 }
 
 /// Begins an upload. Keys of the metadata: `filename`, `strip` (`true` blanks values before the dump is
-/// kept), `fail_above` (rules with commas between them).
+/// kept), `fail_above` (rules with commas between them), `stripped` (what the sender has blanked, in JSON).
 #[utoipa::path(post, path = "/uploads",
     params(("Upload-Length" = u64, Header), ("Upload-Metadata" = Option<String>, Header)),
     responses((status = 201), (status = 413, body = Problem), (status = 507, body = Problem)))]
@@ -113,7 +113,9 @@ pub(super) async fn create(
     let length = number(&headers, &LENGTH)?;
     let name = file_name(&metadata(&headers, &["filename", "name"]));
     let fail_above = metadata(&headers, &["fail_above"]);
-    let wishes = Wishes::of_texts(&metadata(&headers, &["strip"]), &fail_above)?;
+    let stripped = metadata(&headers, &["stripped"]);
+    let strip = metadata(&headers, &["strip"]);
+    let wishes = Wishes::of_texts(&strip, &fail_above, &stripped)?;
     let part = PartId::new().map_err(Problem::internal)?;
     let begun = part.clone();
     let created = state.blocking(move |state| {
@@ -132,6 +134,7 @@ pub(super) async fn create(
             created_at: Millis::now(),
             strips: wishes.strips,
             fail_above,
+            stripped,
             dump: None,
         })?;
         Ok(())
@@ -261,7 +264,7 @@ pub(super) async fn append(
                 state.uploads().keep(&part, digested);
                 return Ok(answer(StatusCode::NO_CONTENT, [(OFFSET, offset.into())]));
             }
-            let mut wishes = Wishes::of_texts("", &upload.fail_above)?;
+            let mut wishes = Wishes::of_texts("", &upload.fail_above, &upload.stripped)?;
             wishes.strips = upload.strips;
             let admitted = state.admit_with(&part, &upload.name, digested, &wishes);
             let id = match admitted {

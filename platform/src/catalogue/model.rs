@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::Figures;
 use crate::ids::{ContentHash, DumpId, JobId};
+use crate::intake::Stripping;
 use crate::rules::Verdict;
 use crate::time::Millis;
 
@@ -72,6 +73,8 @@ pub struct Dump {
     pub pinned: bool,
     /// True: this server blanked its values before it kept it.
     pub stripped: bool,
+    /// The steps that took contents out of it, in order: those that its sender tells of, then this server's.
+    pub strippings: Vec<Stripping>,
     /// Its rules, with verdicts after the job is done.
     pub rules: Vec<Verdict>,
     /// The hash of its bytes.
@@ -98,6 +101,8 @@ pub struct NewDump {
     pub sha256: ContentHash,
     /// True: this server blanked its values.
     pub stripped: bool,
+    /// The steps that took contents out of it, in order.
+    pub strippings: Vec<Stripping>,
     /// A first note.
     pub note: String,
 }
@@ -232,6 +237,8 @@ pub struct Upload {
     pub strips: bool,
     /// Rules for the dump, with commas between them.
     pub fail_above: String,
+    /// What its sender has blanked, in JSON; empty if it does not say.
+    pub stripped: String,
     /// The dump that it has become. Kept for visitors who missed the last answer.
     pub dump: Option<DumpId>,
 }

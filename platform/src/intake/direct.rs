@@ -31,7 +31,7 @@ impl AppState {
                 detail,
             )
         };
-        if strips || self.config().strips {
+        if strips || self.config().strip.is_some() {
             return Err(none("the server blanks values, so it has to see the bytes"));
         }
         let direct = self.store().direct();
@@ -54,8 +54,9 @@ impl AppState {
         bytes: u64,
         strip: &str,
         fail_above: &str,
+        stripped: &str,
     ) -> Result<(PartId, Pieces), Problem> {
-        let wishes = Wishes::of_texts(strip, fail_above)?;
+        let wishes = Wishes::of_texts(strip, fail_above, stripped)?;
         let direct = self.direct(wishes.strips)?;
         let limit = self.config().max_upload;
         if bytes > limit {
@@ -74,6 +75,7 @@ impl AppState {
             created_at: Millis::now(),
             strips: false,
             fail_above: fail_above.to_owned(),
+            stripped: stripped.to_owned(),
             dump: None,
         })?;
         match direct.begin(&part, bytes) {
@@ -141,13 +143,14 @@ impl AppState {
         self.check_id(&dump, &sha256)?;
         let published = direct.publish(&part, bytes, &dump, &sha256);
         published.map_err(|error| store::problem(&error))?;
-        let wishes = Wishes::of_texts("", &upload.fail_above)?;
+        let wishes = Wishes::of_texts("", &upload.fail_above, &upload.stripped)?;
         let dump = self.register(NewDump {
             id: dump,
             name: upload.name,
             bytes,
             sha256,
             stripped: false,
+            strippings: wishes.stripped.into_iter().collect(),
             note: String::new(),
         })?;
         if !wishes.rules.is_empty() {

@@ -5,9 +5,13 @@ mod join;
 mod local;
 mod receive;
 mod redact;
+mod strip_rules;
 mod uploads;
 
 pub use receive::{receive, refuse};
+pub use strip_rules::{
+    MAX_SAID, StripFigures, StripRules, StrippedBy, Stripping, ThreadNamesRule, said_by_sender,
+};
 pub use uploads::Uploads;
 
 use std::fs::File;
@@ -142,21 +146,27 @@ pub struct Wishes {
     pub strips: bool,
     /// Rules for the dump.
     pub rules: Vec<Rule>,
+    /// What the sender says it has blanked.
+    pub stripped: Option<Stripping>,
 }
 
 impl Wishes {
-    /// Wishes as texts: `true`, `yes` or `1` to strip, and rules with commas between them.
+    /// Wishes as texts: `true`, `yes` or `1` to strip, rules with commas between them, and what was blanked, in JSON.
     ///
     /// # Errors
     /// If one of them is wrong.
-    pub fn of_texts(strip: &str, fail_above: &str) -> Result<Self, Problem> {
+    pub fn of_texts(strip: &str, fail_above: &str, stripped: &str) -> Result<Self, Problem> {
         let strips = match strip {
             "" | "false" | "no" | "0" => false,
             "true" | "yes" | "1" => true,
             _ => return Err(Problem::bad_request("strip is true or false")),
         };
         let rules = rules::parse_list(fail_above).map_err(Problem::bad_request)?;
-        Ok(Self { strips, rules })
+        Ok(Self {
+            strips,
+            rules,
+            stripped: said_by_sender(stripped)?,
+        })
     }
 }
 
@@ -304,16 +314,16 @@ impl AppState {
         digested: Digested,
         wishes: &Wishes,
     ) -> Result<Dump, Problem> {
-        let redacted = match self.config().strips || wishes.strips {
-            true => self.redact(part)?,
-            false => None,
+        let redacted = match self.strip_rules(wishes) {
+            Some(rules) => self.redact(part, rules)?,
+            None => None,
         };
         let Some(redacted) = redacted else {
             return self.publish(part, name, digested, wishes, None);
         };
         let digested = redacted.digested;
-        let note = Some(redacted.note);
-        let admitted = self.publish(&redacted.part, name, digested, wishes, note);
+        let step = Some((redacted.note, redacted.step));
+        let admitted = self.publish(&redacted.part, name, digested, wishes, step);
         // An original that cannot go would stay readable: it is a failure.
         let original = match admitted {
             Ok(_) => self.store().delete_part(part),
@@ -323,15 +333,27 @@ impl AppState {
         admitted
     }
 
-    /// Makes a part a dump. `note` is there if its values were blanked.
+    /// The rules by which a dump is blanked here; none if it stays as it is.
+    fn strip_rules(&self, wishes: &Wishes) -> Option<StripRules> {
+        match (&self.config().strip, wishes.strips) {
+            (None, false) => None,
+            (None, true) => Some(StripRules::default()),
+            (Some(rules), false) => Some(rules.clone()),
+            (Some(rules), true) => Some(rules.strictest()),
+        }
+    }
+
+    /// Makes a part a dump. `step` is there, with a note, if its values were blanked here.
     fn publish(
         &self,
         part: &PartId,
         name: &str,
         digested: Digested,
         wishes: &Wishes,
-        note: Option<String>,
+        step: Option<(String, Stripping)>,
     ) -> Result<Dump, Problem> {
+        let stripped = step.is_some();
+        let (note, step) = step.unzip();
         let bytes = digested.length;
         let sha256 = digested.end(self.config().recognise)?;
         let id = DumpId::of_hash(&sha256);
@@ -343,7 +365,8 @@ impl AppState {
             name: file_name(name),
             bytes,
             sha256,
-            stripped: note.is_some(),
+            stripped,
+            strippings: wishes.stripped.iter().cloned().chain(step).collect(),
             note: note.unwrap_or_default(),
         })?;
         match wishes.rules.is_empty() {

@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use hprof_analysis::input::Input;
 use serde::Deserialize;
 
+use super::strip_rules::{StripFigures, StripRules, StrippedBy, Stripping};
 use super::{Digested, digest, of_disk};
 use crate::problem::Problem;
 use crate::state::AppState;
@@ -27,6 +28,8 @@ pub(super) struct Redacted {
     pub digested: Digested,
     /// A remark about it; empty if all went well.
     pub note: String,
+    /// What was done.
+    pub step: Stripping,
 }
 
 /// The last line that the worker prints on standard error.
@@ -36,6 +39,8 @@ struct Said {
     ends_at: Option<u64>,
     /// Records of unknown kinds, of which only the heads were copied.
     unknown: u64,
+    /// What went.
+    figures: StripFigures,
 }
 
 impl AppState {
@@ -44,7 +49,11 @@ impl AppState {
     ///
     /// # Errors
     /// If the file cannot be read as a dump, or the disk is full.
-    pub(super) fn redact(&self, part: &PartId) -> Result<Option<Redacted>, Problem> {
+    pub(super) fn redact(
+        &self,
+        part: &PartId,
+        rules: StripRules,
+    ) -> Result<Option<Redacted>, Problem> {
         let original = self.store().open_part(part).map_err(Problem::internal)?;
         if !has_values(&original)? {
             return Ok(None);
@@ -52,7 +61,7 @@ impl AppState {
         let new = PartId::new().map_err(Problem::internal)?;
         let file = self.store().create_part(&new);
         let file = file.map_err(|error| of_disk(&error))?;
-        let redacted = self.run_worker(original, &file).and_then(|note| {
+        let redacted = self.run_worker(original, &file, &rules).and_then(|said| {
             let mut file = file;
             file.sync_data().map_err(|error| of_disk(&error))?;
             file.seek(SeekFrom::Start(0)).map_err(Problem::internal)?;
@@ -60,7 +69,12 @@ impl AppState {
             Ok(Redacted {
                 part: new.clone(),
                 digested,
-                note,
+                note: note(&said),
+                step: Stripping {
+                    by: StrippedBy::Server,
+                    rules,
+                    figures: said.figures,
+                },
             })
         });
         if redacted.is_err() {
@@ -69,13 +83,15 @@ impl AppState {
         redacted.map(Some)
     }
 
-    fn run_worker(&self, original: File, copy: &File) -> Result<String, Problem> {
+    fn run_worker(&self, original: File, copy: &File, rules: &StripRules) -> Result<Said, Problem> {
+        let rules = serde_json::to_string(rules).map_err(Problem::internal)?;
         let config = self.config();
         let memory = config.memory / config.workers.max(1) as u64;
         let copy = copy.try_clone().map_err(Problem::internal)?;
         let output = Command::new(&config.executable)
             .args(["worker", "--strip", "--memory", &memory.to_string()])
             .args(["--limit", &config.max_upload.to_string()])
+            .args(["--rules", &rules])
             .env("RUST_BACKTRACE", "0")
             .env_remove(crate::DATABASE_VARIABLE)
             .stdin(original)
@@ -88,8 +104,7 @@ impl AppState {
             return Err(failure(&text));
         }
         let last = text.lines().last().unwrap_or_default();
-        let said: Said = serde_json::from_str(last).map_err(Problem::internal)?;
-        Ok(note(&said))
+        serde_json::from_str(last).map_err(Problem::internal)
     }
 }
 
@@ -175,6 +190,7 @@ mod tests {
         let said = Said {
             ends_at: Some(7),
             unknown: 2,
+            figures: StripFigures::default(),
         };
         let note = note(&said);
         assert!(
@@ -184,6 +200,7 @@ mod tests {
         let whole = Said {
             ends_at: None,
             unknown: 0,
+            figures: StripFigures::default(),
         };
         assert_eq!(super::note(&whole), "");
     }

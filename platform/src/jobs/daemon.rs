@@ -56,7 +56,7 @@ impl WorkerConfig {
             workers: self.jobs,
             allowed_roots: Vec::new(),
             max_upload: 0,
-            strips: false,
+            strip: None,
             body_timeout: Duration::from_secs(60),
             hosts: Vec::new(),
             tls: None,

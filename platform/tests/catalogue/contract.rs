@@ -306,6 +306,7 @@ fn uploads_tokens_and_deeds_are_kept(catalogue: &dyn Catalogue) {
         created_at: Millis(5),
         strips: true,
         fail_above: "suspects=0".to_owned(),
+        stripped: "{}".to_owned(),
         dump: None,
     };
     catalogue.add_upload(&upload).unwrap();
@@ -313,8 +314,8 @@ fn uploads_tokens_and_deeds_are_kept(catalogue: &dyn Catalogue) {
     catalogue.complete_upload(&upload.id, &dump).unwrap();
     let kept = catalogue.upload(&upload.id).unwrap().unwrap();
     assert_eq!(
-        (kept.length, kept.strips, kept.created_at),
-        (10, true, Millis(5))
+        (kept.length, kept.strips, kept.created_at, &*kept.stripped),
+        (10, true, Millis(5), "{}")
     );
     assert_eq!(kept.dump, Some(dump));
     assert_eq!(catalogue.uploads().unwrap().len(), 1);

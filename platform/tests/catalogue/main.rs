@@ -37,6 +37,7 @@ fn new_dump(number: u16) -> NewDump {
         bytes: u64::from(number),
         sha256,
         stripped: false,
+        strippings: Vec::new(),
         note: String::new(),
     }
 }

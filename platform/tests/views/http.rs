@@ -46,6 +46,7 @@ fn site() -> Site {
             bytes,
             sha256,
             stripped: false,
+            strippings: Vec::new(),
             note: String::new(),
         };
         catalogue.add_dump(&new).unwrap();
@@ -84,7 +85,7 @@ fn site() -> Site {
         workers: 1,
         allowed_roots: Vec::new(),
         max_upload: 1 << 30,
-        strips: false,
+        strip: None,
         body_timeout: std::time::Duration::from_secs(5),
         hosts: Vec::new(),
         tls: None,

@@ -10,9 +10,8 @@ use std::process::ExitCode;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use hprof_analysis::input::Input;
-use hprof_analysis::strip::{Detectors, FieldRule, Form, StripPlan, StripPolicy, Stripped};
-use hprof_options::glob;
-
+use hprof_analysis::strip::{Form, StripPlan, Stripped};
+use hprof_platform::intake::{StripRules, ThreadNamesRule};
 use serde_json::json;
 
 use super::convert;
@@ -21,13 +20,14 @@ use crate::memory::MemoryArgument;
 use crate::open::progress_bar;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, plural};
+use crate::strip_rules::{Share, StripWork, ThreadNames, say_bitmaps};
 use crate::{what_it_is, written};
 
 /// Write a shareable copy of a heap dump, with all values removed.
 ///
 /// Elements of primitive arrays, and with them the texts of all strings, become zero; so does text
-/// outside of the heap that names no class, field, method or thread. Classes, sizes, references,
-/// roots and stacks stay, so that histogram, leaks, dominators and paths do not change. `--fields`
+/// outside of the heap that names no class, field or method. Threads are called `thread-1` and so on. Classes, sizes,
+/// references, roots and stacks stay, so that histogram, leaks, dominators and paths do not change. `--fields`
 /// also empties fields of primitive types. `--keep-strings` and `--keep` let contents stay, `--drop`
 /// takes some of these away again. `--redact` lets all contents stay but what looks like a secret.
 ///
@@ -74,6 +74,11 @@ pub struct Strip {
     /// implies `--redact`.
     #[arg(long, value_name = "REGEX")]
     redact_pattern: Vec<String>,
+
+    /// What becomes of the names of threads and their groups, in records and as strings [default: as
+    /// `java.lang.Thread.name`: `keep` where its text stays, else `number`].
+    #[arg(long, value_name = "HOW")]
+    thread_names: Option<ThreadNames>,
 
     /// Write as JSON which secrets were found: kind, hash, name of the property, count, places. Their texts are
     /// not in it. Implies `--redact`.
@@ -130,18 +135,11 @@ impl ForReader {
     }
 }
 
-/// How bitmaps share pixels.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Share {
-    /// Equal ones have one buffer.
-    Dedupe,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   hprof-rs strip heap.hprof -o stripped.hprof
   hprof-rs strip --fields heap.hprof.gz -o stripped.hprof.gz
-  hprof-rs strip --keep java.lang.Thread.name heap.hprof -o stripped.hprof
+  hprof-rs strip --thread-names keep heap.hprof -o stripped.hprof
   hprof-rs strip --keep-strings --drop 'com.example.customer.*' heap.hprof -o stripped.hprof
   hprof-rs strip --redact --redact-pattern 'KD-[0-9]{6}' heap.hprof -o redacted.hprof
   hprof-rs strip --fields --prove proof.json heap.hprof -o stripped.hprof
@@ -149,7 +147,7 @@ Examples:
   hprof-rs strip --bitmaps dedupe --keep android.graphics.Bitmap.mBuffer android.hprof -o small.hprof
   ssh host cat heap.hprof | hprof-rs strip - -o stripped.hprof
 
-The copy still has the names of classes, fields and threads, all sizes, and all references. A form of secret
+The copy still has the names of classes and fields, all sizes, and all references. A form of secret
 that no detector knows is still in a copy of `--redact`; one without options has no texts at all.";
 
 impl Strip {
@@ -173,11 +171,15 @@ impl Strip {
             self.prove.is_none() || self.output != Path::new("-"),
             "a proof reads the copy again, so standard output will not do: give -o the name of a file"
         );
-        let keeps_arrays = self.keep_strings || !self.keep.is_empty() || self.redacts();
+        let rules = self.rules();
+        let keeps_arrays = rules.keep_strings
+            || !rules.keep.is_empty()
+            || rules.redact
+            || rules.thread_names == Some(ThreadNamesRule::Keep);
         ensure!(
             !keeps_arrays || !matches!(self.form, Some(ForReader::Koom)),
-            "dumps of KOOM have no elements of arrays: leave out --keep-strings, --keep and --redact, \
-             or choose another reader with --for"
+            "dumps of KOOM have no elements of arrays: leave out --keep-strings, --keep, --redact and \
+             --thread-names keep, or choose another reader with --for"
         );
         // What comes from a pipe can be read once only.
         let unpacked = match self.file == Path::new("-") {
@@ -199,30 +201,8 @@ impl Strip {
         };
         let name = self.file.display().to_string();
         self.memory.watch(&name);
-        let keeps = |class: &str, field: &str| {
-            let whole = format!("{class}.{field}");
-            self.keep.iter().any(|rule| matches(rule, &whole))
-        };
-        let drops = |class: &str, field: &str| {
-            let whole = format!("{class}.{field}");
-            let is_meant = |rule: &String| matches(rule, class) || matches(rule, &whole);
-            self.drop.iter().any(is_meant)
-        };
-        let redacts = self.redacts();
-        let detectors = redacts.then(|| Detectors::new(&self.redact_pattern));
-        let detectors = detectors
-            .transpose()
-            .context("--redact-pattern must be a regular expression")?;
-        let policy = StripPolicy {
-            empties_fields: self.fields,
-            keeps_strings: self.keep_strings,
-            keeps_all: redacts && !self.keep_strings && self.keep.is_empty(),
-            detectors: detectors.as_ref(),
-            form: self.form.map_or(Form::Same, ForReader::form),
-            shares_bitmaps: self.bitmaps.is_some(),
-            keeps: (!self.keep.is_empty()).then_some(&keeps as FieldRule<'_>),
-            drops: (!self.drop.is_empty()).then_some(&drops as FieldRule<'_>),
-        };
+        let work = StripWork::new(rules)?;
+        let policy = work.policy(self.form.map_or(Form::Same, ForReader::form));
         let open = || read().map_err(|error| io::Error::other(format!("{error:#}")));
         let plan = StripPlan::of(open, policy)
             .with_context(|| name.clone())
@@ -245,17 +225,7 @@ impl Strip {
             &self.output,
             "look at it with `hprof-rs summary FILE` before you give it away",
         );
-        if let Some(bitmaps) = plan.bitmaps() {
-            tell!(
-                "{} left out, {}, as equal ones are there",
-                plural(
-                    bitmaps.count(),
-                    "buffer of a bitmap is",
-                    "buffers of bitmaps are"
-                ),
-                bytes(bitmaps.saved()),
-            );
-        }
+        say_bitmaps(&plan);
         if let Some(secrets) = plan.secrets() {
             found::say(secrets, &stripped);
             if let Some(path) = &self.redact_list {
@@ -269,7 +239,7 @@ impl Strip {
                 original_name: &name,
                 copy: &self.output,
                 policy: &policy,
-                options: self.policy_as_json(),
+                options: self.policy_as_json(work.rules())?,
                 memory: self.memory.memory,
             };
             let proof = copied.prove(path)?;
@@ -279,27 +249,25 @@ impl Strip {
         Ok(ExitCode::from(u8::from(is_failed)))
     }
 
-    fn redacts(&self) -> bool {
-        self.redact || !self.redact_pattern.is_empty() || self.redact_list.is_some()
+    fn policy_as_json(&self, rules: &StripRules) -> anyhow::Result<serde_json::Value> {
+        let mut policy = serde_json::to_value(rules)?;
+        policy["for"] = json!(self.form.map(ForReader::word));
+        policy["bitmaps"] = json!(self.bitmaps.map(|Share::Dedupe| "dedupe"));
+        Ok(policy)
     }
 
-    fn policy_as_json(&self) -> serde_json::Value {
-        json!({
-            "fields": self.fields,
-            "keep_strings": self.keep_strings,
-            "keep": self.keep,
-            "drop": self.drop,
-            "redact": self.redacts(),
-            "for": self.form.map(ForReader::word),
-            "bitmaps": self.bitmaps.map(|Share::Dedupe| "dedupe"),
-            "redact_pattern": self.redact_pattern,
-        })
+    fn rules(&self) -> StripRules {
+        StripRules {
+            fields: self.fields,
+            keep_strings: self.keep_strings,
+            keep: self.keep.clone(),
+            drop: self.drop.clone(),
+            redact: self.redact || !self.redact_pattern.is_empty() || self.redact_list.is_some(),
+            redact_pattern: self.redact_pattern.clone(),
+            bitmaps: self.bitmaps.is_some(),
+            thread_names: self.thread_names.map(ThreadNamesRule::from),
+        }
     }
-}
-
-/// Whether a rule names a class or field.
-fn matches(rule: &str, name: &str) -> bool {
-    glob(rule.as_bytes(), name.as_bytes())
 }
 
 fn say(name: &str, output: &Path, stripped: &Stripped) {
@@ -313,6 +281,12 @@ fn say(name: &str, output: &Path, stripped: &Stripped) {
         bytes(stripped.emptied),
         plural(stripped.texts, "text", "texts"),
     );
+    if stripped.numbered > 0 {
+        tell!(
+            "{} of threads and groups became numbers (--thread-names keep lets them stay)",
+            plural(stripped.numbered, "name", "names"),
+        );
+    }
     if stripped.unknown > 0 {
         tell!(
             "hprof-rs: {name}: {} of unknown kinds, of which only the heads were copied",

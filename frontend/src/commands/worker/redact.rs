@@ -7,25 +7,34 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use hprof_analysis::input::Input;
-use hprof_analysis::strip::{StripPlan, StripPolicy};
+use hprof_analysis::strip::{Form, StripPlan};
+use hprof_platform::intake::StripRules;
 use serde_json::json;
 
 use crate::memory::MemoryArgument;
 use crate::render::out::{stdout_as_file, tell_line};
+use crate::strip_rules::{StripWork, figures};
 
-/// Copies the file that is standard input to standard output, with all values blanked. The last
+/// Copies the file that is standard input to standard output, without what the rules take. The last
 /// line on standard error tells in JSON what the copy lacks.
 ///
 /// # Errors
 /// If standard input is no file with a dump, or standard output takes no more bytes.
-pub(super) fn redact(name: &str, limit: u64, memory: MemoryArgument) -> anyhow::Result<ExitCode> {
+pub(super) fn redact(
+    name: &str,
+    rules: &str,
+    limit: u64,
+    memory: MemoryArgument,
+) -> anyhow::Result<ExitCode> {
+    let rules: StripRules = serde_json::from_str(rules).context("--rules")?;
+    let work = StripWork::new(rules)?;
     let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let read = || -> io::Result<_> {
         let input = Input::from_file(name, &file).map_err(io::Error::other)?;
         Ok(input.into_reader())
     };
     memory.watch(name);
-    let plan = StripPlan::of(read, StripPolicy::default()).with_context(|| name.to_owned())?;
+    let plan = StripPlan::of(read, work.policy(Form::Same)).with_context(|| name.to_owned())?;
     let limited = Limited {
         to: File::from(stdout_as_file()?),
         left: limit,
@@ -35,7 +44,12 @@ pub(super) fn redact(name: &str, limit: u64, memory: MemoryArgument) -> anyhow::
         .copy(read()?, &mut copy)
         .context("cannot write the copy")?;
     copy.flush().context("cannot write the copy")?;
-    tell_line(&json!({"ends_at": stripped.ends_at, "unknown": stripped.unknown}).to_string());
+    let said = json!({
+        "ends_at": stripped.ends_at,
+        "unknown": stripped.unknown,
+        "figures": figures(&plan, &stripped),
+    });
+    tell_line(&said.to_string());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,11 +9,14 @@ use super::pool::Pool;
 use crate::catalogue::{CatalogueError, Result};
 
 /// The steps; never changed once released.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("schema.sql"),
     include_str!("figures.sql"),
     // The most room that a worker without other work had for a job that waits.
     "ALTER TABLE jobs ADD COLUMN room bigint",
+    // What was blanked, by whom.
+    "ALTER TABLE dumps ADD COLUMN strippings text NOT NULL DEFAULT '[]';
+     ALTER TABLE uploads ADD COLUMN stripped text NOT NULL DEFAULT ''",
 ];
 /// The advisory lock of those who migrate: the bytes of `hprof_rs`.
 const LOCK: i64 = i64::from_be_bytes(*b"hprof_rs");

@@ -157,8 +157,8 @@ impl Catalogue for PostgresCatalogue {
     fn add_dump(&self, dump: &NewDump) -> Result<Added> {
         let added = self.row(
             "WITH added AS (
-                 INSERT INTO dumps (id, sha256, name, bytes, uploaded_at, stripped, note)
-                 VALUES ($1, $2, $3, $4, hprof_rs_now(), $5, $6) ON CONFLICT DO NOTHING RETURNING id)
+                 INSERT INTO dumps (id, sha256, name, bytes, uploaded_at, stripped, note, strippings)
+                 VALUES ($1, $2, $3, $4, hprof_rs_now(), $5, $6, $8) ON CONFLICT DO NOTHING RETURNING id)
              INSERT INTO jobs (dump, state, allowed) SELECT id, 'queued', $7 FROM added
              RETURNING id",
             &[
@@ -169,6 +169,7 @@ impl Catalogue for PostgresCatalogue {
                 &dump.stripped,
                 &plain(&dump.note),
                 &ATTEMPTS,
+                &plain(&json(&dump.strippings)?),
             ],
             |row| get(row, 0),
         )?;
@@ -272,8 +273,8 @@ impl Catalogue for PostgresCatalogue {
 
     fn add_upload(&self, upload: &Upload) -> Result<()> {
         self.change(
-            "INSERT INTO uploads (id, name, length, created_at, strips, fail_above)
-             VALUES ($1, $2, $3, $4, $5, $6) RETURNING id",
+            "INSERT INTO uploads (id, name, length, created_at, strips, fail_above, stripped)
+             VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id",
             &[
                 &upload.id,
                 &plain(&upload.name),
@@ -281,6 +282,7 @@ impl Catalogue for PostgresCatalogue {
                 &upload.created_at.0,
                 &upload.strips,
                 &plain(&upload.fail_above),
+                &plain(&upload.stripped),
             ],
         )?;
         Ok(())

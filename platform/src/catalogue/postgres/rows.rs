@@ -19,10 +19,10 @@ const JOB_COLUMNS: usize = 12;
 /// The columns of [`dump`], after those of its job.
 pub(super) const DUMP: &str = "dumps.id, dumps.sha256, dumps.name, dumps.kind, dumps.bytes, \
      dumps.uploaded_at, dumps.note, dumps.labels, dumps.pinned, dumps.headline, dumps.summary, \
-     dumps.stripped, dumps.rules";
+     dumps.stripped, dumps.rules, dumps.strippings";
 
 /// The columns of [`upload`].
-pub(super) const UPLOAD: &str = "id, name, length, created_at, dump, strips, fail_above";
+pub(super) const UPLOAD: &str = "id, name, length, created_at, dump, strips, fail_above, stripped";
 
 /// A value that no version of this program writes.
 fn strange() -> CatalogueError {
@@ -95,6 +95,7 @@ pub(super) fn dump(row: &Row) -> Result<Dump> {
         summary: summary.map(json).transpose()?,
         stripped: get(row, at(11))?,
         rules: json(get(row, at(12))?)?,
+        strippings: json(get(row, at(13))?)?,
         job: has_job.then(|| job(row)).transpose()?,
     })
 }
@@ -108,5 +109,6 @@ pub(super) fn upload(row: &Row) -> Result<Upload> {
         dump: get::<Option<&str>>(row, 4)?.and_then(|text| text.parse().ok()),
         strips: get(row, 5)?,
         fail_above: get(row, 6)?,
+        stripped: get(row, 7)?,
     })
 }

@@ -22,7 +22,7 @@ use crate::rules::Verdict;
 use crate::time::Millis;
 
 /// The steps from one version of the schema to the next; never changed once released.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("schema.sql"),
     // What a complete upload has become.
     "ALTER TABLE uploads ADD COLUMN dump TEXT",
@@ -32,6 +32,9 @@ const MIGRATIONS: [&str; 4] = [
      ALTER TABLE uploads ADD COLUMN strips INTEGER NOT NULL DEFAULT 0;
      ALTER TABLE uploads ADD COLUMN fail_above TEXT NOT NULL DEFAULT '';",
     include_str!("figures.sql"),
+    // What was blanked, by whom.
+    "ALTER TABLE dumps ADD COLUMN strippings TEXT NOT NULL DEFAULT '[]';
+     ALTER TABLE uploads ADD COLUMN stripped TEXT NOT NULL DEFAULT '';",
 ];
 /// How long a statement waits for another process, such as a backup.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -96,8 +99,8 @@ impl Catalogue for SqliteCatalogue {
         let mut connection = self.lock();
         let transaction = connection.transaction()?;
         let added = transaction.execute(
-            "INSERT INTO dumps (id, sha256, name, bytes, uploaded_at, stripped, note)
-             VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO dumps (id, sha256, name, bytes, uploaded_at, stripped, note, strippings)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             params![
                 dump.id.as_str(),
                 dump.sha256.as_str(),
@@ -105,7 +108,8 @@ impl Catalogue for SqliteCatalogue {
                 dump.bytes,
                 Millis::now().0,
                 dump.stripped,
-                dump.note
+                dump.note,
+                json(&dump.strippings)?
             ],
         )?;
         if added == 0 {
@@ -212,15 +216,16 @@ impl Catalogue for SqliteCatalogue {
 
     fn add_upload(&self, upload: &Upload) -> Result<()> {
         self.change(
-            "INSERT INTO uploads (id, name, length, created_at, strips, fail_above)
-             VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO uploads (id, name, length, created_at, strips, fail_above, stripped)
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
             params![
                 upload.id,
                 upload.name,
                 upload.length,
                 upload.created_at.0,
                 upload.strips,
-                upload.fail_above
+                upload.fail_above,
+                upload.stripped
             ],
         )?;
         Ok(())

@@ -17,10 +17,10 @@ const JOB_COLUMNS: usize = 9;
 /// The columns of [`dump`], after those of its job.
 pub(super) const DUMP: &str = "dumps.id, dumps.sha256, dumps.name, dumps.kind, dumps.bytes, \
      dumps.uploaded_at, dumps.note, dumps.labels, dumps.pinned, dumps.headline, dumps.summary, \
-     dumps.stripped, dumps.rules";
+     dumps.stripped, dumps.rules, dumps.strippings";
 
 /// The columns of [`upload`].
-pub(super) const UPLOAD: &str = "id, name, length, created_at, dump, strips, fail_above";
+pub(super) const UPLOAD: &str = "id, name, length, created_at, dump, strips, fail_above, stripped";
 
 /// A value that no version of this program writes.
 fn strange(column: usize) -> Error {
@@ -79,6 +79,7 @@ pub(super) fn dump(row: &Row<'_>) -> Result<Dump, Error> {
         summary: summary.map(|text| json(&text, at(10))).transpose()?,
         stripped: row.get(at(11))?,
         rules: json(&row.get::<_, String>(at(12))?, at(12))?,
+        strippings: json(&row.get::<_, String>(at(13))?, at(13))?,
         job: has_job.then(|| job(row)).transpose()?,
     })
 }
@@ -94,5 +95,6 @@ pub(super) fn upload(row: &Row<'_>) -> Result<Upload, Error> {
             .and_then(|text| text.parse().ok()),
         strips: row.get(5)?,
         fail_above: row.get(6)?,
+        stripped: row.get(7)?,
     })
 }

@@ -34,6 +34,25 @@ export interface Verdict {
   sentence: string | null;
 }
 
+/** The rules of `hprof-rs strip`. */
+export interface StripRules {
+  fields: boolean;
+  keep_strings: boolean;
+  keep: string[];
+  drop: string[];
+  redact: boolean;
+  redact_pattern: string[];
+  bitmaps: boolean;
+  thread_names: "keep" | "number" | "remove" | null;
+}
+
+/** A step that took contents out of a dump: by this server, or by the sender, which says so. */
+export interface Stripping {
+  by: "server" | "sender";
+  rules: StripRules;
+  figures: { emptied: number; texts: number; threads: number; secrets: number; redacted: number };
+}
+
 export interface Dump {
   id: string;
   name: string;
@@ -45,6 +64,8 @@ export interface Dump {
   pinned: boolean;
   /** The server blanked its values before it kept it. */
   stripped?: boolean;
+  /** The steps that took contents out of it, in order. */
+  strippings?: Stripping[];
   rules?: Verdict[];
   sha256: string;
   job: Job | null;

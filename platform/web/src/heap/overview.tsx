@@ -8,6 +8,7 @@ import { texts } from "../texts";
 import { said } from "../texts/said";
 import { Rules } from "../start/rules";
 import { Linked } from "./linked";
+import { TakenOut } from "./taken-out";
 
 export function Overview({ dump }: { dump: Dump }) {
   const t = texts.value;
@@ -30,7 +31,7 @@ export function Overview({ dump }: { dump: Dump }) {
   return (
     <div class="page-body">
       <Notes notes={facts.notes} />
-      {dump.stripped && <p class="note">{t.dump.strippedText}</p>}
+      <TakenOut dump={dump} />
       <Rules dump={dump} />
       {first && (
         <section class="card-block lead" aria-labelledby="main-suspect">

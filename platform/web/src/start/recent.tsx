@@ -89,8 +89,8 @@ function DumpLine({ dump }: { dump: Dump }) {
               {shown(key)}={shown(value)}
             </span>
           ))}
-          {dump.stripped && (
-            <span class="label" title={t.dump.strippedText}>
+          {(dump.stripped || (dump.strippings?.length ?? 0) > 0) && (
+            <span class="label" title={dump.stripped ? t.dump.strippedText : t.dump.taken.sender}>
               {t.dump.stripped}
             </span>
           )}
