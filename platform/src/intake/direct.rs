@@ -141,6 +141,7 @@ impl AppState {
         }
         let dump = DumpId::of_hash(&sha256);
         self.check_id(&dump, &sha256)?;
+        self.give_way(&dump)?;
         let published = direct.publish(&part, bytes, &dump, &sha256);
         published.map_err(|error| store::problem(&error))?;
         let wishes = Wishes::of_texts("", &upload.fail_above, &upload.stripped)?;

@@ -22,7 +22,7 @@ use hprof_analysis::contents::looks_like_a_profile;
 use hprof_analysis::input::Compression;
 use sha2::{Digest, Sha256};
 
-use crate::catalogue::{Added, Dump, NewDump};
+use crate::catalogue::{Added, Dump, JobState, NewDump};
 use crate::ids::{ContentHash, DumpId};
 use crate::problem::Problem;
 use crate::rules::{self, Rule};
@@ -358,6 +358,7 @@ impl AppState {
         let sha256 = digested.end(self.config().recognise)?;
         let id = DumpId::of_hash(&sha256);
         self.check_id(&id, &sha256)?;
+        self.give_way(&id)?;
         let published = self.store().publish(part, &id, &sha256);
         published.map_err(|error| store::problem(&error))?;
         let dump = self.register(NewDump {
@@ -385,6 +386,20 @@ impl AppState {
                 "another dump whose hash begins alike has the id {id}; delete it first"
             ))),
             _ => Ok(()),
+        }
+    }
+
+    /// Removes a dump whose bytes have another SHA-256 than its sender announced: whoever has the right ones
+    /// is not to find them refused for it.
+    fn give_way(&self, id: &DumpId) -> Result<(), Problem> {
+        let job = self.catalogue().dump(id)?.and_then(|known| known.job);
+        let is_wrong = job.is_some_and(|job| {
+            let error = job.error.filter(|_| job.state == JobState::Failed);
+            error.is_some_and(|error| error.title == store::DAMAGED_TITLE)
+        });
+        match is_wrong {
+            true => self.delete_dump(id),
+            false => Ok(()),
         }
     }
 

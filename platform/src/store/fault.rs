@@ -9,6 +9,8 @@ use crate::problem::Problem;
 
 /// The kind of the problem of bytes that are others than was announced.
 pub const DAMAGED: &str = "damaged";
+/// Its title, which the jobs of such dumps have.
+pub const DAMAGED_TITLE: &str = "The bytes in the storage are damaged";
 
 /// A failure that the disk does not know. Its words name no key, no signature and no URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,11 +82,7 @@ pub fn problem(error: &io::Error) -> Problem {
             "cache-full",
             "The cache is full",
         ),
-        Fault::Damaged(_) => (
-            StatusCode::CONFLICT,
-            DAMAGED,
-            "The bytes in the storage are damaged",
-        ),
+        Fault::Damaged(_) => (StatusCode::CONFLICT, DAMAGED, DAMAGED_TITLE),
         Fault::Published => (
             StatusCode::CONFLICT,
             "published",

@@ -15,7 +15,7 @@ mod open;
 
 pub use bucket::Bucket;
 pub use direct::{Direct, Pieces, VALID};
-pub use fault::{DAMAGED, Fault, problem};
+pub use fault::{DAMAGED, DAMAGED_TITLE, Fault, problem};
 pub use folder::FolderStore;
 pub use local::Local;
 pub use open::{CacheSettings, OpenError, default_cache_bytes, open, open_with};
