@@ -20,6 +20,7 @@ mod parquet;
 mod postgres;
 mod read;
 mod rewriting;
+mod same;
 mod serve;
 mod site;
 mod soak;
@@ -94,6 +95,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
         "levels",
         "dumps of 13 million objects without values, compressed, per JDK",
         levels::levels,
+    ),
+    (
+        "same",
+        "ids, histogram, dominators and retained sizes of 13 million objects after strip and level 1",
+        same::same,
     ),
     (
         "locks",
