@@ -124,7 +124,7 @@ fn uploads_that_nobody_continues_go() {
         name: "a".to_owned(),
         length: 10,
         created_at: Millis::now(),
-        strip: None,
+        strips: false,
         fail_above: String::new(),
         stripped: String::new(),
         dump: None,

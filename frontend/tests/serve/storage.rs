@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::atomic::Ordering;
 
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use crate::s3::{Fault, KEY, S3, SECRET};
-use crate::server::{Server, eventually};
+use crate::server::{Server, chain, eventually};
+use crate::support::browser::Browser;
 use crate::support::{Scene, data, run, stderr, stdout};
 
 /// A server over the storage, with a cache of this name that is large enough.
@@ -192,4 +195,122 @@ fn a_view_closes_others_that_nobody_looks_at_when_the_cache_is_full() {
         let limit: u64 = room.parse().unwrap();
         assert!(cached(&scene.path("small")) <= limit);
     }
+}
+
+#[test]
+fn bytes_that_somebody_announced_wrongly_give_way_to_the_right_ones() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let server = server(&scene, "first", &s3.environment(30));
+    let heap = data("hprof-32.bin");
+    let right = fs::read(&heap).unwrap();
+    let sha256: String = Sha256::digest(&right)
+        .iter()
+        .map(|it| format!("{it:02x}"))
+        .collect();
+    let wrong = [b"JAVA PROFILE 1.0.2\0", &[0; 1000][..]].concat();
+    let occupy = || {
+        let file = json!({"name": "wrong.hprof", "length": wrong.len()});
+        let begun = server.post("/api/v1/direct-uploads", &file).json();
+        let path = format!("/api/v1/direct-uploads/{}", begun["id"].as_str().unwrap());
+        let wanted = json!({"pieces": [1]});
+        let found = server.post(&format!("{path}/addresses"), &wanted).json();
+        let address = found["addresses"][0].as_str().unwrap();
+        let sent = server.agent.put(address).send(&wrong[..]).unwrap();
+        let etag = sent.headers()["etag"].to_str().unwrap();
+        let completion = json!({"etags": [etag], "sha256": sha256});
+        let dump = server.post(&format!("{path}/complete"), &completion);
+        assert_eq!(dump.status, 201, "{}", dump.text());
+        server.wait_for(&sha256[..16], "failed");
+    };
+    for through in [&["--through-server"][..], &[]] {
+        occupy();
+        let output = run(
+            &mut capture(&scene, &server, &[through, &[&*heap]].concat()),
+            "",
+        );
+        assert!(output.status.success(), "{through:?}: {}", stderr(&output));
+        let path = format!("/api/v1/dumps/{}", &sha256[..16]);
+        assert_eq!(
+            server.get(&path).json()["job"]["state"],
+            "done",
+            "{through:?}"
+        );
+        assert!(
+            server.get(&format!("{path}/file")).body == right,
+            "{through:?}"
+        );
+        assert_eq!(server.request("DELETE", &path, &[], b"").status, 204);
+    }
+}
+
+#[test]
+fn a_browser_sends_its_file_straight_to_the_storage() {
+    let Some(browser) = Browser::open(1280, 800) else {
+        return;
+    };
+    let (scene, s3) = (Scene::new(), S3::start());
+    let server = server(&scene, "first", &s3.environment(30));
+    browser.visit(&format!(
+        "http://{}/?token={}",
+        server.address, server.token
+    ));
+    let page = server.get("/");
+    let policy = page.header("content-security-policy");
+    let origin = s3.environment(30)[0].1.clone();
+    assert!(
+        policy.contains(&format!("connect-src 'self' {origin};")),
+        "{policy}"
+    );
+    let list = server.get("/api/v1/dumps");
+    let of_data = list.header("content-security-policy");
+    assert!(!of_data.contains(&origin), "{of_data}");
+    // Three pieces, of which the storage refuses some at first.
+    let heap = chain(&scene.path("chain.hprof"), 600_000);
+    let length = fs::metadata(&heap).unwrap().len();
+    assert!(length > 2 * (16 << 20), "{length}");
+    s3.faults.set(4, &[Fault::SlowDown, Fault::Internal]);
+    browser.wait_for("!!document.querySelector('#files')");
+    browser.type_into("#files", &heap.display().to_string());
+    eventually("the dump", || {
+        let dumps = server.get("/api/v1/dumps").json();
+        (dumps["items"][0]["name"] == "chain.hprof").then_some(())
+    });
+    s3.faults.set(0, &[]);
+    let dump = server.get("/api/v1/dumps").json()["items"][0].take();
+    let id = dump["id"].as_str().unwrap();
+    assert_eq!(dump["bytes"], length);
+    assert!(s3.faults.from_pages.load(Ordering::Relaxed) >= 3);
+    assert_eq!((objects(&s3, "blobs"), objects(&s3, "uploads")), (1, 0));
+    // The worker has compared the page's SHA-256.
+    server.wait_for(id, "done");
+    assert!(server.get(&format!("/api/v1/dumps/{id}/file")).body == fs::read(&heap).unwrap());
+    assert_eq!(
+        fs::read_dir(scene.path("serve/parts")).map_or(0, Iterator::count),
+        0
+    );
+    assert_eq!(browser.inaccessible(), [] as [String; 0]);
+}
+
+#[test]
+fn a_page_whose_bytes_pass_through_the_server_may_ask_nobody_else() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let command = [
+        "serve",
+        "--folder",
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--memory",
+        "1G",
+    ];
+    let mut command = scene.hprof_rs(&command);
+    command.args(["--store", "s3://dumps/team", "--strip-redact"]);
+    let stripping = Server::of_command(command.envs(s3.environment(30)));
+    let page = stripping.get("/");
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("connect-src 'self';"), "{policy}");
+    let file = json!({"name": "heap.hprof", "length": 1});
+    stripping
+        .post("/api/v1/direct-uploads", &file)
+        .assert_problem(409, "no-direct-upload");
 }

@@ -119,6 +119,11 @@ impl Browser {
         self.post("/url", &json!({"url": url}));
     }
 
+    /// Opens an address.
+    pub fn visit(&self, url: &str) {
+        self.post("/url", &json!({"url": url}));
+    }
+
     pub fn back(&self) {
         self.post("/back", &json!({}));
     }

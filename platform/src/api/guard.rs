@@ -271,7 +271,6 @@ fn harden(state: &AppState, path: &str, headers: &mut HeaderMap) {
     let mut set = |name: HeaderName, value: &'static str| {
         headers.insert(name, HeaderValue::from_static(value));
     };
-    set(header::CONTENT_SECURITY_POLICY, POLICY);
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
     set(
@@ -282,11 +281,32 @@ fn harden(state: &AppState, path: &str, headers: &mut HeaderMap) {
         HeaderName::from_static("cross-origin-resource-policy"),
         "same-origin",
     );
+    set(header::CONTENT_SECURITY_POLICY, POLICY);
     if state.config().tls.is_some() {
         set(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
     }
     if path.starts_with("/api/") && !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    // The page alone sends to the storage, where that takes uploads.
+    let origin = state.upload_origin().filter(|_| !path.starts_with("/api/"));
+    if let Some(origin) = origin
+        && let Ok(policy) = HeaderValue::try_from(policy_with(origin))
+    {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
+/// The policy of a page that may also send to an origin.
+fn policy_with(origin: &str) -> String {
+    // What would end the directive is no part of an origin.
+    let is_origin = !origin.contains([' ', ';', ',', '\'', '"']);
+    match is_origin && origin.starts_with("http") {
+        true => POLICY.replace(
+            "connect-src 'self'",
+            &format!("connect-src 'self' {origin}"),
+        ),
+        false => POLICY.to_owned(),
     }
 }
 

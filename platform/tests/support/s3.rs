@@ -10,9 +10,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::{Request, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use futures_util::Stream;
-use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
+use http_body_util::{BodyExt, Empty, Full, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -55,6 +55,8 @@ pub struct Faults {
     /// Faults that happened.
     pub happened: AtomicU32,
     kinds: parking_lot::Mutex<Vec<Fault>>,
+    /// Requests with pieces that pages of browsers have sent.
+    pub from_pages: AtomicU32,
     /// Whether the next request that puts pieces together gets no answer, and is carried out late.
     pub is_late: AtomicBool,
     /// Whether such a request is under way.
@@ -151,6 +153,42 @@ impl S3 {
 }
 
 async fn answer(
+    service: S3Service,
+    faults: Arc<Faults>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    // As a bucket with the CORS rules of docs/storage.md.
+    let origin = request.headers().get("origin").cloned();
+    if let (Some(origin), "OPTIONS") = (&origin, request.method().as_str()) {
+        let mut response =
+            Response::new(Empty::new().map_err(|never| match never {}).boxed_unsync());
+        allow(origin, response.headers_mut());
+        return Ok(response);
+    }
+    faults
+        .from_pages
+        .fetch_add(u32::from(origin.is_some()), Ordering::Relaxed);
+    let answered = answer_to(service, faults, request).await;
+    answered.map(|mut response| {
+        if let Some(origin) = &origin {
+            allow(origin, response.headers_mut());
+        }
+        response
+    })
+}
+
+/// Lets pages of an origin send pieces and see their `ETag`.
+fn allow(origin: &HeaderValue, headers: &mut HeaderMap) {
+    headers.insert("access-control-allow-origin", origin.clone());
+    for (name, value) in [
+        ("access-control-allow-methods", "PUT"),
+        ("access-control-expose-headers", "ETag"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+async fn answer_to(
     service: S3Service,
     faults: Arc<Faults>,
     request: Request<Incoming>,

@@ -131,6 +131,22 @@ export class Jobs {
     for (const client of this.clients) client.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
+  /** Uploads straight to `storage`; without one the bytes come here. */
+  async direct(method, id, action, body, storage) {
+    if (method === "POST" && !id) {
+      if (!storage) throw Object.assign(new Problem(409, "Bytes come through the server", "The store of this server takes bytes from it only."), { type: "no-direct-upload" });
+      const begun = storage.begin(body.name, body.length);
+      return { status: 201, value: { id: begun.id, piece_bytes: begun.pieceBytes, pieces: begun.pieces, origin: storage.url } };
+    }
+    const upload = storage?.uploads.get(id);
+    if (!upload) throw new Problem(404, "not-found", "There is no such upload; begin again.");
+    if (method === "DELETE") return storage.uploads.delete(id), { status: 204 };
+    if (action === "addresses") return { status: 200, value: { addresses: body.pieces.map((number) => `${storage.url}/dumps/blobs/${id}?partNumber=${number}`), seconds: 900 } };
+    upload.completion = body;
+    const dump = this.add(upload.name, upload.length);
+    return { status: 201, value: dump };
+  }
+
   async upload(method, id, request, response, headers) {
     const reply = (status, more = {}) => {
       response.writeHead(status, { ...headers, "tus-resumable": "1.0.0", "cache-control": "no-store", ...more });

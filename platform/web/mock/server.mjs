@@ -20,15 +20,16 @@ const HEADERS = {
   "referrer-policy": "no-referrer",
 };
 
-/** Starts it; `speed` makes jobs faster, `token` asks for a session, `jvms: false` lists no JVMs, `logs` lists logs. */
-export function start({ port = 0, speed = 1, token = null, jvms = true, logs = false } = {}) {
+/** Starts it; `speed` makes jobs faster, `token` asks for a session, `jvms: false` lists no JVMs, `logs` lists logs, `storage`
+ * takes uploads. */
+export function start({ port = 0, speed = 1, token = null, jvms = true, logs = false, storage = null } = {}) {
   const jobs = new Jobs(speed, logs);
   const live = jvms ? new LiveJvms(jobs, speed) : null;
   const server = createServer((request, response) => {
-    void answer(request, response, jobs, live, token).catch((error) => {
+    void answer(request, response, jobs, live, token, storage).catch((error) => {
       const problem = error instanceof Problem ? error : new Problem(500, "internal", String(error?.stack ?? error));
       if (!response.headersSent) response.writeHead(problem.status, { ...HEADERS, "content-type": "application/problem+json" });
-      response.end(JSON.stringify({ type: "about:blank", title: problem.title, status: problem.status, detail: problem.detail }));
+      response.end(JSON.stringify({ type: problem.type ?? "about:blank", title: problem.title, status: problem.status, detail: problem.detail }));
     });
   });
   return new Promise((resolve) => {
@@ -45,7 +46,7 @@ const body = async (request) => {
   return Buffer.concat(parts);
 };
 
-async function answer(request, response, jobs, live, token) {
+async function answer(request, response, jobs, live, token, storage) {
   const url = new URL(request.url, "http://mock");
   const json = (value, status = 200, headers = {}) => {
     response.writeHead(status, { ...HEADERS, "content-type": "application/json", "cache-control": "no-store", ...headers });
@@ -55,13 +56,17 @@ async function answer(request, response, jobs, live, token) {
     response.writeHead(303, { ...HEADERS, location: "/", "set-cookie": `hprof_rs_session=${token}; HttpOnly; SameSite=Strict; Path=/` });
     return response.end();
   }
-  if (!url.pathname.startsWith("/api/")) return file(url.pathname, response);
+  if (!url.pathname.startsWith("/api/")) return file(url.pathname, response, storage);
   if (token && !request.headers.cookie?.includes(token)) throw new Problem(401, "unauthorized", "Open the link that the server printed.");
   const parts = url.pathname.replace(/^\/api\/v1\/?/, "").split("/").map(decodeURIComponent);
   const [room, id, ...rest] = parts;
   const { method } = request;
   if (room === "server") return json({ version: "0.0.0-mock", role: "admin", limits: { memory: 2e9, upload: 5e10, disk_free: 1.2e11 }, jobs: { running: 1, queued: 1 }, allowed_roots: ["/var/dumps"], jvms: live !== null });
   if (room === "events") return jobs.listen(response, HEADERS);
+  if (room === "direct-uploads") {
+    const { status, value } = await jobs.direct(method, id, rest[0], method === "POST" ? JSON.parse((await body(request)).toString()) : null, storage);
+    return json(value, status);
+  }
   if (room === "uploads") return jobs.upload(method, id, request, response, HEADERS);
   if (room === "jvms") {
     if (!live) throw new Problem(404, "not-found", "This server lists no JVMs.");
@@ -108,7 +113,7 @@ function csv(response, view, name) {
   response.end(view.columns.map((column) => column.key).join(",") + "\n");
 }
 
-function file(path, response) {
+function file(path, response, storage) {
   const asked = normalize(path).replace(/^(\.\.[/\\])+/, "");
   const isAsset = asked.startsWith("/assets/");
   const place = join(DIST, isAsset ? asked : "index.html");
@@ -116,7 +121,8 @@ function file(path, response) {
     response.writeHead(404, HEADERS);
     return response.end();
   }
-  response.writeHead(200, { ...HEADERS, "content-type": TYPES[extname(place)] ?? "application/octet-stream", "cache-control": isAsset ? "public, max-age=31536000, immutable" : "no-cache" });
+  const policy = HEADERS["content-security-policy"].replace("connect-src 'self'", storage ? `connect-src 'self' ${storage.url}` : "$&");
+  response.writeHead(200, { ...HEADERS, "content-security-policy": policy, "content-type": TYPES[extname(place)] ?? "application/octet-stream", "cache-control": isAsset ? "public, max-age=31536000, immutable" : "no-cache" });
   response.end(readFileSync(place));
 }
 

@@ -35,7 +35,7 @@ test("the overview tells each step, and the list that there was one", { ...optio
       const notes = page.locator("p.note", { hasText: "contents out" });
       await notes.first().waitFor();
       assert.equal(await notes.count(), steps.length);
-      const text = (await notes.allTextContents()).join(" ");
+      const text = (await notes.allTextContents()).join(" ").replaceAll("\u00a0", " ");
       for (const part of has) assert.ok(text.includes(part), `${part}: ${text}`);
       for (const part of lacks) assert.ok(!text.includes(part), `${part}: ${text}`);
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);

@@ -31,7 +31,7 @@ export function Running() {
 
 function UploadLine({ entry }: { entry: Entry }) {
   const t = texts.value.start;
-  const { file, sent, rate, state, failure } = entry.upload;
+  const { file, sent, rate, state, failure, isStraight } = entry.upload;
   const words = { sending: t.sending, waiting: t.waiting, paused: t.paused, done: t.sent, failed: t.failed }[state];
   return (
     <li class="running-item">
@@ -59,6 +59,7 @@ function UploadLine({ entry }: { entry: Entry }) {
         <span>{t.of(bytes(sent), bytes(file.size))}</span>
         {rate > 0 && <span>{t.rate(bytes(rate))}</span>}
         {rate > 0 && <span>{t.left(duration((file.size - sent) / rate))}</span>}
+        {isStraight && <span>{t.straight}</span>}
       </p>
       {failure && <Problem failure={failure} />}
     </li>

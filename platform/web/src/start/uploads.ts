@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { getJson } from "../api/client";
 import { upsert } from "../api/events";
-import { Sender, type Upload } from "../api/tus";
+import { Sender, type Upload } from "../api/sender";
 import type { Dump } from "../api/types";
 import { choose, chosen } from "./together";
 
