@@ -265,7 +265,7 @@ fn a_browser_sends_its_file_straight_to_the_storage() {
     let of_data = list.header("content-security-policy");
     assert!(!of_data.contains(&origin), "{of_data}");
     // Three pieces, of which the storage refuses some at first.
-    let heap = chain(&scene.path("chain.hprof"), 600_000);
+    let heap = chain(&scene.path("chain.hprof"), 1_700_000);
     let length = fs::metadata(&heap).unwrap().len();
     assert!(length > 2 * (16 << 20), "{length}");
     s3.faults.set(4, &[Fault::SlowDown, Fault::Internal]);

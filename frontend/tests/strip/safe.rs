@@ -224,7 +224,8 @@ fn thread_records(file: &[u8]) -> (Vec<String>, Vec<String>) {
             _ => {}
         }
     }
-    let text = |id: hprof_format::ids::StringId| texts[&id.get()].clone();
+    // Threads that start before their group is known have none.
+    let text = |id: hprof_format::ids::StringId| texts.get(&id.get()).cloned().unwrap_or_default();
     let names = threads
         .iter()
         .map(|&(name, group)| format!("{} in {}", text(name), text(group)));
