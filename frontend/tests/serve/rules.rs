@@ -187,7 +187,9 @@ fn a_server_strips_by_its_policy_and_tells_what_it_did() {
             .windows(18)
             .any(|window| window == b"\0u\0s\0e\0r\0.\0n\0a\0m\0e")
     );
-    put("stripped=%7B%22by%22%3A%22server%22%7D").assert_problem(400, "bad-request");
+    let claim = "/api/v1/dumps?name=c&stripped=%7B%22by%22%3A%22server%22%7D";
+    let refused = server.request("PUT", claim, &[], b"JAVA");
+    refused.assert_problem(400, "bad-request");
 }
 
 #[test]
