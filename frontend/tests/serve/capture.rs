@@ -9,7 +9,7 @@ use java_test_harness::{Jdk, Run, classes, each_jdk};
 use serde_json::{Value, json};
 
 use crate::proxy::{Fault, Proxy};
-use crate::server::{Server, chain, eventually, signal};
+use crate::server::{Server, Unanswering, chain, eventually, signal};
 use crate::support::{Scene, data, run, start, stderr, stdout};
 
 /// A token with a role.
@@ -387,13 +387,12 @@ fn an_interrupted_dump_leaves_no_file() {
     jvm.wait_for_line("ready");
     let pid = jvm.pid().to_string();
     let request = std::path::PathBuf::from(format!("/tmp/.attach_pid{pid}"));
-    // It answers nobody while it is stopped.
-    signal(jvm.pid(), libc::SIGSTOP);
+    let unanswering = Unanswering::hold(jvm.pid());
     let child = start(&mut capture(&scene, &server, &[&pid]), "");
     eventually("the request", || request.exists().then_some(()));
     signal(child.id(), libc::SIGINT);
     let output = child.wait_with_output().unwrap();
-    signal(jvm.pid(), libc::SIGCONT);
+    drop(unanswering);
     assert_eq!(output.status.code(), Some(130));
     let text = stderr(&output);
     assert!(

@@ -1,7 +1,7 @@
 //! A server for one test, and requests to it. Every wait has a deadline.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -263,6 +263,44 @@ pub fn signal(pid: u32, signal: libc::c_int) {
     // SAFETY: a call without pointers; the process is one that this test started.
     let result = unsafe { libc::kill(pid as libc::pid_t, signal) };
     assert_eq!(result, 0, "kill {pid}");
+}
+
+/// A JVM that runs and answers no request to attach: the thread that would is held, as by a debugger.
+/// Its process is not stopped. The thread goes on when this is dropped, in the thread that made it.
+pub struct Unanswering {
+    thread: libc::pid_t,
+}
+
+impl Unanswering {
+    pub fn hold(pid: u32) -> Self {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let dispatcher = threads.map(|it| it.unwrap().path()).find(|thread| {
+            // The kernel keeps 15 characters of "Signal Dispatcher".
+            fs::read_to_string(thread.join("comm")).is_ok_and(|name| name == "Signal Dispatch\n")
+        });
+        let dispatcher = dispatcher.expect("a JVM");
+        let thread = dispatcher.file_name().unwrap().to_str().unwrap();
+        let thread: libc::pid_t = thread.parse().unwrap();
+        let none = std::ptr::null_mut::<libc::c_void>();
+        for request in [libc::PTRACE_SEIZE, libc::PTRACE_INTERRUPT] {
+            // SAFETY: neither request takes memory; the thread belongs to a process that this test started.
+            let result = unsafe { libc::ptrace(request, thread, none, none) };
+            assert_eq!(result, 0, "{request}: {}", io::Error::last_os_error());
+        }
+        let mut status = 0;
+        // SAFETY: a number to write to.
+        let found = unsafe { libc::waitpid(thread, &mut status, libc::__WALL) };
+        assert!(found == thread && libc::WIFSTOPPED(status), "{status}");
+        Self { thread }
+    }
+}
+
+impl Drop for Unanswering {
+    fn drop(&mut self) {
+        let none = std::ptr::null_mut::<libc::c_void>();
+        // SAFETY: as in `hold`.
+        unsafe { libc::ptrace(libc::PTRACE_DETACH, self.thread, none, none) };
+    }
 }
 
 /// Writes a heap dump of a chain of `count` objects, whose analysis takes a while.
