@@ -261,6 +261,7 @@ fn a_browser_sends_its_file_straight_to_the_storage() {
         policy.contains(&format!("connect-src 'self' {origin};")),
         "{policy}"
     );
+    assert_eq!(server.get("/api/v1/server").json()["direct_uploads"], true);
     let list = server.get("/api/v1/dumps");
     let of_data = list.header("content-security-policy");
     assert!(!of_data.contains(&origin), "{of_data}");
@@ -311,6 +312,10 @@ fn a_page_whose_bytes_pass_through_the_server_may_ask_nobody_else() {
     let page = stripping.get("/");
     let policy = page.header("content-security-policy");
     assert!(policy.contains("connect-src 'self';"), "{policy}");
+    assert_eq!(
+        stripping.get("/api/v1/server").json()["direct_uploads"],
+        false
+    );
     let file = json!({"name": "heap.hprof", "length": 1});
     stripping
         .post("/api/v1/direct-uploads", &file)

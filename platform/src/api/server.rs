@@ -27,6 +27,8 @@ pub(super) struct ServerInfo {
     allowed_roots: Vec<String>,
     /// True if the server lists the JVMs of its machine.
     jvms: bool,
+    /// True if uploads may go straight to the server's storage (docs/storage.md).
+    direct_uploads: bool,
 }
 
 /// Limits in bytes.
@@ -70,6 +72,7 @@ pub(super) async fn show(
             jobs: JobCounts { running, queued },
             allowed_roots: roots.map(|root| root.display().to_string()).collect(),
             jvms: state.live().is_some() || config.network.is_some(),
+            direct_uploads: state.upload_origin().is_some(),
         })
     });
     Ok(Json(info.await?))

@@ -61,7 +61,7 @@ async function answer(request, response, jobs, live, token, storage) {
   const parts = url.pathname.replace(/^\/api\/v1\/?/, "").split("/").map(decodeURIComponent);
   const [room, id, ...rest] = parts;
   const { method } = request;
-  if (room === "server") return json({ version: "0.0.0-mock", role: "admin", limits: { memory: 2e9, upload: 5e10, disk_free: 1.2e11 }, jobs: { running: 1, queued: 1 }, allowed_roots: ["/var/dumps"], jvms: live !== null });
+  if (room === "server") return json({ version: "0.0.0-mock", role: "admin", limits: { memory: 2e9, upload: 5e10, disk_free: 1.2e11 }, jobs: { running: 1, queued: 1 }, allowed_roots: ["/var/dumps"], jvms: live !== null, direct_uploads: storage !== null });
   if (room === "events") return jobs.listen(response, HEADERS);
   if (room === "direct-uploads") {
     const { status, value } = await jobs.direct(method, id, rest[0], method === "POST" ? JSON.parse((await body(request)).toString()) : null, storage);

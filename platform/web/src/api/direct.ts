@@ -1,8 +1,9 @@
 // Uploads straight to the object storage of a server: it signs an address for each piece, and the bytes go there,
 // several pieces at once. The server compares length and kind, and the worker that fetches the dump its SHA-256.
 import { ask, PASSING, recall, refusal, remember, type Answer } from "./ask";
-import { API, Failure } from "./client";
+import { API, Failure, getJson } from "./client";
 import type { Said } from "./hash-worker";
+import type { ServerFacts } from "./types";
 
 const SENDERS = 3;
 /** How often the first piece is tried before the server is asked to take the file instead. */
@@ -99,9 +100,23 @@ export async function sendDirect(file: File, moved: (sent: number) => void, sign
   }
 }
 
+let offered: Promise<boolean> | null = null;
+
+/** Whether the server has such a storage. Asked once: only a restart changes it. */
+async function isOffered(): Promise<boolean> {
+  offered ??= getJson<ServerFacts>("server").then((facts) => facts.direct_uploads === true);
+  try {
+    return await offered;
+  } catch (error) {
+    offered = null;
+    throw error;
+  }
+}
+
 async function begin(file: File, signal: AbortSignal): Promise<Begun | null> {
+  if (!(await isOffered())) return null;
   const answer = await post(`${API}/direct-uploads`, { name: file.name, length: file.size }, signal);
-  // Without object storage, where the server blanks values, and at servers of before.
+  // A server that has been started again may have none.
   if ([404, 405].includes(answer.status) || (answer.status === 409 && refusal(answer).problem.type === "no-direct-upload")) return null;
   if (answer.status !== 201) throw final(answer);
   const begun = JSON.parse(answer.text) as Begun;

@@ -81,6 +81,8 @@ export interface ServerFacts {
   allowed_roots?: string[];
   /** True if the server lists JVMs. */
   jvms?: boolean;
+  /** True if uploads may go straight to the server's storage. */
+  direct_uploads?: boolean;
 }
 
 /** A JVM of the server's machine, or one that streams to the server. */
