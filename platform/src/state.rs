@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::catalogue::{Catalogue, DumpKind, JobState};
 use crate::config::Config;
@@ -16,6 +18,11 @@ use crate::problem::Problem;
 use crate::rates::Rates;
 use crate::store::{self, Fault, Local, Store};
 use crate::views::service::Views;
+
+/// How long a request waits for files in the cache that others are about to let go.
+const WAIT_FOR_ROOM: Duration = Duration::from_secs(2);
+/// How often it looks.
+const LOOK_FOR_ROOM: Duration = Duration::from_millis(20);
 
 /// The server's parts; clones are the same server.
 #[derive(Clone)]
@@ -153,16 +160,20 @@ impl AppState {
         done.unwrap_or_else(|panic| Err(Problem::internal(panic)))
     }
 
-    /// Files of the store on this machine; if the cache is full, what is open for nobody goes first.
+    /// Files of the store on this machine; if the cache is full, what is open for nobody goes first. Requests that are
+    /// about to end still have theirs for a moment. Blocks.
     fn stored<T>(&self, get: impl Fn(&dyn Store) -> io::Result<T>) -> Result<T, Problem> {
-        let found = get(self.store()).or_else(|error| match Fault::of(&error) {
-            Some(Fault::CacheFull { .. }) => {
-                self.views().release();
-                get(self.store())
+        let deadline = Instant::now() + WAIT_FOR_ROOM;
+        loop {
+            let found = get(self.store());
+            let is_full =
+                |error: &io::Error| matches!(Fault::of(error), Some(Fault::CacheFull { .. }));
+            if !found.as_ref().is_err_and(is_full) || Instant::now() >= deadline {
+                return found.map_err(|error| store::problem(&error));
             }
-            _ => Err(error),
-        });
-        found.map_err(|error| store::problem(&error))
+            self.views().release();
+            thread::sleep(LOOK_FOR_ROOM);
+        }
     }
 
     /// The files of the analysis of a dump. Blocks.
