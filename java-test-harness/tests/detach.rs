@@ -88,15 +88,23 @@ fn native_code_is_followed_in_each_run() {
     each_jdk(|jdk| {
         let running = Run::new(jdk).class("Churn").start();
         running.wait_for_line("running");
-        for round in 0..4 {
+        let run = |round: u64, milliseconds| {
             let options = format!("cpu=samples,cstack=y,interval=1,file={round}.txt");
             attach(&running, &options);
-            std::thread::sleep(Duration::from_millis(50 + 150 * round));
+            std::thread::sleep(Duration::from_millis(milliseconds));
             detach(&running);
             running.jcmd(&["GC.run"]);
+        };
+        for round in 0..4 {
+            run(round, 50 + 150 * round);
         }
-        let profile = std::fs::read_to_string(running.path("3.txt")).unwrap();
-        assert!(profile.contains("[native] "), "{profile}");
+        // A thread is in native code at few samples, and at none in some half of a second.
+        let has_native_code = (4..24).any(|round| {
+            run(round, 500);
+            let profile = std::fs::read_to_string(running.path(&format!("{round}.txt")));
+            profile.unwrap().contains("[native] ")
+        });
+        assert!(has_native_code);
         end(running);
     });
 }
