@@ -128,7 +128,7 @@ fn in_place(
     conclude(dumped, read, splice)
 }
 
-/// What was seen of a dump, besides the objects that changed.
+/// The findings of the thread that reads a dump while the VM writes it.
 struct Seen<'g> {
     /// The file that has the objects, or the first part of them.
     file: File,
@@ -137,7 +137,7 @@ struct Seen<'g> {
     scan: Option<InPlace>,
     /// Names, if the scan has none.
     names: Option<Survey>,
-    /// What is to be read yet.
+    /// The reader and the parts that are still unread.
     rest: Option<(DumpReader<'g>, Vec<Part>)>,
     /// How reading went.
     read: Result<(), DumpError>,
@@ -194,7 +194,7 @@ fn look<'g>(
 }
 
 /// Reads the first of the parts while the VM writes it, and makes the VM leave room in front of a large one.
-/// `main` is the file that has the names. Fails where there is no room; the part is as the VM writes it then.
+/// `main` is the file that has the names. Fails where there is no room: the dump is then cut off.
 fn scan_part(
     part: &Part,
     main: &File,
@@ -232,7 +232,7 @@ fn scan_part(
 /// How many bytes more than the `head` of the first part come before objects at the most: what is `before` the
 /// dump, and what the VM's file of `names` has.
 fn room(before: u64, head: u64, names: u64) -> u64 {
-    /// What the VM has not written yet: HotSpot's buffer, and stacks of virtual threads.
+    /// Bytes that the VM may still write: HotSpot's buffer, and stacks of virtual threads.
     const MORE: u64 = 2 << 20;
     // Names of arrays in Java source are longer than the VM's.
     (before + names + names / 8 + head / 8 + MORE).next_multiple_of(4096)

@@ -50,7 +50,7 @@ pub struct InPlace {
     file: File,
     content: Content,
     blanks: Blanks,
-    /// What is known besides objects.
+    /// Names, classes, stacks and roots of the dump.
     pub survey: Survey,
     threads: Threads,
     /// Objects and arrays.

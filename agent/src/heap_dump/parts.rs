@@ -7,8 +7,8 @@
 //! to copy, and the part is read through the open descriptor.
 //!
 //! The first part keeps a second name, as it can become the profile's file ([`super::in_place`]). It lacks
-//! what comes before objects there. [`Part::make_room`] makes the VM leave room for that: it moves the place
-//! in the file at which the VM goes on to write.
+//! the names and classes that stand before objects in a profile. [`Part::make_room`] leaves room for them: it moves
+//! the VM's position in the file, where the VM continues to write.
 //!
 //! A part must not be taken while the VM copies it, or it would be read twice. The VM flushes the first
 //! file between the dump and the copying; before, it has written whole buffers only.

@@ -46,7 +46,7 @@ pub(super) struct Walking {
     virtual_classes: OnceLock<Option<VirtualClasses>>,
     /// Known once the classes are prepared.
     virtual_root: OnceLock<VirtualRoot>,
-    /// The way to frames in the heap is known, or the VM does not tell it.
+    /// True once the agent has asked the VM for the way to frames in the heap, whether or not the VM has one.
     is_frozen_settled: AtomicBool,
     is_wanted: AtomicBool,
     /// Every known point is compared.
