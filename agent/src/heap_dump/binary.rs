@@ -194,7 +194,8 @@ fn look<'g>(
 }
 
 /// Reads the first of the parts while the VM writes it, and makes the VM leave room in front of a large one.
-/// `main` is the file that has the names. Fails where there is no room: the dump is then cut off.
+/// `main` is the file that has the names. A part that is not suited, or that the
+/// VM no longer writes, is copied later. When the file system refuses to move it, the dump is cut off.
 fn scan_part(
     part: &Part,
     main: &File,
