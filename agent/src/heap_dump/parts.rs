@@ -147,6 +147,10 @@ impl Part {
             return Ok(false);
         };
         let by = libc::off_t::try_from(room).map_err(io::Error::other)?;
+        // Once the VM's place has moved, what was in front must move too. A disk without space for that says
+        // so now.
+        let end = self.file.metadata()?.len();
+        holes::reserve(&self.file, end..end + room)?;
         // SAFETY: the descriptor is open. It is a copy of the VM's, and so it shares its place in the file.
         // The kernel lets no write of the VM come between reading and changing that.
         let next = unsafe { libc::lseek(writing.as_raw_fd(), by, libc::SEEK_CUR) };

@@ -15,13 +15,28 @@ static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 /// # Errors
 /// The file system's; some have no holes.
 pub fn punch(file: &File, range: Range<u64>) -> io::Result<()> {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    allocate(file, mode, range)
+}
+
+fn allocate(file: &File, mode: libc::c_int, range: Range<u64>) -> io::Result<()> {
     let number = |value| libc::off_t::try_from(value).map_err(io::Error::other);
     let (start, length) = (number(range.start)?, number(range.end - range.start)?);
-    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: the descriptor is open; a hole in a file touches no memory.
+    // SAFETY: the descriptor is open; to take or give space in a file touches no memory.
     match unsafe { libc::fallocate(file.as_raw_fd(), mode, start, length) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Has the disk keep space for a range, which may be behind the end of the file; the file stays as long as it is.
+///
+/// # Errors
+/// When the disk is full. A file system that keeps no space is no error.
+pub fn reserve(file: &File, range: Range<u64>) -> io::Result<()> {
+    match allocate(file, libc::FALLOC_FL_KEEP_SIZE, range) {
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
+        result => result,
     }
 }
 
@@ -77,6 +92,13 @@ mod tests {
         let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
         file.read_exact_at(&mut bytes, 0).unwrap();
         bytes
+    }
+
+    #[test]
+    fn space_is_kept_behind_the_end() {
+        let file = tempfile::tempfile().unwrap();
+        reserve(&file, 5..100_000).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 0);
     }
 
     proptest! {

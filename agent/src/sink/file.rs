@@ -3,15 +3,15 @@
 //! name finds a whole profile, and an earlier profile lives until then. A symbolic
 //! link of that name is replaced like a file; what it points to stays as it is.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::body::{self, Body};
 use super::packed::Packed;
 use super::sparse::Sparse;
 use super::special::Special;
+use super::temporary;
 use crate::options::Packing;
 
 /// The destination of the bytes.
@@ -84,7 +84,8 @@ impl FileSink {
                 // It cannot be renamed over. What counts is what has the name, not what a link
                 // there leads to.
                 Ok(found) if !found.is_file() => {
-                    let found = fs::symlink_metadata(&path).map_err(|e| fail(hint(&e)))?;
+                    let found =
+                        fs::symlink_metadata(&path).map_err(|e| fail(temporary::hint(&e)))?;
                     let forced = existing == Existing::Force;
                     special = Some(Special::open(&path, &found, forced).map_err(fail)?);
                 }
@@ -96,7 +97,7 @@ impl FileSink {
             Some(special) => (Out::Special(special), None),
             None => {
                 let (file, temporary) =
-                    create_temporary(&path).map_err(|e| fail(hint_of(&path, &e)))?;
+                    temporary::create(&path).map_err(|e| fail(temporary::hint_of(&path, &e)))?;
                 (Out::File(file), Some(temporary))
             }
         };
@@ -177,7 +178,14 @@ impl FileSink {
             return Err(io::ErrorKind::Unsupported.into());
         };
         let new = body.lead_in(file)?;
-        fs::rename(body.path, temporary)?;
+        match temporary::link(body.path, &self.path) {
+            Ok(linked) => {
+                let _ = fs::remove_file(temporary);
+                self.temporary = Some(linked);
+            }
+            // No hard links on this file system.
+            Err(_) => fs::rename(body.path, temporary)?,
+        }
         self.out = match &self.out {
             Out::Sparse(_) => Out::Sparse(Sparse::at_end(new, body.end)),
             _ => Out::File(new),
@@ -221,7 +229,7 @@ impl FileSink {
     /// The file system's error.
     pub fn renew(&mut self) -> io::Result<()> {
         if self.temporary.is_none() && self.is_regular() {
-            let (file, temporary) = create_temporary(&self.path)?;
+            let (file, temporary) = temporary::create(&self.path)?;
             (self.out, self.temporary) = (Out::File(file), Some(temporary));
             // The file of that name is the one that this sink has written.
             self.keep_existing = false;
@@ -277,62 +285,6 @@ impl Write for FileSink {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Creates a new file beside `path`, never opening one that exists.
-fn create_temporary(path: &Path) -> io::Result<(File, PathBuf)> {
-    let pid = std::process::id();
-    let mut last = None;
-    for attempt in 0..100 {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(
-            ".{pid}{}.tmp",
-            if attempt == 0 {
-                String::new()
-            } else {
-                format!("-{attempt}")
-            }
-        ));
-        let temporary = PathBuf::from(name);
-        match OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            // It holds what the program holds.
-            .mode(0o600)
-            .open(&temporary)
-        {
-            Ok(file) => return Ok((file, temporary)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last.unwrap_or_else(|| io::ErrorKind::AlreadyExists.into()))
-}
-
-/// As [`hint`], where a file could not be created: a folder that exists may take no files, as `/proc`.
-fn hint_of(path: &Path, error: &io::Error) -> String {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
-    };
-    if error.kind() == io::ErrorKind::NotFound && folder.is_dir() {
-        return format!(
-            "no file can be created in {}; choose a writable place with file=",
-            folder.display()
-        );
-    }
-    hint(error)
-}
-
-fn hint(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "there is no such folder; create it or change file=".to_owned(),
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            format!("{error}; choose a writable place with file=")
-        }
-        _ => error.to_string(),
     }
 }
 

@@ -7,6 +7,7 @@ mod net;
 mod packed;
 mod sparse;
 mod special;
+mod temporary;
 
 pub use body::Body;
 pub use endpoint::{Endpoint, NetSource};
