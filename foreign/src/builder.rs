@@ -50,7 +50,7 @@ pub(crate) struct Builder {
     /// Costs; milliseconds are summed as nanoseconds.
     costs: FxHashMap<(usize, TraceSerial, Option<ClassIndex>), u64>,
     damage: Vec<Damage>,
-    damaged: u64,
+    pub(crate) damaged: u64,
 }
 
 fn place_of(measure: Measure) -> usize {

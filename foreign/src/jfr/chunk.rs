@@ -133,8 +133,9 @@ pub(super) trait Sink<'a> {
     /// Takes in an event whose bytes begin after its head; `None` if it is damaged.
     fn event(&mut self, type_id: u64, body: Cursor<'a>) -> Option<()>;
 
-    /// The chunk has ended; gives the number of its events whose stacks it lacks.
-    fn end(&mut self, chunk: &'a [u8], head: &Head, pools: &Pools, plans: &Plans<'a>) -> u64;
+    /// The chunk has ended; gives the number of its events whose stacks it is known
+    /// to lack.
+    fn end(&mut self, chunk: &'a [u8], head: &Head, pools: Pools, plans: Plans<'a>) -> u64;
 
     /// Notes a damaged place.
     fn damage(&mut self, offset: Option<usize>, lost: usize, message: String);
@@ -197,11 +198,14 @@ pub(super) fn read<'a>(
             sink.damage(Some(place), lost, message);
         }
     }
-    let lacking = sink.end(chunk, head, &pools, &plans);
+    let lacking = sink.end(chunk, head, pools, plans);
     if lacking > 0 {
-        let message =
-            format!("at byte {base}: the chunk lacks the stacks of {lacking} of its events");
-        sink.damage(Some(base), 0, message);
+        sink.damage(Some(base), 0, self::lacking(base, lacking));
     }
     true
+}
+
+/// Says that a chunk lacks the stacks of some of its events.
+pub(super) fn lacking(base: usize, events: u64) -> String {
+    format!("at byte {base}: the chunk lacks the stacks of {events} of its events")
 }

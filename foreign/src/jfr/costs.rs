@@ -1,20 +1,18 @@
 //! The profile of a recording, chunk by chunk.
 
 use super::bytes::Cursor;
-use super::chunk::{Head, Sink};
+use super::chunk::{self, Head, Sink};
 use super::events::{Choice, Events};
 use super::plan::Plans;
 use super::pools::Pools;
 use super::resolve;
-use crate::builder::Builder;
+use crate::builder::{Builder, MAX_DAMAGE};
 use crate::{Kind, Others, Profile};
 
 /// Sums of the chunks so far.
 pub(super) struct Costs {
     builder: Builder,
     choice: Choice,
-    /// Those of the chunk that is read.
-    events: Option<Events>,
     others: Others,
 }
 
@@ -24,8 +22,26 @@ impl Costs {
         Self {
             builder: Builder::new(length),
             choice: Choice::default(),
-            events: None,
             others: Others::default(),
+        }
+    }
+
+    /// Adds those of a chunk, which begins at a place of the file.
+    pub(super) fn add(&mut self, base: usize, chunk: ChunkCosts<'_>) {
+        let builder = &mut self.builder;
+        self.others.collections += chunk.others.collections;
+        self.others.thread_dumps += chunk.others.thread_dumps;
+        for (offset, lost, message) in chunk.damage {
+            builder.damage(offset, lost, message);
+        }
+        builder.damaged += chunk.more_damage;
+        let (Some(events), Some(ended)) = (chunk.events, chunk.ended) else {
+            return;
+        };
+        let (bytes, pools, plans) = ended;
+        let lacking = resolve::resolve(bytes, events, &pools, &plans, builder, &mut self.choice);
+        if lacking > 0 {
+            builder.damage(Some(base), 0, chunk::lacking(base, lacking));
         }
     }
 
@@ -39,7 +55,19 @@ impl Costs {
     }
 }
 
-impl<'a> Sink<'a> for Costs {
+/// The sums of one chunk, by the numbers that its events state.
+#[derive(Default)]
+pub(super) struct ChunkCosts<'a> {
+    events: Option<Events>,
+    /// The chunk, and what the numbers mean.
+    ended: Option<(&'a [u8], Pools, Plans<'a>)>,
+    others: Others,
+    /// The first damaged places, and how many more there are.
+    damage: Vec<(Option<usize>, usize, String)>,
+    more_damage: u64,
+}
+
+impl<'a> Sink<'a> for ChunkCosts<'a> {
     fn pools(&self) -> &'static [&'static str] {
         &[
             "jdk.types.StackTrace",
@@ -62,21 +90,16 @@ impl<'a> Sink<'a> for Costs {
         events.add(type_id, body, &mut self.others)
     }
 
-    fn end(&mut self, chunk: &'a [u8], _: &Head, pools: &Pools, plans: &Plans<'a>) -> u64 {
-        let Some(events) = self.events.take() else {
-            return 0;
-        };
-        resolve::resolve(
-            chunk,
-            events,
-            pools,
-            plans,
-            &mut self.builder,
-            &mut self.choice,
-        )
+    fn end(&mut self, chunk: &'a [u8], _: &Head, pools: Pools, plans: Plans<'a>) -> u64 {
+        self.ended = Some((chunk, pools, plans));
+        // That shows when names are looked up.
+        0
     }
 
     fn damage(&mut self, offset: Option<usize>, lost: usize, message: String) {
-        self.builder.damage(offset, lost, message);
+        match self.damage.len() < MAX_DAMAGE {
+            true => self.damage.push((offset, lost, message)),
+            false => self.more_damage += 1,
+        }
     }
 }

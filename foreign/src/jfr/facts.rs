@@ -272,10 +272,10 @@ impl<'a> Sink<'a> for Facts<'a, '_> {
         Some(())
     }
 
-    fn end(&mut self, chunk: &'a [u8], head: &Head, pools: &Pools, plans: &Plans<'a>) -> u64 {
+    fn end(&mut self, chunk: &'a [u8], head: &Head, pools: Pools, plans: Plans<'a>) -> u64 {
         let start = i64::try_from(head.start_nanos).unwrap_or(i64::MAX);
         let mut latest = start;
-        let source = Source::new(chunk, pools, plans);
+        let source = Source::new(chunk, &pools, &plans);
         let mut fields = Vec::new();
         for (of, at) in std::mem::take(&mut self.held) {
             let (event, id, plan) = &self.types[of];

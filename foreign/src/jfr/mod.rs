@@ -6,8 +6,8 @@
 //! `jdk.jfr.internal.consumer` and HotSpot's `jfr/recorder`, JDK 11 to 25.
 //!
 //! A chunk is passed over once. Costs are summed by the numbers that events state; names are looked
-//! up at its end, once for each stack. So memory grows with the pools of one chunk, and with the
-//! different stacks of the file.
+//! up at its end, once for each stack. So memory grows with the pools of one chunk per CPU, and with the
+//! different stacks of the file. CPUs pass over chunks side by side.
 
 mod bytes;
 mod chunk;
@@ -21,10 +21,14 @@ mod resolve;
 pub mod write;
 
 use std::ops::Range;
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::Profile;
 use chunk::{Head, Sink};
-use costs::Costs;
+use costs::{ChunkCosts, Costs};
 
 /// How a chunk begins.
 pub(crate) const MAGIC: &[u8] = b"FLR\0";
@@ -32,55 +36,114 @@ pub(crate) const MAGIC: &[u8] = b"FLR\0";
 /// Reads a recording. `passed` is told of the parts that were read.
 pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile {
     let mut costs = Costs::new(file.len());
-    let created = walk(file, passed, &mut costs);
-    costs.finish(created)
-}
-
-/// Passes over the chunks of a file; gives the start of the first, in milliseconds since 1970.
-fn walk<'a>(
-    file: &'a [u8],
-    passed: &mut dyn FnMut(Range<usize>),
-    sink: &mut impl Sink<'a>,
-) -> Option<u64> {
     let mut created = None;
-    let mut at = 0;
-    while at < file.len() {
-        if !file[at..].starts_with(MAGIC) {
-            let next = next_chunk(file, at + 1);
-            let message = format!(
-                "at byte {at}: no chunk begins here; {} bytes skipped",
-                next - at
-            );
-            sink.damage(Some(at), next - at, message);
-            passed(at..next);
-            at = next;
-            continue;
-        }
-        let end = match Head::parse(&file[at..]) {
-            Ok(head) => {
-                created = created.or(Some(head.start_nanos / 1_000_000));
-                let (end, cut) = end_of(file, at, &head);
-                let is_read = chunk::read(file, at..end, &head, sink);
-                // What is said of a chunk that was not read says this too.
-                if let Some(cut) = cut.filter(|_| is_read) {
-                    sink.damage(Some(at), 0, cut);
-                }
-                end
+    let mut parts = parts(file);
+    let mut read: Vec<(Range<usize>, ChunkCosts<'_>)> = Vec::new();
+    let threads = threads();
+    loop {
+        // So many pools are held at a time.
+        let at_once = threads.map_or(1, ThreadPool::current_num_threads);
+        let next: Vec<Part> = parts.by_ref().take(at_once).collect();
+        let ranges: Vec<_> = read.iter().map(|(range, _)| range.clone()).collect();
+        let is_last = next.is_empty();
+        created = created.or_else(|| next.iter().find_map(Part::created));
+        let look = |part: Part| {
+            let mut chunk = ChunkCosts::default();
+            part.read(file, &mut chunk);
+            (part.range, chunk)
+        };
+        let before = std::mem::take(&mut read).into_iter();
+        let add = || before.for_each(|(range, chunk)| costs.add(range.start, chunk));
+        read = match threads {
+            Some(threads) => {
+                let look = || next.into_par_iter().map(look).collect();
+                threads.install(|| rayon::join(look, add)).0
             }
-            Err(reason) => {
-                let next = next_chunk(file, at + MAGIC.len());
-                let message = format!(
-                    "at byte {at}: a chunk {reason}; {} bytes skipped",
-                    next - at
-                );
-                sink.damage(Some(at), next - at, message);
-                next
+            None => {
+                add();
+                next.into_iter().map(look).collect()
             }
         };
-        passed(at..end);
-        at = end;
+        ranges.into_iter().for_each(&mut *passed);
+        if is_last {
+            return costs.finish(created);
+        }
     }
-    created
+}
+
+/// A thread for each CPU; `None` where the system gives none.
+fn threads() -> Option<&'static ThreadPool> {
+    static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let name = |number| format!("recording {number}");
+    let make = || ThreadPoolBuilder::new().thread_name(name).build().ok();
+    THREADS.get_or_init(make).as_ref()
+}
+
+/// Passes over the chunks of a file.
+fn walk<'a>(file: &'a [u8], passed: &mut dyn FnMut(Range<usize>), sink: &mut impl Sink<'a>) {
+    for part in parts(file) {
+        part.read(file, sink);
+        passed(part.range);
+    }
+}
+
+/// A part of a file.
+struct Part {
+    range: Range<usize>,
+    /// The head of the chunk, and a sentence if it does not end where it should; otherwise a sentence on
+    /// what the part is.
+    chunk: Result<(Head, Option<String>), String>,
+}
+
+impl Part {
+    /// When its chunk was begun, in milliseconds since 1970-01-01 UTC.
+    fn created(&self) -> Option<u64> {
+        let (head, _) = self.chunk.as_ref().ok()?;
+        Some(head.start_nanos / 1_000_000)
+    }
+
+    fn read<'a>(&self, file: &'a [u8], sink: &mut impl Sink<'a>) {
+        let Range { start, end } = self.range;
+        match &self.chunk {
+            Ok((head, cut)) => {
+                let is_read = chunk::read(file, start..end, head, sink);
+                // What is said of a chunk that was not read says this too.
+                if let Some(cut) = cut.as_ref().filter(|_| is_read) {
+                    sink.damage(Some(start), 0, cut.clone());
+                }
+            }
+            Err(message) => sink.damage(Some(start), end - start, message.clone()),
+        }
+    }
+}
+
+/// The parts of a file, one behind the other.
+fn parts(file: &[u8]) -> impl Iterator<Item = Part> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at;
+        if start >= file.len() {
+            return None;
+        }
+        let chunk = match file[start..].starts_with(MAGIC) {
+            true => Head::parse(&file[start..]).map_err(|reason| format!("a chunk {reason}")),
+            false => Err("no chunk begins here".to_owned()),
+        };
+        let chunk = match chunk {
+            Ok(head) => {
+                let (end, cut) = end_of(file, start, &head);
+                at = end;
+                Ok((head, cut))
+            }
+            Err(reason) => {
+                at = next_chunk(file, start + 1);
+                let lost = at - start;
+                Err(format!("at byte {start}: {reason}; {lost} bytes skipped"))
+            }
+        };
+        let range = start..at;
+        Some(Part { range, chunk })
+    })
 }
 
 /// Where the chunk that begins at a place ends, and a sentence if that is not where it should.

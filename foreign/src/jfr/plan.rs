@@ -1,6 +1,6 @@
 //! How the values of a type are read: its fields one after the other, those inside of others too.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -130,7 +130,7 @@ enum Step {
 /// How the values of a type are read. Types that hold values of one type share its plan.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    steps: Rc<[Step]>,
+    steps: Arc<[Step]>,
     /// The steps with those of values inside.
     size: usize,
 }
