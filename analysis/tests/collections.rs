@@ -207,3 +207,26 @@ fn the_size_of_a_set_of_constants_is_that_of_its_bits() {
     let expected = [1, 4].map(|at| (Value::Object(number(constants[at])), None));
     assert_eq!(elements, expected);
 }
+
+#[test]
+fn the_name_of_a_constant_that_was_left_out_shows_as_points() {
+    let mut made = Made::new();
+    let object = made.object();
+    let string = made.class("java.lang.String", object, &[("value", Ref(0))]);
+    let parent = made.class("java.lang.Enum", object, &[("name", Ref(0))]);
+    let class = made.class("app.Colour", parent, &[]);
+    let names = ["RED", "\0\0\0", "\u{1b}[m"].map(|text| made.string(string, text));
+    let constants = names.map(|name| made.instance(class, &[("name", Ref(name))]));
+    let all = made.array(object, &constants);
+    made.root(0xff, all);
+    let snapshot = made.open();
+    let described = constants.map(|id| snapshot.describe(snapshot.graph().number(id).unwrap()));
+    assert_eq!(
+        described,
+        [
+            "app.Colour RED",
+            "app.Colour \u{b7}\u{b7}\u{b7}",
+            "app.Colour \u{b7}[m"
+        ]
+    );
+}

@@ -116,7 +116,7 @@ impl Snapshot {
         }
         if classes.is_a(class, "java.lang.Enum") {
             let name = self.field_object(object, "name")?;
-            return self.string(name, PREVIEW);
+            return Some(clean(&self.string(name, PREVIEW)?));
         }
         None
     }
@@ -302,10 +302,19 @@ impl Snapshot {
 
 /// Text in quotation marks, cut, without control characters.
 pub(crate) fn quoted(text: &str, most: usize) -> String {
-    let clean = |c: char| if c.is_control() { '\u{b7}' } else { c };
-    let mut short: String = text.chars().take(most).map(clean).collect();
-    if text.chars().nth(most).is_some() {
+    let end = text
+        .char_indices()
+        .nth(most)
+        .map_or(text.len(), |(at, _)| at);
+    let mut short = clean(&text[..end]);
+    if end < text.len() {
         short.push('\u{2026}');
     }
     format!("\"{short}\"")
+}
+
+/// Text with a point in the place of each control character, as in names that were left out of a dump.
+fn clean(text: &str) -> String {
+    let clean = |c: char| if c.is_control() { '\u{b7}' } else { c };
+    text.chars().map(clean).collect()
 }
