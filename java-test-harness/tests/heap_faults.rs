@@ -159,6 +159,56 @@ fn a_full_disk_cuts_a_compressed_dump_between_members() {
     });
 }
 
+/// A disk that becomes full while the VM writes the file that is to become the profile: the program goes on, the
+/// message says where the rest is, and readers take what is there.
+#[test]
+fn a_full_disk_cuts_a_large_plain_dump() {
+    let disk = tempfile::tempdir().unwrap();
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", "size=48m", "tmpfs"]);
+    if !rights::may(mount.arg(disk.path()), "to mount a file system") {
+        return;
+    }
+    let _mounted = Mounted(disk.path());
+    each_jdk(|jdk| {
+        for level in [1, 2] {
+            for file in fs::read_dir(disk.path()).unwrap().flatten() {
+                fs::remove_file(file.path()).unwrap();
+            }
+            // The dump has 80 MB.
+            let file = disk.path().join("java.hprof");
+            let outcome = Run::new(jdk)
+                .agent(&format!(
+                    "heap=dump,dumplevel={level},format=b,file={}",
+                    file.display()
+                ))
+                .class("BigHeap")
+                .args(["2000"])
+                .run()
+                .expect_status(0);
+            assert_eq!(outcome.stdout, "full\n");
+            let text = &outcome.stderr;
+            let left: Vec<_> = fs::read_dir(disk.path()).unwrap().flatten().collect();
+            let [left] = left.as_slice() else {
+                panic!("{jdk}: {left:?} {text}");
+            };
+            let left = left.path();
+            // A profile without a dump is whole.
+            if text.contains("no heap dump: ") {
+                assert_eq!(left, file, "{jdk}: {text}");
+                continue;
+            }
+            assert_ne!(left, file, "{jdk}: {text}");
+            assert!(text.contains(left.to_str().unwrap()), "{jdk}: {text}");
+            let reports = ["the heap dump is cut off", "cannot write the profile"];
+            assert!(reports.iter().any(|it| text.contains(it)), "{jdk}: {text}");
+            let cut = Snapshot::open(&left, &OpenOptions::default()).unwrap();
+            let objects = cut.graph().objects().count();
+            assert!(objects > 10_000, "{jdk}: {objects}");
+        }
+    });
+}
+
 /// A mounted file system.
 struct Mounted<'a>(&'a Path);
 
