@@ -84,7 +84,15 @@ impl Pass<'_> {
     /// Visits sub-records until one starts at byte `limit` of the file or after it. Returns where
     /// the first that was not visited starts.
     #[inline]
-    pub fn walk(
+    pub fn walk(&self, sub_records: SubRecords<'_>, limit: u64, visitor: &mut impl Visit) -> u64 {
+        match sub_records.id_size() {
+            IdSize::Four => self.walk_sized::<4>(sub_records, limit, visitor),
+            IdSize::Eight => self.walk_sized::<8>(sub_records, limit, visitor),
+        }
+    }
+
+    #[inline]
+    fn walk_sized<const I: usize>(
         &self,
         mut sub_records: SubRecords<'_>,
         limit: u64,
@@ -103,7 +111,7 @@ impl Pass<'_> {
             if offset >= limit {
                 break;
             }
-            match sub_records.next() {
+            match sub_records.next_sized::<I>() {
                 None => break,
                 Some(Ok(sub_record)) => visitor.sub_record(offset, &sub_record),
                 Some(Err(damage)) => {
@@ -140,8 +148,10 @@ impl Pass<'_> {
         let first = TASK * task;
         let blocks = &blocks[first..(first + TASK).min(blocks.len())];
         for block in blocks {
-            for sub_record in block.sub_records(file, id_size).flatten() {
-                visit(&sub_record)?;
+            let sub_records = block.sub_records(file, id_size);
+            match id_size {
+                IdSize::Four => each_whole::<4, E>(sub_records, &mut visit)?,
+                IdSize::Eight => each_whole::<8, E>(sub_records, &mut visit)?,
             }
         }
         if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
@@ -157,4 +167,18 @@ impl Pass<'_> {
             (self.forget)(whole);
         }
     }
+}
+
+/// Visits all sub-records that are whole.
+#[inline(always)]
+fn each_whole<const I: usize, E>(
+    mut sub_records: SubRecords<'_>,
+    visit: &mut impl FnMut(&SubRecord<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    while let Some(found) = sub_records.next_sized::<I>() {
+        if let Ok(sub_record) = found {
+            visit(&sub_record)?;
+        }
+    }
+    Ok(())
 }

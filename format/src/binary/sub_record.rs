@@ -97,7 +97,7 @@ pub(crate) fn decode(bytes: &[u8], id_size: IdSize) -> Result<(SubRecord<'_>, us
 }
 
 #[inline(always)]
-fn decode_sized<const I: usize>(bytes: &[u8]) -> Result<(SubRecord<'_>, usize), Stop> {
+pub(crate) fn decode_sized<const I: usize>(bytes: &[u8]) -> Result<(SubRecord<'_>, usize), Stop> {
     let id_size = if I == 4 { IdSize::Four } else { IdSize::Eight };
     let Some(&tag) = bytes.first() else {
         return Err(Stop::Incomplete { needed: 1 });
