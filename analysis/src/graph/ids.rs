@@ -18,14 +18,21 @@ const PAGE_BITS: u64 = BLOCK_BITS * PAGE_BLOCKS;
 const MAX_TABLE: u64 = 1 << 22;
 const NO_PAGE: u32 = u32::MAX;
 
-/// A bit for each of 448 identifiers and the number of the bits set before the block, which fill
-/// one cache line together.
+/// A bit for each of 448 identifiers and how many bits are set before, which fill one cache line
+/// together.
 #[derive(Debug, Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(64))]
 pub struct Block {
-    before: u64,
+    /// The number of bits set before the block, below 2^38, and above it those that are set in the
+    /// first two, four and six words, so that no look-up counts the bits of more than two words.
+    ranks: u64,
     words: [u64; 7],
 }
+
+/// The bits of a block's `ranks` that hold the number of bits before it.
+const BEFORE_BITS: u32 = 38;
+/// Where the numbers for two, four and six words are. They are at most 128, 256 and 384.
+const RANK_SHIFTS: [u32; 3] = [BEFORE_BITS, BEFORE_BITS + 8, BEFORE_BITS + 17];
 
 /// The identifiers of all objects, numbered in ascending order.
 ///
@@ -200,8 +207,11 @@ impl IdMap {
         }
         let mut before = 0;
         for block in &mut blocks {
-            block.before = before;
+            block.ranks = block.ranks_after(before);
             before += block.ones();
+        }
+        if before >> BEFORE_BITS != 0 {
+            return None;
         }
         Some(Self {
             count: before as usize,
@@ -264,7 +274,7 @@ impl IdMap {
     /// The identifier of an object; 0 for a number that no object has.
     pub fn id(&self, number: usize) -> u64 {
         self.id_by(number, |blocks, number| {
-            blocks.partition_point(|block| block.before <= number) - 1
+            blocks.partition_point(|block| block.before() <= number) - 1
         })
     }
 
@@ -374,7 +384,7 @@ impl IdMap {
                 let fits = *shift < 16 && end << shift <= 1 << 64;
                 let mut before = 0;
                 let is_counted = blocks.iter().all(|block| {
-                    let is_right = block.before == before;
+                    let is_right = block.ranks == block.ranks_after(before);
                     before += block.ones();
                     is_right
                 });
@@ -410,22 +420,46 @@ impl Block {
         self.words.iter().map(|w| u64::from(w.count_ones())).sum()
     }
 
-    #[inline]
+    /// The number of bits set before the block.
+    #[inline(always)]
+    fn before(&self) -> u64 {
+        self.ranks & ((1 << BEFORE_BITS) - 1)
+    }
+
+    /// The counts of a block with so many bits before it.
+    fn ranks_after(&self, before: u64) -> u64 {
+        let (mut ranks, mut ones) = (before & ((1 << BEFORE_BITS) - 1), 0);
+        for (two, shift) in self.words.chunks_exact(2).zip(RANK_SHIFTS) {
+            ones += u64::from(two[0].count_ones() + two[1].count_ones());
+            ranks |= ones << shift;
+        }
+        ranks
+    }
+
+    #[inline(always)]
     fn rank(&self, bit: u64) -> Option<usize> {
         let (word, bit) = ((bit / 64) as usize, bit % 64);
-        if self.words[word] >> bit & 1 == 0 {
+        let own = self.words[word];
+        if own >> bit & 1 == 0 {
             return None;
         }
-        let mut rank = self.before;
-        for before in &self.words[..word] {
-            rank += u64::from(before.count_ones());
-        }
-        rank += u64::from((self.words[word] & ((1 << bit) - 1)).count_ones());
-        Some(rank as usize)
+        // 0 for the first two words.
+        let (two, four, six) = (
+            self.ranks >> RANK_SHIFTS[0] & 0xff,
+            self.ranks >> RANK_SHIFTS[1] & 0x1ff,
+            self.ranks >> RANK_SHIFTS[2] & 0x1ff,
+        );
+        let pairs = [0, two, four, six][word / 2];
+        let other = match word % 2 {
+            0 => 0,
+            _ => self.words[word - 1],
+        };
+        let ones = other.count_ones() + (own & ((1 << bit) - 1)).count_ones();
+        Some((self.before() + pairs + u64::from(ones)) as usize)
     }
 
     fn select(&self, number: u64) -> u64 {
-        let mut left = number - self.before;
+        let mut left = number - self.before();
         for (index, &word) in self.words.iter().enumerate() {
             let ones = u64::from(word.count_ones());
             if left < ones {
