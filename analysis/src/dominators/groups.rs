@@ -14,7 +14,9 @@
 //! retains is what its topmost objects and such joins retain.
 
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -90,21 +92,30 @@ fn sum<N: Number>(
     let joins = Joins::new(links, tree, roots, &classes, store);
     links.set_hot(false);
     let joins = joins?;
+    let ways: Vec<_> = ways(&joins, tree, &classes, groupings, store)?
+        .into_iter()
+        .map(|way| Mutex::new(Some(way)))
+        .collect();
     let parts = parallel::run(0, groupings.len(), |tasks| {
         let one = |task: usize| {
-            let solved = solve(&joins, tree, &classes, &groupings[task].group_of, store)?;
-            let is_exact = solved.is_some();
-            let sums = sums(&joins, tree, &classes, &groupings[task], solved.as_ref());
-            Ok((task, (sums, is_exact)))
+            let mut way = ways[task].lock().unwrap_or_else(PoisonError::into_inner);
+            let solved = match way.take() {
+                Some(way) => solve(&joins, way, store)?,
+                None => None,
+            };
+            Ok((task, solved))
         };
         tasks.map(one).collect::<Vec<io::Result<_>>>()
     });
-    let mut all = parts
+    let mut solved = parts
         .into_iter()
         .flatten()
         .collect::<io::Result<Vec<_>>>()?;
-    all.sort_by_key(|&(task, _)| task);
-    Ok(all.into_iter().map(|(_, sums)| sums).collect())
+    solved.sort_by_key(|&(task, _)| task);
+    let solved: Vec<Option<Solved>> = solved.into_iter().map(|(_, solved)| solved).collect();
+    let sums = sums(&joins, tree, &classes, groupings, &solved);
+    let is_exact = solved.iter().map(Option::is_some);
+    Ok(sums.into_iter().zip(is_exact).collect())
 }
 
 /// The class of the object at each place.
@@ -128,69 +139,219 @@ fn classes_by_place<N: Number>(
     Ok(classes)
 }
 
-/// Sums up what is below the topmost objects of each group, and below joins that it dominates.
+/// Sums up what is below the topmost objects of each group, and below joins that it dominates; for
+/// each grouping, by group.
 fn sums<N: Number>(
     joins: &Joins<N>,
     tree: &Tree<N>,
     classes: &[ClassNumber],
-    grouping: &Grouping,
-    solved: Option<&(Sets, Array<u32>)>,
-) -> Vec<GroupSum> {
-    let mut sums = vec![GroupSum::default(); grouping.groups];
-    // By group: the place after the objects that it was last found to keep alive. Places come in
-    // the order of the tree, so an object before that lies under them.
-    let mut covered = vec![0; grouping.groups];
-    let mut next_join = 0;
-    for (place, &class) in classes.iter().enumerate() {
-        let end = tree.end(place);
-        let mut cover = |group: u32, sum: &mut GroupSum| {
-            let covered = &mut covered[group as usize];
-            if place >= *covered {
-                *covered = end;
-                sum.retained_bytes += tree.bytes(place, end);
-            }
-        };
-        if joins.is_join(place) {
-            if let Some((sets, set_of)) = solved {
-                for &group in sets.members_if_known(set_of[next_join]) {
-                    cover(group, &mut sums[group as usize]);
-                }
-            }
-            next_join += 1;
+    groupings: &[Grouping],
+    solved: &[Option<Solved>],
+) -> Vec<Vec<GroupSum>> {
+    let ranges = parallel::threads(0);
+    let range = tree.len().div_ceil(ranges).max(1);
+    let parts = parallel::run(0, tree.len().div_ceil(range), |tasks| {
+        let mut summing = Summing::new(joins, tree, groupings, solved);
+        for task in tasks {
+            summing.add(classes, range * task..tree.len().min(range * (task + 1)));
         }
-        if let Some(&group) = grouping.group_of.get(class.index()) {
-            let sum = &mut sums[group as usize];
-            sum.objects += 1;
-            sum.shallow_bytes += tree.bytes(place, place + 1);
-            cover(group, sum);
+        summing.finish()
+    });
+    let mut all: Vec<Vec<GroupSum>> = (groupings.iter())
+        .map(|grouping| vec![GroupSum::default(); grouping.groups])
+        .collect();
+    for part in &parts {
+        for (sum, more) in all.iter_mut().flatten().zip(part.iter().flatten()) {
+            sum.objects += more.objects;
+            sum.shallow_bytes += more.shallow_bytes;
+            sum.retained_bytes += more.retained_bytes;
         }
     }
-    sums
+    all
 }
 
-/// By join, the groups that dominate all that refers to it; `None` if it was given up.
-fn solve<N: Number>(
+/// The sums of one thread.
+struct Summing<'a, N> {
+    joins: &'a Joins<N>,
+    tree: &'a Tree<N>,
+    groupings: &'a [Grouping],
+    solved: &'a [Option<Solved>],
+    sums: Vec<Vec<GroupSum>>,
+    /// By grouping and group: the place after the objects that it was last found to keep alive.
+    /// Places come in the order of the tree, so an object before that lies under them.
+    covered: Vec<Vec<usize>>,
+    /// By class: objects, and their bytes.
+    by_class: Vec<(u64, u64)>,
+    /// By class: a place before which its groups keep alive all of its objects.
+    all_covered: Vec<usize>,
+}
+
+impl<'a, N: Number> Summing<'a, N> {
+    fn new(
+        joins: &'a Joins<N>,
+        tree: &'a Tree<N>,
+        groupings: &'a [Grouping],
+        solved: &'a [Option<Solved>],
+    ) -> Self {
+        let groups = groupings.iter().map(|grouping| grouping.groups);
+        let classes = groupings.iter().map(|grouping| grouping.group_of.len());
+        let classes = classes.max().unwrap_or(0);
+        Self {
+            joins,
+            tree,
+            groupings,
+            solved,
+            sums: (groups.clone())
+                .map(|groups| vec![GroupSum::default(); groups])
+                .collect(),
+            covered: groups.map(|groups| vec![0; groups]).collect(),
+            by_class: vec![(0, 0); classes],
+            all_covered: vec![0; classes],
+        }
+    }
+
+    /// Adds a range of places.
+    fn add(&mut self, classes: &[ClassNumber], range: Range<usize>) {
+        // What was kept alive before may have been another part of the tree.
+        self.covered.iter_mut().for_each(|covered| covered.fill(0));
+        self.all_covered.fill(0);
+        let above = std::iter::successors(self.tree.above(range.start), |&place| {
+            self.tree.above(place)
+        });
+        for place in above {
+            self.cover_all(place, classes[place], false);
+        }
+        for place in range {
+            let class = classes[place];
+            let Some(sum) = self.by_class.get_mut(class.index()) else {
+                continue;
+            };
+            sum.0 += 1;
+            sum.1 += self.tree.bytes(place, place + 1);
+            if place >= self.all_covered[class.index()] || self.joins.is_join(place) {
+                self.cover_all(place, class, true);
+            }
+        }
+    }
+
+    /// Notes what an object's groups keep alive with it. Without `adds`, what is found is in the
+    /// sums of others.
+    fn cover_all(&mut self, place: usize, class: ClassNumber, adds: bool) {
+        let end = self.tree.end(place);
+        let join = (self.joins.is_join(place)).then(|| self.joins.joins_before(place));
+        let mut all_covered = usize::MAX;
+        for (number, grouping) in self.groupings.iter().enumerate() {
+            let (covered, sums) = (&mut self.covered[number], &mut self.sums[number]);
+            let mut cover = |group: u32| {
+                let covered = &mut covered[group as usize];
+                if !adds {
+                    *covered = end.max(*covered);
+                } else if place >= *covered {
+                    *covered = end;
+                    sums[group as usize].retained_bytes += self.tree.bytes(place, end);
+                }
+                *covered
+            };
+            if let (Some(join), Some(Solved { sets, set_of })) = (join, &self.solved[number]) {
+                for &group in sets.members_if_known(set_of[join]) {
+                    cover(group);
+                }
+            }
+            if let Some(&group) = grouping.group_of.get(class.index()) {
+                all_covered = all_covered.min(cover(group));
+            }
+        }
+        if let Some(known) = self.all_covered.get_mut(class.index()) {
+            *known = all_covered;
+        }
+    }
+
+    /// The sums of each grouping.
+    fn finish(mut self) -> Vec<Vec<GroupSum>> {
+        for (sums, grouping) in self.sums.iter_mut().zip(self.groupings) {
+            for (&group, &(objects, bytes)) in grouping.group_of.iter().zip(&self.by_class) {
+                let sum = &mut sums[group as usize];
+                sum.objects += objects;
+                sum.shallow_bytes += bytes;
+            }
+        }
+        self.sums
+    }
+}
+
+/// By source, the groups between its head and itself, both included.
+struct Way {
+    sets: Sets,
+    by_source: Array<u32>,
+}
+
+/// The ways to all sources, of each grouping.
+fn ways<N: Number>(
     joins: &Joins<N>,
     tree: &Tree<N>,
     classes: &[ClassNumber],
-    group_of: &[u32],
+    groupings: &[Grouping],
     store: &Store,
-) -> io::Result<Option<(Sets, Array<u32>)>> {
-    let mut sets = Sets::new();
-    // By place: the groups between its head and itself, both included.
-    let mut on_way = store.zeros::<u32>(tree.len())?;
-    {
-        let on_way = &mut *on_way;
-        let mut recent = Recent::new();
-        for (place, &class) in classes.iter().enumerate() {
-            let before = match tree.above(place) {
-                Some(above) if !joins.is_join(place) => on_way[above],
-                _ => EMPTY,
-            };
-            let group = group_of.get(class.index()).copied().unwrap_or(0);
-            on_way[place] = recent.with(&mut sets, before, group);
-        }
+) -> io::Result<Vec<Way>> {
+    // The way down to the present place: where what is under an object ends, and the groups so far,
+    // of each grouping. As much is touched as the tree is deep.
+    let mut ends = store.zeros::<N>(tree.len() + 1)?;
+    let mut found = Vec::new();
+    for grouping in groupings {
+        let way = Way {
+            sets: Sets::new(),
+            by_source: store.zeros(joins.source_count)?,
+        };
+        let above = store.zeros::<u32>(tree.len() + 1)?;
+        found.push((way, above, Recent::new(), &grouping.group_of));
     }
+    let mut rows: Vec<_> = (found.iter_mut())
+        .map(|(way, above, recent, group_of)| (way, &mut **above, recent, *group_of))
+        .collect();
+    let (ends, mut depth, mut sources) = (&mut *ends, 0, 0);
+    for (place, &class) in classes.iter().enumerate() {
+        let end = tree.end(place);
+        let is_source = joins.is_source(place);
+        if end == place + 1 && !is_source {
+            continue;
+        }
+        while depth > 0 && ends[depth - 1].get() <= place {
+            depth -= 1;
+        }
+        let above = match joins.is_join(place) {
+            true => None,
+            false => depth.checked_sub(1),
+        };
+        // What is last under another needs no way back to that.
+        let next = match depth {
+            0 => 0,
+            _ => depth - usize::from(ends[depth - 1].get() == end),
+        };
+        for (way, on_way, recent, group_of) in &mut rows {
+            let before = above.map_or(EMPTY, |above| on_way[above]);
+            let group = group_of.get(class.index()).copied().unwrap_or(0);
+            let set = recent.with(&mut way.sets, before, group);
+            on_way[next] = set;
+            if is_source {
+                way.by_source[sources] = set;
+            }
+        }
+        ends[next] = N::of(end);
+        depth = next + 1;
+        sources += usize::from(is_source);
+    }
+    Ok(found.into_iter().map(|(way, ..)| way).collect())
+}
+
+/// The groups that dominate all that refers to a join, as sets by join.
+struct Solved {
+    sets: Sets,
+    set_of: Array<u32>,
+}
+
+/// By join, the groups that dominate all that refers to it; `None` if it was given up.
+fn solve<N: Number>(joins: &Joins<N>, way: Way, store: &Store) -> io::Result<Option<Solved>> {
+    let Way { sets, by_source } = way;
     let count = joins.order.len();
     let mut rank_of = store.zeros::<N>(count)?;
     let ranked = joins.order.iter().enumerate();
@@ -205,8 +366,8 @@ fn solve<N: Number>(
         is_changed: vec![0; count.div_ceil(64)],
         left: 0,
     };
-    for [place, join] in joins.from_roots.iter() {
-        round.meet(join.get(), on_way[place.get()]);
+    for [source, join] in joins.from_roots.iter() {
+        round.meet(join.get(), by_source[source.get()]);
     }
     let mut looks = 0;
     while round.left > 0 {
@@ -216,8 +377,8 @@ fn solve<N: Number>(
                 looks += 1;
                 let join = joins.order[rank].get();
                 let own = round.set_of[join];
-                for &[place, join] in joins.references_under(join) {
-                    let through = round.sets.both(own, on_way[place.get()]);
+                for &[source, join] in joins.references_under(join) {
+                    let through = round.sets.both(own, by_source[source.get()]);
                     round.meet(join.get(), through);
                 }
             }
@@ -227,7 +388,7 @@ fn solve<N: Number>(
         }
     }
     let sets = round.sets;
-    Ok((!sets.is_full()).then_some((sets, set_of)))
+    Ok((!sets.is_full()).then_some(Solved { sets, set_of }))
 }
 
 /// The state of going round.

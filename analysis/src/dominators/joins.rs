@@ -18,17 +18,23 @@ use crate::graph::{Array, Links, Number, Store, TooMany};
 use crate::numbers::ClassNumber;
 use crate::parallel;
 
-/// The joins of a graph and the references to them.
+/// The joins of a graph and the references to them. Joins are numbered in the order of their places,
+/// and so are *sources*, the places that refer to them.
 pub(super) struct Joins<N> {
     /// By place: a mark at all but joins.
     settled: Marks,
+    settled_before: Vec<usize>,
+    /// By place: a mark at sources.
+    sources: Marks,
+    /// The number of sources.
+    pub source_count: usize,
     /// Joins, each after most of those on which it depends.
     pub order: Array<N>,
-    /// References from places whose way up ends at a root: place, join.
+    /// References from places whose way up ends at a root: source, join.
     pub from_roots: Pairs<N>,
     /// By join: where the references from places under it start; one entry more than joins.
     start: Array<N>,
-    /// References from places under joins, ordered by that join: place, join.
+    /// References from places under joins, ordered by that join: source, join.
     references: Array<[N; 2]>,
 }
 
@@ -58,6 +64,24 @@ impl Marks {
     #[inline(always)]
     fn has(&self, place: usize) -> bool {
         self.0[place / 64].load(Ordering::Relaxed) >> (place % 64) & 1 != 0
+    }
+
+    /// By word: the marks before it; and the number of all.
+    fn counts(&self) -> (Vec<usize>, usize) {
+        let mut sum = 0;
+        let before = self.0.iter().map(|word| {
+            let before = sum;
+            sum += word.load(Ordering::Relaxed).count_ones() as usize;
+            before
+        });
+        (before.collect(), sum)
+    }
+
+    /// The number of marks before a place, by what [`Marks::counts`] has found.
+    #[inline(always)]
+    fn before(&self, counts: &[usize], place: usize) -> usize {
+        let word = self.0[place / 64].load(Ordering::Relaxed);
+        counts[place / 64] + (word & ((1 << (place % 64)) - 1)).count_ones() as usize
     }
 }
 
@@ -123,13 +147,12 @@ impl<N: Number> Joins<N> {
     ) -> io::Result<Self> {
         let matter = || (pairs.iter()).filter(|[_, to]| !settled.has(to.get()));
         let mut start = store.zeros::<N>(joins + 2)?;
-        let mut from_roots = Pairs::new();
+        let sources = Marks::new(heads.len());
         let mut under_joins = 0;
-        for [from, to] in matter() {
+        for [from, _] in matter() {
+            sources.set(from.get());
             let head = heads[from.get()];
-            if head == N::NONE {
-                from_roots.push(store, [from, heads[to.get()]])?;
-            } else {
+            if head != N::NONE {
                 let count = &mut start[head.get() + 2];
                 *count = N::of(count.get() + 1);
                 under_joins += 1;
@@ -141,18 +164,28 @@ impl<N: Number> Joins<N> {
         for join in 2..start.len() {
             start[join] = N::of(start[join - 1].get() + start[join].get());
         }
+        let (sources_before, source_count) = sources.counts();
+        let (settled_before, _) = settled.counts();
         // Each start moves on to the next one while its references are filled in.
-        let mut references = store.filled(under_joins, [N::NONE; 2])?;
+        let mut references = store.zeros::<[N; 2]>(under_joins)?;
+        let mut from_roots = Pairs::new();
         for [from, to] in matter() {
+            let source = N::of(sources.before(&sources_before, from.get()));
+            let reference = [source, heads[to.get()]];
             let head = heads[from.get()];
-            if head != N::NONE {
+            if head == N::NONE {
+                from_roots.push(store, reference)?;
+            } else {
                 let next = &mut start[head.get() + 1];
-                references[next.get()] = [from, heads[to.get()]];
+                references[next.get()] = reference;
                 *next = N::of(next.get() + 1);
             }
         }
         let mut found = Self {
             settled,
+            settled_before,
+            sources,
+            source_count,
             order: Array::default(),
             from_roots,
             start,
@@ -168,7 +201,19 @@ impl<N: Number> Joins<N> {
         !self.settled.has(place)
     }
 
-    /// The references from places under a join: place, join.
+    /// The number of joins before a place.
+    #[inline]
+    pub fn joins_before(&self, place: usize) -> usize {
+        place - self.settled.before(&self.settled_before, place)
+    }
+
+    /// True if the place refers to a join.
+    #[inline(always)]
+    pub fn is_source(&self, place: usize) -> bool {
+        self.sources.has(place)
+    }
+
+    /// The references from places under a join: source, join.
     #[inline]
     pub fn references_under(&self, join: usize) -> &[[N; 2]] {
         &self.references[self.range(join)]

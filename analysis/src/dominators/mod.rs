@@ -169,10 +169,16 @@ fn build<N: Number>(
     threads: usize,
 ) -> io::Result<Tree<N>> {
     links.set_hot(true);
-    let mut search = depth_first::depth_first(links, roots, store)?;
+    let search = depth_first::depth_first(links, roots, store)?;
     let predecessors = predecessors::predecessors(links, &search, store, threads)?;
-    search.number.set_hot(false);
-    let parent = std::mem::take(&mut search.parent);
-    let dominators = semi_nca::dominators(parent, search.reached, predecessors, store)?;
-    Tree::new(search, dominators, units, store)
+    let depth_first::DepthFirst {
+        vertex,
+        parent,
+        number,
+        reached,
+    } = search;
+    // From here on each step drops what no later one needs: these arrays are most of the memory.
+    drop(number);
+    let dominators = semi_nca::dominators(parent, reached, predecessors, store)?;
+    Tree::new(vertex, dominators, reached, units, store)
 }

@@ -13,8 +13,10 @@ use crate::parallel;
 /// For each number, those that refer to it; without the parent in the tree, and without those of
 /// roots, whose dominator is known.
 pub(super) struct Predecessors<N> {
-    start: Array<N>,
-    list: Array<N>,
+    /// By number: where its list starts; the list ends where the next one starts.
+    pub start: Array<N>,
+    /// All lists.
+    pub list: Array<N>,
 }
 
 /// Numbers in one task.
@@ -89,13 +91,6 @@ fn pairs<N: Number>(
         all.append(part?);
     }
     Ok(all)
-}
-
-impl<N: Number> Predecessors<N> {
-    #[inline(always)]
-    pub fn of(&self, number: usize) -> &[N] {
-        &self.list[self.start[number].get()..self.start[number + 1].get()]
-    }
 }
 
 #[inline(always)]

@@ -23,18 +23,18 @@ pub(super) fn dominators<N: Number>(
     predecessors: Predecessors<N>,
     store: &Store,
 ) -> io::Result<Array<N>> {
-    let mut semi = store.zeros::<N>(reached + 1)?;
+    let Predecessors { mut start, list } = predecessors;
     {
         let mut links = store.zeros::<Link<N>>(reached + 1)?;
         links.set_hot(true);
-        let (links, semi) = (&mut *links, &mut *semi);
+        let (links, start) = (&mut *links, &mut *start);
         for (link, &above) in links.iter_mut().zip(&*parent) {
             link[ANCESTOR] = above;
         }
         let mut path = Vec::new();
         for number in (1..=reached).rev() {
             let mut lowest = parent[number];
-            for &from in predecessors.of(number) {
+            for &from in &list[start[number].get()..start[number + 1].get()] {
                 let found = if from.get() < number {
                     from
                 } else {
@@ -42,20 +42,22 @@ pub(super) fn dominators<N: Number>(
                 };
                 lowest = lowest.min(found);
             }
-            semi[number] = lowest;
+            // Where the list ends is not asked for again: semidominators take these places.
+            start[number + 1] = lowest;
             links[number][LABEL] = lowest;
         }
     }
-    drop(predecessors);
+    drop(list);
     parent.set_hot(true);
-    let (dominator, semi) = (&mut *parent, &*semi);
+    let (dominator, start) = (&mut *parent, &*start);
     for number in 1..=reached {
-        let mut candidate = dominator[number];
-        while candidate > semi[number] {
+        let (mut candidate, semi) = (dominator[number], start[number + 1]);
+        while candidate > semi {
             candidate = dominator[candidate.get()];
         }
         dominator[number] = candidate;
     }
+    parent.set_hot(false);
     Ok(parent)
 }
 

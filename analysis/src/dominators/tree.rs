@@ -2,7 +2,6 @@
 
 use std::io;
 
-use super::depth_first::DepthFirst;
 use crate::graph::{Array, Number, Store};
 
 /// Sizes in units of eight bytes, summed from the left modulo the width.
@@ -43,53 +42,56 @@ pub struct Tree<N> {
 }
 
 impl<N: Number> Tree<N> {
+    /// Lays a tree out. `vertex` holds the object of each number of a depth-first search, `dominator`
+    /// the number of its immediate dominator, 0 for the virtual root; `units` the size of each object.
     pub(super) fn new(
-        search: DepthFirst<N>,
+        vertex: Array<N>,
         dominator: Array<N>,
+        reached: usize,
         units: &[u32],
         store: &Store,
     ) -> io::Result<Self> {
-        let DepthFirst {
-            vertex,
-            number,
-            reached,
-            ..
-        } = search;
-        // By number of the search: the objects under it, itself included.
+        // By number of the search: the objects under it, itself included, and for those under it the
+        // sum of this, from the last one to each, and one.
         let mut under = store.filled(reached + 1, N::of(1))?;
-        for at in (1..=reached).rev() {
-            let above = dominator[at].get();
-            under[above] = N::of(under[above].get() + under[at].get());
-        }
-        // By number of the search: where the next object under it goes. Its own place is one less
-        // than what it starts with.
-        let mut objects = store.zeros::<N>(reached)?;
-        let mut spans = store.zeros::<N>(reached)?;
-        let mut above = store.filled(reached, N::NONE)?;
-        let mut places = number;
-        places.fill(N::NONE);
-        places.set_hot(true);
-        dominator.set_hot(false);
+        let mut place_of = store.zeros::<N>(reached + 1)?;
         {
-            let mut next = store.zeros::<N>(reached + 1)?;
-            let next = &mut *next;
-            let (objects, spans, above) = (&mut *objects, &mut *spans, &mut *above);
-            let (places, under) = (&mut *places, &*under);
+            let (under, sum_from) = (&mut *under, &mut *place_of);
+            for at in (1..=reached).rev() {
+                let above = dominator[at].get();
+                let sum = N::of(under[above].get() + under[at].get());
+                (under[above], sum_from[at]) = (sum, sum);
+            }
+            // One below the first place, where the virtual root would be. Computed modulo the width.
+            let place_of = sum_from;
+            place_of[0] = N::NONE;
             for at in 1..=reached {
-                let over = dominator[at].get();
-                let place = next[over].get();
-                next[over] = N::of(place + under[at].get());
-                next[at] = N::of(place + 1);
-                let object = vertex[at].get();
-                objects[place] = vertex[at];
-                spans[place] = under[at];
-                places[object] = N::of(place);
-                if over != 0 {
-                    above[place] = places[vertex[over].get()];
-                }
+                let above = dominator[at].get();
+                place_of[at] = place_of[above].plus(under[above]).less(place_of[at]).next();
             }
         }
-        drop((under, vertex, dominator));
+        // One array at a time goes where places say, so that few are in memory at once.
+        let objects = permuted(&place_of, &vertex, store)?;
+        drop(vertex);
+        let spans = permuted(&place_of, &under, store)?;
+        drop(under);
+        let mut above = store.filled(reached, N::NONE)?;
+        {
+            let above = &mut *above;
+            for at in 1..=reached {
+                // That of the virtual root is none.
+                above[place_of[at].get()] = place_of[dominator[at].get()];
+            }
+        }
+        drop((place_of, dominator));
+        let mut places = store.filled(units.len(), N::NONE)?;
+        places.set_hot(true);
+        {
+            let places = &mut *places;
+            for (place, object) in objects.iter().enumerate() {
+                places[object.get()] = N::of(place);
+            }
+        }
         places.set_hot(false);
         let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
         let sums = match u32::try_from(total) {
@@ -152,6 +154,18 @@ impl<N: Number> Tree<N> {
     pub fn bytes(&self, start: usize, end: usize) -> u64 {
         8 * self.sums.between(start, end)
     }
+}
+
+/// The elements of an array by number, from 1 on, by place.
+fn permuted<N: Number>(place_of: &[N], by_number: &[N], store: &Store) -> io::Result<Array<N>> {
+    let mut by_place = store.zeros::<N>(place_of.len() - 1)?;
+    {
+        let by_place = &mut *by_place;
+        for (place, &element) in place_of.iter().zip(by_number).skip(1) {
+            by_place[place.get()] = element;
+        }
+    }
+    Ok(by_place)
 }
 
 fn sum<N: Number, S: crate::graph::Plain>(

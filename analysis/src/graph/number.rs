@@ -36,6 +36,12 @@ pub trait Number:
     fn marked(self) -> Self;
     /// Without the mark, and whether it was there.
     fn split(self) -> (Self, bool);
+    /// The sum, modulo the width.
+    fn plus(self, other: Self) -> Self;
+    /// The difference, modulo the width.
+    fn less(self, other: Self) -> Self;
+    /// The number after this one, modulo the width.
+    fn next(self) -> Self;
     /// Stores, in no particular order.
     fn store(to: &Self::Atomic, value: Self);
     /// Adds, and returns what was there.
@@ -66,6 +72,18 @@ macro_rules! number {
             #[inline(always)]
             fn split(self) -> (Self, bool) {
                 (self & !Self::END, self & Self::END != 0)
+            }
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+            #[inline(always)]
+            fn next(self) -> Self {
+                self.wrapping_add(1)
             }
             #[inline(always)]
             fn store(to: &Self::Atomic, value: Self) {

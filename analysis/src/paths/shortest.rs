@@ -74,6 +74,17 @@ impl ShortestPaths {
         Self::search(graph, store, Some(turn))
     }
 
+    /// The paths alone, without the order in which objects were reached, which takes as much memory:
+    /// none counts as reached after that.
+    #[must_use]
+    pub fn without_order(mut self) -> Self {
+        match &mut self {
+            Self::Narrow(paths) => (paths.order, paths.reached) = (Array::default(), 0),
+            Self::Wide(paths) => (paths.order, paths.reached) = (Array::default(), 0),
+        }
+        self
+    }
+
     fn search(graph: &Graph, store: &Store, turn: Option<&TurnOf<'_>>) -> io::Result<Self> {
         let roots: Vec<usize> = graph
             .roots()
