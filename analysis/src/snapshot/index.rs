@@ -6,7 +6,8 @@
 //! the end the head in JSON, which says what the index was made of and where each array lies.
 //! Checksums (XXH3) of all that lies between prelude and head, in pieces, are in the head, whose own
 //! is in the prelude. They are looked at when the file is opened, so that a damaged index is made
-//! anew and never asked.
+//! anew and never asked; unless a [seal](super::seals) says that this was done, and the file has
+//! not changed since.
 
 use std::fs::{self, File};
 use std::hash::Hasher;
@@ -24,6 +25,7 @@ use zerocopy::IntoBytes;
 
 use super::checksums::{checksums, hash};
 use super::open::map_file;
+use super::seals;
 use super::soundness::is_sound;
 use crate::contents::DamageLog;
 use crate::dominators::{Dominators, Sums, Tree};
@@ -37,8 +39,8 @@ use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
 /// Raised with every change of the layout, so that older indexes are rebuilt.
-const VERSION: u32 = 5;
-const PRELUDE: u64 = 64;
+const VERSION: u32 = 6;
+pub(super) const PRELUDE: u64 = 64;
 
 /// The inputs of an index. Another dump, or another way to look at it, has another index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -258,7 +260,8 @@ pub(crate) fn read(path: &Path, key: &Key, trusts: bool) -> Found {
     let Some(file) = file else {
         return Found::Foreign;
     };
-    match read_file(&file, key, trusts) {
+    let seals = seals::folder_for(&file);
+    match read_file(&file, key, trusts, seals.as_deref()) {
         Some(found) => Found::Index(Box::new(found)),
         None => Found::Nothing,
     }
@@ -266,7 +269,7 @@ pub(crate) fn read(path: &Path, key: &Key, trusts: bool) -> Found {
 
 /// Opens a file that only this user can have written; `None` if others can have. What is asked is
 /// the open file, as the name may lead to another one a moment later.
-fn open_own(path: &Path) -> io::Result<Option<File>> {
+pub(super) fn open_own(path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags, open};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = match open(path, flags, Mode::empty()) {
@@ -280,7 +283,13 @@ fn open_own(path: &Path) -> io::Result<Option<File>> {
     Ok((is_own && about.is_file() && about.mode() & 0o022 == 0).then_some(file))
 }
 
-fn read_file(file: &File, key: &Key, trusts: bool) -> Option<(Graph, Dominators, Arc<Mmap>)> {
+fn read_file(
+    file: &File,
+    key: &Key,
+    trusts: bool,
+    seals: Option<&Path>,
+) -> Option<(Graph, Dominators, Arc<Mmap>)> {
+    let is_sealed = seals.is_some_and(|folder| seals::is_sealed(folder, file));
     let map = Arc::new(map_file(file).ok()?);
     let prelude = map.get(..PRELUDE as usize)?;
     let number = |at: usize| prelude[at..at + 8].try_into().map(u64::from_le_bytes).ok();
@@ -295,7 +304,10 @@ fn read_file(file: &File, key: &Key, trusts: bool) -> Option<(Graph, Dominators,
         return None;
     }
     let head: Head = serde_json::from_slice(head).ok()?;
-    if head.key != *key || checksums(&map, PRELUDE as usize..start) != head.checksums {
+    if head.key != *key {
+        return None;
+    }
+    if !is_sealed && checksums(&map, PRELUDE as usize..start) != head.checksums {
         return None;
     }
     let (graph, dominators) = if head.is_wide {
@@ -305,8 +317,15 @@ fn read_file(file: &File, key: &Key, trusts: bool) -> Option<(Graph, Dominators,
         let (graph, dominators) = assemble::<u32>(head, &map)?;
         (graph(Width::Narrow), Dominators::Narrow(dominators))
     };
-    let is_sound = trusts || is_sound(&graph, &dominators, key.bytes);
-    is_sound.then_some((graph, dominators, map))
+    if !is_sealed {
+        if !trusts && !is_sound(&graph, &dominators, key.bytes) {
+            return None;
+        }
+        if let Some(folder) = seals.filter(|_| !trusts) {
+            seals::seal(folder, file);
+        }
+    }
+    Some((graph, dominators, map))
 }
 
 /// Makes a graph once it is known which width its references are.

@@ -11,6 +11,7 @@ mod open;
 mod properties;
 mod reference_list;
 mod referrers;
+mod seals;
 mod soundness;
 mod strings;
 mod sub_records;
@@ -19,12 +20,13 @@ mod values;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use memmap2::Mmap;
 
 use crate::contents::Contents;
 use crate::dominators::Dominators;
+use crate::duplicates::{Digested, Keyed};
 use crate::graph::{Graph, Store};
 use crate::numbers::ObjectNumber;
 
@@ -50,6 +52,8 @@ pub struct Snapshot {
     pub(crate) index: IndexState,
     pub(crate) collections: CollectionNotes,
     pub(crate) stripped: OnceLock<bool>,
+    /// The arrays of the dump, if they were digested early and nobody has asked for them yet.
+    pub(crate) digested: Mutex<Option<Digested<Keyed>>>,
 }
 
 /// The outcome for the index: used, written or not.

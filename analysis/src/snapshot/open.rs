@@ -3,15 +3,16 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use memmap2::Mmap;
 use thiserror::Error;
 
 use super::index::Found;
-use super::{CollectionNotes, IndexState, Snapshot, index, index_files};
+use super::{CollectionNotes, IndexState, Snapshot, index, index_files, seals};
 use crate::contents::{Contents, ReadError, read_outline};
 use crate::dominators::Dominators;
+use crate::duplicates::Digested;
 use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
 use crate::input::{Input, OpenError, Source};
 
@@ -73,6 +74,10 @@ pub struct OpenOptions<'a> {
     pub index_limit: u64,
     /// True for object numbers of eight bytes, however few there are.
     pub wide: bool,
+    /// True to walk over the arrays of the dump while dominators are worked out, for
+    /// [`duplicates`](crate::duplicates::duplicates), which comes sooner then. An index, or a limit of
+    /// memory, leaves that out.
+    pub digests_arrays: bool,
     /// Is told how many bytes a stage has done since the last call, from any thread.
     pub progress: &'a (dyn Fn(Stage, u64) + Sync),
 }
@@ -89,6 +94,7 @@ impl Default for OpenOptions<'_> {
             trusts_index: false,
             index_limit: INDEX_LIMIT,
             wide: false,
+            digests_arrays: false,
             progress: &|_, _| {},
         }
     }
@@ -182,6 +188,10 @@ impl Snapshot {
                     store.watch_map(&map);
                     if place.cache.is_some() {
                         index_files::touch(&place.path);
+                        // Which changes the file. One that is trusted was not looked at in full.
+                        if !options.trusts_index {
+                            seal(&place.path);
+                        }
                     }
                     return Ok(Self {
                         name,
@@ -194,6 +204,7 @@ impl Snapshot {
                         index: IndexState::Used,
                         collections: CollectionNotes::default(),
                         stripped: OnceLock::new(),
+                        digested: Mutex::default(),
                     });
                 }
                 Found::Nothing => places.push(place),
@@ -227,6 +238,7 @@ impl Snapshot {
                         index_files::touch(&path);
                         index_files::prune(cache, 0, limit)
                     });
+                    seal(&path);
                     return IndexState::Written {
                         path,
                         bytes,
@@ -277,7 +289,25 @@ impl Snapshot {
             },
         )?;
         (options.progress)(Stage::Dominators, 0);
-        let dominators = Dominators::new(&graph, &store, options.threads)?;
+        // Half of the work on dominators keeps one core busy. Where memory is short, it must not have
+        // to be shared.
+        let digests = options.digests_arrays && options.threads != 1 && !store.is_limited();
+        let (dominators, digested) = std::thread::scope(|scope| {
+            let digest = || Digested::keyed(&graph, &file, &store, 1);
+            let digesting = digests.then(|| {
+                let thread = std::thread::Builder::new().name("digests".to_owned());
+                // Without a thread it is done when it is needed.
+                thread.spawn_scoped(scope, digest).ok()
+            });
+            let dominators = Dominators::new(&graph, &store, options.threads);
+            let digested = digesting.flatten().map(|thread| thread.join());
+            (dominators, digested)
+        });
+        let dominators = dominators?;
+        let digested = digested.map(|digested| match digested {
+            Ok(digested) => digested,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
         Ok(Self {
             name,
             file,
@@ -289,6 +319,7 @@ impl Snapshot {
             index: IndexState::None,
             collections: CollectionNotes::default(),
             stripped: OnceLock::new(),
+            digested: Mutex::new(digested),
         })
     }
 }
@@ -298,6 +329,15 @@ struct Place {
     path: PathBuf,
     /// The cache, if it lies in there.
     cache: Option<PathBuf>,
+}
+
+/// Notes of an index that was written or found sound just now that it need not be looked at again.
+fn seal(index: &Path) {
+    if let Ok(Some(file)) = index::open_own(index)
+        && let Some(folder) = seals::folder_for(&file)
+    {
+        seals::seal(&folder, &file);
+    }
 }
 
 /// The places in which the index of a dump may lie, the first to be preferred.

@@ -130,6 +130,7 @@ impl Report {
         let (leaks, duplicates, tables) = std::thread::scope(|scope| {
             let leaks = scope.spawn(|| {
                 let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
+                let paths = paths.without_order();
                 let dead = match snapshot.graph().is_android() {
                     true => traces(snapshot)?,
                     false => Vec::new(),

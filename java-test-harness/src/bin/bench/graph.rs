@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -28,6 +29,25 @@ const HUGE: MadeDump = MadeDump {
 /// A run: name, options, and the limits in seconds and megabytes.
 type Case = (&'static str, &'static [&'static str], f64, f64);
 
+/// Questions to a dump whose index is there, which a person asks one after another: options before
+/// and after the dump.
+const QUESTIONS: [(&[&str], &[&str]); 14] = [
+    (&["dominators"], &[]),
+    (&["threads", "--names"], &[]),
+    (&["class-loaders"], &[]),
+    (&["object"], &["0x700000030"]),
+    (&["query"], &["SELECT * FROM objects"]),
+    (&["query"], &["SELECT name, objects FROM classes"]),
+    (&["query"], &["SELECT name, retained FROM classes"]),
+    (&["query"], &["SELECT * FROM \"references\""]),
+    (&["query"], &["SELECT * FROM fields"]),
+    (&["query"], &["SELECT * FROM strings"]),
+    (&["query"], &["SELECT * FROM roots"]),
+    (&["query"], &["SELECT * FROM threads"]),
+    (&["retained"], &[]),
+    (&["paths"], &["0x700000030"]),
+];
+
 /// A report on a large dump, with and without an index, and on a huge one in little memory.
 pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let temporary = tempfile::tempdir_in(cache_folder()?)?;
@@ -46,6 +66,7 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     ];
     let rounds = arguments.pairs.min(3);
     measure_all(&folder.join("big.hprof"), BIG, &cases, rounds, figures)?;
+    first_rows(&folder.join("big.hprof"), arguments.pairs, figures)?;
     let cases: [Case; 1] = [(
         "5 GB, report, --memory 1500M",
         &["report", "--json", "--no-index", "--memory", "1500M"],
@@ -108,6 +129,47 @@ fn measure_all(
         }
     }
     Ok(())
+}
+
+/// The time until the first row of each question appears.
+fn first_rows(dump: &Path, rounds: usize, figures: &mut Figures) -> Result<()> {
+    let command = front_end()?;
+    for (before, after) in QUESTIONS {
+        let times = (0..rounds).map(|_| first_row(&command, before, dump, after));
+        let times = times.collect::<Result<Vec<_>>>()?;
+        let milliseconds = 1000.0 * median(times);
+        figures.add(Figure {
+            benchmark: "graph",
+            case: format!("{}, index used", [before, after].concat().join(" ")),
+            measure: "first row",
+            plain: None,
+            profiled: milliseconds,
+            unit: "ms",
+            result: milliseconds,
+            wanted: Wanted::AtMost(50.0),
+        });
+    }
+    Ok(())
+}
+
+/// Seconds until a command prints something. What it would print after that is not waited for.
+fn first_row(command: &Path, before: &[&str], dump: &Path, after: &[&str]) -> Result<f64> {
+    let start = Instant::now();
+    let mut child = Command::new(command)
+        .args(before)
+        .arg(dump)
+        .args(after)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("hprof-rs does not start")?;
+    let mut out = child.stdout.take().context("no output")?;
+    let read = out.read(&mut [0])?;
+    let seconds = start.elapsed().as_secs_f64();
+    child.kill()?;
+    child.wait()?;
+    ensure!(read == 1, "hprof-rs {before:?} {after:?} prints nothing");
+    Ok(seconds)
 }
 
 /// Seconds, and the largest resident size in megabytes, pages of mapped files included.
