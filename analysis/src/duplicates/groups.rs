@@ -129,7 +129,7 @@ impl Parts {
     ) {
         let is_stripped = snapshot.is_stripped();
         let runs = std::mem::take(&mut *lock(&self.runs[part]));
-        let mut entries = Vec::with_capacity(runs.iter().map(|run| run.1).sum());
+        let mut entries: Vec<Entry> = Vec::with_capacity(runs.iter().map(|run| run.1).sum());
         for (run, used) in runs {
             let live = run[..used].iter().filter(|entry| {
                 let place = snapshot.dominators().place(entry.object());
