@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 use crate::walk::Pass;
 
 /// Equal for arrays of one type with equal elements, big-endian.
-pub(super) trait Digest: Sync {
+pub(crate) trait Digest: Sync {
     /// The digest of an array.
     fn of(&self, element: BasicType, values: &[u8]) -> [u64; 2];
 }
