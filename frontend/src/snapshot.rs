@@ -28,18 +28,6 @@ pub use arguments::{HeapArguments, OpenArguments};
 /// # Errors
 /// If the file cannot be read or has no such dump.
 pub fn open(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
-    open_with(path, look, false)
-}
-
-/// As [`open`], for an answer that needs the dump's arrays too.
-///
-/// # Errors
-/// If the file cannot be read or has no such dump.
-pub fn open_for_report(path: &Path, look: &OpenArguments) -> anyhow::Result<Snapshot> {
-    open_with(path, look, true)
-}
-
-fn open_with(path: &Path, look: &OpenArguments, digests_arrays: bool) -> anyhow::Result<Snapshot> {
     look.memory.watch(&path.display().to_string());
     let bar = Mutex::new(Progress::default());
     let folder = path
@@ -67,7 +55,6 @@ fn open_with(path: &Path, look: &OpenArguments, digests_arrays: bool) -> anyhow:
         },
         trusts_index: look.trust_index,
         index_limit: look.index_limit,
-        digests_arrays,
         progress: &|stage, bytes| {
             memory::has_read(bytes);
             if let Ok(mut bar) = bar.lock() {

@@ -7,9 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::Duplicates;
-use crate::graph::{Array, Store};
+use crate::graph::{Array, Graph, Store};
 use crate::numbers::ObjectNumber;
-use crate::snapshot::Snapshot;
 
 /// An array, by its contents.
 #[derive(
@@ -19,25 +18,8 @@ use crate::snapshot::Snapshot;
 pub(super) struct Entry {
     /// The digest of its type and elements.
     pub digest: [u64; 2],
-    /// Twice its object number, and 1 if all its elements are equal.
-    object: u64,
-}
-
-impl Entry {
-    /// An array; `is_uniform` if it has elements, and all are equal.
-    #[inline]
-    pub fn new(digest: [u64; 2], object: ObjectNumber, is_uniform: bool) -> Self {
-        let object = (object.index() as u64) << 1 | u64::from(is_uniform);
-        Self { digest, object }
-    }
-
-    fn object(self) -> ObjectNumber {
-        ObjectNumber::new((self.object >> 1) as usize)
-    }
-
-    fn is_uniform(self) -> bool {
-        self.object & 1 != 0
-    }
+    /// Its object number.
+    pub object: u64,
 }
 
 /// Arrays with equal digests.
@@ -63,15 +45,15 @@ const RUN: usize = 1 << 13;
 type Runs = Vec<(Array<Entry>, usize)>;
 
 /// All parts, filled by several threads.
-pub(super) struct Parts {
-    store: Store,
+pub(super) struct Parts<'a> {
+    store: &'a Store,
     runs: Vec<Mutex<Runs>>,
     error: Mutex<Option<io::Error>>,
 }
 
 /// The entries of one thread that are not in the parts yet.
-pub(super) struct Pending<'p> {
-    parts: &'p Parts,
+pub(super) struct Pending<'p, 'a> {
+    parts: &'p Parts<'a>,
     entries: Vec<Vec<Entry>>,
 }
 
@@ -79,9 +61,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Parts {
+impl<'a> Parts<'a> {
     /// Parts without entries.
-    pub fn new(store: Store) -> Self {
+    pub fn new(store: &'a Store) -> Self {
         Self {
             store,
             runs: (0..PARTS).map(|_| Mutex::default()).collect(),
@@ -90,7 +72,7 @@ impl Parts {
     }
 
     /// Room for the entries of one thread.
-    pub fn pending(&self) -> Pending<'_> {
+    pub fn pending(&self) -> Pending<'_, 'a> {
         Pending {
             parts: self,
             entries: vec![Vec::new(); PARTS],
@@ -117,42 +99,35 @@ impl Parts {
         entries.clear();
     }
 
-    /// Sorts a part, which is empty after that, and sums up live arrays with equal digests. About `most`
+    /// Sorts a part, which is empty after that, and sums up arrays with equal digests. About `most`
     /// groups are kept.
     pub fn count(
         &self,
         part: usize,
-        snapshot: &Snapshot,
+        graph: &Graph,
         most: usize,
         sum: &mut Duplicates,
         groups: &mut Vec<Group>,
     ) {
-        let is_stripped = snapshot.is_stripped();
         let runs = std::mem::take(&mut *lock(&self.runs[part]));
-        let mut entries: Vec<Entry> = Vec::with_capacity(runs.iter().map(|run| run.1).sum());
+        let mut entries = Vec::with_capacity(runs.iter().map(|run| run.1).sum());
         for (run, used) in runs {
-            let live = run[..used].iter().filter(|entry| {
-                let place = snapshot.dominators().place(entry.object());
-                let is_blank = is_stripped && entry.is_uniform();
-                sum.blank += u64::from(place.is_some() && is_blank);
-                place.is_some() && !is_blank
-            });
-            entries.extend(live);
+            entries.extend_from_slice(&run[..used]);
         }
         entries.sort_unstable();
         for equal in entries.chunk_by(|a, b| a.digest == b.digest) {
-            let (count, first) = (equal.len() as u64, equal[0]);
-            let bytes = snapshot.graph().size(first.object());
+            let (count, Entry { digest, object }) = (equal.len() as u64, equal[0]);
+            let bytes = graph.size(ObjectNumber::new(object as usize));
             sum.arrays += count;
             sum.bytes += count * bytes;
             if count > 1 {
                 let wasted_bytes = (count - 1) * bytes;
                 sum.wasted_bytes += wasted_bytes;
                 groups.push(Group {
-                    digest: first.digest,
+                    digest,
                     count,
                     wasted_bytes,
-                    first: first.object().index() as u64,
+                    first: object,
                 });
                 if groups.len() > most.saturating_mul(2).saturating_add(1000) {
                     keep_largest(groups, most);
@@ -162,7 +137,7 @@ impl Parts {
     }
 }
 
-impl Pending<'_> {
+impl Pending<'_, '_> {
     /// Adds an entry.
     #[inline]
     pub fn push(&mut self, entry: Entry) {

@@ -11,17 +11,14 @@ mod walk;
 use std::io;
 
 use hprof_format::binary::{BasicType, SubRecord};
-use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use crate::graph::{Number, References, Width};
-use crate::heap::Text;
+use crate::heap::{StringUses, Text};
 use crate::numbers::ObjectNumber;
 use crate::parallel;
 use crate::snapshot::{Snapshot, Value, decimal};
-use groups::{Group, PARTS, keep_largest};
-use walk::{Digest, confirm};
-pub(crate) use walk::{Digested, Keyed};
+use groups::{Group, PARTS, Parts, keep_largest};
+use walk::{Digest, confirm, enter, keyed_digest};
 
 /// Arrays with equal contents.
 #[derive(Debug, Clone, Serialize)]
@@ -71,52 +68,43 @@ const PREVIEW: usize = 200;
 /// # Errors
 /// If there is no room for what is known of each array.
 pub fn duplicates(snapshot: &Snapshot, most: usize) -> io::Result<Duplicates> {
-    let known = snapshot.digested.lock();
-    let known = known.ok().and_then(|mut known| known.take());
-    let digested = known
-        .unwrap_or_else(|| Digested::keyed(snapshot.graph(), &snapshot.file, snapshot.store(), 0));
-    find(snapshot, most, digested)
+    find(snapshot, most, &keyed_digest())
 }
 
-fn find(
-    snapshot: &Snapshot,
-    most: usize,
-    digested: Digested<impl Digest>,
-) -> io::Result<Duplicates> {
-    let Digested {
-        digest,
-        parts,
-        strings,
-    } = digested;
+fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Duplicates> {
+    let parts = Parts::new(snapshot.store());
+    // What is known of each string is kept in memory.
+    let strings = (!snapshot.store().is_limited()).then(|| StringUses::new(snapshot));
+    let (seen, uses) = enter(snapshot, digest, &parts, strings.as_ref());
     parts.check()?;
     let sums = parallel::run(0, PARTS, |tasks| {
         let (mut sum, mut groups) = (Duplicates::default(), Vec::new());
         for part in tasks {
-            parts.count(part, snapshot, most, &mut sum, &mut groups);
+            parts.count(part, snapshot.graph(), most, &mut sum, &mut groups);
         }
         (sum, groups)
     });
-    let mut found = Duplicates::default();
+    let mut found = Duplicates {
+        blank: seen.blank,
+        ..Duplicates::default()
+    };
     let mut groups = Vec::new();
     for (sum, more) in sums {
         found.arrays += sum.arrays;
-        found.blank += sum.blank;
         found.bytes += sum.bytes;
         found.wasted_bytes += sum.wasted_bytes;
         groups.extend(more);
     }
     keep_largest(&mut groups, most);
     let before: u64 = groups.iter().map(|group| group.wasted_bytes).sum();
-    let strings = strings.map(|(strings, uses)| strings.counting(uses));
-    let texts = confirm(snapshot, &digest, &mut groups, strings.as_ref());
+    let strings = strings.map(|strings| strings.counting(uses));
+    let texts = confirm(snapshot, digest, &mut groups, strings.as_ref());
     if let Some(strings) = strings.map(|strings| strings.report(texts)) {
         found.strings = Some(strings.strings);
         found.wasted_in_strings = Some(strings.waste);
     }
     let after: u64 = groups.iter().map(|group| group.wasted_bytes).sum();
     found.wasted_bytes -= before - after;
-    let firsts: FxHashSet<u64> = groups.iter().map(|group| group.first).collect();
-    let of_strings = of_strings(snapshot, &firsts);
     let row = |group: Group| {
         let object = ObjectNumber::new(group.first as usize);
         let (element, preview) = preview(snapshot, object);
@@ -126,53 +114,12 @@ fn find(
             wasted_bytes: group.wasted_bytes,
             object,
             element,
-            is_string: of_strings.contains(&group.first),
+            is_string: seen.of_strings.contains(object),
             preview,
         }
     };
     found.groups = groups.into_iter().map(row).collect();
     Ok(found)
-}
-
-/// Those of some arrays that live strings consist of.
-fn of_strings(snapshot: &Snapshot, arrays: &FxHashSet<u64>) -> FxHashSet<u64> {
-    let graph = snapshot.graph();
-    match graph.width() {
-        Width::Narrow(references) => used_by_strings(snapshot, references, arrays),
-        Width::Wide(references) => used_by_strings(snapshot, references, arrays),
-    }
-}
-
-fn used_by_strings<N: Number>(
-    snapshot: &Snapshot,
-    references: &References<N>,
-    arrays: &FxHashSet<u64>,
-) -> FxHashSet<u64> {
-    /// Objects in one task.
-    const TASK: usize = 1 << 16;
-    let classes = snapshot.graph().classes();
-    let is_string: Vec<bool> = (classes.list().iter())
-        .map(|class| class.name == "java.lang.String")
-        .collect();
-    let class_of = snapshot.graph().all_classes_of();
-    let view = references.view();
-    let parts = parallel::run(0, class_of.len().div_ceil(TASK), |tasks| {
-        let mut found = FxHashSet::default();
-        for task in tasks {
-            let all = class_of.iter().enumerate().skip(TASK * task).take(TASK);
-            for (string, _) in all.filter(|(_, class)| is_string[class.index()]) {
-                let mut arrays = view.of(string).filter(|&it| arrays.contains(&(it as u64)));
-                let place = |string| snapshot.dominators().place(ObjectNumber::new(string));
-                if let Some(array) = arrays.next()
-                    && place(string).is_some()
-                {
-                    found.insert(array as u64);
-                }
-            }
-        }
-        found
-    });
-    parts.into_iter().flatten().collect()
 }
 
 fn preview(snapshot: &Snapshot, array: ObjectNumber) -> (&'static str, String) {

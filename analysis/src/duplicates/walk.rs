@@ -1,44 +1,29 @@
 //! The walks over the dump: one that digests arrays, and one that compares them.
 
-use std::convert::Infallible;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hprof_format::binary::{BasicType, SubRecord};
-use memmap2::Mmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::groups::{Entry, Group, Parts, Pending};
-use crate::graph::{Graph, Store};
+use crate::graph::PlacedField;
 use crate::heap::{SeenTexts, SeenUses, StringCount, StringUses, is_uniform};
 use crate::numbers::ObjectNumber;
-use crate::snapshot::Snapshot;
-use crate::walk::Pass;
+use crate::snapshot::{Snapshot, Value};
 
 /// Equal for arrays of one type with equal elements, big-endian.
-pub(crate) trait Digest: Sync {
-    /// The digest of an array.
-    fn of(&self, element: BasicType, values: &[u8]) -> [u64; 2];
-}
+pub(super) trait Digest: Fn(BasicType, &[u8]) -> [u64; 2] + Sync {}
+impl<D: Fn(BasicType, &[u8]) -> [u64; 2] + Sync> Digest for D {}
 
 /// A digest with a secret key.
-#[derive(Debug)]
-pub(crate) struct Keyed(SipHasher13);
-
-impl Keyed {
-    /// With a new key.
-    pub fn new() -> Self {
-        // The standard library's hashers have keys from the system's random numbers.
-        let key = || RandomState::new().hash_one(0);
-        Self(SipHasher13::new_with_keys(key(), key()))
-    }
-}
-
-impl Digest for Keyed {
-    #[inline]
-    fn of(&self, element: BasicType, values: &[u8]) -> [u64; 2] {
-        let mut hasher = self.0;
+pub(super) fn keyed_digest() -> impl Digest {
+    // The standard library's hashers have keys from the system's random numbers.
+    let key = || RandomState::new().hash_one(0);
+    let keyed = SipHasher13::new_with_keys(key(), key());
+    move |element, values| {
+        let mut hasher = keyed;
         hasher.write_u8(element.code());
         hasher.write(values);
         let digest = hasher.finish128();
@@ -46,93 +31,142 @@ impl Digest for Keyed {
     }
 }
 
-/// The arrays of a dump by their digests, alive or not, and the arrays of its strings: all that a first
-/// walk over the dump finds. The dominators need not be known for that.
-pub(crate) struct Digested<D> {
-    pub(super) digest: D,
-    pub(super) parts: Parts,
-    /// The arrays of all strings, where memory suffices for them.
-    pub(super) strings: Option<(StringUses, Vec<SeenUses>)>,
-}
+/// A bit for each object, which several threads set.
+pub(super) struct Marks(Vec<AtomicU64>);
 
-impl<D: Digest> Digested<D> {
-    /// Walks over the dump on a number of threads, 0 for as many as the machine has.
-    pub(super) fn new(
-        graph: &Graph,
-        file: &Arc<Mmap>,
-        store: &Store,
-        threads: usize,
-        digest: D,
-    ) -> Self {
-        let parts = Parts::new(store.clone());
-        // What is known of each string is kept in memory.
-        let strings = (!store.is_limited()).then(|| StringUses::new(graph));
-        let pass = Pass {
-            threads,
-            progress: &|_| {},
-            forget: &|range| crate::input::forget(file, range),
-        };
-        let blocks = graph.blocks();
-        let uses = pass.run(Pass::tasks_of(blocks), |tasks| {
-            let mut walk = Walk {
-                graph,
-                digest: &digest,
-                strings: strings.as_ref(),
-                uses: SeenUses::default(),
-                pending: parts.pending(),
-            };
-            for task in tasks {
-                let Ok::<(), Infallible>(()) =
-                    pass.runs(file, graph.id_size(), blocks, task, |sub_record| {
-                        walk.see(sub_record);
-                        Ok(())
-                    });
-            }
-            walk.pending.finish();
-            walk.uses
-        });
-        let strings = strings.map(|strings| (strings, uses));
-        Self {
-            digest,
-            parts,
-            strings,
-        }
+impl Marks {
+    fn new(objects: usize) -> Self {
+        Self(
+            (0..objects.div_ceil(64))
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+        )
+    }
+
+    fn set(&self, object: ObjectNumber) {
+        let object = object.index();
+        self.0[object / 64].fetch_or(1 << (object % 64), Ordering::Relaxed);
+    }
+
+    /// True if the object is marked.
+    pub fn contains(&self, object: ObjectNumber) -> bool {
+        let object = object.index();
+        self.0[object / 64].load(Ordering::Relaxed) >> (object % 64) & 1 != 0
     }
 }
 
-impl Digested<Keyed> {
-    /// As [`Digested::new`], with a digest that no one who made the dump knows.
-    pub fn keyed(graph: &Graph, file: &Arc<Mmap>, store: &Store, threads: usize) -> Self {
-        Self::new(graph, file, store, threads, Keyed::new())
-    }
+/// The results of the first walk, besides the entries.
+pub(super) struct Seen {
+    /// Arrays whose elements were blotted out.
+    pub blank: u64,
+    /// The arrays that strings consist of.
+    pub of_strings: Marks,
 }
 
 /// The first walk, on one thread.
-struct Walk<'w, D> {
-    graph: &'w Graph,
+struct Walk<'w, 'a, D> {
+    snapshot: &'w Snapshot,
     digest: &'w D,
+    of_strings: &'w Marks,
+    /// Classes of strings by identifier, with the field that refers to the characters.
+    string_classes: &'w [(u64, PlacedField<'w>)],
+    is_stripped: bool,
+    /// All strings, where memory suffices for them.
     strings: Option<&'w StringUses>,
     uses: SeenUses,
-    pending: Pending<'w>,
+    pending: Pending<'w, 'a>,
+    blank: u64,
 }
 
-impl<D: Digest> Walk<'_, D> {
-    #[inline]
+/// Enters all live arrays into `parts`, and the arrays of all strings into what is returned.
+pub(super) fn enter(
+    snapshot: &Snapshot,
+    digest: &impl Digest,
+    parts: &Parts<'_>,
+    strings: Option<&StringUses>,
+) -> (Seen, Vec<SeenUses>) {
+    let graph = snapshot.graph();
+    let of_strings = Marks::new(graph.len());
+    let classes = graph.classes();
+    let of_class = |number| {
+        let class = classes.get(number);
+        let is_it = class.name == "java.lang.String" && classes.by_id(class.id) == Some(number);
+        match is_it {
+            true => Some((class.id, classes.field(number, "value")?)),
+            false => None,
+        }
+    };
+    let string_classes: Vec<_> = classes.numbers().filter_map(of_class).collect();
+    let is_stripped = snapshot.is_stripped();
+    let results = snapshot.each_thread(|sub_records| {
+        let mut walk = Walk {
+            snapshot,
+            digest,
+            of_strings: &of_strings,
+            string_classes: &string_classes,
+            is_stripped,
+            strings,
+            uses: SeenUses::default(),
+            pending: parts.pending(),
+            blank: 0,
+        };
+        sub_records.each(|sub_record| walk.see(sub_record));
+        walk.pending.finish();
+        (walk.blank, walk.uses)
+    });
+    let (blank, uses): (Vec<u64>, _) = results.into_iter().unzip();
+    let seen = Seen {
+        blank: blank.into_iter().sum(),
+        of_strings,
+    };
+    (seen, uses)
+}
+
+impl<D: Digest> Walk<'_, '_, D> {
     fn see(&mut self, sub_record: &SubRecord<'_>) {
         if let Some(strings) = self.strings {
             strings.see(&mut self.uses, sub_record);
         }
-        if let SubRecord::PrimitiveArray {
-            array,
-            element,
-            values,
-            ..
-        } = *sub_record
-            && let Some(object) = self.graph.number(array.get())
-        {
-            let is_uniform = !values.is_empty() && is_uniform(element, values);
-            let digest = self.digest.of(element, values);
-            self.pending.push(Entry::new(digest, object, is_uniform));
+        match *sub_record {
+            SubRecord::PrimitiveArray {
+                array,
+                element,
+                values,
+                ..
+            } => {
+                let Some(object) = live(self.snapshot, array.get()) else {
+                    return;
+                };
+                if self.is_stripped && !values.is_empty() && is_uniform(element, values) {
+                    self.blank += 1;
+                    return;
+                }
+                self.pending.push(Entry {
+                    digest: (self.digest)(element, values),
+                    object: object.index() as u64,
+                });
+            }
+            SubRecord::Instance {
+                object,
+                class,
+                values,
+                ..
+            } => {
+                let mut classes = self.string_classes.iter();
+                let Some((_, placed)) = classes.find(|(id, _)| *id == class.get()) else {
+                    return;
+                };
+                if live(self.snapshot, object.get()).is_none() {
+                    return;
+                }
+                let basic_type = placed.field.basic_type();
+                let value = (values.get(placed.offset..))
+                    .and_then(|value| self.snapshot.value(basic_type, value));
+                if let Some(Value::Object(array)) = value {
+                    self.of_strings.set(array);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -178,7 +212,7 @@ pub(super) fn confirm(
                 ..
             } = *sub_record
                 && lengths.contains(&(element, values.len()))
-                && let Some(&group) = by_digest.get(&digest.of(element, values))
+                && let Some(&group) = by_digest.get(&digest(element, values))
                 && firsts[group] == Some((element, values))
                 && live(snapshot, array.get()).is_some()
             {

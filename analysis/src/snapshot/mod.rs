@@ -20,13 +20,12 @@ mod values;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 
 use crate::contents::Contents;
 use crate::dominators::Dominators;
-use crate::duplicates::{Digested, Keyed};
 use crate::graph::{Graph, Store};
 use crate::numbers::ObjectNumber;
 
@@ -52,8 +51,6 @@ pub struct Snapshot {
     pub(crate) index: IndexState,
     pub(crate) collections: CollectionNotes,
     pub(crate) stripped: OnceLock<bool>,
-    /// The arrays of the dump, if they were digested early and nobody has asked for them yet.
-    pub(crate) digested: Mutex<Option<Digested<Keyed>>>,
 }
 
 /// The outcome for the index: used, written or not.

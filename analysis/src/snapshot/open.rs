@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 use thiserror::Error;
@@ -12,7 +12,6 @@ use super::index::Found;
 use super::{CollectionNotes, IndexState, Snapshot, index, index_files, seals};
 use crate::contents::{Contents, ReadError, read_outline};
 use crate::dominators::Dominators;
-use crate::duplicates::Digested;
 use crate::graph::{Follow, Graph, GraphError, GraphOptions, Store};
 use crate::input::{Input, OpenError, Source};
 
@@ -74,10 +73,6 @@ pub struct OpenOptions<'a> {
     pub index_limit: u64,
     /// True for object numbers of eight bytes, however few there are.
     pub wide: bool,
-    /// True to walk over the arrays of the dump while dominators are worked out, for
-    /// [`duplicates`](crate::duplicates::duplicates), which comes sooner then. An index, or a limit of
-    /// memory, leaves that out.
-    pub digests_arrays: bool,
     /// Is told how many bytes a stage has done since the last call, from any thread.
     pub progress: &'a (dyn Fn(Stage, u64) + Sync),
 }
@@ -94,7 +89,6 @@ impl Default for OpenOptions<'_> {
             trusts_index: false,
             index_limit: INDEX_LIMIT,
             wide: false,
-            digests_arrays: false,
             progress: &|_, _| {},
         }
     }
@@ -204,7 +198,6 @@ impl Snapshot {
                         index: IndexState::Used,
                         collections: CollectionNotes::default(),
                         stripped: OnceLock::new(),
-                        digested: Mutex::default(),
                     });
                 }
                 Found::Nothing => places.push(place),
@@ -289,25 +282,7 @@ impl Snapshot {
             },
         )?;
         (options.progress)(Stage::Dominators, 0);
-        // Half of the work on dominators keeps one core busy. Where memory is short, it must not have
-        // to be shared.
-        let digests = options.digests_arrays && options.threads != 1 && !store.is_limited();
-        let (dominators, digested) = std::thread::scope(|scope| {
-            let digest = || Digested::keyed(&graph, &file, &store, 1);
-            let digesting = digests.then(|| {
-                let thread = std::thread::Builder::new().name("digests".to_owned());
-                // Without a thread it is done when it is needed.
-                thread.spawn_scoped(scope, digest).ok()
-            });
-            let dominators = Dominators::new(&graph, &store, options.threads);
-            let digested = digesting.flatten().map(|thread| thread.join());
-            (dominators, digested)
-        });
-        let dominators = dominators?;
-        let digested = digested.map(|digested| match digested {
-            Ok(digested) => digested,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
+        let dominators = Dominators::new(&graph, &store, options.threads)?;
         Ok(Self {
             name,
             file,
@@ -319,7 +294,6 @@ impl Snapshot {
             index: IndexState::None,
             collections: CollectionNotes::default(),
             stripped: OnceLock::new(),
-            digested: Mutex::new(digested),
         })
     }
 }

@@ -1,10 +1,9 @@
-//! The strings of a graph, as a source for counting, and as a sign of stripped contents.
+//! The strings of a snapshot, as a source for counting, and as a sign of stripped contents.
 
 use hprof_format::binary::SubRecord;
 use hprof_format::ids::ObjectId;
 
 use super::Snapshot;
-use crate::graph::Graph;
 use crate::heap::{Layout, StringClass, StringSource, Uniform};
 
 /// Strings that are looked at to tell whether contents were blotted out.
@@ -44,17 +43,17 @@ impl Snapshot {
     }
 }
 
-impl StringSource for Graph {
+impl StringSource for Snapshot {
     fn layout(&self) -> Layout {
-        Graph::layout(self).0
+        self.graph.layout().0
     }
 
     fn id_bytes(&self) -> usize {
-        self.id_size().bytes()
+        self.graph.id_size().bytes()
     }
 
     fn string_classes(&self) -> Vec<StringClass> {
-        let classes = self.classes();
+        let classes = self.graph.classes();
         let all = classes.numbers().zip(classes.list());
         let strings = all.filter(|(_, class)| class.name == "java.lang.String" && class.id != 0);
         let described = strings.filter_map(|(number, class)| {

@@ -76,7 +76,7 @@ impl Form {
 impl ReportCommand {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let form = self.form()?;
-        let snapshot = snapshot::open_for_report(&self.heap.file, &self.heap.look)?;
+        let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
         let report = Report::new(&snapshot)?;
         let status = self.judge(&report)?;
         let is_printed = match &self.output {

@@ -184,7 +184,7 @@ impl Analyser<'_> {
             index: Some(self.analysis.to_owned()),
             ..OpenArguments::default()
         };
-        let snapshot = snapshot::open_for_report(file, &look)?;
+        let snapshot = snapshot::open(file, &look)?;
         match snapshot.index() {
             IndexState::Written { .. } | IndexState::Used => {}
             IndexState::Failed(error) => bail!("cannot write the index: {error}"),
