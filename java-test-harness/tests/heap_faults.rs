@@ -193,18 +193,17 @@ fn a_full_disk_cuts_a_large_plain_dump() {
                 panic!("{jdk}: {left:?} {text}");
             };
             let left = left.path();
-            // A profile without a dump is whole.
-            if text.contains("no heap dump: ") {
-                assert_eq!(left, file, "{jdk}: {text}");
-                continue;
-            }
             assert_ne!(left, file, "{jdk}: {text}");
             assert!(text.contains(left.to_str().unwrap()), "{jdk}: {text}");
+            // JDK 22 and later write names last.
+            if jdk.feature() >= 22 && text.contains("no heap dump: ") {
+                continue;
+            }
             let reports = ["the heap dump is cut off", "cannot write the profile"];
             assert!(reports.iter().any(|it| text.contains(it)), "{jdk}: {text}");
             let cut = Snapshot::open(&left, &OpenOptions::default()).unwrap();
             let objects = cut.graph().objects().count();
-            assert!(objects > 10_000, "{jdk}: {objects}");
+            assert!(objects > 200_000, "{jdk}: {objects} {text}");
         }
     });
 }

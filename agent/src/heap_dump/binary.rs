@@ -85,7 +85,7 @@ fn in_place(
     let growth = Growth::default();
     let content = request.content;
     let (place, growth) = (&place, &growth);
-    let look = move || look(place, growth, content, before);
+    let look = move || look(place, growth, content, host, before);
     let (dumped, looked) = thread::scope(|scope| {
         let reader = thread::Builder::new()
             .name("HPROF heap dump".to_owned())
@@ -110,17 +110,21 @@ fn in_place(
                 path: seen.path,
                 region,
             };
-            found.take(scan, seen.names, host, &mut splice)?;
+            let taken = found.take(scan, seen.names, host, &mut splice);
+            host.release();
+            taken?;
             match (seen.read, rest) {
                 (Ok(()), Some((reader, parts))) => reader.objects(&parts, &mut splice),
                 (read, _) => read,
             }
         }
         (_, Some((reader, parts))) => {
+            host.release();
             splice.set_names(seen.names.unwrap_or_default());
             reader.objects(&parts, &mut splice)
         }
         (_, None) => {
+            host.release();
             let reader = DumpReader::new(&seen.file, growth, true);
             reader.and_then(|reader| reader.read(&mut splice))
         }
@@ -148,6 +152,7 @@ fn look<'g>(
     place: &Place,
     growth: &'g Growth,
     content: Content,
+    host: &Host,
     before: u64,
 ) -> Result<Seen<'g>, DumpError> {
     let main = place.file(growth)?;
@@ -160,11 +165,12 @@ fn look<'g>(
             .name("HPROF heap dump objects".to_owned())
             .spawn_scoped(scope, move || {
                 let part = first.recv().ok()?;
-                scan_part(&part, &names, growth, content, before).ok()
+                scan_part(&part, &names, growth, content, host, before).ok()
             });
         let mut scan = InPlace::new(main.try_clone()?, content, true);
         let mut parts = reader.names(&mut scan)?;
         if parts.is_empty() {
+            host.reserve(room(0, reader.offset(), reader.offset()));
             let read = reader.objects(&[], &mut scan);
             return Ok(Seen {
                 file: main.try_clone()?,
@@ -201,6 +207,7 @@ fn scan_part(
     main: &File,
     growth: &Growth,
     content: Content,
+    host: &Host,
     before: u64,
 ) -> Result<(InPlace, Result<(), DumpError>), DumpError> {
     let refused = || DumpError::from(io::Error::from(io::ErrorKind::Unsupported));
@@ -220,6 +227,7 @@ fn scan_part(
     if !part.make_room(room)? {
         return Err(refused());
     }
+    host.reserve(room);
     scan.shift(room);
     let mut rest = || {
         reader.shift(room)?;

@@ -158,6 +158,11 @@ impl<'a> DumpReader<'a> {
         Ok(parts.end(self.unread())?)
     }
 
+    /// How many bytes were shown.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Shows the heap after [`Self::names`]. The first of `parts` holds the classes, so they come before
     /// all other objects.
     pub fn objects(mut self, parts: &[Part], visitor: &mut dyn Visitor) -> Result<(), DumpError> {

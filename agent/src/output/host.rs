@@ -26,6 +26,17 @@ impl Host {
         self.with(|file| Ok(file.adopts())).ok().flatten()
     }
 
+    /// Has the disk keep space for as many more bytes of the file, so that names can be written where objects
+    /// fill the disk. Where that cannot be, they take what is left then.
+    pub fn reserve(&self, more: u64) {
+        let _ = self.with(|file| file.reserve(more));
+    }
+
+    /// Gives back the space that was kept and not used.
+    pub fn release(&self) {
+        let _ = self.with(|file| file.release());
+    }
+
     /// Puts a body behind all that was written: the body's file takes the place of the profile's, or the
     /// body is copied if that cannot be. Returns by how many bytes the body is farther from the start of the
     /// file.

@@ -13,6 +13,7 @@ use super::sparse::Sparse;
 use super::special::Special;
 use super::temporary;
 use crate::options::Packing;
+use crate::os::holes;
 
 /// The destination of the bytes.
 enum Out {
@@ -193,6 +194,25 @@ impl FileSink {
         Ok(())
     }
 
+    /// Has the disk keep space for as many more bytes.
+    ///
+    /// # Errors
+    /// When the disk is full, or another file cannot take this one's place.
+    pub fn reserve(&mut self, more: u64) -> io::Result<()> {
+        let (file, _) = self.replaceable().ok_or(io::ErrorKind::Unsupported)?;
+        let length = file.metadata()?.len();
+        holes::reserve(file, length..length + more)
+    }
+
+    /// Gives back the space that was kept and is behind the end.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn release(&mut self) -> io::Result<()> {
+        let (file, _) = self.replaceable().ok_or(io::ErrorKind::Unsupported)?;
+        file.set_len(file.metadata()?.len())
+    }
+
     /// Appends a body as it is. Returns where its first byte is.
     ///
     /// # Errors
@@ -341,6 +361,21 @@ mod tests {
             fs::read_to_string(dir.path().join("p.other")).unwrap(),
             "new"
         );
+    }
+
+    #[test]
+    fn space_is_kept_for_a_file_and_given_back() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.txt");
+        let mut sink = FileSink::create(&path, Existing::Replace, same).unwrap();
+        sink.write_all(b"new").unwrap();
+        sink.reserve(1 << 20).unwrap();
+        sink.write_all(b" more").unwrap();
+        sink.release().unwrap();
+        sink.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new more");
+        assert!(fs::metadata(&path).unwrap().blocks() < 1 << 10);
     }
 
     #[test]
