@@ -147,6 +147,27 @@ fn a_chunk_without_metadata_is_explained_and_those_before_are_read() {
     }
 }
 
+/// CPUs read chunks side by side; sums and damage are those of reading one after the other.
+#[test]
+fn chunks_count_in_the_order_of_the_file() {
+    const CHUNKS: u64 = 23;
+    let one = read(&RECORDING, Kind::Jfr, &mut |_| {});
+    let part = [&RECORDING[..], b"rubbish"].concat();
+    let file = part.repeat(CHUNKS as usize);
+    let all = read(&file, Kind::Jfr, &mut |_| {});
+    assert_eq!(all.created_millis, one.created_millis);
+    for (all, one) in all.weights.iter().zip(&one.weights) {
+        assert_eq!((all.measure, all.rows.len()), (one.measure, one.rows.len()));
+        // Each recording rounds its times.
+        let expected = CHUNKS * one.total;
+        assert!(all.total.abs_diff(expected) <= CHUNKS, "{:?}", all.measure);
+    }
+    let places: Vec<_> = all.damage.iter().map(|it| it.offset).collect();
+    let expected = (0..CHUNKS).map(|at| Some(at * part.len() as u64 + RECORDING.len() as u64));
+    assert_eq!(places, expected.collect::<Vec<_>>());
+    assert!(all.damage.iter().all(|it| it.lost_bytes == 7));
+}
+
 fn check(file: &[u8], kind: Kind) {
     if kind == Kind::Jfr {
         counted(file);

@@ -166,8 +166,49 @@ pub fn hello(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
             profiled,
             unit: "ms",
             result: profiled - plain,
-            wanted: Wanted::AtMost(15.0),
+            wanted: Wanted::AtMost(3.0),
         });
+    }
+    Ok(())
+}
+
+/// A program whose threads do nothing but start and end.
+pub fn threads(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
+    for jdk in Jdk::tested() {
+        let variants: [Variant; 2] = [("", None), ("", Some("cpu=samples"))];
+        let outcomes = rounds(arguments.pairs, &variants, |options| {
+            let run = Run::new(jdk).class("ShortThreads").args(["30000"]);
+            Ok(options
+                .iter()
+                .fold(run, |run, options| run.agent(options))
+                .run())
+        })?;
+        let wall = |outcome: &Outcome| millis(outcome.wall);
+        let cpu = |outcome: &Outcome| millis(outcome.usage.cpu());
+        let memory = |outcome: &Outcome| mebibytes(outcome.usage.max_resident);
+        let mut add = |measure, unit, value: &dyn Fn(&Outcome) -> f64, is_ratio, wanted| {
+            let (plain, profiled) = (
+                median_of(&outcomes[0], value),
+                median_of(&outcomes[1], value),
+            );
+            figures.add(Figure {
+                benchmark: "threads",
+                case: jdk.to_string(),
+                measure,
+                plain: Some(plain),
+                profiled,
+                unit,
+                result: if is_ratio {
+                    profiled / plain
+                } else {
+                    profiled - plain
+                },
+                wanted,
+            });
+        };
+        add("wall, ratio", "ms", &wall, true, Wanted::AtMost(1.05));
+        add("CPU, ratio", "ms", &cpu, true, Wanted::Any);
+        add("memory, more", "MiB", &memory, false, Wanted::AtMost(8.0));
     }
     Ok(())
 }

@@ -47,6 +47,11 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
     ),
     ("hello", "start and end of a JVM, per JDK", cost::hello),
     (
+        "threads",
+        "30,000 threads that start and end, per JDK",
+        cost::threads,
+    ),
+    (
         "calls",
         "cpu=times: the Java compiler, fib(40), start and end of a JVM",
         calls::calls,
