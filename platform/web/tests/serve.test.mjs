@@ -215,6 +215,15 @@ test("a profile has its flame graph, methods and call trees", options, async () 
   await close();
 });
 
+/** The dump of a file once it is analysed. */
+async function analysed(page, path) {
+  for (const end = Date.now() + TIMEOUT; Date.now() < end; await page.waitForTimeout(100)) {
+    const dump = await dumpOf(page, path);
+    if (dump?.job?.state === "done") return dump;
+  }
+  throw new Error(`${path} is not analysed`);
+}
+
 test("logs that are uploaded at once are compared, and a recording shows its collections and thread dumps", options, async () => {
   const { page, close } = await open();
   const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -226,8 +235,7 @@ test("logs that are uploaded at once are compared, and a recording shows its col
   await audit(page, "two logs");
   await page.goto(link);
   await page.locator("#files").setInputFiles(flight);
-  await page.waitForFunction((name) => fetch("/api/v1/dumps").then((answer) => answer.json()).then(({ items }) => items.some((dump) => dump.name === name && dump.job?.state === "done")), basename(flight));
-  const { id } = await dumpOf(page, flight);
+  const { id } = await analysed(page, flight);
   for (const [view, heading] of [["gc", "Pauses by cause"], ["stacks", "What moved between the dumps"]]) {
     await page.goto(new URL(`/dumps/${id}/${view}`, link).href);
     await page.getByRole("heading", { name: heading }).waitFor();
