@@ -39,6 +39,11 @@ public class GcBeans {
             // Large for every collector.
             if ((random & 0x30000) == 0) sink = new byte[3 << 20];
         }
+        // Its classes are loaded before the beans are read: that may take a collection.
+        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long thread = Thread.currentThread().getId();
+        threads.getThreadAllocatedBytes(thread);
+        System.out.print("");
         String before = "";
         String now = beans();
         while (!now.equals(before)) {
@@ -47,8 +52,7 @@ public class GcBeans {
             now = beans();
         }
         System.out.print(now);
-        long allocated = ((com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean()).getThreadAllocatedBytes(Thread.currentThread().getId());
-        System.out.println("allocated=" + allocated);
+        System.out.println("allocated=" + threads.getThreadAllocatedBytes(thread));
         System.out.println("kept=" + kept.size());
         System.out.flush();
         long limit = System.nanoTime() + 60_000_000_000L;
