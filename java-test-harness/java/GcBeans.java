@@ -43,7 +43,6 @@ public class GcBeans {
         com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         long thread = Thread.currentThread().getId();
         threads.getThreadAllocatedBytes(thread);
-        System.out.print("");
         String before = "";
         String now = beans();
         while (!now.equals(before)) {
@@ -52,8 +51,11 @@ public class GcBeans {
             now = beans();
         }
         System.out.print(now);
-        System.out.println("allocated=" + threads.getThreadAllocatedBytes(thread));
-        System.out.println("kept=" + kept.size());
+        // The first sum of a text and a number loads more classes than a program has.
+        System.out.print("allocated=");
+        System.out.println(threads.getThreadAllocatedBytes(thread));
+        System.out.print("kept=");
+        System.out.println(kept.size());
         System.out.flush();
         long limit = System.nanoTime() + 60_000_000_000L;
         while (args.length > 1 && System.nanoTime() < limit && !new java.io.File(args[1]).exists()) Thread.sleep(10);
