@@ -51,7 +51,7 @@ public class GcBeans {
             now = beans();
         }
         System.out.print(now);
-        // The first sum of a text and a number loads more classes than a program has.
+        // The first concatenation loads hundreds of classes (JEP 280), which may take a collection.
         System.out.print("allocated=");
         System.out.println(threads.getThreadAllocatedBytes(thread));
         System.out.print("kept=");
