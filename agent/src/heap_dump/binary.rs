@@ -100,7 +100,10 @@ fn in_place(
     let mut splice = Splice::new(writer, ids, content, false);
     let seen = match looked {
         Ok(seen) => seen,
-        Err(error) => return conclude(dumped, Err(error), splice),
+        Err(error) => {
+            host.release();
+            return conclude(dumped, Err(error), splice);
+        }
     };
     let scan = seen.scan.map(|scan| (scan.suited(LARGE), scan));
     let read = match (scan, seen.rest) {

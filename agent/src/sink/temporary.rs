@@ -67,7 +67,7 @@ pub(super) fn hint_of(path: &Path, error: &io::Error) -> String {
     hint(error)
 }
 
-/// What helps against an error of a file that was to be created.
+/// Advice for a file that could not be created.
 pub(super) fn hint(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such folder; create it or change file=".to_owned(),

@@ -426,7 +426,7 @@ impl Block {
         self.ranks & ((1 << BEFORE_BITS) - 1)
     }
 
-    /// The counts of a block with so many bits before it.
+    /// The `ranks` of this block, if `before` bits are set in the blocks before it.
     fn ranks_after(&self, before: u64) -> u64 {
         let (mut ranks, mut ones) = (before & ((1 << BEFORE_BITS) - 1), 0);
         for (two, shift) in self.words.chunks_exact(2).zip(RANK_SHIFTS) {

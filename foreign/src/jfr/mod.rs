@@ -41,7 +41,7 @@ pub(crate) fn read(file: &[u8], passed: &mut dyn FnMut(Range<usize>)) -> Profile
     let mut read: Vec<(Range<usize>, ChunkCosts<'_>)> = Vec::new();
     let threads = threads();
     loop {
-        // So many pools are held at a time.
+        // One chunk for each thread, as the pools of all of them are in memory.
         let at_once = threads.map_or(1, ThreadPool::current_num_threads);
         let next: Vec<Part> = parts.by_ref().take(at_once).collect();
         let ranges: Vec<_> = read.iter().map(|(range, _)| range.clone()).collect();
@@ -90,8 +90,8 @@ fn walk<'a>(file: &'a [u8], passed: &mut dyn FnMut(Range<usize>), sink: &mut imp
 /// A part of a file.
 struct Part {
     range: Range<usize>,
-    /// The head of the chunk, and a sentence if it does not end where it should; otherwise a sentence on
-    /// what the part is.
+    /// The head of the chunk, and a sentence if the chunk does not end where it should. An error says why
+    /// the part is skipped.
     chunk: Result<(Head, Option<String>), String>,
 }
 

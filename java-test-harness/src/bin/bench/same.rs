@@ -20,7 +20,7 @@ use super::listener::front_end;
 /// The table of all objects.
 const OBJECTS: &str = "SELECT id, class, size, retained, live, dominator, length FROM objects";
 
-/// What is compared, but for texts that describe objects, which are contents.
+/// The reports that are compared, without descriptions of objects, which quote contents.
 const TEXTS: [&[&str]; 3] = [
     &["histogram", "--json", "--top", "0"],
     &["retained", "--json", "--top", "0"],
