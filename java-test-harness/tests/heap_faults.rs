@@ -115,16 +115,11 @@ fn a_profile_whose_only_heap_dump_failed_gets_no_final_name() {
 #[test]
 fn a_full_disk_cuts_a_compressed_dump_between_members() {
     let disk = tempfile::tempdir().unwrap();
-    let mut mount = Command::new("mount");
-    mount.args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]);
-    if !rights::may(mount.arg(disk.path()), "to mount a file system") {
+    let Some(_mounted) = Mounted::of_size("24m", disk.path()) else {
         return;
-    }
-    let _mounted = Mounted(disk.path());
+    };
     each_jdk(|jdk| {
-        for file in fs::read_dir(disk.path()).unwrap().flatten() {
-            fs::remove_file(file.path()).unwrap();
-        }
+        remove_files(disk.path());
         // The dump has 80 MB. The VM's own file holds a part of it for a while, on the same disk.
         let file = disk.path().join("java.hprof.gz");
         let outcome = Run::new(jdk)
@@ -164,17 +159,12 @@ fn a_full_disk_cuts_a_compressed_dump_between_members() {
 #[test]
 fn a_full_disk_cuts_a_large_plain_dump() {
     let disk = tempfile::tempdir().unwrap();
-    let mut mount = Command::new("mount");
-    mount.args(["-t", "tmpfs", "-o", "size=48m", "tmpfs"]);
-    if !rights::may(mount.arg(disk.path()), "to mount a file system") {
+    let Some(_mounted) = Mounted::of_size("48m", disk.path()) else {
         return;
-    }
-    let _mounted = Mounted(disk.path());
+    };
     each_jdk(|jdk| {
         for level in [1, 2] {
-            for file in fs::read_dir(disk.path()).unwrap().flatten() {
-                fs::remove_file(file.path()).unwrap();
-            }
+            remove_files(disk.path());
             // The dump has 80 MB.
             let file = disk.path().join("java.hprof");
             let outcome = Run::new(jdk)
@@ -210,6 +200,21 @@ fn a_full_disk_cuts_a_large_plain_dump() {
 
 /// A mounted file system.
 struct Mounted<'a>(&'a Path);
+
+impl<'a> Mounted<'a> {
+    /// A file system in memory; `None` where nobody may mount one.
+    fn of_size(size: &str, folder: &'a Path) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]);
+        rights::may(mount.arg(folder), "to mount a file system").then_some(Self(folder))
+    }
+}
+
+fn remove_files(folder: &Path) {
+    for file in fs::read_dir(folder).unwrap().flatten() {
+        fs::remove_file(file.path()).unwrap();
+    }
+}
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
