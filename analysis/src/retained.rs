@@ -4,6 +4,8 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use twox_hash::XxHash3_64;
+use zerocopy::IntoBytes;
 
 use crate::dominators::sum_by_groups;
 pub use crate::dominators::{GroupSum, Grouping};
@@ -95,8 +97,49 @@ pub fn group_sums(
     snapshot: &Snapshot,
     groupings: &[Grouping],
 ) -> io::Result<Vec<(Vec<GroupSum>, bool)>> {
+    let known: Vec<_> = (groupings.iter())
+        .map(|grouping| noted(snapshot, grouping))
+        .collect();
+    let missing = groupings.iter().zip(&known);
+    let missing: Vec<Grouping> = missing
+        .filter(|(_, known)| known.is_none())
+        .map(|(grouping, _)| grouping.clone())
+        .collect();
+    if missing.is_empty() {
+        return Ok(known.into_iter().flatten().collect());
+    }
     let (graph, dominators) = (snapshot.graph(), snapshot.dominators());
-    sum_by_groups(graph, dominators, snapshot.store(), groupings)
+    let found = sum_by_groups(graph, dominators, snapshot.store(), &missing)?;
+    for (grouping, (sums, is_exact)) in missing.iter().zip(&found) {
+        let mut numbers = vec![u64::from(*is_exact)];
+        numbers.extend(
+            sums.iter()
+                .flat_map(|sum| [sum.objects, sum.shallow_bytes, sum.retained_bytes]),
+        );
+        snapshot.note(&name_of(grouping), &numbers);
+    }
+    let mut found = found.into_iter();
+    let or_found = |known: Option<_>| known.or_else(|| found.next());
+    Ok(known.into_iter().filter_map(or_found).collect())
+}
+
+/// The name of the note on the sums of a division into groups.
+fn name_of(grouping: &Grouping) -> String {
+    let hash = XxHash3_64::oneshot(grouping.group_of.as_bytes());
+    format!("sums-{hash:016x}")
+}
+
+/// What an earlier command has summed up.
+fn noted(snapshot: &Snapshot, grouping: &Grouping) -> Option<(Vec<GroupSum>, bool)> {
+    let numbers = snapshot.noted(&name_of(grouping), 1 + 3 * grouping.groups)?;
+    let (is_exact, sums) = numbers.split_first()?;
+    let sum = |sum: &[u64; 3]| GroupSum {
+        objects: sum[0],
+        shallow_bytes: sum[1],
+        retained_bytes: sum[2],
+    };
+    let (sums, _) = sums.as_chunks::<3>();
+    Some((sums.iter().map(sum).collect(), *is_exact != 0))
 }
 
 fn sort(rows: &mut [RetainedRow]) {

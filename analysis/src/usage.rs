@@ -180,17 +180,14 @@ pub struct DuplicateClass {
 pub fn loaders(snapshot: &Snapshot) -> (Vec<LoaderRow>, Vec<DuplicateClass>) {
     let graph = snapshot.graph();
     let classes = graph.classes();
-    let mut objects = vec![0u64; classes.list().len()];
-    for place in snapshot.dominators().places() {
-        objects[graph.class_of(snapshot.dominators().object(place)).index()] += 1;
-    }
+    let counts = snapshot.class_counts();
     let mut rows: FxHashMap<u64, (u64, u64)> = FxHashMap::default();
     let mut names: FxHashMap<&str, u64> = FxHashMap::default();
-    for (class, objects) in classes.list().iter().zip(objects) {
+    for (class, count) in classes.list().iter().zip(counts) {
         if class.is_described {
             let row = rows.entry(class.loader).or_default();
             row.0 += 1;
-            row.1 += objects;
+            row.1 += count.live;
             *names.entry(&class.name).or_default() += 1;
         }
     }

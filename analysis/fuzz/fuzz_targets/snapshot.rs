@@ -9,7 +9,7 @@ use hprof_analysis::duplicates::duplicates;
 use hprof_analysis::graph::{Follow, ReferenceKind};
 use hprof_analysis::heap::{Group, histogram};
 use hprof_analysis::input::Input;
-use hprof_analysis::leaks::{LeakOptions, leaks_with};
+use hprof_analysis::leaks::{LeakOptions, leaks};
 use hprof_analysis::paths::{Path, ShortestPaths, alternatives, merged};
 use hprof_analysis::retained::{RetainedBy, retained_by};
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
@@ -66,7 +66,7 @@ fn look_at_all(snapshot: &Snapshot) {
         threshold: 0.01,
         ..LeakOptions::default()
     };
-    for suspect in leaks_with(snapshot, &paths, options).suspects {
+    for suspect in leaks(snapshot, options).expect("room").suspects {
         assert!(suspect.retained_bytes <= live, "{}", suspect.accumulation_id);
         merged(snapshot, &paths, |it| it == suspect.accumulation_point);
     }

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -15,23 +17,39 @@ pub trait Plain: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send +
 impl<T: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync> Plain for T {}
 
 /// An array of numbers.
+///
+/// Its elements lie where `start` says, wherever they are kept: to read one takes a comparison and a
+/// load, as from a slice.
 #[derive(Debug)]
 pub struct Array<T> {
-    storage: Storage<T>,
+    start: NonNull<T>,
+    length: usize,
+    storage: Storage,
 }
 
+/// What keeps the elements of an array.
 #[derive(Debug)]
-enum Storage<T> {
-    /// In memory.
-    Owned(Vec<T>),
-    /// In a part of the scratch file, with the number of elements.
-    Scratch(Arc<Region>, usize),
-    /// In a part of an index, read only.
-    Index {
-        map: Arc<Mmap>,
-        start: usize,
-        bytes: usize,
-    },
+enum Storage {
+    /// A vector of this capacity, taken apart.
+    Owned(usize),
+    /// A part of the scratch file.
+    Scratch(Arc<Region>),
+    /// A part of an index, read only, which the array keeps mapped.
+    Index(#[expect(dead_code, reason = "held until the array goes")] Arc<Mmap>),
+}
+
+// SAFETY: an array owns its elements, or shares them with arrays that cannot write to them either.
+unsafe impl<T: Send> Send for Array<T> {}
+// SAFETY: as above; a shared array gives shared elements only.
+unsafe impl<T: Sync> Sync for Array<T> {}
+
+impl<T> Drop for Array<T> {
+    fn drop(&mut self) {
+        if let Storage::Owned(capacity) = self.storage {
+            // SAFETY: `From<Vec>` took a vector apart into these three, and only it makes `Owned`.
+            drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.length, capacity) });
+        }
+    }
 }
 
 /// A part of the scratch file.
@@ -54,7 +72,7 @@ impl<T> Array<T> {
     /// Tells whether the array is touched here and there from now on, or from one end to the
     /// other. Where memory is limited, arrays of the first kind stay as long as others can go.
     pub fn set_hot(&self, is_hot: bool) {
-        if let Storage::Scratch(region, _) = &self.storage {
+        if let Storage::Scratch(region) = &self.storage {
             region.is_hot.store(is_hot, Ordering::Relaxed);
         }
     }
@@ -65,10 +83,11 @@ impl<T: Plain> Array<T> {
     /// lie outside of it.
     pub fn of_index(map: &Arc<Mmap>, start: usize, bytes: usize) -> Option<Self> {
         let end = start.checked_add(bytes)?;
-        <[T]>::ref_from_bytes(map.get(start..end)?).ok()?;
-        let map = Arc::clone(map);
+        let elements = <[T]>::ref_from_bytes(map.get(start..end)?).ok()?;
         Some(Self {
-            storage: Storage::Index { map, start, bytes },
+            start: NonNull::from(elements).cast(),
+            length: elements.len(),
+            storage: Storage::Index(Arc::clone(map)),
         })
     }
 
@@ -80,8 +99,11 @@ impl<T: Plain> Array<T> {
 
 impl<T> From<Vec<T>> for Array<T> {
     fn from(elements: Vec<T>) -> Self {
+        let mut elements = ManuallyDrop::new(elements);
         Self {
-            storage: Storage::Owned(elements),
+            start: NonNull::from(elements.as_mut_slice()).cast(),
+            length: elements.len(),
+            storage: Storage::Owned(elements.capacity()),
         }
     }
 }
@@ -97,35 +119,21 @@ impl<T: Plain> Deref for Array<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        match &self.storage {
-            Storage::Owned(elements) => elements,
-            // SAFETY: the map is at least so long, aligned to pages, of numbers for which any
-            // bits are valid, and this array is the only one that uses it.
-            Storage::Scratch(region, length) => unsafe {
-                std::slice::from_raw_parts(region.map.as_ptr().cast(), *length)
-            },
-            Storage::Index { map, start, bytes } => {
-                <[T]>::ref_from_bytes(&map[*start..*start + *bytes]).unwrap_or_default()
-            }
-        }
+        // SAFETY: so many elements lie there, in numbers for which any bits are valid, as long as the
+        // storage lives; who borrows the array for writing has no other.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
 
 impl<T: Plain> DerefMut for Array<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        if let Storage::Index { .. } = self.storage {
-            self.storage = Storage::Owned(self.to_vec());
+        if let Storage::Index(_) = self.storage {
+            *self = self.to_vec().into();
         }
-        match &mut self.storage {
-            Storage::Owned(elements) => elements,
-            // SAFETY: as for `deref`; and this array is borrowed for writing.
-            Storage::Scratch(region, length) => unsafe {
-                std::slice::from_raw_parts_mut(region.map.as_mut_ptr().cast(), *length)
-            },
-            // Replaced above.
-            Storage::Index { .. } => &mut [],
-        }
+        // SAFETY: as for `deref`; and this array is borrowed for writing, and no other has its vector
+        // or its part of the scratch file.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
 
@@ -221,8 +229,12 @@ impl Store {
         });
         state.regions.retain(|region| region.strong_count() > 0);
         state.regions.push(Arc::downgrade(&region));
+        let start = NonNull::new(region.map.as_mut_ptr().cast());
         Ok(Array {
-            storage: Storage::Scratch(region, length),
+            // A map lies nowhere near address 0.
+            start: start.ok_or(io::ErrorKind::OutOfMemory)?,
+            length,
+            storage: Storage::Scratch(region),
         })
     }
 

@@ -11,7 +11,7 @@ use super::sites::sites_of;
 use super::start;
 use super::{Leaks, Suspect};
 use crate::numbers::{ObjectNumber, Place};
-use crate::paths::{Path, ShortestPaths};
+use crate::paths::{Path, PathSearch};
 use crate::snapshot::{EdgeKind, Snapshot};
 
 /// Limits of the search for suspects.
@@ -42,12 +42,7 @@ const COMMON: f64 = 0.8;
 /// # Errors
 /// If there is no room for the paths.
 pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
-    let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
-    Ok(leaks_with(snapshot, &paths, options))
-}
-
-/// Finds the suspects of a snapshot whose shortest paths are known.
-pub fn leaks_with(snapshot: &Snapshot, paths: &ShortestPaths, options: LeakOptions) -> Leaks {
+    let paths = &PathSearch::new(snapshot)?;
     let live_bytes = snapshot.dominators().live_bytes();
     let threshold = ((live_bytes as f64 * options.threshold) as u64).max(1);
     let mut candidates = candidates(snapshot, threshold);
@@ -84,13 +79,13 @@ pub fn leaks_with(snapshot: &Snapshot, paths: &ShortestPaths, options: LeakOptio
         suspect.signature = suspect.finding.signature();
     }
     let covered: u64 = suspects.iter().map(|suspect| suspect.retained_bytes).sum();
-    Leaks {
+    Ok(Leaks {
         live_bytes,
         live_objects: snapshot.dominators().len() as u64,
         threshold: options.threshold,
         suspects,
         other_bytes: live_bytes.saturating_sub(covered),
-    }
+    })
 }
 
 /// Adds a suspect to one that is held in the same way.
@@ -127,7 +122,7 @@ fn add(table: &mut Vec<super::ClassShare>, more: Vec<super::ClassShare>) {
 /// holds together: they are everywhere in every heap. Only of most of the heap it is worth a word.
 fn is_noise(
     snapshot: &Snapshot,
-    paths: &ShortestPaths,
+    paths: &PathSearch,
     candidate: &Candidate,
     live_bytes: u64,
 ) -> bool {
@@ -139,7 +134,8 @@ fn is_noise(
     if !start::is_of_the_jdk(class) || candidate.bytes >= live_bytes / 2 {
         return false;
     }
-    let common = deepest_common(paths, members).and_then(|common| paths.to(common));
+    let common =
+        deepest_common(snapshot, paths, members).and_then(|common| paths.to(snapshot, common));
     common.is_none_or(|path| path.iter().all(|&it| start::is_jdk_object(snapshot, it)))
 }
 
@@ -171,7 +167,7 @@ fn accumulation_point(snapshot: &Snapshot, start: Place) -> Place {
 
 fn suspect(
     snapshot: &Snapshot,
-    paths: &ShortestPaths,
+    paths: &PathSearch,
     candidate: &Candidate,
     threshold: u64,
 ) -> (String, Suspect) {
@@ -186,7 +182,7 @@ fn suspect(
             .members
             .iter()
             .map(|&place| dominators.object(place));
-        deepest_common(paths, members)
+        deepest_common(snapshot, paths, members)
     });
     let place = match &candidate.group {
         None if !candidate.is_rest => accumulation_point(snapshot, first),
@@ -207,7 +203,7 @@ fn suspect(
         (None, Some(common)) => (common, Some(place)),
         (None, None) => (dominators.object(place), Some(place)),
     };
-    let mut objects = paths.to(point).unwrap_or_else(|| vec![point]);
+    let mut objects = paths.to(snapshot, point).unwrap_or_else(|| vec![point]);
     // A part of a collection that keeps less alive than the collection says less.
     while let [.., above, last] = objects[..]
         && candidate.group.is_none()
@@ -302,7 +298,7 @@ fn suspect(
 
 /// The object that most shortest paths to the children of a place lead through, if that lies
 /// deeper: objects that two collections share are dominated by neither of them.
-fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: Place) -> Option<ObjectNumber> {
+fn shared_holder(snapshot: &Snapshot, paths: &PathSearch, place: Place) -> Option<ObjectNumber> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let own = dominators.object(place);
     let class = children_by_class(snapshot, Some(place), |_| true);
@@ -315,19 +311,20 @@ fn shared_holder(snapshot: &Snapshot, paths: &ShortestPaths, place: Place) -> Op
     if sample.len() < 2 {
         return None;
     }
-    let common = deepest_common(paths, sample.into_iter())?;
-    (common != own && paths.to(common)?.contains(&own)).then_some(common)
+    let common = deepest_common(snapshot, paths, sample.into_iter())?;
+    (common != own && paths.to(snapshot, common)?.contains(&own)).then_some(common)
 }
 
 /// The object farthest from the roots that most shortest paths to some objects lead through.
 fn deepest_common(
-    paths: &ShortestPaths,
+    snapshot: &Snapshot,
+    paths: &PathSearch,
     objects: impl Iterator<Item = ObjectNumber>,
 ) -> Option<ObjectNumber> {
     let mut counts: FxHashMap<ObjectNumber, (u64, usize)> = FxHashMap::default();
     let mut all = 0;
     for object in objects {
-        let path = paths.to(object)?;
+        let path = paths.to(snapshot, object)?;
         all += 1;
         for (depth, &step) in path[..path.len() - 1].iter().enumerate() {
             let count = counts.entry(step).or_default();

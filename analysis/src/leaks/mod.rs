@@ -18,7 +18,7 @@ use crate::numbers::ObjectNumber;
 use crate::paths::Path;
 
 pub use fill::{ClassShare, ObjectShare, children_by_class, classes_in, largest_in};
-pub use find::{LeakOptions, leaks, leaks_with};
+pub use find::{LeakOptions, leaks};
 pub use finding::{Copies, Filling, Finding, Holder, Subject};
 pub use sites::{AllocationSite, sites_of};
 

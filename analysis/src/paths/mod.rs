@@ -1,5 +1,6 @@
 //! Why an object is alive: the ways from the roots to it.
 
+mod as_asked;
 mod merged;
 mod shortest;
 
@@ -9,6 +10,7 @@ use serde::Serialize;
 use crate::numbers::ObjectNumber;
 use crate::snapshot::{Edge, Snapshot};
 
+pub use as_asked::PathSearch;
 pub use merged::{MergedNode, merged};
 pub use shortest::{ShortestPaths, Turn};
 

@@ -22,6 +22,8 @@ pub struct Breadth<N> {
     /// The objects that are reached, the nearest first.
     order: Array<N>,
     reached: usize,
+    /// Those of them whose references were followed.
+    followed: usize,
 }
 
 /// When a search follows a reference.
@@ -72,17 +74,6 @@ impl ShortestPaths {
     /// If the store cannot hold its arrays.
     pub fn in_turns(graph: &Graph, store: &Store, turn: &TurnOf<'_>) -> io::Result<Self> {
         Self::search(graph, store, Some(turn))
-    }
-
-    /// The paths alone, without the order in which objects were reached, which takes as much memory:
-    /// none counts as reached after that.
-    #[must_use]
-    pub fn without_order(mut self) -> Self {
-        match &mut self {
-            Self::Narrow(paths) => (paths.order, paths.reached) = (Array::default(), 0),
-            Self::Wide(paths) => (paths.order, paths.reached) = (Array::default(), 0),
-        }
-        self
     }
 
     fn search(graph: &Graph, store: &Store, turn: Option<&TurnOf<'_>>) -> io::Result<Self> {
@@ -155,7 +146,7 @@ impl ShortestPaths {
 
 /// The references that wait for their turn: from and to, which are the same for a root.
 #[derive(Default)]
-struct Waiting {
+pub(super) struct Waiting {
     later: Vec<(usize, usize)>,
     last: Vec<(usize, usize)>,
 }
@@ -187,14 +178,24 @@ fn search<N: Number>(
     turn: Option<&TurnOf<'_>>,
     store: &Store,
 ) -> io::Result<Breadth<N>> {
-    let mut before = store.filled(links.count(), N::NONE)?;
-    let mut order = store.zeros::<N>(links.count())?;
-    before.set_hot(true);
-    links.set_hot(true);
-    let mut reached = 0;
-    {
-        let (before, order) = (&mut *before, &mut *order);
-        let mut waiting = Waiting::default();
+    let mut waiting = Waiting::default();
+    let mut found = Breadth::begin(links, roots, turn, &mut waiting, store)?;
+    found.go_on(links, turn, &mut waiting, None);
+    Ok(found)
+}
+
+impl<N: Number> Breadth<N> {
+    /// A search that has reached the roots.
+    pub(super) fn begin(
+        links: &Links<'_, N>,
+        roots: &[usize],
+        turn: Option<&TurnOf<'_>>,
+        waiting: &mut Waiting,
+        store: &Store,
+    ) -> io::Result<Self> {
+        let mut before = store.filled(links.count(), N::NONE)?;
+        let mut order = store.zeros::<N>(links.count())?;
+        let mut reached = 0;
         for &root in roots {
             let turn = turn.map_or(Turn::Now, |turn| turn(None, ObjectNumber::new(root)));
             if before[root] == N::NONE && waiting.passes(turn, root, root) {
@@ -203,9 +204,28 @@ fn search<N: Number>(
                 reached += 1;
             }
         }
-        let mut next = 0;
+        Ok(Self {
+            before,
+            order,
+            reached,
+            followed: 0,
+        })
+    }
+
+    /// Goes on until an object is reached, or all are.
+    pub(super) fn go_on(
+        &mut self,
+        links: &Links<'_, N>,
+        turn: Option<&TurnOf<'_>>,
+        waiting: &mut Waiting,
+        wanted: Option<usize>,
+    ) {
+        self.before.set_hot(true);
+        links.set_hot(true);
+        let (before, order) = (&mut *self.before, &mut *self.order);
+        let (mut reached, mut next) = (self.reached, self.followed);
         loop {
-            while next < reached {
+            while next < reached && wanted.is_none_or(|wanted| before[wanted] == N::NONE) {
                 let object = order[next];
                 next += 1;
                 links.each(object.get(), |target| {
@@ -223,6 +243,9 @@ fn search<N: Number>(
                     }
                 });
             }
+            if next < reached {
+                break;
+            }
             let turns = waiting.next();
             if turns.is_empty() {
                 break;
@@ -235,14 +258,10 @@ fn search<N: Number>(
                 }
             }
         }
+        (self.reached, self.followed) = (reached, next);
+        self.before.set_hot(false);
+        links.set_hot(false);
     }
-    before.set_hot(false);
-    links.set_hot(false);
-    Ok(Breadth {
-        before,
-        order,
-        reached,
-    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::index::{Reading, reseal};
 use super::{IndexPlace, IndexState, OpenOptions, Snapshot};
 use crate::graph::Inbound;
-use crate::leaks::{LeakOptions, leaks_with};
+use crate::leaks::{LeakOptions, leaks};
 use crate::paths::{Path as Way, ShortestPaths, alternatives, merged};
 use crate::retained::{RetainedBy, retained_by};
 
@@ -29,7 +29,7 @@ fn use_all(snapshot: &Snapshot) {
         threshold: 0.05,
         ..LeakOptions::default()
     };
-    leaks_with(snapshot, &paths, options);
+    leaks(snapshot, options).unwrap();
     merged(snapshot, &paths, |object| object.index() % 97 == 0);
     for by in [
         RetainedBy::Class,

@@ -1,12 +1,14 @@
 //! A heap dump that is ready to be asked: the file, its graph and its dominators.
 
 mod checksums;
+mod class_counts;
 mod collections;
 mod describe;
 pub(crate) mod index;
 mod index_files;
 #[cfg(test)]
 mod index_tests;
+mod notes;
 mod open;
 mod properties;
 mod reference_list;
@@ -29,10 +31,12 @@ use crate::dominators::Dominators;
 use crate::graph::{Graph, Store};
 use crate::numbers::ObjectNumber;
 
+pub use class_counts::ClassCount;
 pub(crate) use collections::CollectionNotes;
 pub use collections::{Collection, CollectionKind};
 pub use describe::{Edge, EdgeKind};
 pub use index_files::index_cache;
+use notes::Notes;
 pub use open::{INDEX_LIMIT, IndexPlace, OpenOptions, SnapshotError, Stage};
 pub use reference_list::ReferenceList;
 pub use threads::{Local, ThreadInfo};
@@ -49,6 +53,8 @@ pub struct Snapshot {
     pub(crate) dominators: Dominators,
     pub(crate) store: Store,
     pub(crate) index: IndexState,
+    /// Where sums over all objects are kept, if the index is.
+    pub(crate) notes: Option<Notes>,
     pub(crate) collections: CollectionNotes,
     pub(crate) stripped: OnceLock<bool>,
 }

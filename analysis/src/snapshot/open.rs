@@ -9,6 +9,7 @@ use memmap2::Mmap;
 use thiserror::Error;
 
 use super::index::Found;
+use super::notes::Notes;
 use super::{CollectionNotes, IndexState, Snapshot, index, index_files, seals};
 use crate::contents::{Contents, ReadError, read_outline};
 use crate::dominators::Dominators;
@@ -196,6 +197,10 @@ impl Snapshot {
                         graph,
                         dominators,
                         index: IndexState::Used,
+                        // An index that is trusted was not looked at in full.
+                        notes: (!options.trusts_index)
+                            .then(|| Notes::on(&place.path))
+                            .flatten(),
                         collections: CollectionNotes::default(),
                         stripped: OnceLock::new(),
                     });
@@ -208,6 +213,9 @@ impl Snapshot {
         let mut snapshot = Self::build(name, file, contents, dump, options, store)?;
         (options.progress)(Stage::Index, 0);
         snapshot.index = snapshot.write_index(&places, &key, options.index_limit);
+        if let IndexState::Written { path, .. } = &snapshot.index {
+            snapshot.notes = Notes::on(path);
+        }
         Ok(snapshot)
     }
 
@@ -292,6 +300,7 @@ impl Snapshot {
             dominators,
             store,
             index: IndexState::None,
+            notes: None,
             collections: CollectionNotes::default(),
             stripped: OnceLock::new(),
         })

@@ -81,7 +81,7 @@ pub(super) fn seal(folder: &Path, file: &File) {
 }
 
 /// True of a folder in which nobody else can put files.
-fn is_private(folder: &Path) -> bool {
+pub(super) fn is_private(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|about| {
         about.is_dir()
             && about.uid() == rustix::process::geteuid().as_raw()
@@ -89,7 +89,7 @@ fn is_private(folder: &Path) -> bool {
     })
 }
 
-fn prune(folder: &Path) {
+pub(super) fn prune(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hprof_analysis::android::traces;
-use hprof_analysis::leaks::{ClassShare, LeakOptions, leaks_with};
-use hprof_analysis::paths::{Path, ShortestPaths};
+use hprof_analysis::leaks::{ClassShare, LeakOptions, leaks};
+use hprof_analysis::paths::Path;
 use serde_json::json;
 
 use crate::render::screen::{
@@ -55,8 +55,7 @@ impl LeaksCommand {
             threshold: self.threshold / 100.0,
             most: self.top,
         };
-        let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
-        let leaks = Explained::new(leaks_with(&snapshot, &paths, options));
+        let leaks = Explained::new(leaks(&snapshot, options)?);
         // On Android an object whose life is over says more than one that is large.
         let dead = match snapshot.graph().is_android() {
             true => traces(&snapshot)?,

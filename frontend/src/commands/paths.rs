@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use hprof_analysis::paths::{MergedNode, Path, ShortestPaths, alternatives, merged};
+use hprof_analysis::paths::{MergedNode, Path, PathSearch, ShortestPaths, alternatives, merged};
 use serde_json::json;
 
 use super::leaks::path;
@@ -49,32 +49,31 @@ impl Paths {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         let snapshot = snapshot::open(&self.heap.file, &self.heap.look)?;
         let target = snapshot::target(&snapshot, &self.target)?;
-        let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
         let style = Style::of_stdout();
         match target {
             Target::Object(object) => {
                 let most = self.alternatives.max(1);
                 let found: Vec<Path> = if most == 1 {
-                    let shortest = paths.to(object);
+                    let shortest = PathSearch::new(&snapshot)?.to(&snapshot, object);
                     shortest
                         .iter()
                         .map(|path| Path::new(&snapshot, path))
                         .collect()
                 } else {
+                    let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
                     let found = alternatives(&snapshot, &paths, object, most);
                     found
                         .iter()
                         .map(|path| Path::new(&snapshot, path))
                         .collect()
                 };
-                let weak = snapshot.weak_referrers(object);
                 if self.json {
                     return print_json(&json!({"file": snapshot.name, "paths": found}));
                 }
                 let mut text = String::new();
                 if found.is_empty() {
                     text.push_str("No path from a root leads to it: it is not alive");
-                    text.push_str(match weak.is_empty() {
+                    text.push_str(match snapshot.weak_referrers(object).is_empty() {
                         true => ".\n",
                         false => ", but for references that keep nothing alive.\n",
                     });
@@ -89,6 +88,7 @@ impl Paths {
             }
             Target::Classes(classes) => {
                 let wanted = |object| classes.contains(&snapshot.graph().class_of(object));
+                let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
                 let nodes = merged(&snapshot, &paths, wanted);
                 if self.json {
                     return print_json(&json!({"file": snapshot.name, "merged": nodes}));

@@ -20,9 +20,9 @@ use std::sync::{Arc, OnceLock};
 
 use hprof_analysis::graph::Inbound;
 use hprof_analysis::numbers::{ClassNumber, ObjectNumber};
-use hprof_analysis::paths::ShortestPaths;
+use hprof_analysis::paths::PathSearch;
 use hprof_analysis::retained::{GroupSum, Grouping, freed_without, group_sums, loader_name};
-use hprof_analysis::snapshot::{Snapshot, ThreadInfo};
+use hprof_analysis::snapshot::{ClassCount, Snapshot, ThreadInfo};
 use rusqlite::Connection;
 
 pub use errors::explain;
@@ -36,18 +36,10 @@ use table::Rows;
 pub struct Heap {
     snapshot: Snapshot,
     inbound: OnceLock<Option<Inbound>>,
-    paths: OnceLock<Option<ShortestPaths>>,
+    paths: OnceLock<Option<PathSearch>>,
     threads: OnceLock<Vec<ThreadInfo>>,
-    sums: OnceLock<Vec<ClassSum>>,
+    sums: OnceLock<Vec<ClassCount>>,
     retained: OnceLock<Option<Vec<GroupSum>>>,
-}
-
-/// The sums over the instances of a class.
-#[derive(Debug, Clone, Copy, Default)]
-struct ClassSum {
-    objects: u64,
-    bytes: u64,
-    live: u64,
 }
 
 /// A table for people: name, what a row is, columns.
@@ -124,8 +116,8 @@ impl Heap {
         self.inbound.get_or_init(make).as_ref()
     }
 
-    fn paths(&self) -> Option<&ShortestPaths> {
-        let make = || ShortestPaths::new(self.snapshot.graph(), self.snapshot.store()).ok();
+    fn paths(&self) -> Option<&PathSearch> {
+        let make = || PathSearch::new(&self.snapshot).ok();
         self.paths.get_or_init(make).as_ref()
     }
 
@@ -134,21 +126,8 @@ impl Heap {
     }
 
     /// The sums of all classes, by number.
-    fn sums(&self) -> &[ClassSum] {
-        self.sums.get_or_init(|| {
-            let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
-            let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
-            for object in graph.objects() {
-                let sum = &mut sums[graph.class_of(object).index()];
-                sum.objects += 1;
-                sum.bytes += graph.size(object);
-            }
-            for place in dominators.places() {
-                let class = graph.class_of(dominators.object(place)).index();
-                sums[class].live += 1;
-            }
-            sums
-        })
+    fn sums(&self) -> &[ClassCount] {
+        self.sums.get_or_init(|| self.snapshot.class_counts())
     }
 
     /// The memory that would be free without all objects of a class.

@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 
 use hprof_analysis::android::{AndroidFacts, Trace, android_facts, traces};
 use hprof_analysis::duplicates::{Duplicates, duplicates};
-use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks_with};
+use hprof_analysis::leaks::{LeakOptions, ObjectShare, largest_in, leaks};
 use hprof_analysis::numbers::{ObjectNumber, Place};
-use hprof_analysis::paths::ShortestPaths;
 use hprof_analysis::retained::{RetainedBy, RetainedRow, retained_by_several};
 use hprof_analysis::snapshot::Snapshot;
 use serde::Serialize;
@@ -129,14 +128,16 @@ impl Report {
         // Suspects with their paths have nothing to do with the rest, and both take long.
         let (leaks, duplicates, tables) = std::thread::scope(|scope| {
             let leaks = scope.spawn(|| {
-                let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
-                let paths = paths.without_order();
                 let dead = match snapshot.graph().is_android() {
                     true => traces(snapshot)?,
                     false => Vec::new(),
                 };
-                let leaks = leaks_with(snapshot, &paths, LeakOptions::default());
-                Ok::<_, std::io::Error>((leaks, dead))
+                let leaks = leaks(snapshot, LeakOptions::default())?;
+                let least = (snapshot.dominators().live_bytes() / 300).max(1);
+                let tree = tree(snapshot, None, least, 6);
+                let objects = largest_in(snapshot, None, OBJECTS, |_| true);
+                let threads = threads(snapshot);
+                Ok::<_, std::io::Error>((leaks, dead, tree, objects, threads))
             });
             let duplicates = duplicates(snapshot, OBJECTS);
             let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
@@ -147,7 +148,7 @@ impl Report {
             };
             (leaks, duplicates, tables)
         });
-        let (leaks, dead_objects) = leaks?;
+        let (leaks, dead_objects, tree, objects, threads) = leaks?;
         let mut tables = tables?.into_iter();
         let [classes_by, packages, loaders_by] =
             std::array::from_fn(|_| tables.next().unwrap_or_default());
@@ -174,9 +175,6 @@ impl Report {
             .iter()
             .filter(|class| class.is_described);
         let loaders: std::collections::HashSet<u64> = classes.clone().map(|c| c.loader).collect();
-        let tree = tree(snapshot, None, (live_bytes / 300).max(1), 6);
-        let objects = largest_in(snapshot, None, OBJECTS, |_| true);
-        let threads = threads(snapshot);
         let details = Details::of(snapshot, &leaks, &dead_objects, &tree, &objects, &threads);
         Ok(Self {
             schema: SCHEMA,

@@ -9,8 +9,7 @@ mod threads;
 use std::collections::HashSet;
 
 use hprof_analysis::duplicates::duplicates;
-use hprof_analysis::leaks::{LeakOptions, leaks_with};
-use hprof_analysis::paths::ShortestPaths;
+use hprof_analysis::leaks::{LeakOptions, leaks};
 use hprof_analysis::snapshot::Snapshot;
 
 use crate::TableError;
@@ -25,10 +24,7 @@ const DUPLICATES: usize = 1000;
 pub fn write(export: &Export<'_>, snapshot: &Snapshot) -> Result<Exported, TableError> {
     // Suspects with their paths have nothing to do with the rest, and take one thread.
     let (leaks, same, sums) = std::thread::scope(|scope| {
-        let leaks = scope.spawn(|| {
-            let paths = ShortestPaths::new(snapshot.graph(), snapshot.store())?;
-            Ok::<_, std::io::Error>(leaks_with(snapshot, &paths, LeakOptions::default()))
-        });
+        let leaks = scope.spawn(|| leaks(snapshot, LeakOptions::default()));
         let same = duplicates(snapshot, DUPLICATES);
         let sums = classes::Sums::new(snapshot);
         let leaks = match leaks.join() {

@@ -34,7 +34,7 @@ type Case = (&'static str, &'static [&'static str], f64, f64);
 const QUESTIONS: [(&[&str], &[&str]); 14] = [
     (&["dominators"], &[]),
     (&["threads", "--names"], &[]),
-    (&["class-loaders"], &[]),
+    (&["classloaders"], &[]),
     (&["object"], &["0x700000030"]),
     (&["query"], &["SELECT * FROM objects"]),
     (&["query"], &["SELECT name, objects FROM classes"]),
