@@ -10,7 +10,7 @@ use hprof_analysis::graph::{Follow, ReferenceKind};
 use hprof_analysis::heap::{Group, histogram};
 use hprof_analysis::leaks::{LeakOptions, leaks};
 use hprof_analysis::numbers::ObjectNumber;
-use hprof_analysis::paths::{ShortestPaths, merged};
+use hprof_analysis::paths::{PathSearch, ShortestPaths, merged};
 use hprof_analysis::retained::{RetainedBy, freed_without, retained_by};
 use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot};
 use proptest::prelude::*;
@@ -101,6 +101,27 @@ fn what_the_topmost_objects_retain_is_all_that_lives() {
             let freed = freed_without(&snapshot, |other| other == object).unwrap();
             assert_eq!(freed.bytes, dominators.retained(place));
             assert_eq!(freed.objects, dominators.span(place));
+        }
+    }
+}
+
+#[test]
+fn a_search_that_stops_finds_the_paths_of_one_that_does_not() {
+    for path in dumps() {
+        let snapshot = open(&path, &OpenOptions::default());
+        let graph = snapshot.graph();
+        let all = ShortestPaths::new(graph, snapshot.store()).unwrap();
+        let search = PathSearch::new(&snapshot).unwrap();
+        // Now near the roots, now far from them, and those that no root reaches.
+        let count = graph.len();
+        for step in 0..count.min(2000) {
+            let object = ObjectNumber::new(step * 7919 % count);
+            assert_eq!(
+                search.to(&snapshot, object),
+                all.to(object),
+                "{}",
+                path.display()
+            );
         }
     }
 }

@@ -26,3 +26,26 @@ fn both_engines_pass_the_jni_checks() {
         }
     });
 }
+
+/// A VM that is asked for what it keeps with a thread uses freed memory if the thread ends meanwhile
+/// (`GetThreadLocalStorage`; it crashed JDK 21). Here threads end all the time under the engine that looks at
+/// all of them 1,000 times a second.
+#[test]
+fn threads_that_end_while_the_safepoint_engine_looks_do_no_harm() {
+    each_jdk(|jdk| {
+        for options in [
+            "cpu=samples,engine=safepoint,interval=1",
+            "cpu=samples,engine=safepoint,interval=1,monitor=y",
+        ] {
+            for _ in 0..3 {
+                let outcome = Run::new(jdk)
+                    .agent(options)
+                    .class("ShortThreads")
+                    .args(["2016"])
+                    .run()
+                    .expect_status(0);
+                assert_eq!(outcome.stdout.trim(), "2016", "{options}");
+            }
+        }
+    });
+}

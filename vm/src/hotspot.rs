@@ -86,6 +86,19 @@ impl JavaThreads {
         found == Some(tid)
     }
 
+    /// The address of a thread's own data in the VM, which is not looked at; `None` for one that has none:
+    /// a virtual thread, or one that has ended or not begun.
+    ///
+    /// # Safety
+    /// `thread` is a `java.lang.Thread`.
+    pub unsafe fn address(&self, jni: &Jni, thread: Ref<'_>) -> Option<usize> {
+        // SAFETY: the field is of type long, and threads have it.
+        let address = unsafe { jni.long_field(thread, self.thread_pointer) };
+        usize::try_from(address)
+            .ok()
+            .filter(|&address| address != 0)
+    }
+
     /// Reads the VM's data about other threads. Keep it for one batch of threads only: it holds two
     /// descriptors.
     ///

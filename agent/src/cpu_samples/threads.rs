@@ -62,7 +62,9 @@ pub fn sample_thread(
         sampling.wall.begin(thread);
     }
     let is_safepoint = is_wanted && matches!(sampling.engine(), Engine::Safepoint);
-    if is_safepoint || run.settings.modes.monitor {
+    // On HotSpot the serial is found by the VM's own thread.
+    let is_hotspot = run.java_threads.get().is_some();
+    if !is_hotspot && (is_safepoint || run.settings.modes.monitor) {
         let _ = run
             .jvmti
             .set_thread_local(Some(thread), serial as usize | NAMED);

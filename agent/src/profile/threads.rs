@@ -19,6 +19,10 @@ fn serial(jni: &Jni, thread: Ref<'_>) -> u32 {
         return 0;
     };
     let run = profile.run;
+    // SAFETY: what the VM gives as a thread, or keeps as the owner of a lock, is a thread.
+    if let Some(serial) = unsafe { run.serial_of_platform_thread(jni, thread) } {
+        return serial;
+    }
     let Ok(word) = run.jvmti.thread_local(Some(thread)) else {
         return 0;
     };
@@ -77,6 +81,7 @@ pub(super) fn register(
     if send_start(profile, jni, thread, serial) {
         profile.run.threads.announce(tid);
     }
+    profile.run.threads.set_ready(tid);
     sample_thread(
         profile.run,
         &profile.sampling,

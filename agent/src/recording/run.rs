@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use hprof_format::ids::ThreadSerial;
 use jni_sys::jvalue;
 use parking_lot::Mutex;
 
@@ -109,6 +110,22 @@ impl Run {
     /// The operating system's data about the current thread.
     pub fn native_of_current(&self, jni: &Jni) -> Option<NativeThread> {
         Some(self.java_threads.get()?.current(jni))
+    }
+
+    /// The serial of a live platform thread of HotSpot, 0 as long as it is not registered.
+    /// `None` for other threads, whose serial is what the VM keeps for us with them.
+    ///
+    /// The VM must not be asked for that of a platform thread other than the current one: if the thread
+    /// ends meanwhile, `GetThreadLocalStorage` and `SetThreadLocalStorage` use what the VM has freed.
+    ///
+    /// # Safety
+    /// `thread` is a `java.lang.Thread`.
+    pub unsafe fn serial_of_platform_thread(&self, jni: &Jni, thread: Ref<'_>) -> Option<u32> {
+        let threads = self.java_threads.get()?;
+        // SAFETY: by the caller's promise.
+        let address = unsafe { threads.address(jni, thread) }?;
+        let serial = self.threads.serial_of(address);
+        Some(serial.map_or(0, ThreadSerial::get))
     }
 
     /// Reads the operating system's data about other threads. `None` on a VM whose layout is unknown, and,

@@ -23,12 +23,22 @@ pub struct LiveThread {
     pub vm_thread: usize,
     /// True once its THREAD START record is on its way to the profile.
     pub announced: bool,
+    /// True once that was tried, and profilers may name the thread.
+    pub is_ready: bool,
 }
 
-/// All live threads by kernel thread id, and counts of what happened to threads.
+#[derive(Default)]
+struct Live {
+    /// By kernel thread id.
+    threads: HashMap<i32, LiveThread>,
+    /// The kernel thread id by the VM's own thread.
+    by_vm_thread: HashMap<usize, i32>,
+}
+
+/// All live threads, and counts of what happened to threads.
 #[derive(Default)]
 pub struct Threads {
-    threads: Mutex<HashMap<i32, LiveThread>>,
+    threads: Mutex<Live>,
     last_ended: Mutex<Option<LiveThread>>,
     last_serial: AtomicU32,
     ended_cpu_nanos: AtomicU64,
@@ -54,19 +64,23 @@ impl Threads {
     /// Registers the thread `tid` unless it is registered already: a thread that
     /// starts while VMInit lists the live ones is seen twice.
     pub fn begin(&self, tid: i32, vm_thread: usize) -> Option<ThreadSerial> {
-        let mut threads = self.threads.lock();
-        if threads.contains_key(&tid) {
+        let mut live = self.threads.lock();
+        if live.threads.contains_key(&tid) {
             return None;
         }
         let serial = self.new_serial();
         let slot = None;
-        threads.insert(
+        if vm_thread != 0 {
+            live.by_vm_thread.insert(vm_thread, tid);
+        }
+        live.threads.insert(
             tid,
             LiveThread {
                 serial,
                 slot,
                 vm_thread,
                 announced: false,
+                is_ready: false,
             },
         );
         Some(serial)
@@ -74,26 +88,47 @@ impl Threads {
 
     /// The THREAD START record of a thread is on its way.
     pub fn announce(&self, tid: i32) {
-        if let Some(thread) = self.threads.lock().get_mut(&tid) {
+        if let Some(thread) = self.threads.lock().threads.get_mut(&tid) {
             thread.announced = true;
+        }
+    }
+
+    /// Profilers may name a thread from now on.
+    pub fn set_ready(&self, tid: i32) {
+        if let Some(thread) = self.threads.lock().threads.get_mut(&tid) {
+            thread.is_ready = true;
         }
     }
 
     /// Notes a thread's place in the signal engine; false if it has one, or has ended.
     pub fn set_slot(&self, tid: i32, slot: SlotToken) -> bool {
-        let mut threads = self.threads.lock();
-        let free = threads.get_mut(&tid).filter(|it| it.slot.is_none());
+        let mut live = self.threads.lock();
+        let free = live.threads.get_mut(&tid).filter(|it| it.slot.is_none());
         free.map(|thread| thread.slot = Some(slot)).is_some()
     }
 
     /// The live thread with this kernel id.
     pub fn get(&self, tid: i32) -> Option<LiveThread> {
-        self.threads.lock().get(&tid).copied()
+        self.threads.lock().threads.get(&tid).copied()
+    }
+
+    /// The serial of the live thread at this address in the VM, once profilers may name it.
+    pub fn serial_of(&self, vm_thread: usize) -> Option<ThreadSerial> {
+        let live = self.threads.lock();
+        let found = live.threads.get(live.by_vm_thread.get(&vm_thread)?)?;
+        (found.is_ready && found.vm_thread == vm_thread).then_some(found.serial)
     }
 
     /// A thread has ended.
     pub fn end(&self, tid: i32) -> Option<LiveThread> {
-        let ended = self.threads.lock().remove(&tid);
+        let mut live = self.threads.lock();
+        let ended = live.threads.remove(&tid);
+        if let Some(ended) = ended
+            && live.by_vm_thread.get(&ended.vm_thread) == Some(&tid)
+        {
+            live.by_vm_thread.remove(&ended.vm_thread);
+        }
+        drop(live);
         if ended.is_some() {
             *self.last_ended.lock() = ended;
         }
@@ -108,12 +143,12 @@ impl Threads {
 
     /// All live threads.
     pub fn live(&self) -> Vec<LiveThread> {
-        self.threads.lock().values().copied().collect()
+        self.threads.lock().threads.values().copied().collect()
     }
 
     /// Forgets all threads.
     pub fn forget(&self) {
-        *self.threads.lock() = HashMap::new();
+        *self.threads.lock() = Live::default();
     }
 
     /// Adds the CPU time of a sampled thread that has ended.

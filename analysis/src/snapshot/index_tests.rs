@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::index::{Reading, reseal};
+use super::notes::Notes;
 use super::{IndexPlace, IndexState, OpenOptions, Snapshot};
 use crate::graph::Inbound;
 use crate::leaks::{LeakOptions, leaks};
 use crate::paths::{Path as Way, ShortestPaths, alternatives, merged};
-use crate::retained::{RetainedBy, retained_by};
+use crate::retained::{RetainedBy, retained_by, retained_by_several};
 
 /// A generator of numbers that are the same in each run (Marsaglia, "Xorshift RNGs").
 struct Numbers(u64);
@@ -116,6 +117,39 @@ impl Scene {
         }
         is_used
     }
+}
+
+#[test]
+fn sums_that_were_noted_are_those_that_were_made() {
+    let scene = Scene::new();
+    let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
+    let rows = |snapshot: &Snapshot| {
+        let tables = retained_by_several(snapshot, &by).unwrap();
+        serde_json::to_string(&tables).unwrap()
+    };
+    let plain = scene.open();
+    // The index is too small to have notes by itself.
+    assert!(plain.notes.is_none());
+    let folder = scene.folder.path().join("notes");
+    fs::create_dir(&folder).unwrap();
+    let notes = || Notes::in_folder(folder.clone(), &fs::File::open(&scene.index).unwrap());
+    let mut noting = scene.open();
+    noting.notes = notes();
+    assert_eq!(rows(&noting), rows(&plain));
+    assert_eq!(noting.class_counts(), plain.class_counts());
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 4);
+    let mut reading = scene.open();
+    reading.notes = notes();
+    assert_eq!(rows(&reading), rows(&plain));
+    assert_eq!(reading.class_counts(), plain.class_counts());
+    // They come from there.
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let length = fs::read(&path).unwrap().len();
+        fs::write(&path, vec![0; length]).unwrap();
+    }
+    assert_ne!(rows(&reading), rows(&plain));
+    assert_ne!(reading.class_counts(), plain.class_counts());
 }
 
 const ODD: [u64; 8] = [

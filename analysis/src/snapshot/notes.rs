@@ -36,7 +36,7 @@ impl Notes {
         Self::in_folder(seals::folder_for(&file)?, &file)
     }
 
-    fn in_folder(folder: PathBuf, index: &File) -> Option<Self> {
+    pub fn in_folder(folder: PathBuf, index: &File) -> Option<Self> {
         let about = index.metadata().ok()?;
         let mut prelude = [0; PRELUDE as usize];
         index.read_exact_at(&mut prelude, 0).ok()?;

@@ -86,9 +86,14 @@ impl SamplesRecorder {
                 return None;
             }
             // A thread that has no serial yet is about to get it, on itself.
-            let word = vm.jvmti.thread_local(Some(thread)).ok()?;
-            Some(word as u32)
-                .filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
+            // SAFETY: the VM has listed the thread.
+            let told = unsafe { run.serial_of_platform_thread(vm.jni, thread) };
+            let serial = match told {
+                Some(serial) => serial,
+                // On a VM that is not HotSpot; or the thread has ended, which is an error.
+                None => vm.jvmti.thread_local(Some(thread)).ok()? as u32,
+            };
+            Some(serial).filter(|serial| *serial != 0 && !muted.get(serial).unwrap_or(&all_muted))
         });
         for sample in samples.unwrap_or_default() {
             self.count_safepoint(cx, &sample);
