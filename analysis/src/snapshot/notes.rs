@@ -1,7 +1,7 @@
 //! Sums over all objects, kept from one command to the next.
 //!
 //! A sum over millions of objects takes longer than a person wants to wait for the first row. Once
-//! it was made of a dump whose index is kept, its numbers lie in the folder of [seals](super::seals),
+//! it was made of a dump whose index is kept, its numbers lie in the folder of [seals],
 //! which its user alone can write to, under a name that has the index' file and the checksum of its
 //! prelude: that covers all that is in the index. Numbers are of eight bytes each, in the order of the
 //! machine.
