@@ -277,6 +277,21 @@ test("figures that are still worked out are asked for again", options, async () 
   await close();
 });
 
+test("what is typed right after a completion follows it", options, async () => {
+  const { page, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}/sql`);
+  const box = page.getByRole("textbox", { name: "Query", exact: true });
+  await page.getByText("objects", { exact: true }).first().waitFor();
+  await box.pressSequentially("SELECT na");
+  await page.getByRole("option", { name: "name" }).waitFor();
+  // Before the page can draw.
+  await box.evaluate((area) => {
+    area.dispatchEvent(new KeyboardEvent("keydown", { key: "Tab", bubbles: true, cancelable: true }));
+    document.execCommand("insertText", false, " FROM classes");
+  });
+  assert.equal(await box.inputValue(), "SELECT name FROM classes");
+  await close();
+});
+
 test("SQL runs, completes, is saved, charted and downloaded", options, async () => {
   const { page, close } = await open(`/dumps/${idOf("shop-prod-eu1.hprof")}/sql`);
   const box = page.getByRole("textbox", { name: "Query", exact: true });

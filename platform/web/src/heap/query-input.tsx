@@ -34,14 +34,12 @@ export function QueryInput({ value, onChange, onRun, onCancel, schema, busy }: P
   };
   const take = (name: string) => {
     const box = area.current!;
-    const before = box.value.slice(0, box.selectionStart).replace(/[A-Za-z_]\w*$/, "");
-    const next = before + name + box.value.slice(box.selectionEnd);
-    onChange(next);
+    const word = /[A-Za-z_]\w*$/.exec(box.value.slice(0, box.selectionStart))?.[0] ?? "";
+    // At once, caret included: the next key may come before the next frame.
+    box.focus();
+    box.setRangeText(name, box.selectionStart - word.length, box.selectionEnd, "end");
+    onChange(box.value);
     setFound([]);
-    requestAnimationFrame(() => {
-      box.focus();
-      box.setSelectionRange(before.length + name.length, before.length + name.length);
-    });
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
