@@ -129,7 +129,7 @@ fn name_of(grouping: &Grouping) -> String {
     format!("sums-{hash:016x}")
 }
 
-/// What an earlier command has summed up.
+/// Reads the sums that an earlier command has noted.
 fn noted(snapshot: &Snapshot, grouping: &Grouping) -> Option<(Vec<GroupSum>, bool)> {
     let numbers = snapshot.noted(&name_of(grouping), 1 + 3 * grouping.groups)?;
     let (is_exact, sums) = numbers.split_first()?;

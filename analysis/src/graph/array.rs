@@ -27,7 +27,7 @@ pub struct Array<T> {
     storage: Storage,
 }
 
-/// What keeps the elements of an array.
+/// The owner of an array's elements.
 #[derive(Debug)]
 enum Storage {
     /// A vector of this capacity, taken apart.
@@ -119,8 +119,8 @@ impl<T: Plain> Deref for Array<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: so many elements lie there, in numbers for which any bits are valid, as long as the
-        // storage lives; who borrows the array for writing has no other.
+        // SAFETY: `storage` owns `length` elements at `start`, of a type for which any bits are valid, and
+        // lives as long as the array; nobody writes to them while this borrow lasts.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }

@@ -51,7 +51,7 @@ impl Notes {
         self.folder.join(format!("{}-{name}", self.index))
     }
 
-    /// The numbers of a note, if it has so many.
+    /// Reads a note; `None` unless it holds `length` numbers.
     fn read(&self, name: &str, length: usize) -> Option<Vec<u64>> {
         if !seals::is_private(&self.folder) {
             return None;
@@ -85,7 +85,8 @@ impl Notes {
 }
 
 impl Snapshot {
-    /// The numbers that an earlier command has kept under a name, if there are so many.
+    /// Reads the note of this name that an earlier command has written; `None` unless it holds `length`
+    /// numbers.
     pub(crate) fn noted(&self, name: &str, length: usize) -> Option<Vec<u64>> {
         self.notes.as_ref()?.read(name, length)
     }
