@@ -4,14 +4,17 @@
 
 mod support;
 
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use java_test_harness::rights::{self, NOBODY};
 use java_test_harness::{Jdk, Run, Running, classes, each_jdk, each_jdk_since};
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
+use tempfile::TempDir;
 
 fn idle(jdk: &'static Jdk, arguments: &[&str]) -> Running {
     let running = Run::new(jdk)
@@ -147,6 +150,7 @@ impl Drop for Foreign {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+        let _ = std::fs::remove_file(format!("/tmp/.java_pid{}", self.0.id()));
     }
 }
 
@@ -203,22 +207,22 @@ fn a_jvm_with_a_root_and_ids_of_its_own_is_reached() {
     });
 }
 
-#[test]
-fn root_reaches_the_jvms_of_others() {
+/// A JVM of [`NOBODY`], and its row in the list; none if this machine has no JDK for it.
+fn idle_of_nobody(scene: &Scene, folder: &TempDir) -> Option<(Foreign, &'static Jdk, Value)> {
     if !rights::may_act_for_others() {
-        return;
+        return None;
     }
-    let scene = Scene::new();
-    let word = format!("nobody-{}", std::process::id());
     let is_open = |jdk: &&Jdk| !jdk.home().starts_with("/root");
     let Some(jdk) = Jdk::tested().into_iter().find(is_open) else {
         eprintln!("not tested: this takes a JDK that everybody can read");
-        return;
+        return None;
     };
-    let folder = tempfile::Builder::new()
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .tempdir()
-        .unwrap();
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let word = format!(
+        "nobody-{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    );
     std::fs::copy(classes_file(), folder.path().join("Idle.class")).unwrap();
     let child = Command::new(jdk.home().join("bin/java"))
         .arg("-cp")
@@ -230,10 +234,56 @@ fn root_reaches_the_jvms_of_others() {
         .stdout(Stdio::null())
         .spawn()
         .expect("java");
-    let _child = Foreign(child);
-    let row = wait_for(&scene, &word);
+    let child = Foreign(child);
+    let row = wait_for(scene, &word);
+    Some((child, jdk, row))
+}
+
+fn open_folder() -> TempDir {
+    tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .tempdir()
+        .unwrap()
+}
+
+fn pid_of(row: &Value) -> u32 {
+    u32::try_from(row["pid"].as_u64().expect("a number")).expect("a pid")
+}
+
+#[test]
+fn root_reaches_the_jvms_of_others() {
+    let scene = Scene::new();
+    let folder = open_folder();
+    let Some((_child, jdk, row)) = idle_of_nobody(&scene, &folder) else {
+        return;
+    };
     assert_eq!(row["uid"], NOBODY);
-    let pid = u32::try_from(row["pid"].as_u64().expect("a number")).expect("a pid");
+    assert_answers(&scene, pid_of(&row), jdk.feature());
+}
+
+#[test]
+fn a_socket_left_by_a_dead_jvm_of_root_is_not_in_the_way() {
+    let scene = Scene::new();
+    let folder = open_folder();
+    let Some((_child, jdk, row)) = idle_of_nobody(&scene, &folder) else {
+        return;
+    };
+    let pid = pid_of(&row);
+    // As a JVM of root that had this number and was killed leaves it.
+    let path = std::path::PathBuf::from(format!("/tmp/.java_pid{pid}"));
+    let _ = std::fs::remove_file(&path);
+    let left = UnixListener::bind(&path).expect("a socket");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&path, mode).unwrap();
+
+    // While a process listens, it may be in use.
+    let output = attach(&scene, pid, &["--jcmd", "VM.version"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    assert!(text.contains("is not the socket of its JVM"), "{text}");
+    assert!(path.exists());
+
+    drop(left);
     assert_answers(&scene, pid, jdk.feature());
 }
 

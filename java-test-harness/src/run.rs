@@ -302,6 +302,8 @@ impl Running {
         });
         let end = end.expect("SIGKILL ends every process");
         self.process.drain();
+        // A JVM that was killed leaves the socket of its attach listener to the next of its number.
+        let _ = fs::remove_file(format!("/tmp/.java_pid{}", self.process.pid()));
         Outcome {
             command: self.command.clone(),
             status: end.status,

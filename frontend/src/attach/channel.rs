@@ -32,7 +32,7 @@ const OTHERS: u32 = 0o066;
 /// If it does not open the socket in time, or somebody else has the name or listens there.
 pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> {
     let number = target.status().inner_pid;
-    let socket = PathBuf::from(format!("/tmp/.java_pid{number}"));
+    let socket = socket_path(target);
     let start = Instant::now();
     let deadline = start + limit;
     if let Some(stream) = try_connect(target, &socket, deadline)? {
@@ -55,6 +55,35 @@ pub fn connect(target: &Target, limit: Duration) -> Result<UnixStream, Refusal> 
         if let Some(stream) = try_connect(target, &socket, deadline)? {
             return Ok(stream);
         }
+    }
+}
+
+/// The name of its socket, as the JVM sees it.
+fn socket_path(target: &Target) -> PathBuf {
+    PathBuf::from(format!("/tmp/.java_pid{}", target.status().inner_pid))
+}
+
+/// Removes what a dead JVM of another user has left under the name of the JVM's socket, if this
+/// process is root.
+///
+/// A process id comes again, a JVM that was killed leaves its socket, and in a folder with the
+/// sticky bit the next JVM of that id can neither use nor replace it. A socket with a listener
+/// stays, whoever listens.
+pub fn clear_left_over(target: &Target) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let path = socket_path(target);
+    let Ok(node) = target.root.socket(&path) else {
+        return;
+    };
+    if node.metadata().uid() == target.status().uid || node.has_listener() {
+        return;
+    }
+    if let (Some(folder), Some(name)) = (path.parent(), path.file_name())
+        && let Ok(folder) = target.root.folder(folder)
+    {
+        let _ = unlinkat(&folder, name, AtFlags::empty());
     }
 }
 
@@ -86,6 +115,10 @@ fn try_connect(
             None => Ok(Some(stream)),
         },
         Err(error) if error.is_absent() => Ok(None),
+        // Root's, for root alone: the JVM's user cannot have made it.
+        Err(ConnectError::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(taken("its user cannot open it".to_owned()))
+        }
         Err(ConnectError::Io(error)) => Err(Refusal::Io {
             pid,
             what: "cannot connect to its socket",

@@ -175,6 +175,7 @@ fn on_its_terms<T: Send>(
     work: impl FnOnce() -> Result<T, Refusal> + Send,
 ) -> Result<T, Refusal> {
     target.check_attachable()?;
+    channel::clear_left_over(target);
     target.as_its_user(work).map_err(|error| Refusal::Io {
         pid: target.pid(),
         what: "cannot take the rights of its user",
