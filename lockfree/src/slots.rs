@@ -197,9 +197,13 @@ impl<T: Default> Slots<T> {
         unsafe { chunk.as_ref() }?.get(index % CHUNK_LEN)
     }
 
+    /// Out of line, and without an array on the stack: every thread that starts would touch its pages.
+    #[cold]
+    #[inline(never)]
     fn grow(&self, free: &mut Free) -> Option<u32> {
         let chunk = self.chunks.get(free.used as usize / CHUNK_LEN)?;
-        let slots: Box<[Slot<T>; CHUNK_LEN]> = Box::new(std::array::from_fn(|_| Slot::default()));
+        let slots: Box<[Slot<T>]> = (0..CHUNK_LEN).map(|_| Slot::default()).collect();
+        let slots: Box<[Slot<T>; CHUNK_LEN]> = slots.try_into().ok()?;
         chunk.store(Box::into_raw(slots), Ordering::Release);
         let first = free.used;
         free.used += CHUNK_LEN as u32;

@@ -3,7 +3,6 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use crossbeam_channel::unbounded;
 use hprof_native_headers as raw;
 use parking_lot::{Mutex, RwLock};
 
@@ -18,7 +17,7 @@ use crate::heap_sites::HeapSites;
 use crate::monitors::Monitors;
 use crate::options::{self, Clock, ExitKind, Failure, Settings};
 use crate::output::Output;
-use crate::recording::Run;
+use crate::recording::{Outbox, Run};
 use crate::report;
 use crate::sink::VmWaits;
 use crate::vm::{Capabilities, Jvmti, VmLibrary, VmStructs};
@@ -72,16 +71,15 @@ pub(super) fn prepare(
         Err(refusal) => return Err((output, refusal)),
     };
     let advises = advice::wanted(&settings).filter(|_| arrival == Arrival::Early);
-    // A bounded channel would fill its room, megabytes of it, at the start.
-    let (sender, receiver) = unbounded();
+    let (outbox, inbox) = Outbox::new();
     let sampling = Arc::new(Sampling::new(engine));
     let recorders = Recorders::new(&settings, &sampling, heap_sites, calls, monitors);
     // A callback may look at it at any time.
     let run: &'static Run = Box::leak(Box::new(Run::new(jvmti, settings)));
-    let thread = ProfileThread::new(run, receiver, *output, recorders);
+    let thread = ProfileThread::new(run, inbox, *output, recorders);
     let profile = Profile {
         run,
-        sender: RwLock::new(Some(sender)),
+        outbox: RwLock::new(Some(outbox)),
         sampling,
         heap_sites,
         calls,

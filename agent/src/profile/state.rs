@@ -15,7 +15,7 @@ use crate::control::Serve;
 use crate::cpu_samples::{Engine, Sampling};
 use crate::heap_sites::HeapSites;
 use crate::output::Record;
-use crate::recording::{Message, Phase, Run};
+use crate::recording::{Message, Outbox, Phase, Run};
 use crate::report;
 use crate::sink::VmWaits;
 use crate::vm::{GlobalRef, VmHandle};
@@ -24,7 +24,7 @@ use crate::vm::{GlobalRef, VmHandle};
 pub(super) struct Profile {
     pub(super) run: &'static Run,
     /// Gone when the run has ended.
-    pub(super) sender: RwLock<Option<Sender<Message>>>,
+    pub(super) outbox: RwLock<Option<Outbox>>,
     pub(super) sampling: Arc<Sampling>,
     /// The state of other modes, if they are on.
     pub(super) heap_sites: Option<&'static HeapSites>,
@@ -46,9 +46,6 @@ pub(super) struct Profile {
 
 /// The run of this process. It is leaked: a callback may look at it at any time.
 static PROFILE: AtomicPtr<Profile> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Records that may wait for the profile thread before callbacks drop theirs.
-const MAX_RECORDS: usize = 1 << 15;
 
 /// Longest wait for a dump that somebody asked for while the program runs.
 const MAX_DUMP_WAIT: Duration = Duration::from_secs(300);
@@ -95,12 +92,11 @@ impl Profile {
     /// Sends a record without ever blocking the caller; where too many wait, it is lost, which is counted.
     /// False when it does not reach the profile.
     pub(super) fn send(&self, record: Record) -> bool {
-        let sender = self.sender.read();
-        let Some(sender) = sender.as_ref() else {
+        let outbox = self.outbox.read();
+        let Some(outbox) = outbox.as_ref() else {
             return false;
         };
-        // Threads that look at the length in the same moment add one more each.
-        let sent = sender.len() < MAX_RECORDS && sender.send(Message::Record(record)).is_ok();
+        let sent = outbox.record(record);
         if !sent {
             self.run.threads.count_lost_record();
         }
@@ -109,8 +105,8 @@ impl Profile {
 
     /// Sends; false when there is no profile thread. Whoever asks waits for the answer, so these messages are few.
     pub(super) fn ask(&self, message: Message) -> bool {
-        let sender = self.sender.read().clone();
-        sender.is_some_and(|sender| sender.send(message).is_ok())
+        let outbox = self.outbox.read().clone();
+        outbox.is_some_and(|outbox| outbox.send(message))
     }
 
     /// Has the profile thread carry a request out.
@@ -139,9 +135,7 @@ impl Profile {
     /// false when it takes too long. A heap dump may take as long as it needs.
     fn ask_and_wait(&self, message: impl FnOnce(Sender<()>) -> Message) -> bool {
         let (done, wait) = bounded(1);
-        let sender = self.sender.read().clone();
-        let sent = sender.map(|sender| sender.send(message(done)).is_ok());
-        if sent != Some(true) {
+        if !self.ask(message(done)) {
             return false;
         }
         let dumping_heap = &self.run.dumping_heap;

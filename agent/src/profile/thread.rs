@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::Receiver;
 use hprof_format::model::Settings as FileSettings;
 
 use super::identity;
@@ -59,7 +58,7 @@ fn table_memory(settings: &Settings) -> usize {
 impl ProfileThread {
     pub(super) fn new(
         run: &'static Run,
-        receiver: Receiver<Message>,
+        inbox: Inbox,
         output: Output,
         recorders: Recorders,
     ) -> Self {
@@ -76,7 +75,7 @@ impl ProfileThread {
                 began: Instant::now(),
             },
             names: Names::new(hidden, settings.lineno, table_memory(settings)),
-            inbox: Inbox::new(receiver),
+            inbox,
             started: LocalTime::now(),
         }
     }
@@ -107,7 +106,7 @@ impl ProfileThread {
         (cx, &mut self.recorders, &mut self.figures)
     }
 
-    /// The next message, for which it waits this long.
+    /// The next message, for which it waits this long. Records that were sent before it are written then.
     ///
     /// # Errors
     /// There is none, or will never be any.
@@ -115,7 +114,9 @@ impl ProfileThread {
         &mut self,
         wait: Duration,
     ) -> Result<Message, crossbeam_channel::RecvTimeoutError> {
-        self.inbox.next(wait)
+        let message = self.inbox.next(wait);
+        self.inbox.write_records(&mut self.output);
+        message
     }
 
     /// How many methods had no names any more when they were looked up.

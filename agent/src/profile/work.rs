@@ -60,7 +60,7 @@ pub(super) fn work(mut thread: ProfileThread, profile: &'static Profile, jni: &J
         let due = thread.recorders.all().filter_map(Recorder::due_in).min();
         let wait = due.map_or(pause, |due| due.min(pause));
         match thread.next_message(wait) {
-            Ok(Message::Record(record)) => thread.output.record(record),
+            Ok(Message::Records) | Err(RecvTimeoutError::Timeout) => {}
             Ok(Message::Commands { orders, done }) => {
                 let mut dispatcher = Dispatcher::new(&mut thread, vm);
                 for order in orders {
@@ -99,7 +99,6 @@ pub(super) fn work(mut thread: ProfileThread, profile: &'static Profile, jni: &J
                 let _ = done.send(());
                 return;
             }
-            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         tick_due(&mut thread, vm);
@@ -206,7 +205,7 @@ fn detach(mut thread: ProfileThread, profile: &Profile, vm: Vm<'_>) {
     let run = profile.run;
     run.threads.forget();
     Profile::withdraw();
-    *profile.sender.write() = None;
+    *profile.outbox.write() = None;
     let own = run.jvmti.close(MAX_CALLBACK);
     if own.is_ok() {
         run.own_threads.lock().clear();

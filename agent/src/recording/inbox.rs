@@ -1,49 +1,37 @@
-//! The profile thread's end of the channel of messages.
+//! The profile thread's end of the channels.
 
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 
 use super::messages::Message;
-use crate::output::Output;
+use crate::output::{Output, Record};
 
-/// The messages that wait for the profile thread.
+/// What waits for the profile thread.
 pub struct Inbox {
-    receiver: Receiver<Message>,
-    /// A message that came while records were written.
-    put_off: Option<Message>,
+    messages: Receiver<Message>,
+    records: Receiver<Record>,
 }
 
 impl Inbox {
-    /// Those that `receiver` gets.
-    pub fn new(receiver: Receiver<Message>) -> Self {
-        Self {
-            receiver,
-            put_off: None,
-        }
+    /// What these two get.
+    pub(super) fn new(messages: Receiver<Message>, records: Receiver<Record>) -> Self {
+        Self { messages, records }
     }
 
-    /// The next message, for which it waits this long.
+    /// The next message, for which it waits this long. Records that were sent before it are to be written first.
     ///
     /// # Errors
     /// There is none, or will never be any.
     pub fn next(&mut self, wait: Duration) -> Result<Message, RecvTimeoutError> {
-        match self.put_off.take() {
-            Some(message) => Ok(message),
-            None => self.receiver.recv_timeout(wait),
-        }
+        self.messages.recv_timeout(wait)
     }
 
-    /// Writes all records that were sent so far, in the middle of a dump. A message that asks for
-    /// something waits until [`Self::next`].
+    /// Writes all records that were sent so far.
     pub fn write_records(&mut self, output: &mut Output) {
-        while self.put_off.is_none()
-            && let Ok(message) = self.receiver.try_recv()
-        {
-            match message {
-                Message::Record(record) => output.record(record),
-                other => self.put_off = Some(other),
-            }
+        // As many as wait now: others may add to them without end.
+        for record in self.records.try_iter().take(self.records.len()) {
+            output.record(record);
         }
     }
 }

@@ -1,11 +1,18 @@
-//! The messages from other threads to the profile thread.
+//! The messages from other threads to the profile thread, and their way there.
 
-use crossbeam_channel::Sender;
+use crossbeam_channel::{Sender, unbounded};
 use hprof_wire::command::Command;
 use hprof_wire::control::{Reply, Request};
 
+use super::Inbox;
 use crate::output::Record;
 use crate::sink::NetSink;
+
+/// Records that may wait for the profile thread before callbacks drop theirs.
+const MAX_RECORDS: usize = 1 << 15;
+/// The profile thread is woken when so many wait. Fewer wait for its next look, at most a tick away: to wake a
+/// thread costs more than all that a callback does.
+const MANY_RECORDS: usize = 1 << 12;
 
 /// A command or a request of a front-end.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +34,8 @@ pub struct Order {
 
 /// A message to the profile thread.
 pub enum Message {
-    /// Something for the profile.
-    Record(Record),
+    /// Many records wait.
+    Records,
     /// The front-end has sent something.
     Commands {
         /// In the order in which they are to be carried out.
@@ -60,4 +67,37 @@ pub enum Message {
         /// Told when all is written.
         done: Sender<()>,
     },
+}
+
+/// The end of the channels that callbacks and commands have.
+#[derive(Clone)]
+pub struct Outbox {
+    messages: Sender<Message>,
+    records: Sender<Record>,
+}
+
+impl Outbox {
+    /// Both ends of new channels.
+    pub fn new() -> (Self, Inbox) {
+        // A bounded channel would fill its room, megabytes of it, at the start.
+        let (messages, received) = unbounded();
+        let (records, written) = unbounded();
+        (Self { messages, records }, Inbox::new(received, written))
+    }
+
+    /// Sends a record without ever blocking the caller. It reaches the profile before all messages that are sent later.
+    /// False where too many wait, or there is no profile thread.
+    pub fn record(&self, record: Record) -> bool {
+        let waiting = self.records.len();
+        if waiting == MANY_RECORDS {
+            self.send(Message::Records);
+        }
+        // Threads that look at the length in the same moment add one more each.
+        waiting < MAX_RECORDS && self.records.send(record).is_ok()
+    }
+
+    /// Sends; false when there is no profile thread. Whoever asks waits for the answer, so these messages are few.
+    pub fn send(&self, message: Message) -> bool {
+        self.messages.send(message).is_ok()
+    }
 }

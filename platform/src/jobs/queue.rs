@@ -1,7 +1,9 @@
 //! Starts jobs as far as workers, memory and disk allow.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::{Running, worker};
@@ -27,7 +29,12 @@ enum Next {
 }
 
 /// Runs jobs until the server stops, and then waits for the ends of all workers.
+///
+/// A job is claimed when a process may analyse it at once: one that waits here could run elsewhere.
+/// The next begins when the process of one ends, while its results are on their way to the storage.
 pub async fn run(state: AppState) {
+    let limit = state.config().workers;
+    let places = Arc::new(Semaphore::new(limit));
     let mut workers = JoinSet::new();
     let mut stopping = state.jobs().stopping();
     let patience = match state.catalogue().is_shared() {
@@ -36,7 +43,12 @@ pub async fn run(state: AppState) {
     };
     while !*stopping.borrow() {
         let count = workers.len();
-        let next = match count < state.config().workers {
+        // A slow storage holds up the queue: no more results wait for it than jobs run.
+        let place = match count < 2 * limit {
+            true => Arc::clone(&places).try_acquire_owned().ok(),
+            false => None,
+        };
+        let next = match place.is_some() {
             true => state.blocking(move |state| next(state, count)).await,
             false => Ok(Next::Wait),
         };
@@ -47,7 +59,7 @@ pub async fn run(state: AppState) {
                     ..Running::default()
                 };
                 state.jobs().lock().insert(job.id, running);
-                workers.spawn(worker::supervise(state.clone(), *job));
+                workers.spawn(worker::supervise(state.clone(), *job, place));
                 continue;
             }
             Ok(Next::Again) => continue,

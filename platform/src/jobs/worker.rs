@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, watch};
 
 use super::{Progress, shared};
 use crate::DATABASE_VARIABLE;
@@ -49,8 +49,8 @@ struct OutcomeFile {
     summary: Option<serde_json::Value>,
 }
 
-/// Runs an attempt to its end, and notes how it ended.
-pub(super) async fn supervise(state: AppState, job: Job) {
+/// Runs an attempt to its end, and notes how it ended. Its place is free when its process has ended.
+pub(super) async fn supervise(state: AppState, job: Job, place: Option<OwnedSemaphorePermit>) {
     let (id, attempt) = (job.id, job.attempt);
     let cancel = {
         let running = state.jobs().lock();
@@ -59,7 +59,7 @@ pub(super) async fn supervise(state: AppState, job: Job) {
     let cancel = cancel.unwrap_or_default();
     let keeper = shared::keep(state.clone(), id, attempt, Arc::clone(&cancel));
     let keeper = tokio::spawn(keeper);
-    let ending = Arc::new(attempt_it(&state, &job, attempt, cancel).await);
+    let ending = Arc::new(attempt_it(&state, &job, attempt, cancel, place).await);
     let dump = job.dump.clone();
     // Before the catalogue needs room: the files of the attempt may be what fills the disk.
     let removed = state.blocking(move |state| {
@@ -112,6 +112,7 @@ async fn attempt_it(
     job: &Job,
     attempt: u32,
     cancel: Arc<Notify>,
+    place: Option<OwnedSemaphorePermit>,
 ) -> Option<Ending> {
     let dump = job.dump.clone();
     let id = job.id;
@@ -146,6 +147,8 @@ async fn attempt_it(
         // An error means that it has ended already.
         let _ = child.kill().await;
     }
+    drop(place);
+    state.jobs().wake();
     let status = match end {
         End::Cancelled => return None,
         End::Stopping => return Some(Ending::Interrupted),

@@ -287,10 +287,17 @@ impl Walking {
         let is_chosen = point < FIRST_CHECKS
             || point.is_multiple_of(CHECKED_LATER)
             || self.is_thorough.load(Ordering::Relaxed);
-        if is_over || !is_chosen {
-            return None;
+        match is_over || !is_chosen {
+            true => None,
+            false => self.compare(walker, vm, threads),
         }
-        let mut expected = [StackFrame::NONE; CHECKED_FRAMES];
+    }
+
+    /// Out of line: its frames would else be on the stack of every thread that prepares a class.
+    #[cold]
+    #[inline(never)]
+    fn compare(&self, walker: &StackWalker, vm: Vm<'_>, threads: &JavaThreads) -> Option<String> {
+        let mut expected = vec![StackFrame::NONE; CHECKED_FRAMES];
         // Also makes the ids of methods that have none.
         let count = vm.jvmti.current_stack(&mut expected).ok()?;
         let expected = expected.get(..count).filter(|frames| !frames.is_empty())?;

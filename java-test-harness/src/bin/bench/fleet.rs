@@ -24,7 +24,7 @@ const DRAINERS: &str = "4";
 /// The largest dump against the smallest, of `workers`.
 const SPREAD: u64 = 4;
 /// How often the ends of jobs are asked for.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Ends a process that was started.
 struct Started(Child);
@@ -69,6 +69,12 @@ fn figure(
     });
 }
 
+/// Waits until all files are on the disk: what is written later takes time from whatever runs then.
+fn sync() -> Result<()> {
+    ensure!(Command::new("sync").status()?.success(), "sync fails");
+    Ok(())
+}
+
 /// Jobs without work, by as many connections as four workers have.
 fn queue(cluster: &Cluster, jobs: u64, figures: &mut Figures) -> Result<()> {
     let rate = std::env::current_exe()?.with_file_name("examples/queue_rate");
@@ -111,6 +117,8 @@ fn workers(cluster: &Cluster, arguments: &Arguments, figures: &mut Figures) -> R
         .map(|number| dump(folder.path(), arguments.megabytes, number, count))
         .collect::<Result<_>>()?;
 
+    // Both begin with all dumps on the disk, and end with all results there: a worker publishes nothing before it is.
+    sync()?;
     let began = Instant::now();
     for (number, dump) in dumps.iter().enumerate() {
         let to = folder.path().join(format!("plain-{number}"));
@@ -124,9 +132,12 @@ fn workers(cluster: &Cluster, arguments: &Arguments, figures: &mut Figures) -> R
             .output()?;
         let error = String::from_utf8_lossy(&done.stderr);
         ensure!(done.status.success(), "{}: {error}", dump.display());
-        fs::remove_dir_all(to)?;
     }
+    sync()?;
     let plain = began.elapsed().as_secs_f64();
+    for number in 0..dumps.len() {
+        fs::remove_dir_all(folder.path().join(format!("plain-{number}")))?;
+    }
 
     let url = cluster.database("workers");
     let store = folder.path().join("store");
@@ -142,6 +153,7 @@ fn workers(cluster: &Cluster, arguments: &Arguments, figures: &mut Figures) -> R
     for dump in &dumps {
         client.upload(dump)?;
     }
+    sync()?;
     let began = Instant::now();
     let worker = Command::new(&command)
         .arg("worker")
@@ -155,6 +167,7 @@ fn workers(cluster: &Cluster, arguments: &Arguments, figures: &mut Figures) -> R
     while cluster.ask("workers", left) != "0" {
         thread::sleep(PAUSE);
     }
+    sync()?;
     let fleet = began.elapsed().as_secs_f64();
     let done = cluster.ask("workers", "SELECT count(*) FROM jobs WHERE state = 'done'");
     ensure!(done == count.to_string(), "{done} of {count} jobs are done");
