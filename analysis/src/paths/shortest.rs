@@ -17,7 +17,10 @@ pub enum ShortestPaths {
 /// The tree of a breadth-first search.
 #[derive(Debug)]
 pub struct Breadth<N> {
-    /// By object: the one before it, itself for roots, none if it is not reached.
+    /// A bit for each object that is reached: a search asks for each reference, mostly of objects that are, and
+    /// bits fit into the CPU's cache.
+    is_reached: Array<u64>,
+    /// By object that is reached: the one before it, itself for roots. The memory of others is not touched.
     before: Array<N>,
     /// The objects that are reached, the nearest first.
     order: Array<N>,
@@ -112,8 +115,9 @@ impl ShortestPaths {
     #[inline]
     pub fn before(&self, object: ObjectNumber) -> Option<ObjectNumber> {
         fn before<N: Number>(paths: &Breadth<N>, object: ObjectNumber) -> Option<ObjectNumber> {
-            let before = *paths.before.get(object.index())?;
-            (before != N::NONE).then(|| ObjectNumber::new(before.get()))
+            let index = object.index();
+            (index < paths.before.len() && is_set(&paths.is_reached, index))
+                .then(|| ObjectNumber::new(paths.before[index].get()))
         }
         match self {
             Self::Narrow(paths) => before(paths, object),
@@ -142,6 +146,19 @@ impl ShortestPaths {
             Self::Wide(paths) => ObjectNumber::new(paths.order[position].get()),
         }
     }
+}
+
+/// The bits of a word.
+const BITS: usize = u64::BITS as usize;
+
+#[inline]
+fn is_set(bits: &[u64], index: usize) -> bool {
+    bits[index / BITS] >> (index % BITS) & 1 != 0
+}
+
+#[inline]
+fn set(bits: &mut [u64], index: usize) {
+    bits[index / BITS] |= 1 << (index % BITS);
 }
 
 /// The references that wait for their turn: from and to, which are the same for a root.
@@ -193,18 +210,21 @@ impl<N: Number> Breadth<N> {
         waiting: &mut Waiting,
         store: &Store,
     ) -> io::Result<Self> {
-        let mut before = store.filled(links.count(), N::NONE)?;
+        let mut is_reached = store.zeros::<u64>(links.count().div_ceil(BITS))?;
+        let mut before = store.zeros::<N>(links.count())?;
         let mut order = store.zeros::<N>(links.count())?;
         let mut reached = 0;
         for &root in roots {
             let turn = turn.map_or(Turn::Now, |turn| turn(None, ObjectNumber::new(root)));
-            if before[root] == N::NONE && waiting.passes(turn, root, root) {
+            if !is_set(&is_reached, root) && waiting.passes(turn, root, root) {
+                set(&mut is_reached, root);
                 before[root] = N::of(root);
                 order[reached] = N::of(root);
                 reached += 1;
             }
         }
         Ok(Self {
+            is_reached,
             before,
             order,
             reached,
@@ -220,16 +240,18 @@ impl<N: Number> Breadth<N> {
         waiting: &mut Waiting,
         wanted: Option<usize>,
     ) {
+        self.is_reached.set_hot(true);
         self.before.set_hot(true);
         links.set_hot(true);
         let (before, order) = (&mut *self.before, &mut *self.order);
+        let is_reached = &mut *self.is_reached;
         let (mut reached, mut next) = (self.reached, self.followed);
         loop {
-            while next < reached && wanted.is_none_or(|wanted| before[wanted] == N::NONE) {
+            while next < reached && wanted.is_none_or(|wanted| !is_set(is_reached, wanted)) {
                 let object = order[next];
                 next += 1;
                 links.each(object.get(), |target| {
-                    if before[target] != N::NONE {
+                    if is_set(is_reached, target) {
                         return;
                     }
                     let from = object.get();
@@ -237,6 +259,7 @@ impl<N: Number> Breadth<N> {
                         turn(Some(ObjectNumber::new(from)), ObjectNumber::new(target))
                     });
                     if waiting.passes(turn, from, target) {
+                        set(is_reached, target);
                         before[target] = object;
                         order[reached] = N::of(target);
                         reached += 1;
@@ -251,7 +274,8 @@ impl<N: Number> Breadth<N> {
                 break;
             }
             for (from, to) in turns {
-                if before[to] == N::NONE {
+                if !is_set(is_reached, to) {
+                    set(is_reached, to);
                     before[to] = N::of(from);
                     order[reached] = N::of(to);
                     reached += 1;
@@ -259,6 +283,7 @@ impl<N: Number> Breadth<N> {
             }
         }
         (self.reached, self.followed) = (reached, next);
+        self.is_reached.set_hot(false);
         self.before.set_hot(false);
         links.set_hot(false);
     }
