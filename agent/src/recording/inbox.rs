@@ -7,14 +7,14 @@ use crossbeam_channel::{Receiver, RecvTimeoutError};
 use super::messages::Message;
 use crate::output::{Output, Record};
 
-/// What waits for the profile thread.
+/// The channels of messages and records that the profile thread reads.
 pub struct Inbox {
     messages: Receiver<Message>,
     records: Receiver<Record>,
 }
 
 impl Inbox {
-    /// What these two get.
+    /// An inbox that reads these two channels.
     pub(super) fn new(messages: Receiver<Message>, records: Receiver<Record>) -> Self {
         Self { messages, records }
     }

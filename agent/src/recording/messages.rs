@@ -10,8 +10,8 @@ use crate::sink::NetSink;
 
 /// Records that may wait for the profile thread before callbacks drop theirs.
 const MAX_RECORDS: usize = 1 << 15;
-/// The profile thread is woken when so many wait. Fewer wait for its next look, at most a tick away: to wake a
-/// thread costs more than all that a callback does.
+/// The number of waiting records at which a callback wakes the profile thread. The thread finds fewer at its
+/// next tick: a wake-up costs more than the rest of a callback.
 const MANY_RECORDS: usize = 1 << 12;
 
 /// A command or a request of a front-end.

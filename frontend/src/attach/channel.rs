@@ -67,8 +67,8 @@ fn socket_path(target: &Target) -> PathBuf {
 /// process is root.
 ///
 /// A process id comes again, a JVM that was killed leaves its socket, and in a folder with the
-/// sticky bit the next JVM of that id can neither use nor replace it. A socket with a listener
-/// stays, whoever listens.
+/// sticky bit the next JVM of that id can neither use nor replace it. A socket stays unless the
+/// kernel says that nobody listens: root may lack the right to open the socket of a live process.
 pub fn clear_left_over(target: &Target) {
     if !rustix::process::geteuid().is_root() {
         return;
@@ -77,7 +77,11 @@ pub fn clear_left_over(target: &Target) {
     let Ok(node) = target.root.socket(&path) else {
         return;
     };
-    if node.metadata().uid() == target.status().uid || node.has_listener() {
+    let is_dead = || {
+        let refused = node.connect(Users::Any, Instant::now());
+        refused.is_err_and(|error| error.is_absent())
+    };
+    if node.metadata().uid() == target.status().uid || !is_dead() {
         return;
     }
     if let (Some(folder), Some(name)) = (path.parent(), path.file_name())

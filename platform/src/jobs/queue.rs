@@ -48,12 +48,12 @@ pub async fn run(state: AppState) {
             true => Arc::clone(&places).try_acquire_owned().ok(),
             false => None,
         };
-        let next = match place.is_some() {
-            true => state.blocking(move |state| next(state, count)).await,
-            false => Ok(Next::Wait),
+        let next = match &place {
+            Some(_) => state.blocking(move |state| next(state, count)).await,
+            None => Ok(Next::Wait),
         };
-        match next {
-            Ok(Next::Start(job)) => {
+        match (next, place) {
+            (Ok(Next::Start(job)), Some(place)) => {
                 let running = Running {
                     attempt: job.attempt,
                     ..Running::default()
@@ -62,9 +62,9 @@ pub async fn run(state: AppState) {
                 workers.spawn(worker::supervise(state.clone(), *job, place));
                 continue;
             }
-            Ok(Next::Again) => continue,
-            // The log has it.
-            Ok(Next::Wait) | Err(_) => {}
+            (Ok(Next::Again), _) => continue,
+            // The log has an error.
+            _ => {}
         }
         tokio::select! {
             () = state.jobs().wake.notified() => {}

@@ -50,7 +50,7 @@ struct OutcomeFile {
 }
 
 /// Runs an attempt to its end, and notes how it ended. Its place is free when its process has ended.
-pub(super) async fn supervise(state: AppState, job: Job, place: Option<OwnedSemaphorePermit>) {
+pub(super) async fn supervise(state: AppState, job: Job, place: OwnedSemaphorePermit) {
     let (id, attempt) = (job.id, job.attempt);
     let cancel = {
         let running = state.jobs().lock();
@@ -112,7 +112,7 @@ async fn attempt_it(
     job: &Job,
     attempt: u32,
     cancel: Arc<Notify>,
-    place: Option<OwnedSemaphorePermit>,
+    place: OwnedSemaphorePermit,
 ) -> Option<Ending> {
     let dump = job.dump.clone();
     let id = job.id;
