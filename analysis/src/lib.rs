@@ -19,6 +19,7 @@ pub mod heap;
 pub mod input;
 pub mod leaks;
 pub mod mapping;
+mod marks;
 pub mod names;
 pub mod numbers;
 mod parallel;

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::graph::{Array, Links, Number, Store};
+use crate::marks::Marks;
 
 /// The tree of a depth-first search from a virtual root, which has number 0 and refers to all
 /// roots.
@@ -16,25 +17,6 @@ pub(super) struct DepthFirst<N> {
     pub number: Array<N>,
     /// Objects that were reached.
     pub reached: usize,
-}
-
-/// A set of objects.
-struct Marks(Vec<u64>);
-
-impl Marks {
-    fn new(count: usize) -> Self {
-        Self(vec![0; count.div_ceil(64)])
-    }
-
-    #[inline(always)]
-    fn has(&self, object: usize) -> bool {
-        self.0[object / 64] >> (object % 64) & 1 != 0
-    }
-
-    #[inline(always)]
-    fn set(&mut self, object: usize) {
-        self.0[object / 64] |= 1 << (object % 64);
-    }
 }
 
 /// Searches from the roots. References to roots are not followed: with the virtual root as their

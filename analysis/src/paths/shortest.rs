@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::graph::{Array, Graph, Links, Number, Store, Width};
+use crate::marks::Marks;
 use crate::numbers::ObjectNumber;
 
 /// The tree of a breadth-first search from all roots.
@@ -17,9 +18,8 @@ pub enum ShortestPaths {
 /// The tree of a breadth-first search.
 #[derive(Debug)]
 pub struct Breadth<N> {
-    /// A bit for each object that is reached: a search asks for each reference, mostly of objects that are, and
-    /// bits fit into the CPU's cache.
-    is_reached: Array<u64>,
+    /// The objects that are reached.
+    marks: Marks,
     /// By object that is reached: the one before it, itself for roots. The memory of others is not touched.
     before: Array<N>,
     /// The objects that are reached, the nearest first.
@@ -115,9 +115,8 @@ impl ShortestPaths {
     #[inline]
     pub fn before(&self, object: ObjectNumber) -> Option<ObjectNumber> {
         fn before<N: Number>(paths: &Breadth<N>, object: ObjectNumber) -> Option<ObjectNumber> {
-            let index = object.index();
-            (index < paths.before.len() && is_set(&paths.is_reached, index))
-                .then(|| ObjectNumber::new(paths.before[index].get()))
+            let before = paths.before.get(object.index())?;
+            (paths.marks.has(object.index())).then(|| ObjectNumber::new(before.get()))
         }
         match self {
             Self::Narrow(paths) => before(paths, object),
@@ -146,19 +145,6 @@ impl ShortestPaths {
             Self::Wide(paths) => ObjectNumber::new(paths.order[position].get()),
         }
     }
-}
-
-/// The bits of a word.
-const BITS: usize = u64::BITS as usize;
-
-#[inline]
-fn is_set(bits: &[u64], index: usize) -> bool {
-    bits[index / BITS] >> (index % BITS) & 1 != 0
-}
-
-#[inline]
-fn set(bits: &mut [u64], index: usize) {
-    bits[index / BITS] |= 1 << (index % BITS);
 }
 
 /// The references that wait for their turn: from and to, which are the same for a root.
@@ -210,21 +196,21 @@ impl<N: Number> Breadth<N> {
         waiting: &mut Waiting,
         store: &Store,
     ) -> io::Result<Self> {
-        let mut is_reached = store.zeros::<u64>(links.count().div_ceil(BITS))?;
+        let mut marks = Marks::new(links.count());
         let mut before = store.zeros::<N>(links.count())?;
         let mut order = store.zeros::<N>(links.count())?;
         let mut reached = 0;
         for &root in roots {
             let turn = turn.map_or(Turn::Now, |turn| turn(None, ObjectNumber::new(root)));
-            if !is_set(&is_reached, root) && waiting.passes(turn, root, root) {
-                set(&mut is_reached, root);
+            if !marks.has(root) && waiting.passes(turn, root, root) {
+                marks.set(root);
                 before[root] = N::of(root);
                 order[reached] = N::of(root);
                 reached += 1;
             }
         }
         Ok(Self {
-            is_reached,
+            marks,
             before,
             order,
             reached,
@@ -240,18 +226,17 @@ impl<N: Number> Breadth<N> {
         waiting: &mut Waiting,
         wanted: Option<usize>,
     ) {
-        self.is_reached.set_hot(true);
         self.before.set_hot(true);
         links.set_hot(true);
         let (before, order) = (&mut *self.before, &mut *self.order);
-        let is_reached = &mut *self.is_reached;
+        let marks = &mut self.marks;
         let (mut reached, mut next) = (self.reached, self.followed);
         loop {
-            while next < reached && wanted.is_none_or(|wanted| !is_set(is_reached, wanted)) {
+            while next < reached && wanted.is_none_or(|wanted| !marks.has(wanted)) {
                 let object = order[next];
                 next += 1;
                 links.each(object.get(), |target| {
-                    if is_set(is_reached, target) {
+                    if marks.has(target) {
                         return;
                     }
                     let from = object.get();
@@ -259,7 +244,7 @@ impl<N: Number> Breadth<N> {
                         turn(Some(ObjectNumber::new(from)), ObjectNumber::new(target))
                     });
                     if waiting.passes(turn, from, target) {
-                        set(is_reached, target);
+                        marks.set(target);
                         before[target] = object;
                         order[reached] = N::of(target);
                         reached += 1;
@@ -274,8 +259,8 @@ impl<N: Number> Breadth<N> {
                 break;
             }
             for (from, to) in turns {
-                if !is_set(is_reached, to) {
-                    set(is_reached, to);
+                if !marks.has(to) {
+                    marks.set(to);
                     before[to] = N::of(from);
                     order[reached] = N::of(to);
                     reached += 1;
@@ -283,7 +268,6 @@ impl<N: Number> Breadth<N> {
             }
         }
         (self.reached, self.followed) = (reached, next);
-        self.is_reached.set_hot(false);
         self.before.set_hot(false);
         links.set_hot(false);
     }
