@@ -15,6 +15,7 @@ use hprof_analysis::snapshot::{IndexPlace, IndexState, OpenOptions, Snapshot, Sn
 use hprof_options::glob;
 
 use crate::left_out;
+use crate::mapping::MappingArgument;
 use crate::memory;
 use crate::render::out::tell;
 use crate::render::screen::{bytes, count, percent};
@@ -22,6 +23,24 @@ use crate::what_it_is;
 use progress::Progress;
 
 pub use arguments::{HeapArguments, OpenArguments};
+
+/// A snapshot from the index that an earlier command has written, if there is one of the file as it is
+/// now, and nothing of the file could not be read. Without one, the command has to read the file.
+pub fn open_indexed(path: &Path, mapping: &MappingArgument) -> Option<Snapshot> {
+    if !path.is_file() {
+        return None;
+    }
+    let options = OpenOptions {
+        index: IndexPlace::Beside,
+        only_indexed: true,
+        ..OpenOptions::default()
+    };
+    let mut snapshot = Snapshot::open(path, &options).ok()?;
+    if let Some(mapping) = mapping.read().ok()? {
+        snapshot.rename(&mapping);
+    }
+    (!is_partial(&snapshot)).then_some(snapshot)
+}
 
 /// Makes a snapshot, with progress on standard error, and warns of damage.
 ///

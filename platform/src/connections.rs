@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -21,6 +20,7 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
 use crate::api::Peer;
+use crate::farewell::drained;
 use crate::tls;
 
 /// Connections at once; each takes some ten kilobytes.
@@ -101,7 +101,7 @@ async fn talk(
     watcher: Watcher,
 ) {
     let service = router.map_request(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
+        let mut request = drained(request);
         request
             .extensions_mut()
             .insert(Peer(peer.ip().to_canonical()));

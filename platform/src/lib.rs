@@ -12,6 +12,7 @@ mod config;
 mod connections;
 mod counters;
 pub mod events;
+mod farewell;
 pub mod fleet;
 pub mod ids;
 pub mod intake;

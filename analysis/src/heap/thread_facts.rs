@@ -89,7 +89,7 @@ pub fn thread_facts(heap: &HeapFile<'_>) -> FxHashMap<ObjectId, ThreadFacts> {
     facts.collect()
 }
 
-fn is_virtual(class_name: &str) -> bool {
+pub(crate) fn is_virtual(class_name: &str) -> bool {
     matches!(
         class_name,
         "java.lang.VirtualThread" | "java.lang.ThreadBuilders$BoundVirtualThread"

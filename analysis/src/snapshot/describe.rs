@@ -158,13 +158,18 @@ impl Snapshot {
 
     /// The name of a thread object.
     pub fn thread_name(&self, thread: ObjectNumber) -> Option<String> {
-        let name = self.field_object(thread, "name")?;
-        if let Some(text) = self.string(name, 200) {
+        self.name_of(thread, 200)
+    }
+
+    /// At most so many characters of the name of a thread or of a group of threads.
+    pub(super) fn name_of(&self, object: ObjectNumber, most: usize) -> Option<String> {
+        let name = self.field_object(object, "name")?;
+        if let Some(text) = self.string(name, most) {
             return Some(text);
         }
         // Up to JDK 8 the field holds a char[].
         let chars = self
-            .primitives(name, 200)
+            .primitives(name, most)
             .into_iter()
             .map(|value| match value {
                 Value::Char(unit) => unit,

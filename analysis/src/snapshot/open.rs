@@ -72,6 +72,8 @@ pub struct OpenOptions<'a> {
     pub trusts_index: bool,
     /// The limit of all indexes in the cache together, in bytes.
     pub index_limit: u64,
+    /// True for a snapshot from an index or none: [`SnapshotError::NoIndex`].
+    pub only_indexed: bool,
     /// True for object numbers of eight bytes, however few there are.
     pub wide: bool,
     /// Is told how many bytes a stage has done since the last call, from any thread.
@@ -89,6 +91,7 @@ impl Default for OpenOptions<'_> {
             index: IndexPlace::Nowhere,
             trusts_index: false,
             index_limit: INDEX_LIMIT,
+            only_indexed: false,
             wide: false,
             progress: &|_, _| {},
         }
@@ -113,6 +116,9 @@ pub enum SnapshotError {
     /// The file has no heap dump.
     #[error("{0}")]
     NoDump(String),
+    /// There is no index of the file as it is now, and only that was asked for.
+    #[error("there is no index")]
+    NoIndex,
 }
 
 /// The file in memory. What cannot be mapped is unpacked into a temporary file first.
@@ -155,12 +161,18 @@ impl Snapshot {
         let name = input.name.clone();
         let is_mapped = input.mapped().is_some();
         let left_out = input.left_out.clone();
+        if options.only_indexed && !is_mapped {
+            return Err(SnapshotError::NoIndex);
+        }
         let file = Arc::new(map(input, options)?);
         // Compressed files have one only if asked for: they are unpacked all the same.
         let beside_is_of_use = is_mapped && file.len() >= INDEXED;
         let is_asked_for = matches!(options.index, IndexPlace::Cache | IndexPlace::Folder(_));
         let is_named = std::fs::metadata(path).is_ok_and(|found| found.is_file());
         let is_wanted = is_asked_for || options.index == IndexPlace::Beside && beside_is_of_use;
+        if options.only_indexed && !(is_named && is_wanted) {
+            return Err(SnapshotError::NoIndex);
+        }
         if !is_named || !is_wanted {
             let mut snapshot = Self::of_map(name, file, options)?;
             snapshot.contents.lacks_elements = left_out.is_so();
@@ -209,6 +221,9 @@ impl Snapshot {
                 // Not to be touched.
                 Found::Foreign => {}
             }
+        }
+        if options.only_indexed {
+            return Err(SnapshotError::NoIndex);
         }
         let mut snapshot = Self::build(name, file, contents, dump, options, store)?;
         (options.progress)(Stage::Index, 0);

@@ -1,10 +1,13 @@
 //! Threads with their stacks and what those hold.
 
-use hprof_format::ids::{ThreadSerial, TraceSerial};
+use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Snapshot;
+use super::values::Value;
+use crate::contents::Thread;
 use crate::graph::{GraphRoot, NOTHING};
-use crate::heap::thread_state;
+use crate::heap::{ThreadFacts, is_virtual, thread_state};
 use crate::numbers::ObjectNumber;
 
 /// A thread of a dump.
@@ -45,6 +48,65 @@ impl Snapshot {
         let objects = [Some(thread), holder].into_iter().flatten();
         let mut status = objects.filter_map(|it| self.field(it, "threadStatus")?.integer());
         thread_state(i32::try_from(status.next()?).ok()?)
+    }
+
+    /// The facts about a thread that its object has, as [`thread_facts`](crate::heap::thread_facts)
+    /// gives them for a file without a graph.
+    pub fn thread_facts(&self, thread: ObjectNumber) -> ThreadFacts {
+        let holder = self.field_object(thread, "holder");
+        // Since JDK 19 some fields are in an object of its own, `holder` (JEP 425).
+        let objects = || [Some(thread), holder].into_iter().flatten();
+        let integer = |name: &str| objects().find_map(|it| self.field(it, name)?.integer());
+        let small = |name: &str| i32::try_from(integer(name)?).ok();
+        let is_daemon = objects().find_map(|it| match self.field(it, "daemon")? {
+            Value::Boolean(is) => Some(is),
+            _ => None,
+        });
+        let is_virtual = is_virtual(self.class_name(thread));
+        let group = objects().find_map(|it| self.field_object(it, "group"));
+        ThreadFacts {
+            name: self.name_of(thread, usize::MAX),
+            group: group.and_then(|group| self.name_of(group, usize::MAX)),
+            state: small("threadStatus")
+                .filter(|_| !is_virtual)
+                .and_then(thread_state),
+            is_daemon: is_daemon.unwrap_or(is_virtual),
+            priority: small("priority"),
+            is_virtual,
+        }
+    }
+
+    /// The threads that the file names and those that are roots of the heap dump, as
+    /// [`read`](crate::contents::read) finds them, each with its object if that is a root.
+    pub fn named_threads(&self) -> Vec<(Thread, Option<ObjectNumber>)> {
+        let roots = || self.graph.roots().iter().filter(|root| root.is_thread());
+        let objects: FxHashMap<ObjectId, ObjectNumber> = roots()
+            .map(|root| (self.object_id(root), root.object()))
+            .collect();
+        let known = &self.contents.threads;
+        let mut serials: FxHashSet<ThreadSerial> = known.iter().map(|it| it.serial).collect();
+        let mut rest: Vec<Thread> = roots()
+            .filter(|root| serials.insert(ThreadSerial::new(root.thread)))
+            .map(|root| Thread {
+                serial: ThreadSerial::new(root.thread),
+                object: self.object_id(root),
+                name: None,
+                group: None,
+                trace: (root.trace != NOTHING).then(|| TraceSerial::new(root.trace)),
+                has_ended: false,
+            })
+            .collect();
+        rest.sort_by_key(|thread| thread.serial);
+        let all = known.iter().cloned().chain(rest);
+        all.map(|thread| {
+            let object = objects.get(&thread.object).copied();
+            (thread, object)
+        })
+        .collect()
+    }
+
+    fn object_id(&self, root: &GraphRoot) -> ObjectId {
+        ObjectId::new(self.graph.id(root.object()))
     }
 
     /// The methods on the stack of the thread with a serial, innermost first.

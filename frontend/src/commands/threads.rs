@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use hprof_analysis::contents::{Contents, Thread};
 use hprof_analysis::heap::{HeapFile, Local, ThreadFacts, locals, thread_facts};
+use hprof_analysis::numbers::ObjectNumber;
+use hprof_analysis::snapshot::Snapshot;
 use hprof_format::ids::{ObjectId, ThreadSerial, TraceSerial};
 use serde_json::{Value, json};
 
-use crate::open::{self, FileArgument, Opened};
+use crate::open::{self, FileArgument};
 use crate::render::screen::{Style, bytes, count, plural, print, print_json, printable};
 use crate::snapshot::{self, OpenArguments};
 
@@ -60,8 +62,8 @@ Examples:
   hprof-rs threads --retained heap.hprof";
 
 /// A thread as it is shown.
-struct Row<'a> {
-    thread: &'a Thread,
+struct Row {
+    thread: Thread,
     facts: ThreadFacts,
     stack: Vec<String>,
     locals: Vec<Local>,
@@ -71,6 +73,13 @@ impl Threads {
     pub(super) fn execute(self) -> anyhow::Result<ExitCode> {
         if self.retained {
             return self.show_retained();
+        }
+        // With an index there is no need to read the file. Locals are looked up in it.
+        if !self.locals
+            && !self.json
+            && let Some(snapshot) = self.indexed()
+        {
+            return self.show(&snapshot.name, &mut rows_of_index(&snapshot));
         }
         let (opened, input) = self.file.open_mapped()?;
         open::warn_of_damage(&opened);
@@ -87,10 +96,17 @@ impl Threads {
             spinner.finish_and_clear();
         }
         let mut rows = rows_of(&opened.contents, &mut facts);
-        self.show(&opened, &mut rows)
+        self.show(&opened.name, &mut rows)
     }
 
-    fn show(&self, opened: &Opened, rows: &mut Vec<Row<'_>>) -> anyhow::Result<ExitCode> {
+    /// The dump from its index, if that says all that reading the file would.
+    fn indexed(&self) -> Option<Snapshot> {
+        let snapshot = snapshot::open_indexed(&self.file.plain.file, &self.file.mapping)?;
+        let is_only_one = snapshot.contents().dumps.len() == 1;
+        is_only_one.then_some(snapshot)
+    }
+
+    fn show(&self, name: &str, rows: &mut Vec<Row>) -> anyhow::Result<ExitCode> {
         if let Some(filter) = &self.filter {
             let has = |text: &str| text.contains(filter.as_str());
             rows.retain(|row| {
@@ -107,7 +123,7 @@ impl Threads {
             let left_out = all - rows.len();
             let rows: Vec<Value> = rows.iter().map(as_json).collect();
             return print_json(&json!({
-                "file": opened.name, "rows_left_out": left_out, "threads": rows,
+                "file": name, "rows_left_out": left_out, "threads": rows,
             }));
         }
         let style = Style::of_stdout();
@@ -186,23 +202,42 @@ struct Facts {
     locals: BTreeMap<ThreadSerial, Vec<Local>>,
 }
 
-fn rows_of<'a>(contents: &'a Contents, facts: &mut Facts) -> Vec<Row<'a>> {
+fn rows_of(contents: &Contents, facts: &mut Facts) -> Vec<Row> {
     let rows = contents.threads.iter().map(|thread| {
-        let mut found = facts.threads.remove(&thread.object).unwrap_or_default();
-        // Records of the thread's start go before what an object says later.
-        found.name = thread.name.clone().or(found.name);
-        found.group = thread.group.clone().or(found.group);
+        let found = facts.threads.remove(&thread.object).unwrap_or_default();
         Row {
-            thread,
-            facts: found,
+            facts: with_records(found, thread),
             stack: stack(contents, thread),
             locals: facts.locals.remove(&thread.serial).unwrap_or_default(),
+            thread: thread.clone(),
         }
     });
     rows.collect()
 }
 
-fn title(row: &Row<'_>, style: Style) -> String {
+/// The rows without locals.
+fn rows_of_index(snapshot: &Snapshot) -> Vec<Row> {
+    let threads = snapshot.named_threads().into_iter();
+    let row = |(thread, object): (Thread, Option<ObjectNumber>)| {
+        let found = object.map(|object| snapshot.thread_facts(object));
+        Row {
+            facts: with_records(found.unwrap_or_default(), &thread),
+            stack: stack(snapshot.contents(), &thread),
+            locals: Vec::new(),
+            thread,
+        }
+    };
+    threads.map(row).collect()
+}
+
+/// Records of the thread's start go before what an object says later.
+fn with_records(mut found: ThreadFacts, thread: &Thread) -> ThreadFacts {
+    found.name = thread.name.clone().or(found.name);
+    found.group = thread.group.clone().or(found.group);
+    found
+}
+
+fn title(row: &Row, style: Style) -> String {
     let facts = &row.facts;
     let name = match &facts.name {
         Some(name) if name.is_empty() => "<no name>".to_owned(),
@@ -232,7 +267,7 @@ fn title(row: &Row<'_>, style: Style) -> String {
     text
 }
 
-fn stack_text(row: &Row<'_>, with_locals: bool, style: Style) -> String {
+fn stack_text(row: &Row, with_locals: bool, style: Style) -> String {
     let mut text = String::new();
     let mut locals = row.locals.iter().filter(|_| with_locals).peekable();
     let mut show = |text: &mut String, upto: Option<u32>| {
@@ -276,7 +311,7 @@ fn local_text(local: &Local) -> String {
 }
 
 /// The number of threads, and of those in each state.
-fn sum(rows: &[Row<'_>]) -> String {
+fn sum(rows: &[Row]) -> String {
     let mut states: BTreeMap<&str, u64> = BTreeMap::new();
     for state in rows.iter().filter_map(|row| row.facts.state) {
         *states.entry(state).or_default() += 1;
@@ -317,7 +352,7 @@ fn stack(contents: &Contents, thread: &Thread) -> Vec<String> {
     frames.collect()
 }
 
-fn as_json(row: &Row<'_>) -> Value {
+fn as_json(row: &Row) -> Value {
     let locals: Vec<Value> = row
         .locals
         .iter()

@@ -294,6 +294,29 @@ fn bodies_that_are_too_large_or_too_slow_are_refused() {
     assert_eq!(fs::read_dir(scene.path("serve/parts")).unwrap().count(), 0);
 }
 
+/// A connection closed while the body comes would be a broken pipe for the client, and the reason lost.
+#[test]
+fn a_refusal_reaches_a_client_that_still_sends() {
+    let scene = Scene::new();
+    let server = Server::start(&scene, &[]);
+    let body = vec![0; 3_000_000];
+    for _ in 0..20 {
+        let put = |path: &str| server.request("PUT", path, &[], &body);
+        put("/api/v1/dumps?strip=perhaps").assert_problem(400, "bad-request");
+        server
+            .bare_request("PUT", "/api/v1/dumps", &[], &body)
+            .assert_problem(401, "no-token");
+    }
+    // Who waits to be asked for the body is not asked.
+    let waits = format!(
+        "PUT /api/v1/dumps HTTP/1.1\r\nHost: {}\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n",
+        server.address
+    );
+    let answer = server.raw(waits.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    assert!(!answer.contains("100 Continue"), "{answer}");
+}
+
 #[test]
 fn an_address_that_sends_too_much_has_to_wait() {
     let scene = Scene::new();

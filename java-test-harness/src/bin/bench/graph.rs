@@ -26,6 +26,14 @@ const HUGE: MadeDump = MadeDump {
     note_bytes: 160,
 };
 
+/// 50 GB of dump, 870 million objects. It and its index take 70 GB of disk, so it is measured only where
+/// it is named.
+const GIANT: MadeDump = MadeDump {
+    rounds: 87_000_000,
+    note_bytes: 160,
+};
+const GIANT_NAME: &str = "50 GB";
+
 /// A run: name, options, and the limits in seconds and megabytes.
 type Case = (&'static str, &'static [&'static str], f64, f64);
 
@@ -64,6 +72,9 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         ("dominators, index used", &["dominators"], 0.3, 1000.0),
         ("report, index used", &["report", "--json"], 5.0, 1000.0),
     ];
+    if arguments.cases.iter().any(|case| case == GIANT_NAME) {
+        return giant(&folder.join("giant.hprof"), figures);
+    }
     let rounds = arguments.pairs.min(3);
     measure_all(&folder.join("big.hprof"), BIG, &cases, rounds, figures)?;
     first_rows(&folder.join("big.hprof"), arguments.pairs, figures)?;
@@ -74,6 +85,57 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         1572.9,
     )];
     measure_all(&folder.join("huge.hprof"), HUGE, &cases, 1, figures)
+}
+
+/// A dump of which the objects alone fill several times the memory: read, indexed, reported.
+fn giant(dump: &Path, figures: &mut Figures) -> Result<()> {
+    const MEMORY: f64 = 4.0 * 1.074 * 1000.0;
+    let cases: [Case; 4] = [
+        (
+            "50 GB, summary",
+            &["summary", "--memory", "4G"],
+            1200.0,
+            MEMORY,
+        ),
+        (
+            "50 GB, report, --memory 4G, index written",
+            &["report", "--json", "--memory", "4G"],
+            3600.0,
+            MEMORY,
+        ),
+        (
+            "50 GB, dominators, index used",
+            &["dominators", "--memory", "4G"],
+            60.0,
+            MEMORY,
+        ),
+        (
+            "50 GB, report, index used",
+            &["report", "--json", "--memory", "4G"],
+            1800.0,
+            MEMORY,
+        ),
+    ];
+    measure_all(dump, GIANT, &cases, 1, figures)?;
+    let mut index = dump.as_os_str().to_owned();
+    index.push(".hprof-rs-index");
+    for (what, file) in [
+        ("bytes of the dump", dump),
+        ("bytes of the index", index.as_ref()),
+    ] {
+        let gigabytes = fs::metadata(file)?.len() as f64 / 1e9;
+        figures.add(Figure {
+            benchmark: "graph",
+            case: GIANT_NAME.to_owned(),
+            measure: what,
+            plain: None,
+            profiled: gigabytes,
+            unit: "GB",
+            result: gigabytes,
+            wanted: Wanted::Any,
+        });
+    }
+    Ok(())
 }
 
 /// Where dumps of gigabytes may lie: the folder of the JDKs, on a disk.
