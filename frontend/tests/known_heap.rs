@@ -2,6 +2,7 @@
 
 mod support;
 
+use hprof_analysis::snapshot::{IndexPlace, OpenOptions, Snapshot, SnapshotError};
 use java_test_harness::{Jdk, Outcome, Run, each_jdk};
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
@@ -158,6 +159,42 @@ fn threads_tell_their_state_and_what_they_hold() {
         let packed = packed.display().to_string();
         let again = text(&["threads", "--locals", "--filter", "known runner", &packed]);
         assert_eq!(again, shown);
+    });
+}
+
+#[test]
+fn an_index_tells_of_threads_what_the_file_does() {
+    each_jdk(|jdk| {
+        let (outcome, file) = dump(jdk);
+        let ways: [&[&str]; 3] = [
+            &["threads"],
+            &["threads", "--names"],
+            &["threads", "--top", "2"],
+        ];
+        let shown = || ways.map(|way| text(&[way, &[file.as_str()]].concat()));
+        let options = OpenOptions {
+            index: IndexPlace::Beside,
+            only_indexed: true,
+            ..OpenOptions::default()
+        };
+        let indexed = || Snapshot::open(outcome.path("known.hprof").as_ref(), &options);
+        assert!(matches!(indexed(), Err(SnapshotError::NoIndex)));
+        let read = shown();
+        let folder = outcome.path("").display().to_string();
+        let written = run(
+            &mut Scene::new().hprof_rs(&["dominators", "--index", &folder, &file]),
+            "",
+        );
+        assert!(written.status.success(), "{}", stderr(&written));
+        // Otherwise the file is read, as what is missing may be a thread.
+        let gaps = indexed().unwrap().graph().gaps();
+        assert_eq!((gaps.dangling_roots, gaps.without_class), (0, 0));
+        assert!(gaps.dangling_references <= gaps.archived_references);
+        assert_eq!(shown(), read, "{}", jdk.home().display());
+        // An index of another file is none.
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(matches!(indexed(), Err(SnapshotError::NoIndex)));
     });
 }
 

@@ -13,13 +13,12 @@ pub(super) struct DepthFirst<N> {
     pub vertex: Array<N>,
     /// By number: the number of the parent in the tree.
     pub parent: Array<N>,
-    /// By object: its number, 0 if it was not reached.
-    pub number: Array<N>,
     /// Objects that were reached.
     pub reached: usize,
 }
 
-/// Searches from the roots. References to roots are not followed: with the virtual root as their
+/// Searches from the roots. What is written is written from one end to the other; the numbers of
+/// objects, which are not, come [later](super::inverse). References to roots are not followed: with the virtual root as their
 /// dominator they never dominate through another path, and dominators stay the same.
 pub(super) fn depth_first<N: Number>(
     links: &Links<'_, N>,
@@ -27,13 +26,11 @@ pub(super) fn depth_first<N: Number>(
     store: &Store,
 ) -> io::Result<DepthFirst<N>> {
     let count = links.count();
-    let mut vertex = store.filled(count + 1, N::NONE)?;
-    let mut parent = store.filled(count + 1, N::of(0))?;
-    let mut number = store.filled(count, N::of(0))?;
-    number.set_hot(true);
+    let mut vertex = store.zeros(count + 1)?;
+    let mut parent = store.zeros(count + 1)?;
     let mut reached = 0;
     {
-        let (vertex, parent, number) = (&mut *vertex, &mut *parent, &mut *number);
+        let (vertex, parent): (&mut [N], &mut [N]) = (&mut vertex, &mut parent);
         let mut seen = Marks::new(count);
         let mut starts = Vec::new();
         for &root in roots {
@@ -55,7 +52,6 @@ pub(super) fn depth_first<N: Number>(
                 seen.set(object);
                 reached += 1;
                 let own = N::of(reached);
-                number[object] = own;
                 vertex[reached] = N::of(object);
                 parent[reached] = above;
                 links.each(object, |target| {
@@ -66,7 +62,6 @@ pub(super) fn depth_first<N: Number>(
                         // Nothing comes after it, so it may take its number at once.
                         seen.set(target);
                         reached += 1;
-                        number[target] = N::of(reached);
                         vertex[reached] = N::of(target);
                         parent[reached] = own;
                     } else {
@@ -79,7 +74,6 @@ pub(super) fn depth_first<N: Number>(
     Ok(DepthFirst {
         vertex,
         parent,
-        number,
         reached,
     })
 }

@@ -7,6 +7,7 @@
 mod depth_first;
 mod group_sets;
 mod groups;
+mod inverse;
 mod joins;
 mod pairs;
 mod predecessors;
@@ -170,15 +171,15 @@ fn build<N: Number>(
 ) -> io::Result<Tree<N>> {
     links.set_hot(true);
     let search = depth_first::depth_first(links, roots, store)?;
-    let predecessors = predecessors::predecessors(links, &search, store, threads)?;
+    let objects = &search.vertex[1..=search.reached];
+    let number = inverse::inverse(objects, links.count(), store, threads)?;
+    let predecessors = predecessors::predecessors(links, &search, number, store, threads)?;
     let depth_first::DepthFirst {
         vertex,
         parent,
-        number,
         reached,
     } = search;
     // From here on each step drops what no later one needs: these arrays are most of the memory.
-    drop(number);
     let dominators = semi_nca::dominators(parent, reached, predecessors, store)?;
     Tree::new(vertex, dominators, reached, units, store)
 }

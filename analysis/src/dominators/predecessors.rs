@@ -21,16 +21,20 @@ pub(super) struct Predecessors<N> {
 
 /// Numbers in one task.
 const TASK: usize = 1 << 16;
+
+/// Finds them. `number` holds the number of each object, 0 if it was not reached.
 pub(super) fn predecessors<N: Number>(
     links: &Links<'_, N>,
     tree: &DepthFirst<N>,
+    number: Array<N>,
     store: &Store,
     threads: usize,
 ) -> io::Result<Predecessors<N>> {
     // The graph is asked once, in any order; everything after that goes over what it said.
-    let pairs = pairs(links, tree, store, threads)?;
+    number.set_hot(true);
+    let pairs = pairs(links, tree, &number, store, threads)?;
+    drop(number);
     links.set_hot(false);
-    tree.number.set_hot(false);
     // Where the list of each number ends, then, as it is filled from the end, where it starts.
     let mut start = store.zeros::<N>(tree.reached + 2)?;
     start.set_hot(true);
@@ -70,6 +74,7 @@ pub(super) fn predecessors<N: Number>(
 fn pairs<N: Number>(
     links: &Links<'_, N>,
     tree: &DepthFirst<N>,
+    number: &[N],
     store: &Store,
     threads: usize,
 ) -> io::Result<Pairs<N>> {
@@ -78,7 +83,7 @@ fn pairs<N: Number>(
         for task in tasks {
             let first = 1 + TASK * task;
             let last = (first + TASK).min(tree.reached + 1);
-            edges(links, tree, first..last, |from, to| {
+            edges(links, tree, number, first..last, |from, to| {
                 if outcome.is_ok() {
                     outcome = found.push(store, [N::of(from), N::of(to)]);
                 }
@@ -97,10 +102,11 @@ fn pairs<N: Number>(
 fn edges<N: Number>(
     links: &Links<'_, N>,
     tree: &DepthFirst<N>,
+    number: &[N],
     range: Range<usize>,
     mut edge: impl FnMut(usize, usize),
 ) {
-    let (vertex, parent, number) = (&*tree.vertex, &*tree.parent, &*tree.number);
+    let (vertex, parent) = (&*tree.vertex, &*tree.parent);
     for from in range {
         links.each(vertex[from].get(), |target| {
             let to = number[target].get();

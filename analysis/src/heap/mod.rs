@@ -38,5 +38,5 @@ pub(crate) use strings::{
 };
 pub use strings::{StringGroup, StringReport, strings};
 pub(crate) use text::Text;
-pub(crate) use thread_facts::{is_virtual, state as thread_state};
 pub use thread_facts::{Local, ThreadFacts, locals, thread_facts};
+pub(crate) use thread_facts::{is_virtual, state as thread_state};

@@ -45,6 +45,9 @@ fn use_all(snapshot: &Snapshot) {
     crate::android::traces(snapshot).unwrap();
     crate::android::bitmaps(snapshot);
     snapshot.threads();
+    for (_, object) in snapshot.named_threads() {
+        object.map(|object| snapshot.thread_facts(object));
+    }
     snapshot.system_properties();
     for place in dominators.largest_children(None, 10) {
         dominators.largest_children(Some(place), 10);

@@ -169,7 +169,11 @@ impl Snapshot {
         let beside_is_of_use = is_mapped && file.len() >= INDEXED;
         let is_asked_for = matches!(options.index, IndexPlace::Cache | IndexPlace::Folder(_));
         let is_named = std::fs::metadata(path).is_ok_and(|found| found.is_file());
-        let is_wanted = is_asked_for || options.index == IndexPlace::Beside && beside_is_of_use;
+        let is_wanted = match options.index {
+            // It may have been asked for then.
+            IndexPlace::Beside => beside_is_of_use || options.only_indexed,
+            _ => is_asked_for,
+        };
         if options.only_indexed && !(is_named && is_wanted) {
             return Err(SnapshotError::NoIndex);
         }
