@@ -24,7 +24,7 @@ pub(super) fn inverse<N: Number>(
     threads: usize,
 ) -> io::Result<Array<N>> {
     let mut number = store.zeros::<N>(count)?;
-    if store.is_limited() && count >> RANGE_SHIFT > 0 {
+    if !store.has_room_for(size_of_val(&*number)) {
         by_ranges(objects, &mut number, store, RANGE_SHIFT)?;
         return Ok(number);
     }

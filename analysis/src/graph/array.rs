@@ -150,6 +150,8 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Scratch {
+    /// The memory that the process may occupy, in bytes.
+    limit: u64,
     file: File,
     state: Mutex<ScratchState>,
 }
@@ -177,6 +179,7 @@ impl Store {
     /// If the file cannot be made, or the thread that watches.
     pub fn limited(limit: u64, folder: PathBuf) -> io::Result<Self> {
         let scratch = Arc::new(Scratch {
+            limit,
             file: tempfile::tempfile_in(folder)?,
             state: Mutex::default(),
         });
@@ -187,6 +190,12 @@ impl Store {
         Ok(Self {
             scratch: Some(scratch),
         })
+    }
+
+    /// True if so many bytes, touched here and there, stay in memory while others are worked on.
+    pub fn has_room_for(&self, bytes: usize) -> bool {
+        let limit = self.scratch.as_ref().map(|scratch| scratch.limit);
+        limit.is_none_or(|limit| bytes as u64 <= limit / 4)
     }
 
     /// True if memory is limited.
