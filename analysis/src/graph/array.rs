@@ -296,32 +296,64 @@ fn watch(scratch: &Weak<Scratch>, limit: u64) {
         let Some(scratch) = scratch.upgrade() else {
             return;
         };
-        if resident_bytes().is_none_or(|bytes| bytes < high) {
+        let now = || Resident::now().unwrap_or_default();
+        if now().all < high {
             continue;
         }
         scratch.let_go(false);
-        if resident_bytes().is_none_or(|bytes| bytes < start) {
+        if now().all < start {
             high = start;
             continue;
         }
         scratch.let_go(true);
-        // What is left is not in maps. To let go without end would not make it less, only slow.
-        let rest = resident_bytes().unwrap_or_default();
-        high = start.max(rest + limit.saturating_sub(rest) / 2);
+        high = start.max(next_time(now(), limit));
     }
 }
 
-/// The memory that this process occupies.
-fn resident_bytes() -> Option<u64> {
-    // The second number of statm is the resident size in pages (proc(5)).
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
+/// The memory at which maps are let go of again, after that has left `rest`. To let go without end
+/// would not make it less, only slow, so half of the way to the limit comes before the next time. What
+/// came back meanwhile, as others touched it, does not raise the limit; what is in no map has to stay.
+fn next_time(rest: Resident, limit: u64) -> u64 {
+    let half = rest.all.min(limit) + limit.saturating_sub(rest.all) / 2;
+    half.max(rest.other + limit / 16)
+}
+
+/// The memory that this process occupies, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Resident {
+    all: u64,
+    /// That which is in no map of a file.
+    other: u64,
+}
+
+impl Resident {
+    fn now() -> Option<Self> {
+        let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+        // The second number is the resident size, the third the part in maps of files, in pages (proc(5)).
+        let mut numbers = statm.split_ascii_whitespace().skip(1);
+        let mut bytes = || {
+            let pages: u64 = numbers.next()?.parse().ok()?;
+            Some(pages * rustix::param::page_size() as u64)
+        };
+        let (all, mapped) = (bytes()?, bytes()?);
+        Some(Self {
+            all,
+            other: all.saturating_sub(mapped),
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_back_while_maps_go_does_not_raise_the_limit() {
+        let next = |all, other| next_time(Resident { all, other }, 1600);
+        assert_eq!(next(400, 300), 1000);
+        assert_eq!((next(1600, 300), next(3000, 300)), (1600, 1600));
+        assert_eq!(next(2000, 1900), 2000);
+    }
 
     #[test]
     fn arrays_in_files_keep_what_is_written_when_memory_is_let_go() {
