@@ -17,8 +17,8 @@ pub(super) struct DepthFirst<N> {
     pub reached: usize,
 }
 
-/// Searches from the roots. What is written is written from one end to the other; the numbers of
-/// objects, which are not, come [later](super::inverse). References to roots are not followed: with the virtual root as their
+/// Searches from the roots, and writes its arrays from one end to the other; [`super::inverse`] makes the numbers
+/// by object later. References to roots are not followed: with the virtual root as their
 /// dominator they never dominate through another path, and dominators stay the same.
 pub(super) fn depth_first<N: Number>(
     links: &Links<'_, N>,

@@ -192,7 +192,7 @@ impl Store {
         })
     }
 
-    /// True if so many bytes, touched here and there, stay in memory while others are worked on.
+    /// True if an array of `bytes`, read and written in any order, takes at most a quarter of the memory limit.
     pub fn has_room_for(&self, bytes: usize) -> bool {
         let limit = self.scratch.as_ref().map(|scratch| scratch.limit);
         limit.is_none_or(|limit| bytes as u64 <= limit / 4)

@@ -161,7 +161,7 @@ impl Snapshot {
         self.name_of(thread, 200)
     }
 
-    /// At most so many characters of the name of a thread or of a group of threads.
+    /// The first `most` characters of the name of a thread or of a group of threads.
     pub(super) fn name_of(&self, object: ObjectNumber, most: usize) -> Option<String> {
         let name = self.field_object(object, "name")?;
         if let Some(text) = self.string(name, most) {

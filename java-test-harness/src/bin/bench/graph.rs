@@ -26,8 +26,8 @@ const HUGE: MadeDump = MadeDump {
     note_bytes: 160,
 };
 
-/// 50 GB of dump, 870 million objects. It and its index take 70 GB of disk, so it is measured only where
-/// it is named.
+/// 50 GB of dump, 870 million objects. With scratch files and index it takes 100 GB of disk, so it
+/// is measured only where it is named.
 const GIANT: MadeDump = MadeDump {
     rounds: 87_000_000,
     note_bytes: 160,
