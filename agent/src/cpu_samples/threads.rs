@@ -7,6 +7,7 @@ use super::engine::{Engine, Sampling, choose};
 use super::signal::SampledThread;
 use super::wall::WallThread;
 use crate::options;
+use crate::os::timer;
 use crate::recording::{NAMED, Phase, Run};
 use crate::report;
 use crate::vm::{Capabilities, Jni, NativeThread, Ref, ThreadReader, Vm};
@@ -50,6 +51,8 @@ pub fn sample_thread(
             Ok(token) if run.threads.set_slot(tid, token) => slot_of_wall = Some(token),
             // It ended, or somebody else was faster.
             Ok(token) => engine.end_thread(token),
+            // Its end is on the way to the agent.
+            Err(error) if timer::has_ended(&error) => {}
             Err(error) => no_timer(run, &error),
         }
     }

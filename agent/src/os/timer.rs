@@ -86,6 +86,13 @@ pub fn create(tid: i32, value: usize, signal: i32) -> io::Result<TimerId> {
     }
 }
 
+/// Whether an error of [`create`] or [`start`] says that the thread has ended: where [`probe`]
+/// succeeds, the kernel refuses with these only the clock of a thread that is not there
+/// (`pid_for_clock` in the kernel's posix-cpu-timers.c).
+pub fn has_ended(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ESRCH))
+}
+
 /// Starts the timer, with its first expiry `first` nanoseconds of CPU time from
 /// now. Safe in a signal handler.
 ///
@@ -152,5 +159,51 @@ pub fn scheduler_tick_nanos() -> u64 {
         resolution.tv_nsec as u64
     } else {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread::{sleep, spawn};
+
+    use super::*;
+
+    /// What comes out when a call fails, which it does soon.
+    fn error_of<T>(mut call: impl FnMut() -> io::Result<T>, undo: impl Fn(T)) -> io::Error {
+        for _ in 0..5000 {
+            match call() {
+                Ok(result) => undo(result),
+                Err(error) => return error,
+            }
+            sleep(Duration::from_millis(1));
+        }
+        panic!("the call succeeds for a thread that has ended");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "needs timers")]
+    fn a_thread_that_has_ended_is_told_from_one_without_a_timer() {
+        let (send_tid, tids) = channel();
+        let (end, wait) = channel::<()>();
+        let thread = spawn(move || {
+            // SAFETY: the call has no arguments and cannot fail.
+            send_tid.send(unsafe { libc::gettid() }).unwrap();
+            let _ = wait.recv();
+        });
+        let tid = tids.recv().unwrap();
+        let timer = create(tid, 0, libc::SIGPROF).unwrap();
+        drop(end);
+        thread.join().unwrap();
+
+        // The kernel takes a moment to forget a thread that was joined.
+        let refused = error_of(|| create(tid, 0, libc::SIGPROF), delete);
+        assert!(has_ended(&refused), "{refused}");
+        // An hour of CPU time never comes.
+        let hour = Duration::from_secs(3600);
+        let refused = error_of(|| start(timer, 3_600_000_000_000, hour), drop);
+        assert!(has_ended(&refused), "{refused}");
+        delete(timer);
+        assert!(!has_ended(&io::Error::from_raw_os_error(libc::EAGAIN)));
     }
 }
