@@ -24,6 +24,7 @@ pub mod names;
 pub mod numbers;
 mod parallel;
 pub mod paths;
+pub mod resident;
 pub mod retained;
 pub mod snapshot;
 pub mod stacks;

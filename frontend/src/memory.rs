@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use hprof_analysis::resident::Resident;
 
 use crate::render::out::tell;
 use crate::render::screen::bytes;
@@ -69,7 +70,7 @@ pub fn has_read(more: u64) {
 
 fn watch(limit: u64, is_given: bool) {
     loop {
-        match own_bytes() {
+        match Resident::now().map(|resident| resident.other) {
             None => return,
             Some(taken) if taken > limit => end(limit, is_given),
             Some(_) => thread::sleep(PAUSE),
@@ -89,16 +90,6 @@ fn end(limit: u64, is_given: bool) -> ! {
     };
     tell!("hprof-rs: {of}: stopped after {read} were read: {what}");
     std::process::exit(NO_MEMORY)
-}
-
-/// The memory of this process that is no file's.
-fn own_bytes() -> Option<u64> {
-    // Size, resident and shared pages come first (proc(5)).
-    let statm = fs::read_to_string("/proc/self/statm").ok()?;
-    let mut pages = statm.split_ascii_whitespace().skip(1);
-    let resident: u64 = pages.next()?.parse().ok()?;
-    let of_files: u64 = pages.next()?.parse().ok()?;
-    Some(resident.saturating_sub(of_files) * rustix::param::page_size() as u64)
 }
 
 /// The memory that the machine, or the container that this process is in, has free.
@@ -166,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_system_tells_memory() {
-        assert!(own_bytes().is_some_and(|bytes| bytes > 0));
+        assert!(Resident::now().is_some_and(|resident| resident.other > 0));
         assert!(free_bytes().is_none_or(|bytes| bytes >= 1 << 20));
     }
 }

@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use memmap2::{Mmap, MmapOptions, MmapRaw, UncheckedAdvice};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::resident::Resident;
+
 /// The element types of arrays: plain numbers.
 pub trait Plain: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync {}
 impl<T: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync> Plain for T {}
@@ -316,31 +318,6 @@ fn watch(scratch: &Weak<Scratch>, limit: u64) {
 fn next_time(rest: Resident, limit: u64) -> u64 {
     let half = rest.all.min(limit) + limit.saturating_sub(rest.all) / 2;
     half.max(rest.other + limit / 16)
-}
-
-/// The memory that this process occupies, in bytes.
-#[derive(Debug, Clone, Copy, Default)]
-struct Resident {
-    all: u64,
-    /// That which is in no map of a file.
-    other: u64,
-}
-
-impl Resident {
-    fn now() -> Option<Self> {
-        let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-        // The second number is the resident size, the third the part in maps of files, in pages (proc(5)).
-        let mut numbers = statm.split_ascii_whitespace().skip(1);
-        let mut bytes = || {
-            let pages: u64 = numbers.next()?.parse().ok()?;
-            Some(pages * rustix::param::page_size() as u64)
-        };
-        let (all, mapped) = (bytes()?, bytes()?);
-        Some(Self {
-            all,
-            other: all.saturating_sub(mapped),
-        })
-    }
 }
 
 #[cfg(test)]

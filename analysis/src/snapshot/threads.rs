@@ -39,31 +39,30 @@ pub struct Local {
 }
 
 impl Snapshot {
+    /// The value of a field of a thread: since JDK 19 some are in an object of its own, `holder` (JEP 425).
+    pub fn thread_field(&self, thread: ObjectNumber, name: &str) -> Option<Value> {
+        let own = self.field(thread, name);
+        own.or_else(|| self.field(self.field_object(thread, "holder")?, name))
+    }
+
     /// The state of a thread, named as in `java.lang.Thread.State`, with `SLEEPING` apart from other
     /// timed waiting. `None` for virtual threads, and for dumps without the field.
-    ///
-    /// Since JDK 19 the field is in an object of its own, `holder` (JEP 425).
     pub fn thread_state(&self, thread: ObjectNumber) -> Option<&'static str> {
-        let holder = self.field_object(thread, "holder");
-        let objects = [Some(thread), holder].into_iter().flatten();
-        let mut status = objects.filter_map(|it| self.field(it, "threadStatus")?.integer());
-        thread_state(i32::try_from(status.next()?).ok()?)
+        let status = self.thread_field(thread, "threadStatus")?.integer()?;
+        thread_state(i32::try_from(status).ok()?)
     }
 
     /// The facts about a thread that its object has, as [`thread_facts`](crate::heap::thread_facts)
     /// gives them for a file without a graph.
     pub fn thread_facts(&self, thread: ObjectNumber) -> ThreadFacts {
-        let holder = self.field_object(thread, "holder");
-        // Since JDK 19 some fields are in an object of its own, `holder` (JEP 425).
-        let objects = || [Some(thread), holder].into_iter().flatten();
-        let integer = |name: &str| objects().find_map(|it| self.field(it, name)?.integer());
-        let small = |name: &str| i32::try_from(integer(name)?).ok();
-        let is_daemon = objects().find_map(|it| match self.field(it, "daemon")? {
-            Value::Boolean(is) => Some(is),
+        let field = |name: &str| self.thread_field(thread, name);
+        let small = |name: &str| i32::try_from(field(name)?.integer()?).ok();
+        let is_daemon = match field("daemon") {
+            Some(Value::Boolean(is)) => Some(is),
             _ => None,
-        });
+        };
         let is_virtual = is_virtual(self.class_name(thread));
-        let group = objects().find_map(|it| self.field_object(it, "group"));
+        let group = field("group").and_then(|group| group.object());
         ThreadFacts {
             name: self.name_of(thread, usize::MAX),
             group: group.and_then(|group| self.name_of(group, usize::MAX)),

@@ -12,16 +12,13 @@ use rustls::crypto::ring;
 use serde_json::Value;
 use ureq::http::{HeaderMap, Request};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
-use ureq::{Agent, SendBody};
+use ureq::{Agent, SendBody, Timeout};
 
 use super::{Address, Interrupt, Secret};
 use crate::render::out::tell;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(15);
-/// How long the other end may neither take nor send a byte. The answer to the last piece of an
-/// upload waits for the server's disk.
-const SILENCE: Duration = Duration::from_secs(120);
 /// The longest answer that is read, in bytes.
 const MAX_ANSWER: u64 = 16 << 20;
 /// The first pause before a request is repeated; each is twice the one before.
@@ -152,11 +149,12 @@ pub struct Client {
     agent: Agent,
     base: String,
     bearer: Option<String>,
+    silence: Duration,
     interrupt: Interrupt,
 }
 
 impl Client {
-    /// A server at an address.
+    /// A server at an address, which may neither take nor send a byte for as long as `silence`.
     ///
     /// # Errors
     /// If there are no certificates to check it with.
@@ -164,6 +162,7 @@ impl Client {
         address: &Address,
         secret: Option<&Secret>,
         authorities: Option<&Path>,
+        silence: Duration,
         interrupt: Interrupt,
     ) -> anyhow::Result<Self> {
         let mut config = Agent::config_builder()
@@ -173,8 +172,8 @@ impl Client {
             .user_agent(concat!("hprof-rs/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(CONNECT))
             .timeout_resolve(Some(CONNECT))
-            .timeout_per_read(Some(SILENCE))
-            .timeout_per_write(Some(SILENCE));
+            .timeout_per_read(Some(silence))
+            .timeout_per_write(Some(silence));
         if address.is_tls {
             let roots = roots(authorities)?;
             config = config.tls_config(
@@ -193,6 +192,7 @@ impl Client {
             agent: config.build().new_agent(),
             base: address.base.clone(),
             bearer: secret.map(Secret::bearer),
+            silence,
             interrupt,
         })
     }
@@ -227,15 +227,28 @@ impl Client {
                 self.agent.run(request.body(SendBody::from_reader(reader))?)
             }
         };
-        let no_answer = || format!("no answer from {}", self.base);
-        let mut answer = sent.with_context(no_answer)?;
+        let mut answer = sent.map_err(|error| self.no_answer(error))?;
         let read = answer.body_mut().with_config().limit(MAX_ANSWER);
-        let body = read.read_to_vec().with_context(no_answer)?;
+        let body = read.read_to_vec().map_err(|error| self.no_answer(error))?;
         Ok(Answer {
             status: answer.status().as_u16(),
             headers: answer.headers().clone(),
             body,
         })
+    }
+
+    fn no_answer(&self, error: ureq::Error) -> anyhow::Error {
+        let seconds = self.silence.as_secs();
+        let error = match error {
+            ureq::Error::Timeout(Timeout::PerRead) => {
+                anyhow!("it gave no byte for {seconds} s (--silence SECONDS waits longer)")
+            }
+            ureq::Error::Timeout(Timeout::PerWrite) => {
+                anyhow!("it took no byte for {seconds} s (--silence SECONDS waits longer)")
+            }
+            error => error.into(),
+        };
+        error.context(format!("no answer from {}", self.base))
     }
 
     /// Sends a request until there is an answer that will not change by itself.

@@ -26,6 +26,10 @@ use crate::written;
 const MAX_STRIPPED: usize = 4 << 10;
 /// The environment variable with the server's address.
 const SERVER: &str = "HPROF_RS_SERVER";
+/// The longest silence of a server: its answer to the last piece of an upload waits for its disk.
+const SERVER_SILENCE: Duration = Duration::from_secs(120);
+/// The longest silence of object storage.
+const STORAGE_SILENCE: Duration = Duration::from_secs(30);
 
 /// Dump the heap of a JVM to a server, and print the link of its report.
 ///
@@ -109,6 +113,11 @@ pub struct Capture {
     /// How long to try again while the server cannot be reached, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(0..=86400))]
     patience: u64,
+
+    /// How long the other end may neither take nor send a byte before a request is repeated, in
+    /// seconds [default: 120, for object storage 30].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    silence: Option<u64>,
 
     #[command(flatten)]
     strip: StripArguments,
@@ -201,6 +210,7 @@ impl Capture {
             &address,
             Some(&secret),
             self.ca.as_deref(),
+            self.silence.map_or(SERVER_SILENCE, Duration::from_secs),
             interrupt.clone(),
         )?;
         let mut patience = Patience::new(Duration::from_secs(self.patience));
@@ -375,8 +385,10 @@ impl Capture {
             name: &source.name,
             metadata: &metadata,
         };
+        let silence = self.silence.map_or(STORAGE_SILENCE, Duration::from_secs);
+        let authorities = self.ca.as_deref();
         let storage =
-            |storage: &Address| Client::new(storage, None, self.ca.as_deref(), interrupt.clone());
+            |storage: &Address| Client::new(storage, None, authorities, silence, interrupt.clone());
         let direct = match self.through_server {
             true => None,
             false => send_direct(client, address, storage, &mut parcel, patience, interrupt)?,

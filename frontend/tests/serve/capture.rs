@@ -1,6 +1,7 @@
 //! `hprof-rs capture`: from a JVM or a file to the report, whatever happens on the way.
 
 use std::fs;
+use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
@@ -225,6 +226,21 @@ fn an_interrupted_capture_leaves_no_upload() {
         "{text}"
     );
     assert_eq!(parts().count(), 0);
+}
+
+#[test]
+fn a_silent_server_is_given_up_with_the_option_that_waits_longer() {
+    let scene = Scene::new();
+    // Connections wait for an accept that never comes.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let heap = data("hprof-32.bin");
+    let mut command = scene.hprof_rs(&["capture", &heap, "--server", &url]);
+    command.args(["--silence", "1", "--patience", "0"]);
+    let output = run(command.env("HPROF_RS_TOKEN", "x"), "");
+    assert_eq!(output.status.code(), Some(2));
+    let words = "it gave no byte for 1 s (--silence SECONDS waits longer)";
+    assert!(stderr(&output).contains(words), "{}", stderr(&output));
 }
 
 #[test]

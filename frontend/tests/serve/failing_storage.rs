@@ -62,6 +62,8 @@ fn capture(fleet: &Fleet, server: &Server, file: &Path, through: bool) -> String
     let mut command = fleet
         .scene
         .hprof_rs(&["capture", file, "--server", &url, "--no-wait"]);
+    // A silence of the storage takes twice this, as what the kernel took before it counts as progress.
+    command.args(["--silence", "10"]);
     if through {
         command.arg("--through-server");
     }

@@ -11,6 +11,7 @@ use crate::s3::{Fault, KEY, S3, SECRET};
 use crate::server::{Server, chain, eventually};
 use crate::support::browser::Browser;
 use crate::support::{Scene, data, run, stderr, stdout};
+use crate::uploads::{begin, offset, send};
 
 /// A server over the storage, with a cache of this name that is large enough.
 fn server(scene: &Scene, cache: &str, environment: &[(String, String)]) -> Server {
@@ -98,6 +99,26 @@ fn a_capture_goes_straight_to_the_storage_and_is_viewed_by_the_server() {
         let left = objects(&s3, "blobs") + objects(&s3, "dumps");
         (left == 0).then_some(())
     });
+}
+
+#[test]
+fn an_upload_whose_end_the_storage_refuses_is_completed_later() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let server = server(&scene, "first", &s3.environment(30));
+    let bytes = fs::read(data("hprof-32.bin")).unwrap();
+    let path = begin(&server, bytes.len());
+    s3.faults.set(1, &[Fault::Refused]);
+    let answer = send(&server, &path, 0, &bytes);
+    answer.assert_problem(503, "storage-refuses");
+    // As a sender does that has lost this answer.
+    assert_eq!(offset(&server, &path), bytes.len());
+    s3.faults.set(0, &[]);
+    let answer = send(&server, &path, bytes.len(), b"");
+    assert_eq!(answer.status, 204, "{}", answer.text());
+    server.wait_for(answer.header("hprof-dump"), "done");
+    assert_eq!(offset(&server, &path), bytes.len());
+    let parts = scene.path("first/parts");
+    assert_eq!(fs::read_dir(parts).unwrap().count(), 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use hprof_analysis::resident::Resident;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -93,6 +94,7 @@ pub(super) async fn metrics(State(state): State<AppState>) -> Result<Response, P
         let uploads = state.catalogue().uploads()?;
         let uploads = uploads.iter().filter(|it| it.dump.is_none()).count() as u64;
         let free = state.store().free_bytes().map_err(Problem::internal)?;
+        let resident = Resident::now().unwrap_or_default().all;
         let mut text = String::new();
         for (name, about, value) in [
             ("jobs_running", "Jobs with a worker.", running),
@@ -101,7 +103,7 @@ pub(super) async fn metrics(State(state): State<AppState>) -> Result<Response, P
             ("dump_bytes", "Bytes of all dumps.", bytes),
             ("uploads", "Uploads under way.", uploads),
             ("disk_free_bytes", "Free bytes of the disk.", free),
-            ("resident_bytes", "Memory of the server.", resident()),
+            ("resident_bytes", "Memory of the server.", resident),
         ] {
             // Writing to a string cannot fail.
             let _ = write!(
@@ -118,12 +120,4 @@ pub(super) async fn metrics(State(state): State<AppState>) -> Result<Response, P
     });
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], text.await?).into_response())
-}
-
-/// The memory of this process, in bytes; 0 if the system does not tell.
-fn resident() -> u64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages = statm.split_ascii_whitespace().nth(1);
-    let pages: u64 = pages.and_then(|it| it.parse().ok()).unwrap_or(0);
-    pages * rustix::param::page_size() as u64
 }

@@ -149,14 +149,25 @@ pub(super) async fn create(
 fn find(state: &AppState, id: &str) -> Result<(PartId, Upload, u64), Problem> {
     let gone = || Problem::not_found("there is no such upload; begin again");
     let part: PartId = id.parse().map_err(|()| gone())?;
-    let upload = state.catalogue().upload(id)?.ok_or_else(gone)?;
-    if upload.dump.is_some() {
-        let length = upload.length;
-        return Ok((part, upload, length));
+    let told = || state.catalogue().upload(id)?.ok_or_else(gone);
+    let mut upload = told()?;
+    if upload.dump.is_none() {
+        match state.store().open_part(&part) {
+            Ok(file) => {
+                let about = file.metadata().map_err(Problem::internal)?;
+                return Ok((part, upload, about.len()));
+            }
+            // It may have become a dump since.
+            Err(_) => upload = told()?,
+        }
     }
-    let file = state.store().open_part(&part).map_err(|_| gone())?;
-    let about = file.metadata().map_err(Problem::internal)?;
-    Ok((part, upload, about.len()))
+    match upload.dump {
+        Some(_) => {
+            let length = upload.length;
+            Ok((part, upload, length))
+        }
+        None => Err(gone()),
+    }
 }
 
 /// The header that names the dump which a complete upload has become.
@@ -266,19 +277,26 @@ pub(super) async fn append(
             }
             let mut wishes = Wishes::of_texts("", &upload.fail_above, &upload.stripped)?;
             wishes.strips = upload.strips;
-            let admitted = state.admit_with(&part, &upload.name, digested, &wishes);
+            let admitted = state.admit_copy(&part, &upload.name, digested.clone(), &wishes);
             let id = match admitted {
                 Ok(dump) => dump.id,
-                // It can be tried again when there is room.
-                Err(problem) if problem.status == StatusCode::INSUFFICIENT_STORAGE => {
-                    return Err(problem);
-                }
-                Err(problem) => {
+                Err(problem) if problem.status.is_client_error() => {
                     end(state, &part)?;
                     return Err(problem);
                 }
+                // It can be tried again when there is room, or storage and database work.
+                Err(problem) => {
+                    state.uploads().keep(&part, digested);
+                    return Err(problem);
+                }
             };
+            // Until this is known, the part has to be there: a sender that has lost the answer asks for the upload.
             state.catalogue().complete_upload(part.as_str(), &id)?;
+            // An original that cannot go would stay readable: it is a failure.
+            state
+                .store()
+                .delete_part(&part)
+                .map_err(Problem::internal)?;
             let id = HeaderValue::try_from(id.as_str()).map_err(Problem::internal)?;
             let headers = [(OFFSET, offset.into()), (DUMP, id)];
             Ok(answer(StatusCode::NO_CONTENT, headers))

@@ -302,12 +302,29 @@ impl AppState {
         self.admit_with(part, name, digested, &Wishes::default())
     }
 
-    /// Makes a complete part a dump, and has it analysed if it is new. Blocks; where values are
+    /// Makes a complete part a dump, and has it analysed if it is new. The part goes. Blocks; where values are
     /// blanked, for as long as that takes.
     ///
     /// # Errors
     /// If the disk, the catalogue or the blanking fails.
     pub fn admit_with(
+        &self,
+        part: &PartId,
+        name: &str,
+        digested: Digested,
+        wishes: &Wishes,
+    ) -> Result<Dump, Problem> {
+        let dump = self.admit_copy(part, name, digested, wishes)?;
+        // An original that cannot go would stay readable: it is a failure.
+        self.store().delete_part(part).map_err(Problem::internal)?;
+        Ok(dump)
+    }
+
+    /// As [`AppState::admit_with`], but the part stays, so that it can be tried again.
+    ///
+    /// # Errors
+    /// If the disk, the catalogue or the blanking fails.
+    pub fn admit_copy(
         &self,
         part: &PartId,
         name: &str,
@@ -324,12 +341,8 @@ impl AppState {
         let digested = redacted.digested;
         let step = Some((redacted.note, redacted.step));
         let admitted = self.publish(&redacted.part, name, digested, wishes, step);
-        // An original that cannot go would stay readable: it is a failure.
-        let original = match admitted {
-            Ok(_) => self.store().delete_part(part),
-            Err(_) => self.store().delete_part(&redacted.part),
-        };
-        original.map_err(Problem::internal)?;
+        let deleted = self.store().delete_part(&redacted.part);
+        deleted.map_err(Problem::internal)?;
         admitted
     }
 

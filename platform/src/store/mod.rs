@@ -104,7 +104,8 @@ pub trait Store: Send + Sync {
     /// If the disk fails.
     fn parts(&self) -> io::Result<Vec<PartId>>;
 
-    /// Makes a complete part a dump, in one step. If the dump is there, the part goes.
+    /// Makes a complete part a dump, in one step. The part stays until [`Store::delete_part`], so that
+    /// whoever fails later can try again; only where a disk knows no second name for a file, it goes.
     ///
     /// # Errors
     /// If the disk or the storage fails.

@@ -57,15 +57,8 @@ fn name(info: &ThreadInfo) -> String {
         .unwrap_or_else(|| "<name unknown>".to_owned())
 }
 
-/// The value of a field of a thread, which since JDK 19 may lie in its `holder` (JEP 425).
-fn field(opened: &Opened, thread: ObjectNumber, name: &str) -> Option<Value> {
-    let snapshot = &opened.snapshot;
-    let own = snapshot.field(thread, name);
-    own.or_else(|| snapshot.field(snapshot.field_object(thread, "holder")?, name))
-}
-
 fn is_daemon(opened: &Opened, thread: ObjectNumber) -> Option<bool> {
-    match field(opened, thread, "daemon")? {
+    match opened.snapshot.thread_field(thread, "daemon")? {
         Value::Boolean(value) => Some(value),
         _ => None,
     }
@@ -183,8 +176,16 @@ pub fn thread(opened: &Opened, id: &str) -> Result<ThreadDetail, ViewError> {
 
 fn properties(opened: &Opened, thread: ObjectNumber) -> BTreeMap<&'static str, String> {
     let snapshot = &opened.snapshot;
-    let number = |name: &str| Some(field(opened, thread, name)?.integer()?.to_string());
-    let object = |name: &str| field(opened, thread, name)?.object();
+    let number = |name: &str| {
+        Some(
+            opened
+                .snapshot
+                .thread_field(thread, name)?
+                .integer()?
+                .to_string(),
+        )
+    };
+    let object = |name: &str| opened.snapshot.thread_field(thread, name)?.object();
     let group = object("group").and_then(|group| {
         let name = snapshot.field_object(group, "name")?;
         snapshot.string(name, 200)

@@ -39,6 +39,8 @@ pub enum Fault {
     Internal,
     /// Status 503.
     SlowDown,
+    /// Status 403.
+    Refused,
     /// No answer.
     Silence,
     /// Half of a body, then the end of the connection.
@@ -206,6 +208,7 @@ async fn answer_to(
     match fault {
         Some(Fault::Internal) => return failure(StatusCode::INTERNAL_SERVER_ERROR),
         Some(Fault::SlowDown) => return failure(StatusCode::SERVICE_UNAVAILABLE),
+        Some(Fault::Refused) => return failure(StatusCode::FORBIDDEN),
         Some(Fault::Silence) => tokio::time::sleep(STALL).await,
         _ => {}
     }

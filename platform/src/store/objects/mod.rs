@@ -71,6 +71,18 @@ impl ObjectFiles {
         })
     }
 
+    /// Puts a part into the cache as a dump. It keeps its own name too, where the disk knows several for a file.
+    fn cache_part(&self, part: &PartId, dump: &DumpId) -> io::Result<()> {
+        let path = self.here.part(part);
+        set_time(&path, FILE_TIME)?;
+        let second = self.here.part(&PartId::new()?);
+        let path = match fs::hard_link(&path, &second) {
+            Ok(()) => second,
+            Err(_) => path,
+        };
+        self.cache.adopt(&dump_key(dump), &path)
+    }
+
     /// The entry of a dump, which never changes.
     fn entry(&self, dump: &DumpId) -> io::Result<DumpEntry> {
         if let Some(entry) = self.dumps.lock().get(dump) {
@@ -186,7 +198,7 @@ impl Store for ObjectFiles {
 
     fn publish(&self, part: &PartId, dump: &DumpId, sha256: &ContentHash) -> io::Result<()> {
         match self.entry(dump) {
-            Ok(_) => return self.delete_part(part),
+            Ok(_) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -197,11 +209,13 @@ impl Store for ObjectFiles {
         self.name_blob(part, about.len(), dump, sha256)?;
         // A file that somebody else has too would get another time.
         if about.nlink() > 1 {
-            return self.delete_part(part);
+            return Ok(());
         }
-        let path = self.here.part(part);
-        set_time(&path, FILE_TIME)?;
-        self.cache.adopt(&dump_key(dump), &path)
+        // It is a dump by now, and one that is not cached can be fetched.
+        if let Err(error) = self.cache_part(part, dump) {
+            tracing::warn!(%error, %dump, "a dump was not put into the cache");
+        }
+        Ok(())
     }
 
     fn dump(&self, dump: &DumpId) -> io::Result<Local> {
