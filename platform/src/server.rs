@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::catalogue::{
     Catalogue, CatalogueError, DatabaseAddress, JobError, NewDump, PostgresCatalogue,
-    SqliteCatalogue,
+    SqliteCatalogue, Upload,
 };
 use crate::config::Config;
 use crate::intake::digest;
@@ -300,7 +300,8 @@ pub(crate) fn clean(state: &AppState) -> Result<(), StartError> {
     let uploads = state.catalogue().uploads()?;
     let parts = state.store().parts();
     for part in parts.map_err(say("cannot look through uploads"))? {
-        if !uploads.iter().any(|upload| upload.id == part.as_str()) {
+        let is_under_way = |upload: &Upload| upload.dump.is_none() && upload.id == part.as_str();
+        if !uploads.iter().any(is_under_way) {
             let deleted = state.store().delete_part(&part);
             deleted.map_err(say("cannot look through uploads"))?;
         }

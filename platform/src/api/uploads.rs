@@ -235,7 +235,11 @@ pub(super) async fn append(
                 )));
             }
             if upload.dump.is_some() {
-                // The answer to the last piece was lost.
+                // The answer to the last piece was lost, or the part could not go.
+                state
+                    .store()
+                    .delete_part(&part)
+                    .map_err(Problem::internal)?;
                 return Ok((part, upload, writer, None));
             }
             let digested = state.digested(&part, offset)?;

@@ -302,7 +302,7 @@ impl AppState {
         self.admit_with(part, name, digested, &Wishes::default())
     }
 
-    /// Makes a complete part a dump, and has it analysed if it is new. The part goes. Blocks; where values are
+    /// Makes a dump of a complete part, which goes, and has it analysed if it is new. Blocks; where values are
     /// blanked, for as long as that takes.
     ///
     /// # Errors

@@ -1,12 +1,14 @@
 //! Storage that fails: what passes is repeated, and the rest is said clearly.
 
 use std::fs;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hprof_platform::store::{CacheSettings, Fault as StoreFault, Store, open_with};
+use hprof_platform::ids::DumpId;
+use hprof_platform::store::{CacheSettings, Fault as StoreFault, PartId, Store, open_with};
 
-use crate::contract::{publish, settings};
+use crate::contract::{hash, publish, settings};
 use crate::s3::{Fault, KEY, S3, SECRET};
 
 fn open(s3: &S3, settings: &CacheSettings) -> Arc<dyn Store> {
@@ -105,6 +107,32 @@ fn storage_that_stays_broken_is_told_in_time_and_without_keys() {
         let said = format!("{error} {error:?}");
         assert!(!said.contains(KEY) && !said.contains(SECRET), "{said}");
     }
+}
+
+#[test]
+fn what_the_storage_does_not_take_stays_and_can_be_published_later() {
+    let s3 = S3::start();
+    let caches = tempfile::tempdir().unwrap();
+    let settings = CacheSettings {
+        patience: Duration::from_secs(1),
+        ..settings(caches.path(), 64 << 20)
+    };
+    let store = open(&s3, &settings);
+    let bytes = b"JAVA PROFILE 1.0.2\0";
+    let (part, hash) = (PartId::new().unwrap(), hash(bytes));
+    let dump = DumpId::of_hash(&hash);
+    store.create_part(&part).unwrap().write_all(bytes).unwrap();
+    for fault in [Fault::Refused, Fault::Internal] {
+        s3.faults.set(1, &[fault]);
+        let error = store.publish(&part, &dump, &hash).unwrap_err();
+        let is_refused = matches!(StoreFault::of(&error), Some(StoreFault::Refused(_)));
+        assert_eq!(is_refused, fault == Fault::Refused, "{error}");
+        assert_eq!(store.parts().unwrap(), std::slice::from_ref(&part));
+    }
+    s3.faults.set(0, &[]);
+    store.publish(&part, &dump, &hash).unwrap();
+    store.delete_part(&part).unwrap();
+    assert!(fs::read(store.dump(&dump).unwrap()).unwrap() == bytes);
 }
 
 #[test]
