@@ -107,6 +107,8 @@ impl S3 {
         let service = builder.build();
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
+            // It reads files in pieces of 4 kB, each on such a thread: hundreds of them keep waking one another.
+            .max_blocking_threads(4)
             .enable_all()
             .build()
             .unwrap();
