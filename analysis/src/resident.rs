@@ -12,7 +12,7 @@ pub struct Resident {
 }
 
 impl Resident {
-    /// The memory at this moment; `None` if the system does not tell.
+    /// Reads the current memory; `None` if `/proc` cannot be read.
     pub fn now() -> Option<Self> {
         let statm = fs::read_to_string("/proc/self/statm").ok()?;
         Self::parse(&statm, rustix::param::page_size() as u64)

@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes out when a call fails, which it does soon.
+    /// Repeats a call until it fails, and gives its error.
     fn error_of<T>(mut call: impl FnMut() -> io::Result<T>, undo: impl Fn(T)) -> io::Error {
         for _ in 0..5000 {
             match call() {
