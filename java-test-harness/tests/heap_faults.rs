@@ -114,18 +114,29 @@ fn a_profile_whose_only_heap_dump_failed_gets_no_final_name() {
 /// A disk that becomes full in the middle of a compressed dump: each member that is there is whole, and readers take them.
 #[test]
 fn a_full_disk_cuts_a_compressed_dump_between_members() {
+    full_disk_cuts_a_compressed_dump("12m");
+}
+
+/// The VM fills the disk before the first member is compressed: members wait until what was read of the
+/// VM's file is given back.
+#[test]
+fn a_disk_that_the_vm_fills_at_once_takes_a_compressed_dump() {
+    full_disk_cuts_a_compressed_dump("6m");
+}
+
+fn full_disk_cuts_a_compressed_dump(size: &str) {
     let disk = tempfile::tempdir().unwrap();
-    let Some(_mounted) = Mounted::of_size("24m", disk.path()) else {
+    let Some(_mounted) = Mounted::of_size(size, disk.path()) else {
         return;
     };
     each_jdk(|jdk| {
         remove_files(disk.path());
-        // The dump has 80 MB. The VM's own file holds a part of it for a while, on the same disk.
+        // The dump has 160 MB, and 17 MB compressed. The VM's own file holds a part of it for a while, on the same disk.
         let file = disk.path().join("java.hprof.gz");
         let outcome = Run::new(jdk)
             .agent(&format!("heap=dump,format=b,file={}", file.display()))
             .class("BigHeap")
-            .args(["2000"])
+            .args(["4000"])
             .run()
             .expect_status(0);
         assert_eq!(outcome.stdout, "full\n");
@@ -140,7 +151,7 @@ fn a_full_disk_cuts_a_compressed_dump_between_members() {
         let mut plain = Vec::new();
         MultiGzDecoder::new(fs::File::open(&left).unwrap())
             .read_to_end(&mut plain)
-            .unwrap_or_else(|error| panic!("{error}"));
+            .unwrap_or_else(|error| panic!("{error}: {text}"));
         assert!(plain.starts_with(b"JAVA PROFILE 1.0.2\0"), "{text}");
         // JDK 22 and later write all objects into files of their own before the first one is read.
         if jdk.feature() >= 22 && text.contains("no heap dump: ") {

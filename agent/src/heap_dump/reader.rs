@@ -106,7 +106,7 @@ pub struct DumpReader<'a> {
 const BUFFER: usize = 1 << 20;
 const RECORD_HEAD: usize = 9;
 /// Disk space is freed in steps of this.
-const FREE_STEP: u64 = 32 << 20;
+const FREE_STEP: u64 = 4 << 20;
 
 impl<'a> DumpReader<'a> {
     /// Reads `file` from its start, and waits for more until `growth` tells that there is no more. With `frees`, the disk space of what was read is given back, as

@@ -55,6 +55,13 @@ impl Output {
         match sink {
             Sink::File(file) => {
                 self.failed = true;
+                if let Some(path) = file.discard_empty() {
+                    report::error(&format!(
+                        "cannot write the profile to {}: {error}; nothing was written",
+                        path.display()
+                    ));
+                    return;
+                }
                 report::error(&format!(
                     "cannot write the profile: {error}; what was written before is in {}, \
                      nothing more follows",

@@ -285,6 +285,14 @@ impl FileSink {
         Ok(())
     }
 
+    /// Removes the file if it has no bytes and never got its final name. Returns the final
+    /// name then.
+    pub fn discard_empty(&self) -> Option<&Path> {
+        let temporary = self.temporary.as_deref()?;
+        let is_empty = fs::symlink_metadata(temporary).is_ok_and(|found| found.len() == 0);
+        (is_empty && fs::remove_file(temporary).is_ok()).then_some(&*self.path)
+    }
+
     /// Removes the file if it never got its final name.
     pub fn discard(self) {
         if let Some(temporary) = &self.temporary {
@@ -439,6 +447,21 @@ mod tests {
         assert_eq!(fs::read_to_string(&target).unwrap(), "other");
         assert_eq!(fs::read_to_string(&link).unwrap(), "new");
         assert!(fs::symlink_metadata(&link).unwrap().is_file());
+    }
+
+    #[test]
+    fn only_an_empty_file_without_its_final_name_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("p.txt");
+        let mut sink = FileSink::create(&path, Existing::Replace, same).unwrap();
+        sink.write_all(b"1").unwrap();
+        assert_eq!(sink.discard_empty(), None);
+        assert!(sink.current_path().exists());
+        sink.commit().unwrap();
+        let empty = FileSink::create(&path, Existing::Replace, same).unwrap();
+        assert_eq!(empty.discard_empty(), Some(&*path));
+        assert!(!empty.current_path().exists());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "1");
     }
 
     #[test]

@@ -6,10 +6,13 @@
 //!
 //! Each member but the last is full, or readers would compute wrong places. So a partial block is kept
 //! when the file is finished, and its member is written again when more comes.
+//!
+//! On a full disk a few members wait: the file that the VM dumps into is often on this disk, and
+//! shrinks while it is read.
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -29,6 +32,8 @@ const BLOCK: usize = if cfg!(test) {
 const MAX_THREADS: usize = 4;
 /// The blocks that may wait for a thread. Memory is bounded by these: each block and its member.
 const AHEAD: usize = 1;
+/// The most bytes of members that wait for room on the disk.
+const MOST_UNWRITTEN: usize = 8 * BLOCK;
 
 /// A file and what it lacks.
 pub(super) struct Packed {
@@ -40,6 +45,8 @@ pub(super) struct Packed {
     is_first: bool,
     /// Compressed bytes of whole blocks in the file.
     length: u64,
+    /// Members of whole blocks that the full disk has not taken yet.
+    unwritten: VecDeque<Vec<u8>>,
     /// The file ends in a member of [`Self::block`].
     has_tail: bool,
     threads: Option<Threads>,
@@ -54,6 +61,7 @@ impl Packed {
             block: Vec::new(),
             is_first: true,
             length: 0,
+            unwritten: VecDeque::new(),
             has_tail: false,
             threads: None,
         }
@@ -69,6 +77,7 @@ impl Packed {
                 self.append(&done?.member)?;
             }
         }
+        self.write_waiting()?;
         let is_empty = self.block.is_empty() && !self.is_first;
         if !self.has_tail && !is_empty {
             let mut member = Vec::new();
@@ -106,7 +115,32 @@ impl Packed {
         Ok(())
     }
 
+    /// Writes a member of a whole block, now or when the disk has room.
     fn append(&mut self, member: &[u8]) -> io::Result<()> {
+        match self.write_waiting().and_then(|()| self.put(member)) {
+            Err(error) if is_full(&error) => {
+                let waiting: usize = self.unwritten.iter().map(Vec::len).sum();
+                if waiting + member.len() > MOST_UNWRITTEN {
+                    return Err(error);
+                }
+                self.unwritten.push_back(member.to_vec());
+                Ok(())
+            }
+            written => written,
+        }
+    }
+
+    fn write_waiting(&mut self) -> io::Result<()> {
+        while let Some(member) = self.unwritten.pop_front() {
+            if let Err(error) = self.put(&member) {
+                self.unwritten.push_front(member);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, member: &[u8]) -> io::Result<()> {
         match self.file.write_all(member) {
             Ok(()) => {
                 self.length += member.len() as u64;
@@ -123,7 +157,16 @@ impl Packed {
     fn cut(&mut self) {
         // On a full disk too. If it fails, readers report where the file is damaged.
         let _ = self.file.set_len(self.length);
+        let _ = self.file.seek(SeekFrom::Start(self.length));
     }
+}
+
+/// Whether there may be room later.
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }
 
 impl Write for Packed {
@@ -336,6 +379,44 @@ mod tests {
         assert!(written.is_err());
         let mut file = path.reopen().unwrap();
         assert!(plain(Packing::Gzip, &mut file) == bytes(3 * BLOCK));
+    }
+
+    /// A disk that is full for a while: members wait, up to a bound, and nothing is lost.
+    #[test]
+    fn members_wait_for_room_on_a_full_disk() {
+        let Ok(full) = File::options().write(true).open("/dev/full") else {
+            return;
+        };
+        let path = tempfile::NamedTempFile::new().unwrap();
+        let mut packed = Packed::new(path.reopen().unwrap(), Packing::Zstd);
+        let noise = |length: usize| -> Vec<u8> {
+            let next = |state: u64| {
+                state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1)
+            };
+            let states = std::iter::successors(Some(1_u64), |state| Some(next(*state)));
+            states
+                .take(length)
+                .map(|state| (state >> 56) as u8)
+                .collect()
+        };
+        let all = noise(12 * BLOCK);
+        packed.write_all(&all[..3 * BLOCK]).unwrap();
+        packed.finish().unwrap();
+        let disk = std::mem::replace(&mut packed.file, full);
+        packed.write_all(&all[3 * BLOCK..8 * BLOCK]).unwrap();
+        assert_eq!(packed.finish().unwrap_err().kind(), ErrorKind::StorageFull);
+        packed.file = disk;
+        packed.write_all(&all[8 * BLOCK..]).unwrap();
+        packed.finish().unwrap();
+        let mut file = packed.file.try_clone().unwrap();
+        assert!(plain(Packing::Zstd, &mut file) == all);
+        // Memory is bounded.
+        packed.file = File::options().write(true).open("/dev/full").unwrap();
+        let more = noise(64 * BLOCK);
+        assert!(packed.write_all(&more).is_err());
+        assert!(packed.unwritten.iter().map(Vec::len).sum::<usize>() <= MOST_UNWRITTEN);
     }
 
     proptest! {
