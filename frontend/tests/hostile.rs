@@ -364,7 +364,7 @@ fn a_foreign_answer_is_never_read() {
 fn with_a_root_of_its_own(jdk: &Jdk, root: &Path, victim: &Path, word: &str) -> Jvm {
     let script = r#"
         set -e
-        root=$0 victim=$1 classes=$2; shift 2
+        root=$0 victim=$1 classes=$2 home=$3; shift 3
         mount -t tmpfs tmpfs "$root"
         for name in usr lib lib64 bin sbin etc root opt dev; do
             [ -e "/$name" ] || continue
@@ -373,6 +373,8 @@ fn with_a_root_of_its_own(jdk: &Jdk, root: &Path, victim: &Path, word: &str) -> 
         done
         mkdir "$root/proc" "$root/classes"; mount -t proc proc "$root/proc"
         mount --bind "$classes" "$root/classes"
+        # The runtime may be in any folder: HPROF_RS_CACHE.
+        [ -e "$root/$home" ] || { mkdir -p "$root/$home"; mount --bind "$home" "$root/$home"; }
         mkdir -p "$root/$victim"; chmod 1777 "$root/$victim"
         ln -s "$victim" "$root/tmp"
         mkdir -p "$root/var/tmp"
@@ -382,6 +384,7 @@ fn with_a_root_of_its_own(jdk: &Jdk, root: &Path, victim: &Path, word: &str) -> 
         .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])
         .args(["sh", "-c", script])
         .args([root, victim, classes()])
+        .arg(jdk.home())
         .arg(jdk.home().join("bin/java"))
         .args([
             "-Xmx64m",
