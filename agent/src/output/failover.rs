@@ -57,7 +57,7 @@ impl Output {
                 self.failed = true;
                 if let Some(path) = file.discard_empty() {
                     report::error(&format!(
-                        "cannot write the profile to {}: {error}; nothing was written",
+                        "cannot write the profile: {error}; nothing was written to {}",
                         path.display()
                     ));
                     return;
