@@ -6,8 +6,8 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{scope, sleep};
+use std::sync::atomic::Ordering;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::machines::{Fleet, Worker, report_of_one_machine};
@@ -146,9 +146,8 @@ fn every_dump_is_analysed_once_whatever_the_storage_does() {
         );
         sleep(Duration::from_millis(200));
     }
-    let is_that_of_one_machine = |number: usize| {
-        let (id, file) = (&ids[number], &files[number]);
-        let server = if number.is_multiple_of(2) { &two } else { &one };
+    for (number, (id, file)) in ids.iter().zip(&files).enumerate() {
+        let server = if number % 2 == 0 { &two } else { &one };
         let dump = server.wait_for(id, "done");
         assert_eq!(dump["name"], file.file_name().unwrap().to_str().unwrap());
         let report = server.get(&format!("/api/v1/dumps/{id}/report"));
@@ -159,22 +158,7 @@ fn every_dump_is_analysed_once_whatever_the_storage_does() {
             "{id} differs from the report of one machine"
         );
         fs::remove_file(file).unwrap();
-    };
-    // Several at once, as most of the time goes by while the storage is silent.
-    let next = AtomicUsize::new(0);
-    scope(|threads| {
-        for _ in 0..4 {
-            threads.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= files.len() {
-                        break;
-                    }
-                    is_that_of_one_machine(number);
-                }
-            });
-        }
-    });
+    }
     let all = files.len();
     let sum =
         "SELECT count(*), count(DISTINCT dump), count(*) FILTER (WHERE state = 'done') FROM jobs";
