@@ -105,8 +105,13 @@ pub struct DumpReader<'a> {
 
 const BUFFER: usize = 1 << 20;
 const RECORD_HEAD: usize = 9;
-/// Disk space is freed in steps of this.
-const FREE_STEP: u64 = 4 << 20;
+/// Disk space is freed in steps of this: the file system first writes what is freed, so that small steps
+/// take longer.
+const FREE_STEP: u64 = 32 << 20;
+/// The steps on a disk that has less than [`LITTLE_ROOM`].
+const SMALL_FREE_STEP: u64 = 4 << 20;
+/// Less room than this is little.
+const LITTLE_ROOM: u64 = 64 << 20;
 
 impl<'a> DumpReader<'a> {
     /// Reads `file` from its start, and waits for more until `growth` tells that there is no more. With `frees`, the disk space of what was read is given back, as
@@ -378,7 +383,12 @@ impl<'a> DumpReader<'a> {
     }
 
     fn free(&mut self) {
-        if !self.frees || self.offset - self.freed < FREE_STEP {
+        let read = self.offset - self.freed;
+        if !self.frees || read < SMALL_FREE_STEP {
+            return;
+        }
+        let has_room = || holes::free_bytes(&self.file).is_ok_and(|free| free >= LITTLE_ROOM);
+        if read < FREE_STEP && has_room() {
             return;
         }
         let (from, to) = (self.freed, self.offset / 4096 * 4096);

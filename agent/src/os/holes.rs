@@ -40,6 +40,20 @@ pub fn reserve(file: &File, range: Range<u64>) -> io::Result<()> {
     }
 }
 
+/// The bytes that the disk of a file has free.
+///
+/// # Errors
+/// The system's.
+pub fn free_bytes(file: &File) -> io::Result<u64> {
+    // SAFETY: zeros are a valid value of this structure of numbers.
+    let mut about: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open, and the pointer is valid for the call.
+    match unsafe { libc::fstatvfs(file.as_raw_fd(), &mut about) } {
+        0 => Ok(about.f_bavail * about.f_frsize),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Puts zeros into a range, whose whole pages become holes where that is possible.
 ///
 /// # Errors
