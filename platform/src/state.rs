@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::catalogue::{Catalogue, DumpKind, JobState};
+use crate::catalogue::{Catalogue, Dump, DumpKind, JobState};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::events::Events;
@@ -23,6 +23,8 @@ use crate::views::service::Views;
 const WAIT_FOR_ROOM: Duration = Duration::from_secs(2);
 /// How often it looks.
 const LOOK_FOR_ROOM: Duration = Duration::from_millis(20);
+/// The largest file of an analysis, in bytes, that is held in memory for an answer.
+const SMALL: u64 = 4 << 20;
 
 /// The server's parts; clones are the same server.
 #[derive(Clone)]
@@ -176,15 +178,32 @@ impl AppState {
         }
     }
 
+    fn noted(&self, id: &DumpId) -> Result<Dump, Problem> {
+        let dump = self.catalogue().dump(id)?;
+        dump.ok_or_else(|| Problem::not_found(format!("there is no dump {id}")))
+    }
+
+    /// The bytes of one small file of the analysis of a dump, where a store would otherwise have to send the dump and the
+    /// whole analysis for it; none if the file lies on this machine anyway, or is large. Blocks.
+    ///
+    /// # Errors
+    /// If there is no such dump, or the storage fails.
+    pub fn small_file(&self, id: &DumpId, name: &str) -> Result<Option<(Dump, Vec<u8>)>, Problem> {
+        if self.store().cache_room().is_none() {
+            return Ok(None);
+        }
+        let dump = self.noted(id)?;
+        let file = self.store().analysis_file(id, name, SMALL);
+        let bytes = file.map_err(|error| store::problem(&error))?;
+        Ok(bytes.map(|bytes| (dump, bytes)))
+    }
+
     /// The files of the analysis of a dump. Blocks.
     ///
     /// # Errors
     /// If there is no such dump, or its job is not done.
     pub fn analysis(&self, id: &DumpId) -> Result<Analysis, Problem> {
-        let dump = self.catalogue().dump(id)?;
-        let Some(dump) = dump else {
-            return Err(Problem::not_found(format!("there is no dump {id}")));
-        };
+        let dump = self.noted(id)?;
         // A later attempt takes nothing away until it is done.
         let Some(folder) = self.stored(|store| store.analysis(id))? else {
             let detail = match dump.job.as_ref().map(|job| (job.state, &job.error)) {

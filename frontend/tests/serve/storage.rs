@@ -191,6 +191,33 @@ fn cached(folder: &std::path::Path) -> u64 {
 }
 
 #[test]
+fn a_report_is_sent_without_fetching_the_dump_and_its_index() {
+    let (scene, s3) = (Scene::new(), S3::start());
+    let first = server(&scene, "first", &s3.environment(30));
+    let output = run(&mut capture(&scene, &first, &[&data("hprof-32.bin")]), "");
+    let link = stdout(&output);
+    let id = link.trim().rsplit('/').next().unwrap();
+    let paths = ["report", "report.html"].map(|name| format!("/api/v1/dumps/{id}/{name}"));
+    let of_first = paths.each_ref().map(|path| first.get(path));
+    drop(first);
+    let second = server(&scene, "second", &s3.environment(30));
+    for (path, of_first) in paths.iter().zip(&of_first) {
+        let sent = second.get(path);
+        assert_eq!((sent.status, of_first.status), (200, 200), "{path}");
+        assert!(
+            sent.body == of_first.body && !sent.body.is_empty(),
+            "{path}"
+        );
+        for name in ["content-type", "content-disposition", "content-length"] {
+            assert_eq!(sent.header(name), of_first.header(name), "{path}: {name}");
+        }
+    }
+    assert_eq!(cached(&scene.path("second")), 0);
+    let none = second.get(&format!("/api/v1/dumps/{}/report", "0".repeat(id.len())));
+    assert_eq!(none.status, 404);
+}
+
+#[test]
 fn a_view_closes_others_that_nobody_looks_at_when_the_cache_is_full() {
     let (scene, s3) = (Scene::new(), S3::start());
     let first = server(&scene, "first", &s3.environment(30));

@@ -54,15 +54,10 @@ pub(super) async fn download(
     };
     let moved = file.seek(SeekFrom::Start(start)).await;
     moved.map_err(Problem::internal)?;
-    let mut response = body(file, end - start).into_response();
+    let mut response = kept(body(file, end - start), name);
     let headers = response.headers_mut();
-    let kind = HeaderValue::from_static("application/octet-stream");
-    headers.insert(header::CONTENT_TYPE, kind);
     headers.insert(header::CONTENT_LENGTH, (end - start).into());
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    if let Ok(value) = HeaderValue::from_str(&disposition(name)) {
-        headers.insert(header::CONTENT_DISPOSITION, value);
-    }
     if range.is_some() {
         let shown = format!("bytes {start}-{}/{length}", end.saturating_sub(1));
         if let Ok(value) = HeaderValue::from_str(&shown) {
@@ -71,6 +66,22 @@ pub(super) async fn download(
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
     }
     Ok(response)
+}
+
+/// Bytes for keeping under a name.
+pub(super) fn keep(bytes: Vec<u8>, name: &str) -> Response {
+    kept(Body::from(bytes), name)
+}
+
+fn kept(body: Body, name: &str) -> Response {
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("application/octet-stream");
+    headers.insert(header::CONTENT_TYPE, kind);
+    if let Ok(value) = HeaderValue::from_str(&disposition(name)) {
+        headers.insert(header::CONTENT_DISPOSITION, value);
+    }
+    response
 }
 
 async fn open(path: &Path) -> Result<(File, u64), Problem> {

@@ -165,7 +165,8 @@ impl Cache {
         keys.filter(|key| key.starts_with(start)).cloned().collect()
     }
 
-    fn find(&self, key: &str) -> Option<Local> {
+    /// An entry that is here, which counts as used now.
+    pub(super) fn find(&self, key: &str) -> Option<Local> {
         let mut entries = self.entries.lock();
         entries.clock += 1;
         let now = entries.clock;

@@ -323,6 +323,9 @@ impl Store for ObjectFiles {
         let Some(about) = about else {
             return Ok(None);
         };
+        if let Some(folder) = self.cache.find(&analysis_key(dump, &entry)) {
+            return fs::read(folder.join(name)).map(Some);
+        }
         let from = ["analyses", dump.as_str(), &entry.run, name];
         let to = PartId::new()?;
         let path = self.here.part(&to);
