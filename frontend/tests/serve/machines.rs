@@ -20,6 +20,8 @@ pub struct Fleet {
     place: String,
     environment: Vec<(String, String)>,
     pub storage: Option<S3>,
+    /// Bytes of each machine's cache.
+    room: String,
 }
 
 impl Fleet {
@@ -36,16 +38,18 @@ impl Fleet {
             place: "store".to_owned(),
             environment: Vec::new(),
             storage: None,
+            room: String::new(),
         })
     }
 
-    /// A fleet over object storage on loopback.
-    pub fn over_storage(seconds: u32) -> Option<Self> {
+    /// A fleet over object storage on loopback, in which each machine has so many bytes of cache.
+    pub fn over_storage(seconds: u32, room: u64) -> Option<Self> {
         let mut fleet = Self::new()?;
         let storage = S3::start();
         fleet.place = "s3://dumps/team".to_owned();
         fleet.environment = storage.environment(seconds);
         fleet.storage = Some(storage);
+        fleet.room = room.to_string();
         Some(fleet)
     }
 
@@ -54,7 +58,7 @@ impl Fleet {
         let mut command = self.scene.hprof_rs(arguments);
         command.args(["--store", &self.place]);
         if self.storage.is_some() {
-            command.args(["--cache", cache]);
+            command.args(["--cache", cache, "--cache-size", &self.room]);
         }
         command.envs(self.environment.iter().cloned());
         command
