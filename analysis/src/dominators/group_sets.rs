@@ -139,25 +139,3 @@ fn members<'a>(members: &'a [u32], ends: &[usize], set: u32) -> &'a [u32] {
     let start = (set as usize).checked_sub(1).map_or(0, |set| ends[set]);
     &members[start..ends[set as usize]]
 }
-
-/// Sets that were lately made from others, so that most objects need no look-up.
-pub(super) struct Recent(Vec<(u32, u32, u32)>);
-
-impl Recent {
-    pub fn new() -> Self {
-        Self(vec![(UNKNOWN, 0, 0); 1 << 12])
-    }
-
-    /// A set with one more group.
-    #[inline(always)]
-    pub fn with(&mut self, sets: &mut Sets, set: u32, group: u32) -> u32 {
-        let at = (set ^ group.wrapping_mul(0x9e37_79b1) >> 16) as usize % self.0.len();
-        let (of, plus, found) = self.0[at];
-        if (of, plus) == (set, group) {
-            return found;
-        }
-        let found = sets.with(set, group);
-        self.0[at] = (set, group, found);
-        found
-    }
-}

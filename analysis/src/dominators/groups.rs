@@ -21,9 +21,10 @@ use std::sync::{Mutex, PoisonError};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::Dominators;
-use super::group_sets::{EMPTY, Recent, Sets, UNKNOWN};
+use super::group_sets::{EMPTY, Sets, UNKNOWN};
 use super::joins::Joins;
 use super::tree::Tree;
+use super::ways::{NO_WAY, Ways};
 use crate::graph::{Array, Graph, Links, Number, Store, Width};
 use crate::numbers::ClassNumber;
 use crate::parallel;
@@ -89,18 +90,25 @@ fn sum<N: Number>(
 ) -> io::Result<Vec<(Vec<GroupSum>, bool)>> {
     let classes = classes_by_place(links, tree, store)?;
     links.set_hot(true);
-    let joins = Joins::new(links, tree, roots, &classes, store);
+    let joins = Joins::new(links, tree, roots, classes, store);
+    // Found again in less time than anything else here takes.
+    let classes = classes_by_place(links, tree, store)?;
     links.set_hot(false);
     let joins = joins?;
-    let ways: Vec<_> = ways(&joins, tree, &classes, groupings, store)?
-        .into_iter()
-        .map(|way| Mutex::new(Some(way)))
+    let (ways, by_source) = ways_to_sources(&joins, tree, &classes, groupings, store)?;
+    let ways: Vec<_> = (ways.into_groupings().into_iter())
+        .map(Mutex::new)
         .collect();
     let parts = parallel::run(0, groupings.len(), |tasks| {
         let one = |task: usize| {
             let mut way = ways[task].lock().unwrap_or_else(PoisonError::into_inner);
             let solved = match way.take() {
-                Some(way) => solve(&joins, way, store)?,
+                Some((sets, set_of_way)) => solve(
+                    &joins,
+                    sets,
+                    |source| set_of_way[by_source[source] as usize],
+                    store,
+                )?,
                 None => None,
             };
             Ok((task, solved))
@@ -279,36 +287,22 @@ impl<'a, N: Number> Summing<'a, N> {
     }
 }
 
-/// By source, the groups between its head and itself, both included.
-struct Way {
-    sets: Sets,
-    by_source: Array<u32>,
-}
-
-/// The ways to all sources, of each grouping.
-fn ways<N: Number>(
+/// The ways to all sources, and by source which of them leads there from its head.
+fn ways_to_sources<'a, N: Number>(
     joins: &Joins<N>,
     tree: &Tree<N>,
     classes: &[ClassNumber],
-    groupings: &[Grouping],
+    groupings: &'a [Grouping],
     store: &Store,
-) -> io::Result<Vec<Way>> {
-    // The way down to the present place: where what is under an object ends, and the groups so far,
-    // of each grouping. As much is touched as the tree is deep.
+) -> io::Result<(Ways<'a>, Array<u32>)> {
+    let mut ways = Ways::new(groupings);
+    let mut by_source = store.zeros::<u32>(joins.source_count)?;
+    // The objects above the present place: where what is under each ends, and the way to it. As much is touched as
+    // the tree is deep.
     let mut ends = store.zeros::<N>(tree.len() + 1)?;
-    let mut found = Vec::new();
-    for grouping in groupings {
-        let way = Way {
-            sets: Sets::new(),
-            by_source: store.zeros(joins.source_count)?,
-        };
-        let above = store.zeros::<u32>(tree.len() + 1)?;
-        found.push((way, above, Recent::new(), &grouping.group_of));
-    }
-    let mut rows: Vec<_> = (found.iter_mut())
-        .map(|(way, above, recent, group_of)| (way, &mut **above, recent, *group_of))
-        .collect();
-    let (ends, mut depth, mut sources) = (&mut *ends, 0, 0);
+    let mut on_way = store.zeros::<u32>(tree.len() + 1)?;
+    let (ends, on_way) = (&mut *ends, &mut *on_way);
+    let (mut depth, mut sources) = (0, 0);
     for (place, &class) in classes.iter().enumerate() {
         let end = tree.end(place);
         let is_source = joins.is_source(place);
@@ -327,20 +321,17 @@ fn ways<N: Number>(
             0 => 0,
             _ => depth - usize::from(ends[depth - 1].get() == end),
         };
-        for (way, on_way, recent, group_of) in &mut rows {
-            let before = above.map_or(EMPTY, |above| on_way[above]);
-            let group = group_of.get(class.index()).copied().unwrap_or(0);
-            let set = recent.with(&mut way.sets, before, group);
-            on_way[next] = set;
-            if is_source {
-                way.by_source[sources] = set;
-            }
+        let before = above.map_or(NO_WAY, |above| on_way[above]);
+        let way = ways.with(before, class);
+        on_way[next] = way;
+        if is_source {
+            by_source[sources] = way;
+            sources += 1;
         }
         ends[next] = N::of(end);
         depth = next + 1;
-        sources += usize::from(is_source);
     }
-    Ok(found.into_iter().map(|(way, ..)| way).collect())
+    Ok((ways, by_source))
 }
 
 /// The groups that dominate all that refers to a join, as sets by join.
@@ -349,9 +340,14 @@ struct Solved {
     set_of: Array<u32>,
 }
 
-/// By join, the groups that dominate all that refers to it; `None` if it was given up.
-fn solve<N: Number>(joins: &Joins<N>, way: Way, store: &Store) -> io::Result<Option<Solved>> {
-    let Way { sets, by_source } = way;
+/// By join, the groups that dominate all that refers to it; `None` if it was given up. `by_source` gives the groups between
+/// the head of a source and itself, both included.
+fn solve<N: Number>(
+    joins: &Joins<N>,
+    sets: Sets,
+    by_source: impl Fn(usize) -> u32,
+    store: &Store,
+) -> io::Result<Option<Solved>> {
     let count = joins.order.len();
     let mut rank_of = store.zeros::<N>(count)?;
     let ranked = joins.order.iter().enumerate();
@@ -367,7 +363,7 @@ fn solve<N: Number>(joins: &Joins<N>, way: Way, store: &Store) -> io::Result<Opt
         left: 0,
     };
     for [source, join] in joins.from_roots.iter() {
-        round.meet(join.get(), by_source[source.get()]);
+        round.meet(join.get(), by_source(source.get()));
     }
     let mut looks = 0;
     while round.left > 0 {
@@ -378,7 +374,7 @@ fn solve<N: Number>(joins: &Joins<N>, way: Way, store: &Store) -> io::Result<Opt
                 let join = joins.order[rank].get();
                 let own = round.set_of[join];
                 for &[source, join] in joins.references_under(join) {
-                    let through = round.sets.both(own, by_source[source.get()]);
+                    let through = round.sets.both(own, by_source(source.get()));
                     round.meet(join.get(), through);
                 }
             }
@@ -456,27 +452,32 @@ mod tests {
             let links = Links::new(&references, &class_of, &class_objects);
             let store = Store::memory();
             let tree = super::super::build(&links, &roots, &units, &store, 2).unwrap();
-            let grouping = Grouping { group_of: vec![0, 1, 2, 3, 3, 4], groups: 5 };
-            let group = |object: usize| grouping.group_of[class_of[object].index()];
-            let found = sum(&links, &tree, &roots, &store, std::slice::from_ref(&grouping)).unwrap();
-            let (sums, is_exact) = &found[0];
-            prop_assert!(is_exact);
-            let bytes_reached = |without: Option<u32>| {
-                let mut seen = vec![false; lists.len()];
-                let mut todo = roots.clone();
-                while let Some(object) = todo.pop() {
-                    if !seen[object] && Some(group(object)) != without {
-                        seen[object] = true;
-                        todo.extend(&lists[object]);
-                        todo.extend(class_objects[class_of[object].index()]);
+            // Neither is a division of the other.
+            let groupings = [
+                Grouping { group_of: vec![0, 1, 2, 3, 3, 4], groups: 5 },
+                Grouping { group_of: vec![0, 1, 0, 1, 0, 0], groups: 2 },
+            ];
+            let found = sum(&links, &tree, &roots, &store, &groupings).unwrap();
+            for (grouping, (sums, is_exact)) in groupings.iter().zip(&found) {
+                let group = |object: usize| grouping.group_of[class_of[object].index()];
+                prop_assert!(is_exact);
+                let bytes_reached = |without: Option<u32>| {
+                    let mut seen = vec![false; lists.len()];
+                    let mut todo = roots.clone();
+                    while let Some(object) = todo.pop() {
+                        if !seen[object] && Some(group(object)) != without {
+                            seen[object] = true;
+                            todo.extend(&lists[object]);
+                            todo.extend(class_objects[class_of[object].index()]);
+                        }
                     }
+                    let reached = (0..lists.len()).filter(|&object| seen[object]);
+                    reached.map(|object| 8 * u64::from(units[object])).sum::<u64>()
+                };
+                for group in 0..grouping.groups as u32 {
+                    let retained = bytes_reached(None) - bytes_reached(Some(group));
+                    prop_assert_eq!(sums[group as usize].retained_bytes, retained, "group {}", group);
                 }
-                let reached = (0..lists.len()).filter(|&object| seen[object]);
-                reached.map(|object| 8 * u64::from(units[object])).sum::<u64>()
-            };
-            for group in 0..5 {
-                let retained = bytes_reached(None) - bytes_reached(Some(group));
-                prop_assert_eq!(sums[group as usize].retained_bytes, retained, "group {}", group);
             }
         }
     }

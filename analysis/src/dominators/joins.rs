@@ -86,12 +86,13 @@ impl Marks {
 }
 
 impl<N: Number> Joins<N> {
-    /// Finds the joins below `roots`, which are objects. `classes` holds the class by place.
+    /// Finds the joins below `roots`, which are objects. `classes` holds the class by place, and goes before most memory
+    /// is needed.
     pub fn new(
         links: &Links<'_, N>,
         tree: &Tree<N>,
         roots: &[usize],
-        classes: &[ClassNumber],
+        classes: Array<ClassNumber>,
         store: &Store,
     ) -> io::Result<Self> {
         // Roots and objects to which their immediate dominator refers.
@@ -102,12 +103,12 @@ impl<N: Number> Joins<N> {
         let class_places: Vec<Option<usize>> = (links.class_objects())
             .map(|object| object.and_then(|object| tree.place(object)))
             .collect();
-        let mut pairs = pairs(links, tree, &class_places, classes, &settled, store)?;
+        let mut pairs = pairs(links, tree, &class_places, &classes, &settled, store)?;
         let mut heads = store.filled(tree.len(), N::NONE)?;
         let mut joins = 0;
         let mut last_above = vec![None; class_places.len()];
         {
-            let heads = &mut *heads;
+            let (heads, classes) = (&mut *heads, &*classes);
             for place in 0..tree.len() {
                 let above = tree.above(place);
                 let is_join = !settled.has(place);
@@ -134,6 +135,7 @@ impl<N: Number> Joins<N> {
                 }
             }
         }
+        drop(classes);
         Self::of_pairs(joins, settled, &heads, &pairs, store)
     }
 

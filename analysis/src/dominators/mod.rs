@@ -15,6 +15,7 @@ mod semi_nca;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod ways;
 
 use std::io;
 
@@ -181,5 +182,5 @@ fn build<N: Number>(
     } = search;
     // From here on each step drops what no later one needs: these arrays are most of the memory.
     let dominators = semi_nca::dominators(parent, reached, predecessors, store)?;
-    Tree::new(vertex, dominators, reached, units, store)
+    Tree::new(vertex, dominators, reached, units, store, threads)
 }

@@ -58,12 +58,6 @@ impl<N: Number> Pairs<N> {
         self.chunks.iter().map(|(chunk, used)| &chunk[..*used])
     }
 
-    /// A chunk by its index.
-    pub fn chunk(&self, index: usize) -> &[[N; 2]] {
-        let (chunk, used) = &self.chunks[index];
-        &chunk[..*used]
-    }
-
     /// The pairs.
     pub fn iter(&self) -> impl Iterator<Item = [N; 2]> + '_ {
         self.chunks().flatten().copied()

@@ -2,8 +2,7 @@
 
 use std::io;
 use std::ops::Range;
-
-use zerocopy::{FromBytes, IntoBytes};
+use std::sync::{Mutex, PoisonError};
 
 use super::depth_first::DepthFirst;
 use super::pairs::Pairs;
@@ -38,13 +37,16 @@ pub(super) fn predecessors<N: Number>(
     // Where the list of each number ends, then, as it is filled from the end, where it starts.
     let mut start = store.zeros::<N>(tree.reached + 2)?;
     start.set_hot(true);
-    {
-        let counts = <[N::Atomic]>::mut_from_bytes(start.as_mut_bytes());
-        let counts: &[N::Atomic] = counts.map_or(&[], |counts| counts);
-        each_chunk(&pairs, threads, |pair| {
-            N::add(&counts[pair[1].get()], 1);
-        });
-    }
+    let length = start.len().div_ceil(parts_of(threads)).max(1);
+    let parts: Vec<&mut [N]> = start.chunks_mut(length).collect();
+    each_part(parts, threads, |number, counts| {
+        let first = length * number;
+        for [_, to] in pairs.chunks().flatten() {
+            if let Some(count) = counts.get_mut(to.get().wrapping_sub(first)) {
+                *count = count.next();
+            }
+        }
+    });
     let mut sum = 0usize;
     for end in start.iter_mut() {
         sum += end.get();
@@ -55,19 +57,49 @@ pub(super) fn predecessors<N: Number>(
     }
     let mut list = store.zeros::<N>(sum)?;
     list.set_hot(true);
-    {
-        let ends = <[N::Atomic]>::mut_from_bytes(start.as_mut_bytes());
-        let ends: &[N::Atomic] = ends.map_or(&[], |ends| ends);
-        let places = <[N::Atomic]>::mut_from_bytes(list.as_mut_bytes());
-        let places: &[N::Atomic] = places.map_or(&[], |places| places);
-        each_chunk(&pairs, threads, |pair| {
-            let place = N::take(&ends[pair[1].get()]);
-            N::store(&places[place], pair[0]);
-        });
+    let mut rest = &mut *list;
+    let mut parts = Vec::new();
+    let mut listed = 0;
+    for ends in start.chunks_mut(length) {
+        // The last list of the part ends here.
+        let end = ends.last().map_or(listed, |end| end.get());
+        let (lists, others) = rest.split_at_mut(end - listed);
+        parts.push((ends, lists, listed));
+        (rest, listed) = (others, end);
     }
+    each_part(parts, threads, |number, (ends, lists, listed)| {
+        let first = length * number;
+        for [from, to] in pairs.chunks().flatten() {
+            if let Some(end) = ends.get_mut(to.get().wrapping_sub(first)) {
+                let place = end.get() - 1;
+                *end = N::of(place);
+                lists[place - *listed] = *from;
+            }
+        }
+    });
     start.set_hot(false);
     list.set_hot(false);
     Ok(Predecessors { start, list })
+}
+
+/// The most parts of numbers. Each costs a look at all references.
+const MAX_PARTS: usize = 8;
+
+/// The number of parts that as many threads work on. A part belongs to one thread: atomic changes here and there would wait for
+/// one another's memory.
+fn parts_of(threads: usize) -> usize {
+    parallel::threads(threads).min(MAX_PARTS)
+}
+
+/// Runs `work` for each part with its number, on several threads.
+fn each_part<T: Send>(parts: Vec<T>, threads: usize, work: impl Fn(usize, &mut T) + Sync) {
+    let parts: Vec<Mutex<T>> = parts.into_iter().map(Mutex::new).collect();
+    parallel::run(threads, parts.len(), |tasks| {
+        for task in tasks {
+            let mut part = parts[task].lock().unwrap_or_else(PoisonError::into_inner);
+            work(task, &mut part);
+        }
+    });
 }
 
 /// All references that matter, in the numbers of the search: from, to.
@@ -116,13 +148,4 @@ fn edges<N: Number>(
             }
         });
     }
-}
-
-/// Runs `work` for all pairs, on several threads.
-fn each_chunk<N: Number>(pairs: &Pairs<N>, threads: usize, work: impl Fn(&[N; 2]) + Sync) {
-    parallel::run(threads, pairs.chunks().len(), |tasks| {
-        for task in tasks {
-            pairs.chunk(task).iter().for_each(&work);
-        }
-    });
 }

@@ -2,7 +2,10 @@
 
 use std::io;
 
+use zerocopy::{FromBytes, IntoBytes};
+
 use crate::graph::{Array, Number, Store};
+use crate::parallel;
 
 /// Sizes in units of eight bytes, summed from the left modulo the width.
 #[derive(Debug)]
@@ -50,6 +53,7 @@ impl<N: Number> Tree<N> {
         reached: usize,
         units: &[u32],
         store: &Store,
+        threads: usize,
     ) -> io::Result<Self> {
         // By number of the search: the objects under it, itself included, and for those under it the
         // sum of this, from the last one to each, and one.
@@ -71,38 +75,26 @@ impl<N: Number> Tree<N> {
             }
         }
         // One array at a time goes where places say, so that few are in memory at once.
-        let objects = permuted(&place_of, &vertex, store)?;
+        let objects = by_place(&place_of, store, threads, |number| vertex[number])?;
         drop(vertex);
-        let spans = permuted(&place_of, &under, store)?;
+        let spans = by_place(&place_of, store, threads, |number| under[number])?;
         drop(under);
-        let mut above = store.filled(reached, N::NONE)?;
-        {
-            let above = &mut *above;
-            for at in 1..=reached {
-                // That of the virtual root is none.
-                above[place_of[at].get()] = place_of[dominator[at].get()];
-            }
-        }
+        // That of the virtual root is none.
+        let dominator_of = |number: usize| place_of[dominator[number].get()];
+        let above = by_place(&place_of, store, threads, dominator_of)?;
         drop((place_of, dominator));
-        let mut places = store.filled(units.len(), N::NONE)?;
-        places.set_hot(true);
-        {
-            let places = &mut *places;
-            for (place, object) in objects.iter().enumerate() {
-                places[object.get()] = N::of(place);
-            }
-        }
-        places.set_hot(false);
+        let places = {
+            let mut places = store.filled(units.len(), N::NONE)?;
+            places.set_hot(true);
+            let object = |place: usize| objects[place].get();
+            fill(&mut places, reached, threads, object, N::of);
+            places.set_hot(false);
+            places
+        };
         let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
         let sums = match u32::try_from(total) {
-            Ok(_) => Sums::Narrow(sum(
-                &objects,
-                units,
-                store,
-                |units| units,
-                u32::wrapping_add,
-            )?),
-            Err(_) => Sums::Wide(sum(&objects, units, store, u64::from, u64::wrapping_add)?),
+            Ok(_) => Sums::Narrow(sums(&objects, units, store, threads)?),
+            Err(_) => Sums::Wide(sums(&objects, units, store, threads)?),
         };
         Ok(Self {
             objects,
@@ -156,33 +148,58 @@ impl<N: Number> Tree<N> {
     }
 }
 
-/// The elements of an array by number, from 1 on, by place.
-fn permuted<N: Number>(place_of: &[N], by_number: &[N], store: &Store) -> io::Result<Array<N>> {
-    let mut by_place = store.zeros::<N>(place_of.len() - 1)?;
-    {
-        let by_place = &mut *by_place;
-        for (place, &element) in place_of.iter().zip(by_number).skip(1) {
-            by_place[place.get()] = element;
-        }
-    }
-    Ok(by_place)
+/// Elements in one task.
+const TASK: usize = 1 << 17;
+
+/// A new array of what `by_number` gives for each number from 1 on, by its place.
+fn by_place<N: Number>(
+    place_of: &[N],
+    store: &Store,
+    threads: usize,
+    by_number: impl Fn(usize) -> N + Sync,
+) -> io::Result<Array<N>> {
+    let count = place_of.len() - 1;
+    let mut array = store.zeros(count)?;
+    let place = |number: usize| place_of[number + 1].get();
+    fill(&mut array, count, threads, place, |number| {
+        by_number(number + 1)
+    });
+    Ok(array)
 }
 
-fn sum<N: Number, S: crate::graph::Plain>(
+/// Puts `value(n)` at `place(n)` of an array for each n below `count`, on several threads.
+fn fill<N: Number>(
+    array: &mut Array<N>,
+    count: usize,
+    threads: usize,
+    place: impl Fn(usize) -> usize + Sync,
+    value: impl Fn(usize) -> N + Sync,
+) {
+    let cells = <[N::Atomic]>::mut_from_bytes(array.as_mut_bytes());
+    let cells: &[N::Atomic] = cells.map_or(&[], |cells| cells);
+    parallel::run(threads, count.div_ceil(TASK), |tasks| {
+        for task in tasks {
+            for number in TASK * task..count.min(TASK * (task + 1)) {
+                N::store(&cells[place(number)], value(number));
+            }
+        }
+    });
+}
+
+/// By place, the sizes of all before it, and of all at the end.
+fn sums<N: Number, S: Number>(
     objects: &[N],
     units: &[u32],
     store: &Store,
-    widen: impl Fn(u32) -> S,
-    add: impl Fn(S, S) -> S,
+    threads: usize,
 ) -> io::Result<Array<S>> {
+    let size = |place: usize| S::of(units[objects[place].get()] as usize);
     let mut sums = store.zeros::<S>(objects.len() + 1)?;
-    {
-        let sums = &mut *sums;
-        let mut sum = sums[0];
-        for (place, object) in objects.iter().enumerate() {
-            sum = add(sum, widen(units[object.get()]));
-            sums[place + 1] = sum;
-        }
+    fill(&mut sums, objects.len(), threads, |place| place + 1, size);
+    let mut sum = S::of(0);
+    for to in &mut *sums {
+        sum = sum.plus(*to);
+        *to = sum;
     }
     Ok(sums)
 }

@@ -44,10 +44,6 @@ pub trait Number:
     fn next(self) -> Self;
     /// Stores, in no particular order.
     fn store(to: &Self::Atomic, value: Self);
-    /// Adds, and returns what was there.
-    fn add(to: &Self::Atomic, value: usize) -> usize;
-    /// Takes one off, and returns what is left.
-    fn take(from: &Self::Atomic) -> usize;
 }
 
 macro_rules! number {
@@ -88,14 +84,6 @@ macro_rules! number {
             #[inline(always)]
             fn store(to: &Self::Atomic, value: Self) {
                 to.store(value, Ordering::Relaxed);
-            }
-            #[inline(always)]
-            fn add(to: &Self::Atomic, value: usize) -> usize {
-                to.fetch_add(value as Self, Ordering::Relaxed) as usize
-            }
-            #[inline(always)]
-            fn take(from: &Self::Atomic) -> usize {
-                from.fetch_sub(1, Ordering::Relaxed) as usize - 1
             }
         }
     };

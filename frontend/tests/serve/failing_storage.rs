@@ -1,7 +1,7 @@
 //! A fleet over object storage that fails, while machines are killed and the database restarts.
 //!
 //! `HPROF_RS_FLEET=60:20-800 cargo test --release -p hprof-rs --test serve failing_storage` takes 60 dumps
-//! of 20 to 800 MB, 55 GB of disk and about 45 minutes; without it there are a few small ones.
+//! of 20 to 800 MB, 40 GB of disk and about 30 minutes; without it there are a few small ones.
 
 use std::env;
 use std::fs;
