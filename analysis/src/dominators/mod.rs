@@ -171,16 +171,18 @@ fn build<N: Number>(
     threads: usize,
 ) -> io::Result<Tree<N>> {
     links.set_hot(true);
-    let search = depth_first::depth_first(links, roots, store)?;
+    let reusing = &store.reusing();
+    let search = depth_first::depth_first(links, roots, reusing)?;
     let objects = &search.vertex[1..=search.reached];
-    let number = inverse::inverse(objects, links.count(), store, threads)?;
-    let predecessors = predecessors::predecessors(links, &search, number, store, threads)?;
+    let number = inverse::inverse(objects, links.count(), reusing, threads)?;
+    let predecessors = predecessors::predecessors(links, &search, number, reusing, threads)?;
     let depth_first::DepthFirst {
         vertex,
         parent,
         reached,
     } = search;
     // From here on each step drops what no later one needs: these arrays are most of the memory.
+    // The largest of them is like no later one, so nobody could have its memory.
     let dominators = semi_nca::dominators(parent, reached, predecessors, store)?;
-    Tree::new(vertex, dominators, reached, units, store, threads)
+    Tree::new(vertex, dominators, reached, units, reusing, threads)
 }

@@ -55,7 +55,7 @@ pub(super) fn predecessors<N: Number>(
         }
         *end = N::of(sum);
     }
-    let mut list = store.zeros::<N>(sum)?;
+    let mut list = store.unset::<N>(sum)?;
     list.set_hot(true);
     let mut rest = &mut *list;
     let mut parts = Vec::new();

@@ -58,7 +58,7 @@ impl<N: Number> Tree<N> {
         // By number of the search: the objects under it, itself included, and for those under it the
         // sum of this, from the last one to each, and one.
         let mut under = store.filled(reached + 1, N::of(1))?;
-        let mut place_of = store.zeros::<N>(reached + 1)?;
+        let mut place_of = store.unset::<N>(reached + 1)?;
         {
             let (under, sum_from) = (&mut *under, &mut *place_of);
             for at in (1..=reached).rev() {
@@ -159,7 +159,7 @@ fn by_place<N: Number>(
     by_number: impl Fn(usize) -> N + Sync,
 ) -> io::Result<Array<N>> {
     let count = place_of.len() - 1;
-    let mut array = store.zeros(count)?;
+    let mut array = store.unset(count)?;
     let place = |number: usize| place_of[number + 1].get();
     fill(&mut array, count, threads, place, |number| {
         by_number(number + 1)
@@ -194,7 +194,8 @@ fn sums<N: Number, S: Number>(
     threads: usize,
 ) -> io::Result<Array<S>> {
     let size = |place: usize| S::of(units[objects[place].get()] as usize);
-    let mut sums = store.zeros::<S>(objects.len() + 1)?;
+    let mut sums = store.unset::<S>(objects.len() + 1)?;
+    sums[0] = S::of(0);
     fill(&mut sums, objects.len(), threads, |place| place + 1, size);
     let mut sum = S::of(0);
     for to in &mut *sums {

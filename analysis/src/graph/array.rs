@@ -34,6 +34,8 @@ pub struct Array<T> {
 enum Storage {
     /// A vector of this capacity, taken apart.
     Owned(usize),
+    /// Memory that a later array may have.
+    Lent(#[expect(dead_code, reason = "held until the array goes")] Lent),
     /// A part of the scratch file.
     Scratch(Arc<Region>),
     /// A part of an index, read only, which the array keeps mapped.
@@ -51,6 +53,45 @@ impl<T> Drop for Array<T> {
             // SAFETY: `From<Vec>` took a vector apart into these three, and only it makes `Owned`.
             drop(unsafe { Vec::from_raw_parts(self.start.as_ptr(), self.length, capacity) });
         }
+    }
+}
+
+/// Memory that goes back when its array goes.
+struct Lent {
+    words: Vec<u64>,
+    spares: Weak<Spares>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(spares) = self.spares.upgrade() {
+            spares.lock().push(std::mem::take(&mut self.words));
+        }
+    }
+}
+
+impl std::fmt::Debug for Lent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} words", self.words.len())
+    }
+}
+
+/// Memory of arrays that are gone, for those that come.
+#[derive(Debug, Default)]
+struct Spares(Mutex<Vec<Vec<u64>>>);
+
+impl Spares {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u64>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The smallest that has room for so many words, and not much more.
+    fn take(&self, words: usize) -> Option<Vec<u64>> {
+        let mut spares = self.lock();
+        let fits = |spare: &Vec<u64>| (words..=words + words / 4).contains(&spare.len());
+        let fitting = spares.iter().enumerate().filter(|(_, spare)| fits(spare));
+        let (at, _) = fitting.min_by_key(|(_, spare)| spare.len())?;
+        Some(spares.swap_remove(at))
     }
 }
 
@@ -148,6 +189,7 @@ impl<T: Plain> DerefMut for Array<T> {
 #[derive(Debug, Clone, Default)]
 pub struct Store {
     scratch: Option<Arc<Scratch>>,
+    spares: Option<Arc<Spares>>,
 }
 
 #[derive(Debug)]
@@ -165,6 +207,9 @@ struct ScratchState {
     /// Maps that are only read, of the dump.
     read: Vec<Weak<Mmap>>,
 }
+
+/// Shorter arrays have memory of their own, in bytes.
+const LEAST_SPARE: usize = 8 << 20;
 
 /// Regions start at multiples of this, which every system's page size divides.
 const ALIGNMENT: u64 = 64 << 10;
@@ -191,7 +236,18 @@ impl Store {
             .spawn(move || watch(&watched, limit))?;
         Ok(Self {
             scratch: Some(scratch),
+            spares: None,
         })
+    }
+
+    /// A store like this one for work that makes many arrays of about one length, one after another. Those in memory have the
+    /// memory of those that are gone: fresh memory costs more time than most of what is done with it. What nobody
+    /// has is given back when the store goes.
+    pub(crate) fn reusing(&self) -> Self {
+        Self {
+            scratch: self.scratch.clone(),
+            spares: self.scratch.is_none().then(Arc::default),
+        }
     }
 
     /// True if an array of `bytes`, read and written in any order, takes at most a quarter of the memory limit.
@@ -218,9 +274,7 @@ impl Store {
     /// If the file cannot grow.
     pub fn zeros<T: Plain>(&self, length: usize) -> io::Result<Array<T>> {
         let Some(scratch) = &self.scratch else {
-            return Ok(T::new_vec_zeroed(length)
-                .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?
-                .into());
+            return self.in_memory(length, true);
         };
         if length == 0 {
             return Ok(Array::default());
@@ -249,19 +303,58 @@ impl Store {
         })
     }
 
+    /// An array whose elements are any: for one that is written before it is read.
+    ///
+    /// # Errors
+    /// If the file cannot grow.
+    pub(crate) fn unset<T: Plain>(&self, length: usize) -> io::Result<Array<T>> {
+        match &self.scratch {
+            Some(_) => self.zeros(length),
+            None => self.in_memory(length, false),
+        }
+    }
+
+    fn in_memory<T: Plain>(&self, length: usize, is_cleared: bool) -> io::Result<Array<T>> {
+        let no_room = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let bytes = length.checked_mul(size_of::<T>()).ok_or_else(no_room)?;
+        let spares = self.spares.as_ref().filter(|_| bytes >= LEAST_SPARE);
+        let Some(spares) = spares.filter(|_| align_of::<T>() <= align_of::<u64>()) else {
+            return Ok(T::new_vec_zeroed(length).map_err(|_| no_room())?.into());
+        };
+        let needed = bytes.div_ceil(size_of::<u64>());
+        let mut words = match spares.take(needed) {
+            Some(mut words) if is_cleared => {
+                words[..needed].fill(0);
+                words
+            }
+            Some(words) => words,
+            None => <u64 as zerocopy::FromZeros>::new_vec_zeroed(needed).map_err(|_| no_room())?,
+        };
+        Ok(Array {
+            // At least `bytes` bytes, aligned for T as checked above.
+            start: NonNull::from(words.as_mut_slice()).cast(),
+            length,
+            storage: Storage::Lent(Lent {
+                words,
+                spares: Arc::downgrade(spares),
+            }),
+        })
+    }
+
     /// An array in which every element is `value`.
     ///
     /// # Errors
     /// If the file cannot grow.
     pub fn filled<T: Plain>(&self, length: usize, value: T) -> io::Result<Array<T>> {
         let is_zero = value.as_bytes().iter().all(|&byte| byte == 0);
-        if self.scratch.is_none() && !is_zero {
+        if is_zero {
+            return self.zeros(length);
+        }
+        if self.scratch.is_none() && self.spares.is_none() {
             return Ok(vec![value; length].into());
         }
-        let mut array = self.zeros(length)?;
-        if !is_zero {
-            array.fill(value);
-        }
+        let mut array = self.unset(length)?;
+        array.fill(value);
         Ok(array)
     }
 }
@@ -330,6 +423,28 @@ mod tests {
         assert_eq!(next(400, 300), 1000);
         assert_eq!((next(1600, 300), next(3000, 300)), (1600, 1600));
         assert_eq!(next(2000, 1900), 2000);
+    }
+
+    #[test]
+    fn an_array_has_the_memory_of_one_that_is_gone() {
+        let store = Store::memory().reusing();
+        let length = LEAST_SPARE / 4 + 3;
+        let start = |array: &Array<u32>| array.as_ptr();
+        let (first, second) = (store.filled(length, 7u32), store.filled(length, 8u32));
+        let (first, second) = (first.unwrap(), second.unwrap());
+        assert_eq!((first[length - 1], second[0]), (7, 8));
+        let was = start(&first);
+        drop(first);
+        let cleared = store.zeros::<u32>(length - 1).unwrap();
+        assert_eq!(start(&cleared), was);
+        assert!(cleared.iter().all(|&element| element == 0));
+        drop(cleared);
+        // It would be far too large.
+        assert_ne!(start(&store.zeros(length / 2).unwrap()), was);
+        let wide = store.unset::<u64>(length / 2).unwrap();
+        assert_eq!(wide.as_ptr().cast(), was);
+        drop(store);
+        assert!(second.iter().all(|&element| element == 8));
     }
 
     #[test]
