@@ -178,7 +178,8 @@ impl AppState {
         }
     }
 
-    fn noted(&self, id: &DumpId) -> Result<Dump, Problem> {
+    /// A dump as the catalogue has it, without what its rules and its job say now.
+    fn catalogued(&self, id: &DumpId) -> Result<Dump, Problem> {
         let dump = self.catalogue().dump(id)?;
         dump.ok_or_else(|| Problem::not_found(format!("there is no dump {id}")))
     }
@@ -192,7 +193,7 @@ impl AppState {
         if self.store().cache_room().is_none() {
             return Ok(None);
         }
-        let dump = self.noted(id)?;
+        let dump = self.catalogued(id)?;
         let file = self.store().analysis_file(id, name, SMALL);
         let bytes = file.map_err(|error| store::problem(&error))?;
         Ok(bytes.map(|bytes| (dump, bytes)))
@@ -203,7 +204,7 @@ impl AppState {
     /// # Errors
     /// If there is no such dump, or its job is not done.
     pub fn analysis(&self, id: &DumpId) -> Result<Analysis, Problem> {
-        let dump = self.noted(id)?;
+        let dump = self.catalogued(id)?;
         // A later attempt takes nothing away until it is done.
         let Some(folder) = self.stored(|store| store.analysis(id))? else {
             let detail = match dump.job.as_ref().map(|job| (job.state, &job.error)) {

@@ -85,7 +85,7 @@ impl Spares {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The smallest that has room for so many words, and not much more.
+    /// Takes the smallest spare of at least `words` words; none if that has more than a quarter too many.
     fn take(&self, words: usize) -> Option<Vec<u64>> {
         let mut spares = self.lock();
         let fits = |spare: &Vec<u64>| (words..=words + words / 4).contains(&spare.len());

@@ -42,7 +42,7 @@ impl Fleet {
         })
     }
 
-    /// A fleet over object storage on loopback, in which each machine has so many bytes of cache.
+    /// A fleet over object storage on loopback. Each machine has a cache of `room` bytes.
     pub fn over_storage(seconds: u32, room: u64) -> Option<Self> {
         let mut fleet = Self::new()?;
         let storage = S3::start();
