@@ -46,6 +46,11 @@ mod text_heap;
 mod text_profile;
 mod text_sites;
 
+/// Whether bytes, as of a file or a reply, have a text in them.
+pub fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    memchr::memmem::find(bytes, text).is_some()
+}
+
 pub use agent::{agent_library, control_socket, workspace};
 pub use binary_heap::{BinaryHeap, Content, HeapClass, HeapObject, HeapRoot};
 pub use binary_profile::{BinaryFrame, BinaryProfile, BinarySite, BinaryTable, BinaryTrace};

@@ -8,7 +8,8 @@ use std::path::Path;
 use hprof_analysis::input::Input;
 use hprof_analysis::snapshot::{OpenOptions, Snapshot};
 use java_test_harness::{
-    BinaryHeap, BinaryProfile, Content, FrontEnd, Jdk, Run, Running, each_collector, each_jdk,
+    BinaryHeap, BinaryProfile, Content, FrontEnd, Jdk, Run, Running, contains, each_collector,
+    each_jdk,
 };
 
 /// The object in which the secrets of the program are.
@@ -77,16 +78,9 @@ fn planted() -> Vec<(&'static str, Vec<u8>)> {
 
 /// The places whose secret is in the file.
 fn found(bytes: &[u8]) -> Vec<&'static str> {
-    let finders = planted().into_iter().filter(|(_, secret)| {
-        let mut places = memchr(bytes, secret[0]);
-        places.any(|at| bytes[at..].starts_with(secret))
-    });
+    let planted = planted().into_iter();
+    let finders = planted.filter(|(_, secret)| contains(bytes, secret));
     finders.map(|(place, _)| place).collect()
-}
-
-fn memchr(bytes: &[u8], first: u8) -> impl Iterator<Item = usize> + '_ {
-    let all = bytes.iter().enumerate();
-    all.filter(move |(_, byte)| **byte == first).map(|it| it.0)
 }
 
 /// Objects, bytes and retained bytes of each class, as the commands find them.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use java_test_harness::{BinaryProfile, FrontEnd, Jdk, Peer, Run, Running, TextProfile};
+use java_test_harness::{BinaryProfile, FrontEnd, Jdk, Peer, Run, Running, TextProfile, contains};
 
 const GC: u8 = 1;
 const EXIT: u8 = 5;
@@ -170,8 +170,7 @@ fn a_flood_of_commands_keeps_neither_the_program_nor_its_end() {
     });
     running.wait_for_line("first");
     peer.wait_until("an answer to many", |bytes| {
-        let word = b"serial=1000 done";
-        bytes.windows(word.len()).any(|window| window == word)
+        contains(bytes, b"serial=1000 done")
     });
     release(&running);
     running.wait_for_line("second");

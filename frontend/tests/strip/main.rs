@@ -13,7 +13,7 @@ use std::process::Output;
 
 use hprof_format::binary::{Record, SubRecord};
 use hprof_format::reader::Reader;
-use java_test_harness::{Run, each_jdk};
+use java_test_harness::{Run, contains, each_jdk};
 use serde_json::Value;
 use support::{Scene, run, stderr, stdout};
 
@@ -49,10 +49,6 @@ fn filled_bytes(file: &[u8]) -> usize {
         }
     }
     filled
-}
-
-fn contains(file: &[u8], text: &[u8]) -> bool {
-    file.windows(text.len()).any(|window| window == text)
 }
 
 #[test]
