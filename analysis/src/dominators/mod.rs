@@ -163,7 +163,7 @@ impl Dominators {
     }
 }
 
-fn build<N: Number>(
+pub(crate) fn build<N: Number>(
     links: &Links<'_, N>,
     roots: &[usize],
     units: &[u32],

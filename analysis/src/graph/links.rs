@@ -12,33 +12,48 @@ pub struct Links<'a, N> {
     class_of: &'a [ClassNumber],
     class_objects: Vec<N>,
     /// A bit for each object whose class has to be followed, so that the classes of all others
-    /// need not be looked up. Empty if there is none.
+    /// need not be looked up. Empty if there is none, or if classes are looked up.
     follows_class: Vec<u64>,
+    looks_up: bool,
 }
 
 impl<'a, N: Number> Links<'a, N> {
-    /// `class_objects` holds the object of each class; none where it need not be followed.
+    /// `class_objects` holds the object of each class; none where it need not be followed. To make them takes a
+    /// walk over all objects; see [`Self::of_few`].
     pub fn new(
         references: &'a References<N>,
         class_of: &'a [ClassNumber],
         class_objects: &[Option<usize>],
     ) -> Self {
-        let number = |object: &Option<usize>| object.map_or(N::NONE, N::of);
-        let mut follows_class = Vec::new();
-        if class_objects.iter().any(Option::is_some) {
-            follows_class.extend(class_of.chunks(64).map(|classes| {
-                let bits = classes.iter().enumerate();
-                bits.fold(0u64, |word, (bit, &class)| {
-                    word | u64::from(class_objects[class.index()].is_some()) << bit
-                })
-            }));
+        let mut links = Self::of_few(references, class_of, class_objects);
+        if links.looks_up {
+            links.looks_up = false;
+            links
+                .follows_class
+                .extend(class_of.chunks(64).map(|classes| {
+                    let bits = classes.iter().enumerate();
+                    bits.fold(0u64, |word, (bit, &class)| {
+                        word | u64::from(class_objects[class.index()].is_some()) << bit
+                    })
+                }));
         }
+        links
+    }
+
+    /// Links that are made at once, and take longer for each object: for those who follow few.
+    pub fn of_few(
+        references: &'a References<N>,
+        class_of: &'a [ClassNumber],
+        class_objects: &[Option<usize>],
+    ) -> Self {
+        let number = |object: &Option<usize>| object.map_or(N::NONE, N::of);
         Self {
             view: references.view(),
             references,
             class_of,
             class_objects: class_objects.iter().map(number).collect(),
-            follows_class,
+            follows_class: Vec::new(),
+            looks_up: class_objects.iter().any(Option::is_some),
         }
     }
 
@@ -49,8 +64,10 @@ impl<'a, N: Number> Links<'a, N> {
 
     #[inline(always)]
     fn follows_class(&self, object: usize) -> bool {
-        let word = self.follows_class.get(object / 64);
-        word.is_some_and(|word| word >> (object % 64) & 1 != 0)
+        match self.follows_class.get(object / 64) {
+            Some(word) => word >> (object % 64) & 1 != 0,
+            None => self.looks_up && self.class_objects[self.class_of[object].index()] != N::NONE,
+        }
     }
 
     /// The number of objects.

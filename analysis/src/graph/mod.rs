@@ -12,6 +12,7 @@ mod ids;
 mod inbound;
 mod links;
 mod locate;
+mod memory_limit;
 mod missing;
 mod number;
 mod options;
@@ -391,6 +392,19 @@ impl Graph {
 
     /// References and classes, for walks over the graph. Classes that are roots are left out.
     pub fn links<'a, N: Number>(&'a self, references: &'a References<N>) -> Links<'a, N> {
+        Links::new(references, &self.class_of, &self.followed_classes())
+    }
+
+    /// As [`Self::links`], for those who follow few.
+    pub(crate) fn few_links<'a, N: Number>(
+        &'a self,
+        references: &'a References<N>,
+    ) -> Links<'a, N> {
+        Links::of_few(references, &self.class_of, &self.followed_classes())
+    }
+
+    /// By class: its object, if its instances keep that alive and nothing else does so anyway.
+    fn followed_classes(&self) -> Vec<Option<usize>> {
         let is_root = |object: usize| {
             let object = ObjectNumber::new(object);
             let found = self.roots.binary_search_by_key(&object, GraphRoot::object);
@@ -400,8 +414,7 @@ impl Graph {
             let object = self.ids.number(class.id).filter(|_| class.id != 0)?;
             (!is_root(object)).then_some(object)
         };
-        let objects: Vec<_> = self.classes.list().iter().map(class_object).collect();
-        Links::new(references, &self.class_of, &objects)
+        self.classes.list().iter().map(class_object).collect()
     }
 
     /// The roots of an object.

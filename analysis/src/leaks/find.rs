@@ -42,11 +42,17 @@ const COMMON: f64 = 0.8;
 /// # Errors
 /// If there is no room for the paths.
 pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
-    let paths = &PathSearch::new(snapshot)?;
+    let paths = &PathSearch::new(snapshot);
     let live_bytes = snapshot.dominators().live_bytes();
     let threshold = ((live_bytes as f64 * options.threshold) as u64).max(1);
-    let mut candidates = candidates(snapshot, threshold);
-    candidates.retain(|candidate| !is_noise(snapshot, paths, candidate, live_bytes));
+    let candidates = candidates(snapshot, threshold);
+    let mut kept = Vec::new();
+    for candidate in candidates {
+        if !is_noise(snapshot, paths, &candidate, live_bytes)? {
+            kept.push(candidate);
+        }
+    }
+    let mut candidates = kept;
     if candidates.is_empty() {
         // Nothing stands out; the largest object is what there is to show.
         let top = snapshot.dominators().largest_children(None, 1);
@@ -66,7 +72,7 @@ pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
     candidates.truncate(options.most.max(1) * 4);
     let mut suspects: Vec<(String, Suspect)> = Vec::new();
     for candidate in candidates {
-        let (signature, suspect) = suspect(snapshot, paths, &candidate, threshold);
+        let (signature, suspect) = suspect(snapshot, paths, &candidate, threshold)?;
         match suspects.iter_mut().find(|(other, _)| *other == signature) {
             Some((_, first)) => join(first, suspect),
             None => suspects.push((signature, suspect)),
@@ -125,18 +131,20 @@ fn is_noise(
     paths: &PathSearch,
     candidate: &Candidate,
     live_bytes: u64,
-) -> bool {
+) -> io::Result<bool> {
     let Some(class) = &candidate.group else {
-        return false;
+        return Ok(false);
     };
     let members = candidate.members.iter();
     let members = members.map(|&place| snapshot.dominators().object(place));
     if !start::is_of_the_jdk(class) || candidate.bytes >= live_bytes / 2 {
-        return false;
+        return Ok(false);
     }
-    let common =
-        deepest_common(snapshot, paths, members).and_then(|common| paths.to(snapshot, common));
-    common.is_none_or(|path| path.iter().all(|&it| start::is_jdk_object(snapshot, it)))
+    let path = match deepest_common(snapshot, paths, members)? {
+        Some(common) => paths.to(snapshot, common)?,
+        None => None,
+    };
+    Ok(path.is_none_or(|path| path.iter().all(|&it| start::is_jdk_object(snapshot, it))))
 }
 
 /// Goes down from a place to where memory piles up.
@@ -170,20 +178,21 @@ fn suspect(
     paths: &PathSearch,
     candidate: &Candidate,
     threshold: u64,
-) -> (String, Suspect) {
+) -> io::Result<(String, Suspect)> {
     let dominators = snapshot.dominators();
     let live_bytes = dominators.live_bytes();
     // What other candidates keep alive is left out of the rest.
     let is_shown = |&place: &Place| !candidate.is_rest || dominators.retained(place) < threshold;
     let first = candidate.members[0];
     // A group of instances is held together by what most of their paths lead through.
-    let common = candidate.group.is_some().then(|| {
-        let members = candidate
-            .members
-            .iter()
-            .map(|&place| dominators.object(place));
-        deepest_common(snapshot, paths, members)
-    });
+    let common = match candidate.group {
+        Some(_) => {
+            let members = candidate.members.iter();
+            let members = members.map(|&place| dominators.object(place));
+            Some(deepest_common(snapshot, paths, members)?)
+        }
+        None => None,
+    };
     let place = match &candidate.group {
         None if !candidate.is_rest => accumulation_point(snapshot, first),
         _ => first,
@@ -191,7 +200,7 @@ fn suspect(
     let shared = match common {
         Some(common) => common,
         None if candidate.is_rest => None,
-        None => shared_holder(snapshot, paths, place),
+        None => shared_holder(snapshot, paths, place)?,
     };
     let is_common = shared.is_some();
     let (point, inner) = match (&candidate.group, shared) {
@@ -203,7 +212,7 @@ fn suspect(
         (None, Some(common)) => (common, Some(place)),
         (None, None) => (dominators.object(place), Some(place)),
     };
-    let mut objects = paths.to(snapshot, point).unwrap_or_else(|| vec![point]);
+    let mut objects = paths.to(snapshot, point)?.unwrap_or_else(|| vec![point]);
     // A part of a collection that keeps less alive than the collection says less.
     while let [.., above, last] = objects[..]
         && candidate.group.is_none()
@@ -293,26 +302,37 @@ fn suspect(
     };
     suspect.children.truncate(20);
     suspect.contents.truncate(20);
-    (signature, suspect)
+    Ok((signature, suspect))
 }
 
 /// The object that most shortest paths to the children of a place lead through, if that lies
 /// deeper: objects that two collections share are dominated by neither of them.
-fn shared_holder(snapshot: &Snapshot, paths: &PathSearch, place: Place) -> Option<ObjectNumber> {
+fn shared_holder(
+    snapshot: &Snapshot,
+    paths: &PathSearch,
+    place: Place,
+) -> io::Result<Option<ObjectNumber>> {
     let (dominators, graph) = (snapshot.dominators(), snapshot.graph());
     let own = dominators.object(place);
     let class = children_by_class(snapshot, Some(place), |_| true);
-    let class = &class.first()?.name;
+    let Some(class) = class.first() else {
+        return Ok(None);
+    };
+    let class = &class.name;
     let members = dominators
         .children(Some(place))
         .map(|child| dominators.object(child));
     let mut members = members.filter(|&o| graph.classes().get(graph.class_of(o)).name == *class);
     let sample: Vec<ObjectNumber> = members.by_ref().step_by(7).take(SAMPLE).collect();
     if sample.len() < 2 {
-        return None;
+        return Ok(None);
     }
     let common = deepest_common(snapshot, paths, sample.into_iter())?;
-    (common != own && paths.to(snapshot, common)?.contains(&own)).then_some(common)
+    let Some(common) = common.filter(|&common| common != own) else {
+        return Ok(None);
+    };
+    let path = paths.to(snapshot, common)?;
+    Ok(path.filter(|path| path.contains(&own)).map(|_| common))
 }
 
 /// The object farthest from the roots that most shortest paths to some objects lead through.
@@ -320,11 +340,13 @@ fn deepest_common(
     snapshot: &Snapshot,
     paths: &PathSearch,
     objects: impl Iterator<Item = ObjectNumber>,
-) -> Option<ObjectNumber> {
+) -> io::Result<Option<ObjectNumber>> {
     let mut counts: FxHashMap<ObjectNumber, (u64, usize)> = FxHashMap::default();
     let mut all = 0;
     for object in objects {
-        let path = paths.to(snapshot, object)?;
+        let Some(path) = paths.to(snapshot, object)? else {
+            return Ok(None);
+        };
         all += 1;
         for (depth, &step) in path[..path.len() - 1].iter().enumerate() {
             let count = counts.entry(step).or_default();
@@ -337,7 +359,7 @@ fn deepest_common(
         .into_iter()
         .filter(|(_, count)| count.0 as f64 >= enough);
     let deepest = common.max_by_key(|&(object, (_, depth))| (depth, object));
-    deepest.map(|(object, _)| object)
+    Ok(deepest.map(|(object, _)| object))
 }
 
 /// Equal for suspects that are held in the same way: the classes and fields of the path.

@@ -1,6 +1,7 @@
 //! Why an object is alive: the ways from the roots to it.
 
 mod as_asked;
+mod dominated;
 mod merged;
 mod shortest;
 

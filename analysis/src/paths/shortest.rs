@@ -175,7 +175,7 @@ impl Waiting {
     }
 }
 
-fn search<N: Number>(
+pub(super) fn search<N: Number>(
     links: &Links<'_, N>,
     roots: &[usize],
     turn: Option<&TurnOf<'_>>,

@@ -36,7 +36,7 @@ use table::Rows;
 pub struct Heap {
     snapshot: Snapshot,
     inbound: OnceLock<Option<Inbound>>,
-    paths: OnceLock<Option<PathSearch>>,
+    paths: OnceLock<PathSearch>,
     threads: OnceLock<Vec<ThreadInfo>>,
     sums: OnceLock<Vec<ClassCount>>,
     retained: OnceLock<Option<Vec<GroupSum>>>,
@@ -116,9 +116,9 @@ impl Heap {
         self.inbound.get_or_init(make).as_ref()
     }
 
-    fn paths(&self) -> Option<&PathSearch> {
-        let make = || PathSearch::new(&self.snapshot).ok();
-        self.paths.get_or_init(make).as_ref()
+    fn paths(&self) -> &PathSearch {
+        let make = || PathSearch::new(&self.snapshot);
+        self.paths.get_or_init(make)
     }
 
     fn threads(&self) -> &[ThreadInfo] {

@@ -26,16 +26,19 @@ const HUGE: MadeDump = MadeDump {
     note_bytes: 160,
 };
 
-/// 50 GB of dump, 870 million objects. With scratch files and index it takes 100 GB of disk, so it
-/// is measured only where it is named.
-const GIANT: MadeDump = MadeDump {
-    rounds: 87_000_000,
-    note_bytes: 160,
-};
-const GIANT_NAME: &str = "50 GB";
+/// Dumps of gigabytes that a case names, as in "50 GB": 17.4 million objects each. With scratch files and index they take
+/// twice their size of disk, so they are measured only where they are named.
+fn of_gigabytes(case: &str) -> Option<(u64, MadeDump)> {
+    let gigabytes = case.strip_suffix(" GB")?.parse().ok()?;
+    let made = MadeDump {
+        rounds: 1_740_000 * gigabytes,
+        note_bytes: 160,
+    };
+    Some((gigabytes, made))
+}
 
 /// A run: name, options, and the limits in seconds and megabytes.
-type Case = (&'static str, &'static [&'static str], f64, f64);
+type Case<'a> = (&'a str, &'a [&'a str], f64, f64);
 
 /// Questions to a dump whose index is there, which a person asks one after another: options before
 /// and after the dump.
@@ -60,7 +63,7 @@ const QUESTIONS: [(&[&str], &[&str]); 14] = [
 pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let temporary = tempfile::tempdir_in(cache_folder()?)?;
     let folder = arguments.keep.as_deref().unwrap_or(temporary.path());
-    let cases: [Case; 5] = [
+    let cases: [Case<'_>; 5] = [
         ("report", &["report", "--json", "--no-index"], 5.0, 1000.0),
         (
             "report, --memory 400M",
@@ -72,13 +75,19 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         ("dominators, index used", &["dominators"], 0.3, 1000.0),
         ("report, index used", &["report", "--json"], 5.0, 1000.0),
     ];
-    if arguments.cases.iter().any(|case| case == GIANT_NAME) {
-        return giant(&folder.join("giant.hprof"), figures);
+    let named: Vec<_> = (arguments.cases.iter())
+        .filter_map(|case| of_gigabytes(case))
+        .collect();
+    for &(gigabytes, made) in &named {
+        giant(&folder.join("giant.hprof"), gigabytes, made, figures)?;
+    }
+    if !named.is_empty() {
+        return Ok(());
     }
     let rounds = arguments.pairs.min(3);
     measure_all(&folder.join("big.hprof"), BIG, &cases, rounds, figures)?;
     first_rows(&folder.join("big.hprof"), arguments.pairs, figures)?;
-    let cases: [Case; 1] = [(
+    let cases: [Case<'_>; 1] = [(
         "5 GB, report, --memory 1500M",
         &["report", "--json", "--no-index", "--memory", "1500M"],
         60.0,
@@ -87,36 +96,24 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     measure_all(&folder.join("huge.hprof"), HUGE, &cases, 1, figures)
 }
 
-/// A dump of which the objects alone fill several times the memory: read, indexed, reported.
-fn giant(dump: &Path, figures: &mut Figures) -> Result<()> {
-    const MEMORY: f64 = 4.0 * 1.074 * 1000.0;
-    let cases: [Case; 4] = [
-        (
-            "50 GB, summary",
-            &["summary", "--memory", "4G"],
-            1200.0,
-            MEMORY,
-        ),
-        (
-            "50 GB, report, --memory 4G, index written",
-            &["report", "--json", "--memory", "4G"],
-            3600.0,
-            MEMORY,
-        ),
-        (
-            "50 GB, dominators, index used",
-            &["dominators", "--memory", "4G"],
-            60.0,
-            MEMORY,
-        ),
-        (
-            "50 GB, report, index used",
-            &["report", "--json", "--memory", "4G"],
-            1800.0,
-            MEMORY,
-        ),
+/// A dump of which the objects alone fill several times the memory: read, indexed, reported. Memory is 4 GiB for 50 GB.
+fn giant(dump: &Path, gigabytes: u64, made: MadeDump, figures: &mut Figures) -> Result<()> {
+    let mebibytes = 4096 * gigabytes / 50;
+    let memory = format!("{mebibytes}M");
+    let most = mebibytes as f64 * 1.048_576;
+    // Seconds for 50 GB.
+    let cases: [(&str, &[&str], f64); 4] = [
+        ("summary", &["summary"], 1200.0),
+        ("report, index written", &["report", "--json"], 3600.0),
+        ("dominators, index used", &["dominators"], 60.0),
+        ("report, index used", &["report", "--json"], 1800.0),
     ];
-    measure_all(dump, GIANT, &cases, 1, figures)?;
+    for (name, options, seconds) in cases {
+        let case = format!("{gigabytes} GB, --memory {memory}, {name}");
+        let options = [options, &["--memory", &memory]].concat();
+        let seconds = seconds * gigabytes as f64 / 50.0;
+        measure_all(dump, made, &[(&case, &options, seconds, most)], 1, figures)?;
+    }
     let mut index = dump.as_os_str().to_owned();
     index.push(".hprof-rs-index");
     for (what, file) in [
@@ -126,7 +123,7 @@ fn giant(dump: &Path, figures: &mut Figures) -> Result<()> {
         let gigabytes = fs::metadata(file)?.len() as f64 / 1e9;
         figures.add(Figure {
             benchmark: "graph",
-            case: GIANT_NAME.to_owned(),
+            case: format!("{gigabytes} GB"),
             measure: what,
             plain: None,
             profiled: gigabytes,
@@ -148,7 +145,7 @@ pub fn cache_folder() -> Result<PathBuf> {
 fn measure_all(
     dump: &Path,
     made: MadeDump,
-    cases: &[Case],
+    cases: &[Case<'_>],
     rounds: usize,
     figures: &mut Figures,
 ) -> Result<()> {

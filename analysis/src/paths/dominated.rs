@@ -1,0 +1,126 @@
+//! Shortest paths through dominators.
+//!
+//! All that lies on a path from an object to one that it dominates is dominated by it, too: otherwise a path
+//! from the roots would lead around it. So a shortest path is one from dominator to dominator, and each
+//! of its pieces lies within what the upper one dominates, which is often little. Of several shortest
+//! paths it is the one that a search over all objects finds, as that reaches the objects within in the
+//! order of a search that begins there.
+
+use std::io;
+
+use crate::dominators::Tree;
+use crate::graph::{Links, Number, Store};
+use crate::marks::Marks;
+
+/// A search that may follow so many references.
+#[derive(Debug)]
+pub(super) struct Budget(pub usize);
+
+impl Budget {
+    /// Takes a reference from it. False if it is spent.
+    fn spend(&mut self) -> bool {
+        self.0 = self.0.saturating_sub(1);
+        self.0 > 0
+    }
+}
+
+/// The objects on the shortest path from an object, which is left out, to one that it dominates immediately, both by
+/// place; `None` if the budget is spent before.
+///
+/// # Errors
+/// If the store cannot hold the arrays.
+pub(super) fn below<N: Number>(
+    links: &Links<'_, N>,
+    tree: &Tree<N>,
+    (from, to): (usize, usize),
+    budget: &mut Budget,
+    store: &Store,
+) -> io::Result<Option<Vec<usize>>> {
+    let wanted = tree.object(to);
+    let (mut is_next, mut is_in_budget) = (false, true);
+    links.each(tree.object(from), |target| {
+        is_next |= target == wanted;
+        is_in_budget &= budget.spend();
+    });
+    if is_next {
+        return Ok(Some(vec![wanted]));
+    }
+    // By place, counted from that of the upper one.
+    let span = tree.end(from) - from;
+    let mut marks = Marks::new(span);
+    let mut before = store.zeros::<N>(span)?;
+    let mut reached = vec![N::of(0)];
+    let mut next = 0;
+    while next < reached.len() && is_in_budget && !marks.has(to - from) {
+        let at = reached[next];
+        next += 1;
+        links.each(tree.object(from + at.get()), |target| {
+            is_in_budget &= budget.spend();
+            let place = tree.place(target).and_then(|place| place.checked_sub(from));
+            let inside = place.filter(|&place| place > 0 && place < span);
+            if let Some(place) = inside.filter(|&place| !marks.has(place)) {
+                marks.set(place);
+                before[place] = at;
+                reached.push(N::of(place));
+            }
+        });
+    }
+    if !marks.has(to - from) {
+        return Ok(None);
+    }
+    let mut path = Vec::new();
+    let mut at = to - from;
+    while at != 0 {
+        path.push(tree.object(from + at));
+        at = before[at].get();
+    }
+    path.reverse();
+    Ok(Some(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::graph::References;
+    use crate::numbers::{ClassNumber, ObjectNumber};
+    use crate::paths::ShortestPaths;
+    use crate::paths::shortest::search;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+
+        #[test]
+        fn pieces_are_those_of_the_paths_that_a_search_over_all_finds(
+            lists in prop::collection::vec(prop::collection::vec(0usize..40, 0..4), 40),
+            classes in prop::collection::vec(0usize..3, 40),
+            class_objects in prop::collection::vec(prop::option::weighted(0.3, 0usize..40), 3),
+            roots in prop::collection::vec(0usize..40, 1..4),
+        ) {
+            let references = References::<u32>::of_lists(&lists);
+            let class_of: Vec<ClassNumber> = classes.into_iter().map(ClassNumber::new).collect();
+            let links = Links::new(&references, &class_of, &class_objects);
+            let few = Links::of_few(&references, &class_of, &class_objects);
+            let store = Store::memory();
+            let tree = crate::dominators::build(&links, &roots, &[1; 40], &store, 1).unwrap();
+            let all = ShortestPaths::Narrow(search(&links, &roots, None, &store).unwrap());
+            for place in 0..tree.len() {
+                let object = ObjectNumber::new(tree.object(place));
+                let path: Vec<usize> = (all.to(object).unwrap().into_iter())
+                    .map(ObjectNumber::index)
+                    .collect();
+                let Some(above) = tree.above(place) else { continue };
+                let budget = &mut Budget(1000);
+                let piece = below(&few, &tree, (above, place), budget, &store).unwrap().unwrap();
+                let before = path.len() - piece.len();
+                prop_assert_eq!(&path[before..], &piece);
+                prop_assert_eq!(path[before - 1], tree.object(above));
+                // A search that may follow nothing finds nothing.
+                let none = &mut Budget(1);
+                let piece = below(&few, &tree, (above, place), none, &store).unwrap();
+                prop_assert!(piece.is_none_or(|piece| piece.len() == 1));
+            }
+        }
+    }
+}
