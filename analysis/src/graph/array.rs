@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use memmap2::{Mmap, MmapOptions, MmapRaw, UncheckedAdvice};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::memory_limit::watch;
+use crate::resident::Resident;
 
 /// The element types of arrays: plain numbers.
 pub trait Plain: Copy + FromBytes + IntoBytes + Immutable + KnownLayout + Send + Sync {}
@@ -193,7 +193,7 @@ pub struct Store {
 }
 
 #[derive(Debug)]
-pub(super) struct Scratch {
+struct Scratch {
     /// The memory that the process may occupy, in bytes.
     limit: u64,
     file: File,
@@ -365,7 +365,7 @@ impl Scratch {
     }
 
     /// Lets go of the maps of files, with or without those that are touched here and there.
-    pub(super) fn let_go(&self, hot_too: bool) {
+    fn let_go(&self, hot_too: bool) {
         let state = self.lock();
         let regions = state.regions.iter().filter_map(Weak::upgrade);
         for region in regions.filter(|it| hot_too || !it.is_hot.load(Ordering::Relaxed)) {
@@ -380,9 +380,50 @@ impl Scratch {
     }
 }
 
+/// Lets go of the maps whenever the process nears its limit, until the store is gone.
+fn watch(scratch: &Weak<Scratch>, limit: u64) {
+    // What is touched while this thread sleeps, and while a gigabyte of maps goes, must still fit.
+    let limit = limit - limit / 32;
+    let start = limit - limit / 5;
+    let mut high = start;
+    loop {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let Some(scratch) = scratch.upgrade() else {
+            return;
+        };
+        let now = || Resident::now().unwrap_or_default();
+        if now().all < high {
+            continue;
+        }
+        scratch.let_go(false);
+        if now().all < start {
+            high = start;
+            continue;
+        }
+        scratch.let_go(true);
+        high = start.max(next_time(now(), limit));
+    }
+}
+
+/// The memory at which maps are let go of again, after that has left `rest`. To let go without end
+/// would not make it less, only slow, so half of the way to the limit comes before the next time. What
+/// came back meanwhile, as others touched it, does not raise the limit; what is in no map has to stay.
+fn next_time(rest: Resident, limit: u64) -> u64 {
+    let half = rest.all.min(limit) + limit.saturating_sub(rest.all) / 2;
+    half.max(rest.other + limit / 16)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_back_while_maps_go_does_not_raise_the_limit() {
+        let next = |all, other| next_time(Resident { all, other }, 1600);
+        assert_eq!(next(400, 300), 1000);
+        assert_eq!((next(1600, 300), next(3000, 300)), (1600, 1600));
+        assert_eq!(next(2000, 1900), 2000);
+    }
 
     #[test]
     fn an_array_has_the_memory_of_one_that_is_gone() {

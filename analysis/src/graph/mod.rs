@@ -12,7 +12,6 @@ mod ids;
 mod inbound;
 mod links;
 mod locate;
-mod memory_limit;
 mod missing;
 mod number;
 mod options;
