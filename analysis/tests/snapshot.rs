@@ -111,7 +111,7 @@ fn a_search_that_stops_finds_the_paths_of_one_that_does_not() {
         let snapshot = open(&path, &OpenOptions::default());
         let graph = snapshot.graph();
         let all = ShortestPaths::new(graph, snapshot.store()).unwrap();
-        let search = PathSearch::new(&snapshot);
+        let search = PathSearch::new();
         // Now near the roots, now far from them, and those that no root reaches.
         let count = graph.len();
         for step in 0..count.min(2000) {

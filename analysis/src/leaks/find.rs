@@ -42,17 +42,16 @@ const COMMON: f64 = 0.8;
 /// # Errors
 /// If there is no room for the paths.
 pub fn leaks(snapshot: &Snapshot, options: LeakOptions) -> io::Result<Leaks> {
-    let paths = &PathSearch::new(snapshot);
+    let paths = &PathSearch::new();
     let live_bytes = snapshot.dominators().live_bytes();
     let threshold = ((live_bytes as f64 * options.threshold) as u64).max(1);
-    let candidates = candidates(snapshot, threshold);
-    let mut kept = Vec::new();
-    for candidate in candidates {
+    let all = candidates(snapshot, threshold);
+    let mut candidates = Vec::new();
+    for candidate in all {
         if !is_noise(snapshot, paths, &candidate, live_bytes)? {
-            kept.push(candidate);
+            candidates.push(candidate);
         }
     }
-    let mut candidates = kept;
     if candidates.is_empty() {
         // Nothing stands out; the largest object is what there is to show.
         let top = snapshot.dominators().largest_children(None, 1);

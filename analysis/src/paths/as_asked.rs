@@ -11,10 +11,9 @@ use crate::graph::{Links, Number, Width};
 use crate::numbers::ObjectNumber;
 use crate::snapshot::Snapshot;
 
-/// References that are followed from dominator to dominator before the search over all objects begins, and the
-/// part of all objects that is added to them.
-const LEAST_BUDGET: usize = 1 << 20;
-const PART_OF_OBJECTS: usize = 8;
+/// References that are followed from dominator to dominator before the search over all objects begins: some hundredths
+/// of a second, and no more objects than that to remember.
+const BUDGET: usize = 8 << 20;
 
 /// A search for shortest paths that stops where an object is reached, and goes on when another one
 /// is asked for. Few objects are worth a question, and most of those lie near the roots, or have few
@@ -32,20 +31,25 @@ struct State {
     all: Option<ShortestPaths>,
 }
 
+impl Default for PathSearch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl PathSearch {
-    /// A search of a snapshot.
-    pub fn new(snapshot: &Snapshot) -> Self {
-        let budget = LEAST_BUDGET + snapshot.graph().len() / PART_OF_OBJECTS;
+    /// A search that has found nothing yet.
+    pub fn new() -> Self {
         Self {
             state: Mutex::new(State {
-                budget: Budget(budget),
+                budget: Budget(BUDGET),
                 all: None,
             }),
         }
     }
 
     /// The objects on the shortest path to one, from the root to itself; `None` for an object that no
-    /// root reaches. It is the path of [`ShortestPaths::to`], as long as the snapshot is that of `new`.
+    /// root reaches. It is the path of [`ShortestPaths::to`], as long as the snapshot is always the same.
     ///
     /// # Errors
     /// If the store cannot hold the arrays of the search.
@@ -63,7 +67,8 @@ impl PathSearch {
         if let Some(path) = state.all.as_ref().and_then(|all| all.to(object)) {
             return Ok(Some(path));
         }
-        if state.budget.0 > 0 {
+        // The links look up each class.
+        if state.budget.spend(graph.classes().list().len()) {
             let found = match (dominators, graph.width()) {
                 (Dominators::Narrow(tree), Width::Narrow(references)) => {
                     state.through(snapshot, tree, &graph.few_links(references), object)?

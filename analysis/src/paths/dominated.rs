@@ -12,14 +12,14 @@ use crate::dominators::Tree;
 use crate::graph::{Links, Number, Store};
 use crate::marks::Marks;
 
-/// A search that may follow so many references.
+/// The number of references that a search may still follow. It bounds the memory of the search, too.
 #[derive(Debug)]
 pub(super) struct Budget(pub usize);
 
 impl Budget {
-    /// Takes a reference from it. False if it is spent.
-    fn spend(&mut self) -> bool {
-        self.0 = self.0.saturating_sub(1);
+    /// Takes the price of some references from it. False if it is spent.
+    pub fn spend(&mut self, references: usize) -> bool {
+        self.0 = self.0.saturating_sub(references);
         self.0 > 0
     }
 }
@@ -40,7 +40,7 @@ pub(super) fn below<N: Number>(
     let (mut is_next, mut is_in_budget) = (false, true);
     links.each(tree.object(from), |target| {
         is_next |= target == wanted;
-        is_in_budget &= budget.spend();
+        is_in_budget &= budget.spend(1);
     });
     if is_next {
         return Ok(Some(vec![wanted]));
@@ -55,7 +55,10 @@ pub(super) fn below<N: Number>(
         let at = reached[next];
         next += 1;
         links.each(tree.object(from + at.get()), |target| {
-            is_in_budget &= budget.spend();
+            if !budget.spend(1) {
+                is_in_budget = false;
+                return;
+            }
             let place = tree.place(target).and_then(|place| place.checked_sub(from));
             let inside = place.filter(|&place| place > 0 && place < span);
             if let Some(place) = inside.filter(|&place| !marks.has(place)) {

@@ -54,7 +54,7 @@ impl Paths {
             Target::Object(object) => {
                 let most = self.alternatives.max(1);
                 let found: Vec<Path> = if most == 1 {
-                    let shortest = PathSearch::new(&snapshot).to(&snapshot, object)?;
+                    let shortest = PathSearch::new().to(&snapshot, object)?;
                     shortest
                         .iter()
                         .map(|path| Path::new(&snapshot, path))

@@ -94,7 +94,7 @@ impl Heap {
 
     /// The shortest path to an object, in words.
     fn path(&self, object: ObjectNumber) -> Option<String> {
-        let objects = self.paths().to(&self.snapshot, object).ok()??;
+        let objects = self.paths.to(&self.snapshot, object).ok()??;
         let path = hprof_analysis::paths::Path::new(&self.snapshot, &objects);
         let mut text = path.root.clone();
         for step in &path.steps {

@@ -36,7 +36,7 @@ use table::Rows;
 pub struct Heap {
     snapshot: Snapshot,
     inbound: OnceLock<Option<Inbound>>,
-    paths: OnceLock<PathSearch>,
+    paths: PathSearch,
     threads: OnceLock<Vec<ThreadInfo>>,
     sums: OnceLock<Vec<ClassCount>>,
     retained: OnceLock<Option<Vec<GroupSum>>>,
@@ -68,7 +68,7 @@ pub fn connect(snapshot: Snapshot) -> rusqlite::Result<Connection> {
     let heap = Arc::new(Heap {
         snapshot,
         inbound: OnceLock::new(),
-        paths: OnceLock::new(),
+        paths: PathSearch::new(),
         threads: OnceLock::new(),
         sums: OnceLock::new(),
         retained: OnceLock::new(),
@@ -114,11 +114,6 @@ impl Heap {
     fn inbound(&self) -> Option<&Inbound> {
         let make = || Inbound::new(self.snapshot.graph(), self.snapshot.store()).ok();
         self.inbound.get_or_init(make).as_ref()
-    }
-
-    fn paths(&self) -> &PathSearch {
-        let make = || PathSearch::new(&self.snapshot);
-        self.paths.get_or_init(make)
     }
 
     fn threads(&self) -> &[ThreadInfo] {

@@ -79,7 +79,8 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
         .filter_map(|case| of_gigabytes(case))
         .collect();
     for &(gigabytes, made) in &named {
-        giant(&folder.join("giant.hprof"), gigabytes, made, figures)?;
+        let dump = folder.join(format!("{gigabytes}-gigabytes.hprof"));
+        giant(&dump, gigabytes, made, figures)?;
     }
     if !named.is_empty() {
         return Ok(());
@@ -120,15 +121,15 @@ fn giant(dump: &Path, gigabytes: u64, made: MadeDump, figures: &mut Figures) -> 
         ("bytes of the dump", dump),
         ("bytes of the index", index.as_ref()),
     ] {
-        let gigabytes = fs::metadata(file)?.len() as f64 / 1e9;
+        let size = fs::metadata(file)?.len() as f64 / 1e9;
         figures.add(Figure {
             benchmark: "graph",
             case: format!("{gigabytes} GB"),
             measure: what,
             plain: None,
-            profiled: gigabytes,
+            profiled: size,
             unit: "GB",
-            result: gigabytes,
+            result: size,
             wanted: Wanted::Any,
         });
     }

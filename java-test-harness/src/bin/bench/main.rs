@@ -202,7 +202,7 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, fleet, graph ("50 GB", which needs 100 GB of disk, or fewer), late, levels, locks, parked, serve, strain, walks and wall whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, fleet, graph ("12 GB", "50 GB": a dump of that size, which needs twice that of disk), late, levels, locks, parked, serve, strain, walks and wall whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
