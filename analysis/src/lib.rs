@@ -13,6 +13,7 @@ pub mod contents;
 pub mod diff;
 pub mod dominators;
 pub mod duplicates;
+mod gate;
 pub mod graph;
 pub mod growth;
 pub mod heap;

@@ -11,6 +11,11 @@ impl Marks {
         Self(vec![0; count.div_ceil(64)])
     }
 
+    /// The set whose bits fill words, from the lowest on.
+    pub fn of_words(words: Vec<u64>) -> Self {
+        Self(words)
+    }
+
     /// Whether an object is in the set.
     #[inline(always)]
     pub fn has(&self, object: usize) -> bool {

@@ -22,6 +22,7 @@ impl Iterator for Tasks<'_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
+        crate::gate::pass();
         let task = self.next.fetch_add(1, Ordering::Relaxed);
         (task < self.end).then_some(task)
     }

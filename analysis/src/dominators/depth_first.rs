@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::stack::Stack;
 use crate::graph::{Array, Links, Number, Store};
 use crate::marks::Marks;
 
@@ -26,6 +27,8 @@ pub(super) fn depth_first<N: Number>(
     store: &Store,
 ) -> io::Result<DepthFirst<N>> {
     let count = links.count();
+    // A bit is in the CPU's cache where a look at the references would not be.
+    let inner = links.inner();
     let mut vertex = store.zeros(count + 1)?;
     let mut parent = store.zeros(count + 1)?;
     let mut reached = 0;
@@ -39,11 +42,12 @@ pub(super) fn depth_first<N: Number>(
                 starts.push(root);
             }
         }
-        let mut stack: Vec<(N, N)> = Vec::new();
+        let (mut stack, mut outcome) = (Stack::new(), Ok(()));
+        let mut rest: Vec<N> = Vec::new();
         for root in starts {
-            stack.push((N::of(root), N::of(0)));
+            stack.push(store, [N::of(root), N::of(0)])?;
             let mut is_root = true;
-            while let Some((object, above)) = stack.pop() {
+            while let Some([object, above]) = stack.pop() {
                 let object = object.get();
                 if !is_root && seen.has(object) {
                     continue;
@@ -54,22 +58,26 @@ pub(super) fn depth_first<N: Number>(
                 let own = N::of(reached);
                 vertex[reached] = N::of(object);
                 parent[reached] = above;
-                links.each(object, |target| {
+                let mut follow = |target: usize| {
                     if seen.has(target) {
                         return;
                     }
-                    if links.is_leaf(target) {
+                    if !inner.has(target) {
                         // Nothing comes after it, so it may take its number at once.
                         seen.set(target);
                         reached += 1;
                         vertex[reached] = N::of(target);
                         parent[reached] = own;
-                    } else {
-                        stack.push((N::of(target), own));
+                    } else if outcome.is_ok() {
+                        outcome = stack.push(store, [N::of(target), own]);
                     }
-                });
+                };
+                links.first(object, &mut rest, &mut follow);
+                // The last one on the stack is the first to be followed.
+                rest.drain(..).rev().for_each(|target| follow(target.get()));
             }
         }
+        outcome?;
     }
     Ok(DepthFirst {
         vertex,

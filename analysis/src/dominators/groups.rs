@@ -15,7 +15,6 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use zerocopy::{FromBytes, IntoBytes};
@@ -23,16 +22,16 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::Dominators;
 use super::group_sets::{EMPTY, Sets, UNKNOWN};
 use super::joins::Joins;
+use super::scatter::scatter;
 use super::tree::Tree;
 use super::ways::{NO_WAY, Ways};
+use crate::gate;
 use crate::graph::{Array, Graph, Links, Number, Store, Width};
 use crate::numbers::ClassNumber;
 use crate::parallel;
 
 /// How often joins are looked at on average before the answer is given up.
 const MAX_LOOKS: usize = 64;
-/// Places in one task.
-const TASK: usize = 1 << 16;
 
 /// The objects of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -133,17 +132,11 @@ fn classes_by_place<N: Number>(
     store: &Store,
 ) -> io::Result<Array<ClassNumber>> {
     let mut classes = store.zeros::<ClassNumber>(tree.len())?;
-    let cells = <[AtomicU32]>::mut_from_bytes(classes.as_mut_bytes());
-    let cells: &[AtomicU32] = cells.map_or(&[], |cells| cells);
-    parallel::run(0, tree.len().div_ceil(TASK), |tasks| {
-        for task in tasks {
-            let first = TASK * task;
-            for (place, cell) in cells.iter().enumerate().skip(first).take(TASK) {
-                let class = links.class_of(tree.object(place));
-                cell.store(class.get(), Ordering::Relaxed);
-            }
-        }
-    });
+    let numbers = <[u32]>::mut_from_bytes(classes.as_mut_bytes());
+    let numbers: &mut [u32] = numbers.map_or(&mut [], |numbers| numbers);
+    let class = |object: usize| N::of(links.class_of(object).index());
+    let place = |object: usize| tree.places[object];
+    scatter(numbers, links.count(), store, 0, place, class)?;
     Ok(classes)
 }
 
@@ -230,6 +223,7 @@ impl<'a, N: Number> Summing<'a, N> {
             self.cover_all(place, classes[place], false);
         }
         for place in range {
+            gate::pass();
             let class = classes[place];
             let Some(sum) = self.by_class.get_mut(class.index()) else {
                 continue;
@@ -304,6 +298,7 @@ fn ways_to_sources<'a, N: Number>(
     let (ends, on_way) = (&mut *ends, &mut *on_way);
     let (mut depth, mut sources) = (0, 0);
     for (place, &class) in classes.iter().enumerate() {
+        gate::pass();
         let end = tree.end(place);
         let is_source = joins.is_source(place);
         if end == place + 1 && !is_source {
@@ -352,6 +347,7 @@ fn solve<N: Number>(
     let mut rank_of = store.zeros::<N>(count)?;
     let ranked = joins.order.iter().enumerate();
     for (rank, join) in ranked.filter(|(_, join)| **join != N::NONE) {
+        gate::pass();
         rank_of[join.get()] = N::of(rank);
     }
     let mut set_of = store.filled(count, UNKNOWN)?;
@@ -363,6 +359,7 @@ fn solve<N: Number>(
         left: 0,
     };
     for [source, join] in joins.from_roots.iter() {
+        gate::pass();
         round.meet(join.get(), by_source(source.get()));
     }
     let mut looks = 0;
@@ -371,6 +368,7 @@ fn solve<N: Number>(
             // What comes later in the same word may change meanwhile.
             while let Some(rank) = round.take(word) {
                 looks += 1;
+                gate::pass();
                 let join = joins.order[rank].get();
                 let own = round.set_of[join];
                 for &[source, join] in joins.references_under(join) {
@@ -445,12 +443,16 @@ mod tests {
             roots in prop::collection::vec(0usize..24, 0..3),
             groups in prop::collection::vec(0usize..6, 24),
             class_objects in prop::collection::vec(prop::option::weighted(0.4, 0usize..24), 6),
+            has_room in any::<bool>(),
         ) {
             let references = References::<u32>::of_lists(&lists);
             let units: Vec<u32> = (0..24).map(|object| 1 << (object % 20)).collect();
             let class_of: Vec<_> = groups.iter().map(|&class| ClassNumber::new(class)).collect();
             let links = Links::new(&references, &class_of, &class_objects);
-            let store = Store::memory();
+            let store = match has_room {
+                true => Store::memory(),
+                false => Store::without_room(),
+            };
             let tree = super::super::build(&links, &roots, &units, &store, 2).unwrap();
             // Neither is a division of the other.
             let groupings = [

@@ -11,9 +11,13 @@
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::pairs::Pairs;
+use super::stack::Stack;
+use super::targets::{ClassReferences, Numbering};
 use super::tree::Tree;
+use crate::gate;
 use crate::graph::{Array, Links, Number, Store, TooMany};
 use crate::numbers::ClassNumber;
 use crate::parallel;
@@ -103,13 +107,18 @@ impl<N: Number> Joins<N> {
         let class_places: Vec<Option<usize>> = (links.class_objects())
             .map(|object| object.and_then(|object| tree.place(object)))
             .collect();
-        let mut pairs = pairs(links, tree, &class_places, &classes, &settled, store)?;
+        settle_classes(tree, &class_places, &classes, &settled);
+        let mut pairs = match store.has_room_for(size_of_val(&*tree.places)) {
+            true => pairs(links, tree, &settled, store)?,
+            false => pairs_by_target(links, tree, &settled, store)?,
+        };
         let mut heads = store.filled(tree.len(), N::NONE)?;
         let mut joins = 0;
         let mut last_above = vec![None; class_places.len()];
         {
             let (heads, classes) = (&mut *heads, &*classes);
             for place in 0..tree.len() {
+                gate::pass();
                 let above = tree.above(place);
                 let is_join = !settled.has(place);
                 if is_join {
@@ -152,6 +161,7 @@ impl<N: Number> Joins<N> {
         let sources = Marks::new(heads.len());
         let mut under_joins = 0;
         for [from, _] in matter() {
+            gate::pass();
             sources.set(from.get());
             let head = heads[from.get()];
             if head != N::NONE {
@@ -172,6 +182,7 @@ impl<N: Number> Joins<N> {
         let mut references = store.zeros::<[N; 2]>(under_joins)?;
         let mut from_roots = Pairs::new();
         for [from, to] in matter() {
+            gate::pass();
             let source = N::of(sources.before(&sources_before, from.get()));
             let reference = [source, heads[to.get()]];
             let head = heads[from.get()];
@@ -231,23 +242,25 @@ impl<N: Number> Joins<N> {
         let seen = Marks::new(joins);
         let mut order = store.filled(joins, N::NONE)?;
         let mut left = joins;
-        let mut path: Vec<(usize, Range<usize>)> = Vec::new();
-        let enter = |join: N, path: &mut Vec<(usize, Range<usize>)>| {
-            if !seen.has(join.get()) {
-                seen.set(join.get());
-                path.push((join.get(), self.range(join.get())));
+        // Joins, and which of the references under each comes next.
+        let mut path: Stack<N> = Stack::new();
+        let enter = |join: N, path: &mut Stack<N>| {
+            if seen.has(join.get()) {
+                return Ok(());
             }
+            seen.set(join.get());
+            path.push(store, [join, N::of(self.range(join.get()).start)])
         };
         for [_, first] in self.from_roots.iter() {
-            enter(first, &mut path);
-            while let Some((join, range)) = path.last_mut() {
-                match range.next() {
-                    None => {
-                        left -= 1;
-                        order[left] = N::of(*join);
-                        path.pop();
-                    }
-                    Some(at) => enter(self.references[at][1], &mut path),
+            enter(first, &mut path)?;
+            while let Some([join, next]) = path.pop() {
+                gate::pass();
+                if next.get() == self.range(join.get()).end {
+                    left -= 1;
+                    order[left] = join;
+                } else {
+                    path.push(store, [join, next.next()])?;
+                    enter(self.references[next.get()][1], &mut path)?;
                 }
             }
         }
@@ -261,13 +274,27 @@ fn holds<N: Number>(tree: &Tree<N>, holder: usize, place: usize) -> bool {
     place >= holder && place < tree.end(holder)
 }
 
+/// Settles the classes whose immediate dominator is an object of theirs.
+fn settle_classes<N: Number>(
+    tree: &Tree<N>,
+    class_places: &[Option<usize>],
+    classes: &[ClassNumber],
+    settled: &Marks,
+) {
+    for &class in class_places.iter().flatten() {
+        if let Some(above) = tree.above(class)
+            && class_places[classes[above].index()] == Some(class)
+        {
+            settled.set(class);
+        }
+    }
+}
+
 /// The references between places that may matter, but those to classes; settles all objects to
 /// which their immediate dominator refers.
 fn pairs<N: Number>(
     links: &Links<'_, N>,
     tree: &Tree<N>,
-    class_places: &[Option<usize>],
-    classes: &[ClassNumber],
     settled: &Marks,
     store: &Store,
 ) -> io::Result<Pairs<N>> {
@@ -284,14 +311,53 @@ fn pairs<N: Number>(
                         outcome = found.push(store, [N::of(from), N::of(to)]);
                     }
                 });
-                if let Some(class) = class_places[classes[from].index()]
-                    && tree.above(class) == Some(from)
-                {
-                    settled.set(class);
-                }
             }
         }
         outcome.map(|()| found)
+    });
+    let mut all = Pairs::new();
+    for part in parts {
+        all.append(part?);
+    }
+    Ok(all)
+}
+
+/// As [`pairs`], one range of places after the other, for memory that does not hold them all.
+fn pairs_by_target<N: Number>(
+    links: &Links<'_, N>,
+    tree: &Tree<N>,
+    settled: &Marks,
+    store: &Store,
+) -> io::Result<Pairs<N>> {
+    let numbering = Numbering {
+        of: &tree.places,
+        none: N::NONE,
+        end: tree.len(),
+    };
+    let ranges: Vec<_> = numbering
+        .by_target(links, ClassReferences::LeftOut, store, 0)?
+        .into_iter()
+        .map(|pairs| Mutex::new(Some(pairs)))
+        .collect();
+    let parts = parallel::run(0, ranges.len(), |tasks| {
+        let mut found = Pairs::new();
+        for task in tasks {
+            let mut pairs = ranges[task].lock().unwrap_or_else(PoisonError::into_inner);
+            let pairs = pairs.take().unwrap_or_else(Pairs::new);
+            for [to, from] in pairs.iter() {
+                gate::pass();
+                if tree.above[to.get()] == from {
+                    settled.set(to.get());
+                }
+            }
+            for [to, from] in pairs.iter() {
+                gate::pass();
+                if !settled.has(to.get()) && !holds(tree, to.get(), from.get()) {
+                    found.push(store, [from, to])?;
+                }
+            }
+        }
+        io::Result::Ok(found)
     });
     let mut all = Pairs::new();
     for part in parts {

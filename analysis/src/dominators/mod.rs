@@ -7,11 +7,13 @@
 mod depth_first;
 mod group_sets;
 mod groups;
-mod inverse;
 mod joins;
 mod pairs;
 mod predecessors;
+mod scatter;
 mod semi_nca;
+mod stack;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -173,8 +175,12 @@ pub(crate) fn build<N: Number>(
     links.set_hot(true);
     let reusing = &store.reusing();
     let search = depth_first::depth_first(links, roots, reusing)?;
+    // By object: its number, 0 if it is not reached.
+    let mut number = reusing.zeros::<N>(links.count())?;
     let objects = &search.vertex[1..=search.reached];
-    let number = inverse::inverse(objects, links.count(), reusing, threads)?;
+    let object = |at: usize| objects[at];
+    let own = |at: usize| N::of(at + 1);
+    scatter::scatter(&mut number, search.reached, reusing, threads, object, own)?;
     let predecessors = predecessors::predecessors(links, &search, number, reusing, threads)?;
     let depth_first::DepthFirst {
         vertex,

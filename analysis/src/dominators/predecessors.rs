@@ -6,6 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::depth_first::DepthFirst;
 use super::pairs::Pairs;
+use super::scatter::RANGE_SHIFT;
+use super::targets::{ClassReferences, Numbering};
+use crate::gate;
 use crate::graph::{Array, Links, Number, Store};
 use crate::parallel;
 
@@ -29,23 +32,22 @@ pub(super) fn predecessors<N: Number>(
     store: &Store,
     threads: usize,
 ) -> io::Result<Predecessors<N>> {
-    // The graph is asked once, in any order; everything after that goes over what it said.
-    number.set_hot(true);
-    let pairs = pairs(links, tree, &number, store, threads)?;
+    // The graph is asked once; everything after that goes over what it said.
+    let edges = Edges::new(links, tree, &number, store, threads)?;
     drop(number);
     links.set_hot(false);
     // Where the list of each number ends, then, as it is filled from the end, where it starts.
     let mut start = store.zeros::<N>(tree.reached + 2)?;
     start.set_hot(true);
-    let length = start.len().div_ceil(parts_of(threads)).max(1);
+    let length = edges.numbers_in_part(start.len(), threads);
     let parts: Vec<&mut [N]> = start.chunks_mut(length).collect();
     each_part(parts, threads, |number, counts| {
         let first = length * number;
-        for [_, to] in pairs.chunks().flatten() {
+        edges.of_part(number, |to, _| {
             if let Some(count) = counts.get_mut(to.get().wrapping_sub(first)) {
                 *count = count.next();
             }
-        }
+        });
     });
     let mut sum = 0usize;
     for end in start.iter_mut() {
@@ -69,13 +71,13 @@ pub(super) fn predecessors<N: Number>(
     }
     each_part(parts, threads, |number, (ends, lists, listed)| {
         let first = length * number;
-        for [from, to] in pairs.chunks().flatten() {
+        edges.of_part(number, |to, from| {
             if let Some(end) = ends.get_mut(to.get().wrapping_sub(first)) {
                 let place = end.get() - 1;
                 *end = N::of(place);
-                lists[place - *listed] = *from;
+                lists[place - *listed] = from;
             }
-        }
+        });
     });
     start.set_hot(false);
     list.set_hot(false);
@@ -102,7 +104,74 @@ fn each_part<T: Send>(parts: Vec<T>, threads: usize, work: impl Fn(usize, &mut T
     });
 }
 
-/// All references that matter, in the numbers of the search: from, to.
+/// The references that matter, in the numbers of the search: to, from.
+enum Edges<'a, N> {
+    /// All of them.
+    AtOnce(Pairs<N>),
+    /// All references by range of numbers that they lead to, and the tree that tells which ones matter.
+    ByRange(Vec<Pairs<N>>, &'a DepthFirst<N>),
+}
+
+impl<'a, N: Number> Edges<'a, N> {
+    fn new(
+        links: &Links<'_, N>,
+        tree: &'a DepthFirst<N>,
+        number: &Array<N>,
+        store: &Store,
+        threads: usize,
+    ) -> io::Result<Self> {
+        if store.has_room_for(size_of_val(&**number)) {
+            number.set_hot(true);
+            return Ok(Self::AtOnce(pairs(links, tree, number, store, threads)?));
+        }
+        let numbering = Numbering {
+            of: number,
+            none: N::of(0),
+            end: tree.reached + 1,
+        };
+        let ranges = numbering.by_target(links, ClassReferences::Count, store, threads)?;
+        Ok(Self::ByRange(ranges, tree))
+    }
+
+    /// The numbers in each part of those below `end`.
+    fn numbers_in_part(&self, end: usize, threads: usize) -> usize {
+        match self {
+            Self::AtOnce(_) => end.div_ceil(parts_of(threads)).max(1),
+            Self::ByRange(..) => 1 << RANGE_SHIFT,
+        }
+    }
+
+    /// Gives `edge` at least those that lead to the numbers of a part: to, from.
+    #[inline(always)]
+    fn of_part(&self, part: usize, mut edge: impl FnMut(N, N)) {
+        match self {
+            Self::AtOnce(pairs) => {
+                for &[to, from] in pairs.chunks().flatten() {
+                    gate::pass();
+                    edge(to, from);
+                }
+            }
+            Self::ByRange(ranges, tree) => {
+                let pairs = ranges.get(part).into_iter().flat_map(Pairs::chunks);
+                for &[to, from] in pairs.flatten() {
+                    gate::pass();
+                    if matters(&tree.parent, from.get(), to.get()) {
+                        edge(to, from);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// False for references of the tree itself, to roots, and of objects to themselves.
+#[inline(always)]
+fn matters<N: Number>(parent: &[N], from: usize, to: usize) -> bool {
+    let above = parent[to].get();
+    above != 0 && above != from && to != from
+}
+
+/// All references that matter, in the numbers of the search: to, from.
 fn pairs<N: Number>(
     links: &Links<'_, N>,
     tree: &DepthFirst<N>,
@@ -117,7 +186,7 @@ fn pairs<N: Number>(
             let last = (first + TASK).min(tree.reached + 1);
             edges(links, tree, number, first..last, |from, to| {
                 if outcome.is_ok() {
-                    outcome = found.push(store, [N::of(from), N::of(to)]);
+                    outcome = found.push(store, [N::of(to), N::of(from)]);
                 }
             });
         }
@@ -142,8 +211,7 @@ fn edges<N: Number>(
     for from in range {
         links.each(vertex[from].get(), |target| {
             let to = number[target].get();
-            let above = parent[to].get();
-            if above != 0 && above != from && to != from {
+            if matters(parent, from, to) {
                 edge(from, to);
             }
         });

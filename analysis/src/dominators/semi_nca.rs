@@ -8,6 +8,7 @@
 use std::io;
 
 use super::predecessors::Predecessors;
+use crate::gate;
 use crate::graph::{Array, Number, Store};
 
 /// The ancestor and the label of a number, which are asked for together.
@@ -33,6 +34,7 @@ pub(super) fn dominators<N: Number>(
         }
         let mut path = Vec::new();
         for number in (1..=reached).rev() {
+            gate::pass();
             let mut lowest = parent[number];
             for &from in &list[start[number].get()..start[number + 1].get()] {
                 let found = if from.get() < number {
@@ -51,6 +53,7 @@ pub(super) fn dominators<N: Number>(
     parent.set_hot(true);
     let (dominator, start) = (&mut *parent, &*start);
     for number in 1..=reached {
+        gate::pass();
         let (mut candidate, semi) = (dominator[number], start[number + 1]);
         while candidate > semi {
             candidate = dominator[candidate.get()];
@@ -75,6 +78,7 @@ fn lowest_label<N: Number>(from: N, linked: N, links: &mut [Link<N>], path: &mut
         if next <= linked {
             break;
         }
+        gate::pass();
         path.push(at);
         at = above;
         above = next;

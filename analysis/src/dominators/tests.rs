@@ -112,6 +112,12 @@ proptest! {
         sample.check::<u32>(Dominators::Narrow, &Store::memory())?;
         sample.check::<u64>(Dominators::Wide, &Store::memory())?;
     }
+
+    #[test]
+    fn so_it_is_where_memory_holds_no_array(sample in sample()) {
+        sample.check::<u32>(Dominators::Narrow, &Store::without_room())?;
+        sample.check::<u64>(Dominators::Wide, &Store::without_room())?;
+    }
 }
 
 proptest! {

@@ -2,10 +2,9 @@
 
 use std::io;
 
-use zerocopy::{FromBytes, IntoBytes};
-
+use super::scatter::scatter;
+use crate::gate;
 use crate::graph::{Array, Number, Store};
-use crate::parallel;
 
 /// Sizes in units of eight bytes, summed from the left modulo the width.
 #[derive(Debug)]
@@ -62,6 +61,7 @@ impl<N: Number> Tree<N> {
         {
             let (under, sum_from) = (&mut *under, &mut *place_of);
             for at in (1..=reached).rev() {
+                gate::pass();
                 let above = dominator[at].get();
                 let sum = N::of(under[above].get() + under[at].get());
                 (under[above], sum_from[at]) = (sum, sum);
@@ -70,6 +70,7 @@ impl<N: Number> Tree<N> {
             let place_of = sum_from;
             place_of[0] = N::NONE;
             for at in 1..=reached {
+                gate::pass();
                 let above = dominator[at].get();
                 place_of[at] = place_of[above].plus(under[above]).less(place_of[at]).next();
             }
@@ -86,15 +87,15 @@ impl<N: Number> Tree<N> {
         let places = {
             let mut places = store.filled(units.len(), N::NONE)?;
             places.set_hot(true);
-            let object = |place: usize| objects[place].get();
-            fill(&mut places, reached, threads, object, N::of);
+            let object = |place: usize| objects[place];
+            scatter(&mut places, reached, store, threads, object, N::of)?;
             places.set_hot(false);
             places
         };
         let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
         let sums = match u32::try_from(total) {
-            Ok(_) => Sums::Narrow(sums(&objects, units, store, threads)?),
-            Err(_) => Sums::Wide(sums(&objects, units, store, threads)?),
+            Ok(_) => Sums::Narrow(sums(&places, reached, units, store, threads)?),
+            Err(_) => Sums::Wide(sums(&places, reached, units, store, threads)?),
         };
         Ok(Self {
             objects,
@@ -148,9 +149,6 @@ impl<N: Number> Tree<N> {
     }
 }
 
-/// Elements in one task.
-const TASK: usize = 1 << 17;
-
 /// A new array of what `by_number` gives for each number from 1 on, by its place.
 fn by_place<N: Number>(
     place_of: &[N],
@@ -160,43 +158,25 @@ fn by_place<N: Number>(
 ) -> io::Result<Array<N>> {
     let count = place_of.len() - 1;
     let mut array = store.unset(count)?;
-    let place = |number: usize| place_of[number + 1].get();
-    fill(&mut array, count, threads, place, |number| {
-        by_number(number + 1)
-    });
+    let place = |number: usize| place_of[number + 1];
+    let value = |number: usize| by_number(number + 1);
+    scatter(&mut array, count, store, threads, place, value)?;
     Ok(array)
-}
-
-/// Puts `value(n)` at `place(n)` of an array for each n below `count`, on several threads.
-fn fill<N: Number>(
-    array: &mut Array<N>,
-    count: usize,
-    threads: usize,
-    place: impl Fn(usize) -> usize + Sync,
-    value: impl Fn(usize) -> N + Sync,
-) {
-    let cells = <[N::Atomic]>::mut_from_bytes(array.as_mut_bytes());
-    let cells: &[N::Atomic] = cells.map_or(&[], |cells| cells);
-    parallel::run(threads, count.div_ceil(TASK), |tasks| {
-        for task in tasks {
-            for number in TASK * task..count.min(TASK * (task + 1)) {
-                N::store(&cells[place(number)], value(number));
-            }
-        }
-    });
 }
 
 /// By place, the sizes of all before it, and of all at the end.
 fn sums<N: Number, S: Number>(
-    objects: &[N],
+    places: &[N],
+    reached: usize,
     units: &[u32],
     store: &Store,
     threads: usize,
 ) -> io::Result<Array<S>> {
-    let size = |place: usize| S::of(units[objects[place].get()] as usize);
-    let mut sums = store.unset::<S>(objects.len() + 1)?;
+    let mut sums = store.unset::<S>(reached + 1)?;
     sums[0] = S::of(0);
-    fill(&mut sums, objects.len(), threads, |place| place + 1, size);
+    let place = |object: usize| places[object];
+    let size = |object: usize| N::of(units[object] as usize);
+    scatter(&mut sums[1..], places.len(), store, threads, place, size)?;
     let mut sum = S::of(0);
     for to in &mut *sums {
         sum = sum.plus(*to);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::Duplicates;
+use crate::gate;
 use crate::graph::{Array, Graph, Store};
 use crate::numbers::ObjectNumber;
 
@@ -20,6 +20,8 @@ pub(super) struct Entry {
     pub digest: [u64; 2],
     /// Its object number.
     pub object: u64,
+    /// How many arrays it stands for, of which it has the lowest number.
+    pub count: u64,
 }
 
 /// Arrays with equal digests.
@@ -87,8 +89,15 @@ impl<'a> Parts<'a> {
         lock(&self.error).take().map_or(Ok(()), Err)
     }
 
-    /// Takes the entries of a part over.
+    /// Takes the entries of a part over. One stands for all that are equal, so that a part does not grow with contents that
+    /// millions of arrays have.
     fn add(&self, part: usize, entries: &mut Vec<Entry>) {
+        entries.sort_unstable();
+        entries.dedup_by(|next, kept| {
+            let is_equal = next.digest == kept.digest;
+            kept.count += next.count * u64::from(is_equal);
+            is_equal
+        });
         match self.store.zeros::<Entry>(entries.len()) {
             Ok(mut run) => {
                 run.copy_from_slice(entries);
@@ -99,14 +108,14 @@ impl<'a> Parts<'a> {
         entries.clear();
     }
 
-    /// Sorts a part, which is empty after that, and sums up arrays with equal digests. About `most`
+    /// Sorts a part, which is empty after that, and adds what arrays with equal digests waste. About `most`
     /// groups are kept.
     pub fn count(
         &self,
         part: usize,
         graph: &Graph,
         most: usize,
-        sum: &mut Duplicates,
+        wasted: &mut u64,
         groups: &mut Vec<Group>,
     ) {
         let runs = std::mem::take(&mut *lock(&self.runs[part]));
@@ -116,13 +125,13 @@ impl<'a> Parts<'a> {
         }
         entries.sort_unstable();
         for equal in entries.chunk_by(|a, b| a.digest == b.digest) {
-            let (count, Entry { digest, object }) = (equal.len() as u64, equal[0]);
-            let bytes = graph.size(ObjectNumber::new(object as usize));
-            sum.arrays += count;
-            sum.bytes += count * bytes;
+            let Entry { digest, object, .. } = equal[0];
+            let count: u64 = equal.iter().map(|entry| entry.count).sum();
             if count > 1 {
+                gate::pass();
+                let bytes = graph.size(ObjectNumber::new(object as usize));
                 let wasted_bytes = (count - 1) * bytes;
-                sum.wasted_bytes += wasted_bytes;
+                *wasted += wasted_bytes;
                 groups.push(Group {
                     digest,
                     count,

@@ -77,22 +77,22 @@ fn find(snapshot: &Snapshot, most: usize, digest: &impl Digest) -> io::Result<Du
     let strings = (!snapshot.store().is_limited()).then(|| StringUses::new(snapshot));
     let (seen, uses) = enter(snapshot, digest, &parts, strings.as_ref());
     parts.check()?;
-    let sums = parallel::run(0, PARTS, |tasks| {
-        let (mut sum, mut groups) = (Duplicates::default(), Vec::new());
+    let counted = parallel::run(0, PARTS, |tasks| {
+        let (mut wasted, mut groups) = (0, Vec::new());
         for part in tasks {
-            parts.count(part, snapshot.graph(), most, &mut sum, &mut groups);
+            parts.count(part, snapshot.graph(), most, &mut wasted, &mut groups);
         }
-        (sum, groups)
+        (wasted, groups)
     });
     let mut found = Duplicates {
         blank: seen.blank,
+        arrays: seen.arrays,
+        bytes: seen.bytes,
         ..Duplicates::default()
     };
     let mut groups = Vec::new();
-    for (sum, more) in sums {
-        found.arrays += sum.arrays;
-        found.bytes += sum.bytes;
-        found.wasted_bytes += sum.wasted_bytes;
+    for (wasted, more) in counted {
+        found.wasted_bytes += wasted;
         groups.extend(more);
     }
     keep_largest(&mut groups, most);

@@ -59,6 +59,10 @@ impl Marks {
 pub(super) struct Seen {
     /// Arrays whose elements were blotted out.
     pub blank: u64,
+    /// The other arrays.
+    pub arrays: u64,
+    /// Their size.
+    pub bytes: u64,
     /// The arrays that strings consist of.
     pub of_strings: Marks,
 }
@@ -76,6 +80,8 @@ struct Walk<'w, 'a, D> {
     uses: SeenUses,
     pending: Pending<'w, 'a>,
     blank: u64,
+    arrays: u64,
+    bytes: u64,
 }
 
 /// Enters all live arrays into `parts`, and the arrays of all strings into what is returned.
@@ -109,14 +115,20 @@ pub(super) fn enter(
             uses: SeenUses::default(),
             pending: parts.pending(),
             blank: 0,
+            arrays: 0,
+            bytes: 0,
         };
         sub_records.each(|sub_record| walk.see(sub_record));
         walk.pending.finish();
-        (walk.blank, walk.uses)
+        ([walk.blank, walk.arrays, walk.bytes], walk.uses)
     });
-    let (blank, uses): (Vec<u64>, _) = results.into_iter().unzip();
+    let (sums, uses): (Vec<[u64; 3]>, _) = results.into_iter().unzip();
+    let [blank, arrays, bytes] =
+        std::array::from_fn(|which| sums.iter().map(|sums| sums[which]).sum());
     let seen = Seen {
-        blank: blank.into_iter().sum(),
+        blank,
+        arrays,
+        bytes,
         of_strings,
     };
     (seen, uses)
@@ -141,9 +153,12 @@ impl<D: Digest> Walk<'_, '_, D> {
                     self.blank += 1;
                     return;
                 }
+                self.arrays += 1;
+                self.bytes += self.snapshot.graph().size(object);
                 self.pending.push(Entry {
                     digest: (self.digest)(element, values),
                     object: object.index() as u64,
+                    count: 1,
                 });
             }
             SubRecord::Instance {

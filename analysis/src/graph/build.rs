@@ -9,13 +9,15 @@ use hprof_format::binary::{BasicType, IdSize, SubRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::array::{Array, Store};
+use super::array::Array;
 use super::classes::Classes;
 use super::ids::IdMap;
 use super::missing::MissingIds;
 use super::number::Number;
 use super::options::Follow;
 use super::references::{ReferenceSink, ReferenceWriter, References};
+use super::store::Store;
+use crate::gate;
 use crate::heap::{Layout, stack_words};
 use crate::numbers::ClassNumber;
 use crate::walk::{Block, Pass};
@@ -381,6 +383,7 @@ impl<N: Number> Worker<'_, '_, '_, N> {
 
     #[inline]
     fn finish(&mut self, number: usize, class: ClassNumber, size: u32) -> io::Result<()> {
+        gate::pass();
         let position = self.writer.write(&mut self.targets)?;
         N::store(&self.shared.start[number], position);
         self.shared.class_of[number].store(class.get(), Ordering::Relaxed);

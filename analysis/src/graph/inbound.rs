@@ -3,10 +3,12 @@
 use std::io;
 
 use super::Graph;
-use super::array::{Array, Store};
+use super::array::Array;
 use super::number::Number;
 use super::references::References;
+use super::store::Store;
 use super::{TooMany, Width};
+use crate::gate;
 use crate::numbers::ObjectNumber;
 
 /// For each object, those that refer to it; without references to classes that no field holds.
@@ -73,6 +75,7 @@ impl<N: Number> Lists<N> {
         // Where the list of each object ends; as it is filled from the end, where it starts.
         let mut start = store.zeros::<N>(count + 1)?;
         for from in 0..count {
+            gate::pass();
             for to in view.of(from) {
                 start[to] = N::of(start[to].get() + 1);
             }
@@ -89,6 +92,7 @@ impl<N: Number> Lists<N> {
         {
             let (start, list) = (&mut *start, &mut *list);
             for from in (0..count).rev() {
+                gate::pass();
                 for to in view.of(from) {
                     let place = start[to].get() - 1;
                     start[to] = N::of(place);

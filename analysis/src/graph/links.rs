@@ -2,7 +2,12 @@
 
 use super::number::Number;
 use super::references::{ReferenceView, References};
+use crate::gate;
+use crate::marks::Marks;
 use crate::numbers::ClassNumber;
+
+/// The references of an object that searches follow in their own order. Tests have longer lists, too.
+const FEW: usize = if cfg!(test) { 2 } else { 64 };
 
 /// All that an object keeps alive: what it refers to, and its class.
 #[derive(Debug)]
@@ -84,10 +89,28 @@ impl<'a, N: Number> Links<'a, N> {
         }
     }
 
+    /// Calls `visit` with the first [`FEW`] that an object keeps alive, and adds the others to `rest` in the order of the
+    /// heap: the entries of a large hash table lie all over it, and each would bring other memory.
+    #[inline(always)]
+    pub(crate) fn first(&self, object: usize, rest: &mut Vec<N>, mut visit: impl FnMut(usize)) {
+        let mut length = 0;
+        self.each(object, |target| {
+            length += 1;
+            match length <= FEW {
+                true => visit(target),
+                false => rest.push(N::of(target)),
+            }
+        });
+        if length > FEW {
+            rest.sort_unstable();
+        }
+    }
+
     /// Calls `visit` with all that an object keeps alive but its class.
     #[inline(always)]
     pub fn each_reference(&self, object: usize, mut visit: impl FnMut(usize)) {
         for target in self.view.of(object) {
+            gate::pass();
             visit(target);
         }
     }
@@ -104,9 +127,17 @@ impl<'a, N: Number> Links<'a, N> {
         all.map(|&object| (object != N::NONE).then(|| object.get()))
     }
 
-    /// True if the object keeps nothing alive.
-    #[inline(always)]
-    pub fn is_leaf(&self, object: usize) -> bool {
-        self.view.is_empty(object) && !self.follows_class(object)
+    /// The objects that keep others alive.
+    pub(crate) fn inner(&self) -> Marks {
+        let starts = self.references.start.chunks(64).enumerate();
+        let words = starts.map(|(word, starts)| {
+            gate::pass();
+            let objects = (64 * word..).zip(starts).enumerate();
+            objects.fold(0u64, |word, (bit, (object, &start))| {
+                let is_inner = start != N::NONE || self.follows_class(object);
+                word | u64::from(is_inner) << bit
+            })
+        });
+        Marks::of_words(words.collect())
     }
 }

@@ -18,6 +18,7 @@ mod options;
 mod references;
 mod roots;
 mod scan;
+mod store;
 
 use std::io;
 use std::ops::{ControlFlow, Range};
@@ -31,7 +32,7 @@ use crate::numbers::{ClassNumber, ObjectNumber};
 use crate::walk::{Pass, each_segment};
 
 pub use crate::walk::Block;
-pub use array::{Array, Plain, Store};
+pub use array::{Array, Plain};
 pub(crate) use classes::MAX_INSTANCE;
 pub use classes::{Class, ClassKind, Classes, Field, PlacedField, Static};
 pub(crate) use ids::IdMapHead;
@@ -45,6 +46,7 @@ pub use options::{Follow, ReferenceKind};
 pub(crate) use references::TooMany;
 pub use references::{ReferenceView, References};
 pub use roots::{GraphRoot, NOTHING};
+pub use store::Store;
 
 /// Why a graph cannot be made.
 #[derive(Debug, Error)]

@@ -1,7 +1,8 @@
 //! The references of all objects.
 
-use super::array::{Array, Store};
+use super::array::Array;
 use super::number::Number;
+use super::store::Store;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
@@ -61,12 +62,6 @@ impl<N: Number> References<N> {
 }
 
 impl<'a, N: Number> ReferenceView<'a, N> {
-    /// True if an object refers to nothing.
-    #[inline(always)]
-    pub fn is_empty(&self, object: usize) -> bool {
-        self.start[object] == N::NONE
-    }
-
     /// The references of an object, in the order of its fields or elements, without nulls.
     #[inline(always)]
     pub fn of(&self, object: usize) -> impl Iterator<Item = usize> + use<'a, N> {

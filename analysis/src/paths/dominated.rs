@@ -50,11 +50,11 @@ pub(super) fn below<N: Number>(
     let mut marks = Marks::new(span);
     let mut before = store.zeros::<N>(span)?;
     let mut reached = vec![N::of(0)];
-    let mut next = 0;
+    let (mut next, mut rest) = (0, Vec::new());
     while next < reached.len() && is_in_budget && !marks.has(to - from) {
         let at = reached[next];
         next += 1;
-        links.each(tree.object(from + at.get()), |target| {
+        let mut follow = |target: usize| {
             if !budget.spend(1) {
                 is_in_budget = false;
                 return;
@@ -66,7 +66,9 @@ pub(super) fn below<N: Number>(
                 before[place] = at;
                 reached.push(N::of(place));
             }
-        });
+        };
+        links.first(tree.object(from + at.get()), &mut rest, &mut follow);
+        rest.drain(..).for_each(|target| follow(target.get()));
     }
     if !marks.has(to - from) {
         return Ok(None);

@@ -230,12 +230,13 @@ impl<N: Number> Breadth<N> {
         links.set_hot(true);
         let (before, order) = (&mut *self.before, &mut *self.order);
         let marks = &mut self.marks;
+        let mut rest = Vec::new();
         let (mut reached, mut next) = (self.reached, self.followed);
         loop {
             while next < reached && wanted.is_none_or(|wanted| !marks.has(wanted)) {
                 let object = order[next];
                 next += 1;
-                links.each(object.get(), |target| {
+                let mut follow = |target: usize| {
                     if marks.has(target) {
                         return;
                     }
@@ -249,7 +250,9 @@ impl<N: Number> Breadth<N> {
                         order[reached] = N::of(target);
                         reached += 1;
                     }
-                });
+                };
+                links.first(object.get(), &mut rest, &mut follow);
+                rest.drain(..).for_each(|target| follow(target.get()));
             }
             if next < reached {
                 break;

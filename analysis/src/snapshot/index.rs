@@ -31,7 +31,7 @@ use crate::contents::DamageLog;
 use crate::dominators::{Dominators, Sums, Tree};
 use crate::graph::{
     Array, Blocks, Class, Classes, Follow, Gaps, Graph, GraphRoot, IdMap, IdMapHead, Number,
-    References, Width,
+    References, Store, Width,
 };
 use crate::heap::{Layout, LayoutSource};
 use crate::numbers::{ClassNumber, ObjectNumber};
@@ -247,13 +247,13 @@ pub(crate) enum Found {
     Nothing,
     /// A file that somebody else has made, or could have changed.
     Foreign,
-    /// The graph and dominators, and the map they lie in.
-    Index(Box<(Graph, Dominators, Arc<Mmap>)>),
+    /// The graph and dominators.
+    Index(Box<(Graph, Dominators)>),
 }
 
 /// Looks for the index of a dump at a place. With `trusts` nobody else can have made it, so that
 /// checksums are enough.
-pub(crate) fn read(path: &Path, key: &Key, trusts: bool) -> Found {
+pub(crate) fn read(path: &Path, key: &Key, trusts: bool, store: &Store) -> Found {
     let Ok(file) = open_own(path) else {
         return Found::Nothing;
     };
@@ -261,7 +261,7 @@ pub(crate) fn read(path: &Path, key: &Key, trusts: bool) -> Found {
         return Found::Foreign;
     };
     let seals = seals::folder_for(&file);
-    match read_file(&file, key, trusts, seals.as_deref()) {
+    match read_file(&file, key, trusts, seals.as_deref(), store) {
         Some(found) => Found::Index(Box::new(found)),
         None => Found::Nothing,
     }
@@ -288,9 +288,12 @@ fn read_file(
     key: &Key,
     trusts: bool,
     seals: Option<&Path>,
-) -> Option<(Graph, Dominators, Arc<Mmap>)> {
+    store: &Store,
+) -> Option<(Graph, Dominators)> {
     let is_sealed = seals.is_some_and(|folder| seals::is_sealed(folder, file));
     let map = Arc::new(map_file(file).ok()?);
+    // Before it is looked at, from one end to the other.
+    store.watch_map(&map);
     let prelude = map.get(..PRELUDE as usize)?;
     let number = |at: usize| prelude[at..at + 8].try_into().map(u64::from_le_bytes).ok();
     if &prelude[..8] != MAGIC || prelude[8..12] != VERSION.to_le_bytes() {
@@ -325,7 +328,7 @@ fn read_file(
             seals::seal(folder, file);
         }
     }
-    Some((graph, dominators, map))
+    Some((graph, dominators))
 }
 
 /// Makes a graph once it is known which width its references are.

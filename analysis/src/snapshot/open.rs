@@ -193,10 +193,9 @@ impl Snapshot {
         let key = index::Key::new(path, &file, dump, &options.follow, options.wide)?;
         let mut places = Vec::new();
         for place in places_of(path, options) {
-            match index::read(&place.path, &key, options.trusts_index) {
+            match index::read(&place.path, &key, options.trusts_index, &store) {
                 Found::Index(found) => {
-                    let (graph, dominators, map) = *found;
-                    store.watch_map(&map);
+                    let (graph, dominators) = *found;
                     if place.cache.is_some() {
                         index_files::touch(&place.path);
                         // Which changes the file. One that is trusted was not looked at in full.

@@ -8,6 +8,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::dominators::{Dominators, Sums, Tree};
+use crate::gate;
 use crate::graph::{ClassKind, Graph, GraphRoot, MAX_INSTANCE, Number, References, Width};
 use crate::parallel;
 
@@ -104,6 +105,7 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
     let mut placed = places.filter(|(_, place)| **place != N::NONE);
     let mut number = 0;
     let is_permutation = placed.all(|(object, place)| {
+        gate::pass();
         number += 1;
         tree.objects
             .get(place.get())
@@ -116,6 +118,7 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
     let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
     let end = |place: usize| place.checked_add(tree.spans[place].get());
     for place in 0..reached {
+        gate::pass();
         // The innermost object so far whose span continues: that is what this one lies under. Each
         // object is left once, so all these steps together are no more than there are places.
         let mut over = place.checked_sub(1);
@@ -161,6 +164,7 @@ fn lists<N: Number>(graph: &Graph, references: &References<N>, tree: &Tree<N>) -
     let is_unsound = AtomicBool::new(false);
     let view = references.view();
     let is_list = |object: usize| {
+        gate::pass();
         let start = references.start[object];
         if start == N::NONE {
             return true;
