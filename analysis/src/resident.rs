@@ -1,6 +1,7 @@
 //! The memory that this process occupies.
 
-use std::fs;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 /// The resident memory of this process, in bytes (`/proc/self/statm`, proc(5)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,8 +15,7 @@ pub struct Resident {
 impl Resident {
     /// Reads the current memory; `None` if `/proc` cannot be read.
     pub fn now() -> Option<Self> {
-        let statm = fs::read_to_string("/proc/self/statm").ok()?;
-        Self::parse(&statm, rustix::param::page_size() as u64)
+        Meter::open()?.now()
     }
 
     /// The second number is the resident size, the third the part in maps of files, in pages.
@@ -27,6 +27,31 @@ impl Resident {
             all,
             other: all.saturating_sub(mapped),
         })
+    }
+}
+
+/// Tells the memory again and again, in microseconds.
+#[derive(Debug)]
+pub struct Meter {
+    statm: File,
+    page: u64,
+}
+
+impl Meter {
+    /// A meter for this process; `None` if `/proc` cannot be read.
+    pub fn open() -> Option<Self> {
+        let statm = File::open("/proc/self/statm").ok()?;
+        let page = rustix::param::page_size() as u64;
+        Some(Self { statm, page })
+    }
+
+    /// The current memory; `None` if it cannot be read.
+    pub fn now(&self) -> Option<Resident> {
+        // Seven numbers of at most 20 digits.
+        let mut text = [0; 160];
+        let length = self.statm.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(text.get(..length)?).ok()?;
+        Resident::parse(text, self.page)
     }
 }
 

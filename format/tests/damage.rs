@@ -261,3 +261,26 @@ fn reports_say_where_and_what() {
         "at byte 65: the file ends within a record (tag 0x0b): its body has 4 bytes, 3 are there"
     );
 }
+
+/// Earlier agents filled up to megabytes of room with one string of zeros, with an identifier of its own.
+#[test]
+fn a_string_that_fills_room_is_no_damage() {
+    let (version, id_size) = (Version::V1_0_2, IdSize::Eight);
+    let header = FileHeader {
+        version,
+        id_size,
+        created_millis: 0,
+    };
+    let with_string = |id| {
+        let mut writer = RecordWriter::new(Vec::new(), &header).unwrap();
+        let id = StringId::new(id);
+        let bytes = &vec![0; 3 << 20];
+        (writer.record(0, &Record::Utf8 { id, bytes })).unwrap();
+        writer.heap(1, true, [STICKY]).unwrap();
+        found(&writer.into_inner())
+    };
+    let (items, damages) = with_string(0xb000_0000);
+    assert_eq!((items.len(), damages), (3, vec![]), "{items:?}");
+    // A string of a program is not as long.
+    assert_eq!(with_string(0xb000_0003).1.len(), 1);
+}

@@ -73,6 +73,19 @@ fn retained(path: &Path, class: &str) -> Vec<u64> {
     sizes
 }
 
+/// A reader finds nothing that is damaged.
+fn check_whole(path: &Path, what: &str) {
+    let snapshot = Snapshot::open(path, &OpenOptions::default()).unwrap();
+    let damage = &snapshot.contents().damage;
+    assert!(damage.entries.is_empty(), "{what}: {damage:?}");
+}
+
+/// Strings of megabytes look like damage.
+fn check_fillers(profile: &BinaryProfile, what: &str) {
+    let filler = profile.strings.get(&FILLER).map_or(0, String::len);
+    assert!(filler <= 512 << 10, "{what}: {filler}");
+}
+
 fn is_in_place(profile: &BinaryProfile) -> bool {
     profile.strings.contains_key(&FILLER)
 }
@@ -85,6 +98,8 @@ fn the_vms_file_becomes_the_profile() {
         let profile = BinaryProfile::parse(&outcome.bytes("java.hprof")).unwrap();
         let what = format!("{jdk} {collector}");
         check(&profile, &what);
+        check_whole(&outcome.path("java.hprof"), &what);
+        check_fillers(&profile, &what);
         assert!(is_in_place(&profile) || jdk.feature() >= 22, "{what}");
         let values = |id: &u64| profile.heap().fields(*id);
         let nodes = profile.heap().instances("BigHeap$Node");

@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use hprof_format::binary::{FILLER_HEAD, filler};
+use hprof_format::binary::fillers;
 
 use crate::os::holes;
 
@@ -24,7 +24,7 @@ pub struct Body<'a> {
 }
 
 impl Body<'_> {
-    /// Writes all that `front` has before the body, and a record without meaning between. Returns a handle
+    /// Writes all that `front` has before the body, and records without meaning between. Returns a handle
     /// whose place is the end of the body.
     ///
     /// # Errors
@@ -41,9 +41,11 @@ impl Body<'_> {
             return Err(io::Error::other("it is another file"));
         }
         if gap > 0 {
-            let head = filler(gap).ok_or_else(full)?;
+            let fillers = fillers(gap).ok_or_else(full)?;
             holes::clear(&new, split..self.start)?;
-            new.write_all_at(&head[..FILLER_HEAD], split)?;
+            for (at, head) in fillers {
+                new.write_all_at(&head, split + at)?;
+            }
         }
         holes::copy_backward(front, 0..split, &new, 0)?;
         holes::copy_backward(front, split..whole, &new, self.start - self.attached)?;

@@ -41,15 +41,47 @@ pub(super) struct Group {
 /// others may be in a file.
 pub(super) const PARTS: usize = 64;
 /// The entries that a thread hands over at once.
-const RUN: usize = 1 << 13;
+const RUN: usize = 1 << 11;
+/// The entries in the first chunk of a part, and in the others. A system maps only so many of them at a time.
+const CHUNKS: [usize; 2] = [1 << 11, 1 << 17];
 
-/// Runs of entries, each with the number of those in use.
-type Runs = Vec<(Array<Entry>, usize)>;
+/// Entries in chunks, each with the number of those in use.
+#[derive(Default)]
+struct Chunks(Vec<(Array<Entry>, usize)>);
+
+impl Chunks {
+    /// The number of entries.
+    fn len(&self) -> usize {
+        self.0.iter().map(|(_, used)| used).sum()
+    }
+
+    /// Adds entries.
+    fn extend(&mut self, mut entries: &[Entry], store: &Store) -> io::Result<()> {
+        while !entries.is_empty() {
+            let has_room = |(chunk, used): &(Array<Entry>, usize)| *used < chunk.len();
+            if !self.0.last().is_some_and(has_room) {
+                let length = CHUNKS[usize::from(!self.0.is_empty())];
+                self.0.push((store.zeros(length)?, 0));
+            }
+            let Some((chunk, used)) = self.0.last_mut() else {
+                break;
+            };
+            let (now, later) = entries.split_at(entries.len().min(chunk.len() - *used));
+            chunk[*used..*used + now.len()].copy_from_slice(now);
+            *used += now.len();
+            entries = later;
+        }
+        Ok(())
+    }
+}
 
 /// All parts, filled by several threads.
 pub(super) struct Parts<'a> {
     store: &'a Store,
-    runs: Vec<Mutex<Runs>>,
+    chunks: Vec<Mutex<Chunks>>,
+    /// True if one entry stands for equal ones that are handed over together, so that a part does not grow with contents
+    /// that millions of arrays have. It costs time.
+    merges: bool,
     error: Mutex<Option<io::Error>>,
 }
 
@@ -68,7 +100,8 @@ impl<'a> Parts<'a> {
     pub fn new(store: &'a Store) -> Self {
         Self {
             store,
-            runs: (0..PARTS).map(|_| Mutex::default()).collect(),
+            chunks: (0..PARTS).map(|_| Mutex::default()).collect(),
+            merges: store.is_limited(),
             error: Mutex::default(),
         }
     }
@@ -89,21 +122,13 @@ impl<'a> Parts<'a> {
         lock(&self.error).take().map_or(Ok(()), Err)
     }
 
-    /// Takes the entries of a part over. One stands for all that are equal, so that a part does not grow with contents that
-    /// millions of arrays have.
+    /// Takes the entries of a part over.
     fn add(&self, part: usize, entries: &mut Vec<Entry>) {
-        entries.sort_unstable();
-        entries.dedup_by(|next, kept| {
-            let is_equal = next.digest == kept.digest;
-            kept.count += next.count * u64::from(is_equal);
-            is_equal
-        });
-        match self.store.zeros::<Entry>(entries.len()) {
-            Ok(mut run) => {
-                run.copy_from_slice(entries);
-                lock(&self.runs[part]).push((run, entries.len()));
-            }
-            Err(error) => *lock(&self.error) = Some(error),
+        if self.merges {
+            merge_equal(entries);
+        }
+        if let Err(error) = lock(&self.chunks[part]).extend(entries, self.store) {
+            *lock(&self.error) = Some(error);
         }
         entries.clear();
     }
@@ -118,10 +143,10 @@ impl<'a> Parts<'a> {
         wasted: &mut u64,
         groups: &mut Vec<Group>,
     ) {
-        let runs = std::mem::take(&mut *lock(&self.runs[part]));
-        let mut entries = Vec::with_capacity(runs.iter().map(|run| run.1).sum());
-        for (run, used) in runs {
-            entries.extend_from_slice(&run[..used]);
+        let chunks = std::mem::take(&mut *lock(&self.chunks[part]));
+        let mut entries = Vec::with_capacity(chunks.len());
+        for (chunk, used) in chunks.0 {
+            entries.extend_from_slice(&chunk[..used]);
         }
         entries.sort_unstable();
         for equal in entries.chunk_by(|a, b| a.digest == b.digest) {
@@ -168,8 +193,57 @@ impl Pending<'_, '_> {
     }
 }
 
+/// Leaves one entry of those with equal digests.
+fn merge_equal(entries: &mut Vec<Entry>) {
+    entries.sort_unstable();
+    entries.dedup_by(|next, kept| {
+        let is_equal = next.digest == kept.digest;
+        kept.count += next.count * u64::from(is_equal);
+        is_equal
+    });
+}
+
 /// Keeps the `most` groups that waste most, in that order.
 pub(super) fn keep_largest(groups: &mut Vec<Group>, most: usize) {
     groups.sort_unstable_by_key(|group| (Reverse(group.wasted_bytes), group.first));
     groups.truncate(most);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_of_many_arrays_take_little_and_count_in_full() {
+        let store = Store::memory();
+        let mut parts = Parts::new(&store);
+        parts.merges = true;
+        let mut pending = parts.pending();
+        // Every third array is like no other one.
+        let common = 40 * RUN as u64;
+        for object in 0..common / 2 * 3 {
+            let digest = match object % 3 {
+                0 => [3, object],
+                _ => [3, u64::MAX],
+            };
+            pending.push(Entry {
+                digest,
+                object,
+                count: 1,
+            });
+        }
+        pending.finish();
+        parts.check().unwrap();
+        let chunks = std::mem::take(&mut *lock(&parts.chunks[0]));
+        let in_use = |(chunk, used): &(Array<Entry>, usize)| chunk[..*used].to_vec();
+        let entries: Vec<Entry> = chunks.0.iter().flat_map(in_use).collect();
+        let of_common = entries.iter().filter(|entry| entry.digest[1] == u64::MAX);
+        assert_eq!(
+            of_common.clone().map(|entry| entry.count).sum::<u64>(),
+            common
+        );
+        assert!(of_common.count() <= 60);
+        assert_eq!(entries.len() - 60, common as usize / 2);
+        assert_eq!(entries.iter().map(|entry| entry.object).min(), Some(0));
+    }
 }

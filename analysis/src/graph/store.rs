@@ -10,7 +10,7 @@ use memmap2::{Mmap, MmapOptions, UncheckedAdvice};
 
 use super::array::{Array, Plain, Region, Spares};
 use crate::gate;
-use crate::resident::Resident;
+use crate::resident::{Meter, Resident};
 
 /// Makes arrays: in memory, or in a file so that memory stays below a limit.
 ///
@@ -77,7 +77,7 @@ impl Store {
         Ok(Self {
             scratch: Some(scratch),
             spares: None,
-            room: Some(limit / 4),
+            room: Some(limit / 6),
         })
     }
 
@@ -92,7 +92,7 @@ impl Store {
         }
     }
 
-    /// True if an array of `bytes`, read and written in any order, takes at most a quarter of the memory limit.
+    /// True if an array of `bytes`, read and written in any order, takes at most a sixth of the memory limit.
     pub fn has_room_for(&self, bytes: usize) -> bool {
         self.room.is_none_or(|room| bytes as u64 <= room)
     }
@@ -202,21 +202,27 @@ impl Scratch {
     }
 }
 
-/// The time between two looks at the memory of the process. Three threads can bring back a hundred megabytes in it.
-const PERIOD: Duration = Duration::from_millis(1);
+/// The bytes that a few threads can bring back in a microsecond, as each page fault maps 64 KiB.
+const BROUGHT_BACK: u64 = 200 << 10;
+/// The shortest and the longest time between two looks at the memory of the process.
+const PERIODS: [Duration; 2] = [Duration::from_micros(200), Duration::from_millis(2)];
 
 /// Lets go of the maps whenever the process nears its limit, until the store is gone.
 fn watch(scratch: &Weak<Scratch>, limit: u64) {
     // What is touched while this thread sleeps, and while a gigabyte of maps goes, must still fit.
     let limit = limit - limit / 32;
     let start = limit - limit / 5;
+    let [shortest, longest] = PERIODS;
+    let period = Duration::from_micros((limit - start) / BROUGHT_BACK);
+    let period = period.clamp(shortest, longest);
+    let meter = Meter::open();
+    let now = || meter.as_ref().and_then(Meter::now).unwrap_or_default();
     let mut high = start;
     loop {
-        std::thread::sleep(PERIOD);
+        std::thread::sleep(period);
         let Some(scratch) = scratch.upgrade() else {
             return;
         };
-        let now = || Resident::now().unwrap_or_default();
         if now().all < high {
             continue;
         }

@@ -1,4 +1,4 @@
-//! A record that fills room in a file.
+//! Records that fill room in a file.
 
 use super::tags::record::UTF8;
 use crate::ids::StringId;
@@ -6,18 +6,58 @@ use crate::ids::StringId;
 /// How many bytes of a filler are not zero: its head and its identifier.
 pub const FILLER_HEAD: usize = 17;
 
-/// The start of a record of `length` bytes that says nothing, in a file with identifiers of eight bytes: a string
-/// that nothing refers to. The rest of it is zeros. `None` if no record has this length.
+/// The longest filler, in bytes. Readers that know what is damaged do not believe that there are strings of megabytes.
+const LONGEST: u64 = 512 << 10;
+
+/// The starts of records that say nothing and fill `length` bytes together, each with its place, in a file with
+/// identifiers of eight bytes: strings that nothing refers to. The rest of them is zeros. `None` if no record is as short.
 #[must_use]
-pub fn filler(length: u64) -> Option<[u8; FILLER_HEAD]> {
+pub fn fillers(length: u64) -> Option<impl Iterator<Item = (u64, [u8; FILLER_HEAD])>> {
+    const SHORTEST: u64 = FILLER_HEAD as u64;
+    let mut at = 0;
+    let next = move || {
+        let rest = length - at;
+        let own = match rest {
+            0 => return None,
+            _ if rest <= LONGEST => rest,
+            // So that the last one is not too short.
+            _ => LONGEST.min(rest - SHORTEST),
+        };
+        let place = at;
+        at += own;
+        Some((place, head(own)))
+    };
+    (length >= SHORTEST || length == 0).then(|| std::iter::from_fn(next))
+}
+
+/// The start of one filler.
+fn head(length: u64) -> [u8; FILLER_HEAD] {
     const RECORD_HEAD: u64 = 9;
-    if length < FILLER_HEAD as u64 {
-        return None;
-    }
-    let body = u32::try_from(length - RECORD_HEAD).ok()?;
+    let body = (length - RECORD_HEAD) as u32;
     let mut head = [0; FILLER_HEAD];
     head[0] = UTF8;
     head[5..9].copy_from_slice(&body.to_be_bytes());
     head[9..].copy_from_slice(&StringId::FILLER.to_be_bytes());
-    Some(head)
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fillers_fill_the_room_and_none_is_long_or_cut() {
+        let exact = [0, 17, 18, LONGEST - 1, LONGEST, LONGEST + 1, LONGEST + 16];
+        for length in exact.into_iter().chain([LONGEST + 17, 3 << 20]) {
+            let mut end = 0;
+            for (at, head) in fillers(length).unwrap() {
+                assert_eq!(at, end, "{length}");
+                let body = u32::from_be_bytes(head[5..9].try_into().unwrap());
+                assert!((8..LONGEST).contains(&u64::from(body)), "{length}: {body}");
+                end = at + 9 + u64::from(body);
+            }
+            assert_eq!(end, length);
+        }
+        assert!((1..17).all(|length| fillers(length).is_none()));
+    }
 }

@@ -27,7 +27,7 @@ pub(crate) use bytes::{u4, u8};
 pub use class_dump::{
     ClassDump, Constant, Constants, InstanceField, InstanceFields, StaticField, StaticFields,
 };
-pub use filler::{FILLER_HEAD, filler};
+pub use filler::{FILLER_HEAD, fillers};
 pub use fixed_length::fixed_length;
 pub use hprof_java_names::mutf8;
 pub use lists::{AllocSite, AllocSiteRows, CpuSample, CpuSamples, Ids, IdsIter};

@@ -8,6 +8,7 @@
 use super::file::{RECORD_HEAD, is_heap};
 use crate::binary::tags::{heap, record as tag};
 use crate::binary::{IdSize, Stop, SubRecord, decode_sub_record, u4};
+use crate::ids::StringId;
 use crate::model::RootKind;
 
 /// The number of bytes after a place that are examined.
@@ -18,6 +19,8 @@ const CHAIN: usize = 8;
 const RECORD_CHAIN: usize = 4;
 /// Strings are no longer: class files hold at most 65,535 bytes (JVM specification 4.4.7).
 const MAX_STRING: u64 = 1 << 20;
+/// Nor strings that fill room.
+const MAX_FILLER: u64 = 64 << 20;
 /// Records of unknown tag are not believed to be longer.
 pub(crate) const MAX_UNKNOWN: u64 = 256 << 10;
 /// Nor tables of a profile.
@@ -227,6 +230,9 @@ pub(crate) fn is_too_long(tag: u8, length: u64, start: &[u8], id_size: IdSize) -
     let Some((least, most)) = lengths(tag, id_size) else {
         return length > MAX_UNKNOWN;
     };
+    // Earlier agents filled the room before the objects of a VM with a single string.
+    let is_filler = tag == tag::UTF8 && start.starts_with(&StringId::FILLER.to_be_bytes());
+    let most = if is_filler { MAX_FILLER } else { most };
     if length > most + if least == most { SLACK } else { 0 } {
         return true;
     }
