@@ -56,7 +56,14 @@ pub enum GraphError {
     NoDump(usize),
     /// Memory or the scratch file is not enough.
     #[error("no room for the graph of the heap: {0}")]
-    Store(#[from] io::Error),
+    Store(io::Error),
+}
+
+impl From<io::Error> for GraphError {
+    // Not as a source: who prints a chain of errors would say it twice.
+    fn from(error: io::Error) -> Self {
+        Self::Store(error)
+    }
 }
 
 /// How to make a graph.

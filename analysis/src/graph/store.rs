@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -123,8 +124,9 @@ impl Store {
         let bytes = length * size_of::<T>();
         let mut state = scratch.lock();
         let offset = state.end;
-        state.end = (offset + bytes as u64).next_multiple_of(ALIGNMENT);
-        scratch.file.set_len(state.end)?;
+        let end = (offset + bytes as u64).next_multiple_of(ALIGNMENT);
+        reserve(&scratch.file, offset..end)?;
+        state.end = end;
         let map = MmapOptions::new()
             .offset(offset)
             .len(bytes)
@@ -199,6 +201,27 @@ impl Scratch {
             // SAFETY: the map is never written to, so the same bytes come back from the file.
             let _ = unsafe { map.unchecked_advise(UncheckedAdvice::DontNeed) };
         }
+    }
+}
+
+/// Makes a file reach to the end of a range and gives it the room on the disk: a map of a file ends the process where the disk
+/// is full (SIGBUS).
+fn reserve(file: &File, range: Range<u64>) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    let length = range.end - range.start;
+    match fallocate(file, FallocateFlags::empty(), range.start, length) {
+        Ok(()) => Ok(()),
+        // Such file systems do not know, and say so first when a page is written.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(range.end),
+        Err(Errno::NOSPC) => Err(io::Error::new(
+            io::ErrorKind::StorageFull,
+            format!(
+                "the disk of the scratch file is full: it has {} bytes and needs {length} more; allow more memory, or make room",
+                range.start
+            ),
+        )),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -108,7 +108,7 @@ pub enum SnapshotError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// There is no room.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// There is no graph.
     #[error(transparent)]
@@ -393,5 +393,25 @@ pub(crate) fn select_dump(
             dump + 1
         ))),
         None => Ok(count - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_of_once() {
+        let full = || io::Error::other("no space");
+        for error in [SnapshotError::from(full()), GraphError::from(full()).into()] {
+            let (mut text, mut next) = (error.to_string(), error.source());
+            while let Some(source) = next {
+                text += &source.to_string();
+                next = source.source();
+            }
+            assert_eq!(text.matches("no space").count(), 1, "{text}");
+        }
     }
 }
