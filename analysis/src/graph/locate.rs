@@ -6,6 +6,7 @@ use hprof_format::binary::{SubRecord, SubRecords};
 
 use super::Graph;
 use super::array::Array;
+use crate::gate;
 use crate::numbers::ObjectNumber;
 use crate::walk::Block;
 
@@ -106,6 +107,7 @@ impl Graph {
     /// The record of an object in the file that the graph was made from, with its place in bytes
     /// from the start of the file.
     pub fn locate<'f>(&self, file: &'f [u8], object: ObjectNumber) -> Option<(u64, SubRecord<'f>)> {
+        gate::pass();
         let id = self.id(object);
         self.blocks.candidates(id).find_map(|(run, block)| {
             let mut sub_records = self.sub_records(file, block);

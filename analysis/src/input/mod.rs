@@ -67,6 +67,16 @@ pub struct Input {
     pub(crate) source: Source,
 }
 
+/// Tells the system not to map two megabytes of a file where one byte of it is read, as it does where its cache holds them in
+/// one piece (since Linux 5.4): the process would seem far larger than what it works on.
+pub(crate) fn in_small_pages(map: &Mmap) {
+    #[cfg(target_os = "linux")]
+    // Only a hint, which some systems do not take.
+    let _ = map.advise(memmap2::Advice::NoHugePage);
+    #[cfg(not(target_os = "linux"))]
+    let _ = map;
+}
+
 /// Tells the system that a part of a mapped file is not needed for now, so that the process seems
 /// no larger than what it works on.
 pub(crate) fn forget(map: &Mmap, range: Range<usize>) {
@@ -109,6 +119,7 @@ pub(crate) fn map(file: &File) -> io::Result<Mmap> {
     // cuts the file meanwhile, access ends this process with SIGBUS; that is the contract of
     // every program that maps files, and no memory is corrupted.
     let map = unsafe { Mmap::map(file) }?;
+    in_small_pages(&map);
     // Only a hint: without it the same bytes come, a little later.
     let _ = map.advise(Advice::Sequential);
     Ok(map)

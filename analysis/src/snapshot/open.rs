@@ -148,7 +148,9 @@ pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
     // SAFETY: the map is only read, as bytes, which have no invalid values. If another process
     // cuts the file meanwhile, access ends this process with SIGBUS; that is the contract of
     // every program that maps files, and no memory is corrupted.
-    unsafe { Mmap::map(file) }
+    let map = unsafe { Mmap::map(file) }?;
+    crate::input::in_small_pages(&map);
+    Ok(map)
 }
 
 impl Snapshot {

@@ -8,6 +8,8 @@ use crate::heap::{Layout, StringClass, StringSource, Uniform};
 
 /// Strings that are looked at to tell whether contents were blotted out.
 const LOOKED_AT: usize = 500;
+/// The looks at the file after which it is let go of.
+const LOOKS: usize = 16;
 
 impl Snapshot {
     /// True if somebody blotted the contents of strings and arrays out, so that nothing can be
@@ -25,7 +27,11 @@ impl Snapshot {
                 || (self.graph.objects()).filter(|&it| is_string[self.graph.class_of(it).index()]);
             // The first strings are the VM's own, so some of all are looked at.
             let step = all().count() / LOOKED_AT + 1;
-            for string in all().step_by(step) {
+            for (number, string) in all().step_by(step).enumerate() {
+                // Each lies elsewhere, and the system may map megabytes around it.
+                if number % LOOKS == LOOKS - 1 {
+                    crate::input::forget(&self.file, 0..self.file.len());
+                }
                 let array = self.field_object(string, "value");
                 let located = array.and_then(|array| self.graph.locate(&self.file, array));
                 if let Some((
