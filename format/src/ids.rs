@@ -112,7 +112,7 @@ identifier! {
 }
 
 impl StringId {
-    /// The identifier of the string that fills room in a file.
+    /// The identifier of the first string that fills room in a file. The next ones have those before it.
     pub(crate) const FILLER: u64 = 0xb000_0000;
     /// The first identifier of the strings that no record refers to.
     pub(crate) const MARKS: u64 = 0xb000_0001;

@@ -214,13 +214,13 @@ fn reserve(file: &File, range: Range<u64>) -> io::Result<()> {
         Ok(()) => Ok(()),
         // Such file systems do not know, and say so first when a page is written.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(range.end),
-        Err(Errno::NOSPC) => Err(io::Error::new(
-            io::ErrorKind::StorageFull,
-            format!(
-                "the disk of the scratch file is full: it has {} bytes and needs {length} more; allow more memory, or make room",
-                range.start
-            ),
-        )),
+        Err(error @ (Errno::NOSPC | Errno::DQUOT)) => {
+            let (error, has) = (io::Error::from(error), range.start);
+            let words = format!(
+                "{error}: the scratch file has {has} bytes and needs {length} more; make room, or allow more memory"
+            );
+            Err(io::Error::new(error.kind(), words))
+        }
         Err(error) => Err(error.into()),
     }
 }

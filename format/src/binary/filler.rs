@@ -14,7 +14,7 @@ const LONGEST: u64 = 512 << 10;
 #[must_use]
 pub fn fillers(length: u64) -> Option<impl Iterator<Item = (u64, [u8; FILLER_HEAD])>> {
     const SHORTEST: u64 = FILLER_HEAD as u64;
-    let mut at = 0;
+    let (mut at, mut number) = (0, 0);
     let next = move || {
         let rest = length - at;
         let own = match rest {
@@ -23,21 +23,22 @@ pub fn fillers(length: u64) -> Option<impl Iterator<Item = (u64, [u8; FILLER_HEA
             // So that the last one is not too short.
             _ => LONGEST.min(rest - SHORTEST),
         };
-        let place = at;
+        let (place, id) = (at, StringId::FILLER - number);
         at += own;
-        Some((place, head(own)))
+        number += 1;
+        Some((place, head(own, id)))
     };
     (length >= SHORTEST || length == 0).then(|| std::iter::from_fn(next))
 }
 
 /// The start of one filler.
-fn head(length: u64) -> [u8; FILLER_HEAD] {
+fn head(length: u64, id: u64) -> [u8; FILLER_HEAD] {
     const RECORD_HEAD: u64 = 9;
     let body = (length - RECORD_HEAD) as u32;
     let mut head = [0; FILLER_HEAD];
     head[0] = UTF8;
     head[5..9].copy_from_slice(&body.to_be_bytes());
-    head[9..].copy_from_slice(&StringId::FILLER.to_be_bytes());
+    head[9..].copy_from_slice(&id.to_be_bytes());
     head
 }
 
@@ -50,7 +51,9 @@ mod tests {
         let exact = [0, 17, 18, LONGEST - 1, LONGEST, LONGEST + 1, LONGEST + 16];
         for length in exact.into_iter().chain([LONGEST + 17, 3 << 20]) {
             let mut end = 0;
+            let mut ids = std::collections::BTreeSet::new();
             for (at, head) in fillers(length).unwrap() {
+                assert!(ids.insert(head[9..].to_vec()), "{length}");
                 assert_eq!(at, end, "{length}");
                 let body = u32::from_be_bytes(head[5..9].try_into().unwrap());
                 assert!((8..LONGEST).contains(&u64::from(body)), "{length}: {body}");
