@@ -315,11 +315,7 @@ fn pairs<N: Number>(
         }
         outcome.map(|()| found)
     });
-    let mut all = Pairs::new();
-    for part in parts {
-        all.append(part?);
-    }
-    Ok(all)
+    Pairs::joined(parts)
 }
 
 /// As [`pairs`], one range of places after the other, for memory that does not hold them all.
@@ -359,9 +355,5 @@ fn pairs_by_target<N: Number>(
         }
         io::Result::Ok(found)
     });
-    let mut all = Pairs::new();
-    for part in parts {
-        all.append(part?);
-    }
-    Ok(all)
+    Pairs::joined(parts)
 }

@@ -53,6 +53,18 @@ impl<N: Number> Pairs<N> {
         self.chunks.extend(other.chunks);
     }
 
+    /// The pairs that several threads have found.
+    ///
+    /// # Errors
+    /// The first error of a thread.
+    pub fn joined(parts: Vec<io::Result<Self>>) -> io::Result<Self> {
+        let mut all = Self::new();
+        for part in parts {
+            all.append(part?);
+        }
+        Ok(all)
+    }
+
     /// The pairs, in chunks.
     pub fn chunks(&self) -> impl ExactSizeIterator<Item = &[[N; 2]]> {
         self.chunks.iter().map(|(chunk, used)| &chunk[..*used])

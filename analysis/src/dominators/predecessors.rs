@@ -192,11 +192,7 @@ fn pairs<N: Number>(
         }
         outcome.map(|()| found)
     });
-    let mut all = Pairs::new();
-    for part in parts {
-        all.append(part?);
-    }
-    Ok(all)
+    Pairs::joined(parts)
 }
 
 #[inline(always)]

@@ -12,7 +12,7 @@ use crate::parallel;
 
 /// Numbers in one task.
 const TASK: usize = 1 << 17;
-/// The numbers of so many places, as a power of two, fit into little memory: 16 or 32 megabytes. Tests have several ranges.
+/// A range has `1 << RANGE_SHIFT` places, whose numbers take 16 or 32 megabytes. Tests use short ranges, so that they have several.
 pub(super) const RANGE_SHIFT: u32 = if cfg!(test) { 3 } else { 22 };
 
 /// Puts `value(n)` at `place(n)` of an array for each n below `count`, on several threads; no place is given twice, and

@@ -42,7 +42,8 @@ pub(super) struct Group {
 pub(super) const PARTS: usize = 64;
 /// The entries that a thread hands over at once.
 const RUN: usize = 1 << 11;
-/// The entries in the first chunk of a part, and in the others. A system maps only so many of them at a time.
+/// The number of entries in the first chunk of a part, and in each later one. Chunks are long because Linux limits the number of maps
+/// that a process has (`vm.max_map_count`, 65,530).
 const CHUNKS: [usize; 2] = [1 << 11, 1 << 17];
 
 /// Entries in chunks, each with the number of those in use.
