@@ -11,9 +11,12 @@ import java.util.function.IntSupplier;
  * Every way to allocate, each in a method of its own, with exact counts.
  *
  * Prints a line "site CLASS METHOD ALLOCATED LIVE" for what must be found of CLASS in traces with
- * METHOD; a "*" at the end of CLASS stands for any rest. "METHOD innermost" is for classes of which
- * the VM makes objects of its own at any time, such as names of classes that compilers load. Argument "wait": prints "ready" at the end and waits for a byte on
- * standard input.
+ * METHOD; a "*" at the end of CLASS stands for any rest. "METHOD innermost" and "METHOD in INNERMOST"
+ * are for classes of which the VM makes objects of its own at any time: names of classes that
+ * compilers load, and all string constants of the class of a method that is to be compiled
+ * (CompileBroker::compile_method). INNERMOST names the methods that the objects are made in, with
+ * "|" between them. Argument "wait": prints "ready" at the end and waits for a byte on standard
+ * input.
  */
 public class Allocations {
     static class Plain { int a; long b; }
@@ -197,7 +200,8 @@ public class Allocations {
         expect("Allocations$Made[][]", "reflection", 1_000, 250);
         expect("Allocations$Handled", "handles", 1_000, 500);
         expect("java.lang.Integer", "boxes", 1_000, 500);
-        expect("java.lang.String", "strings", 1_000, 500);
+        expect("java.lang.String", "strings in java.lang.StringConcatHelper.newString"
+            + "|java.lang.StringConcatHelper$Concat1.concat", 1_000, 500);
         expect("Allocations$$Lambda*", "lambdas", 1_000, 500);
         expect("java.lang.Object[]", "varargs", 1_000, 500);
         expect("Allocations$Problem", "problems", 1_000, 500);

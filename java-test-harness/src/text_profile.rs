@@ -69,6 +69,11 @@ impl Trace {
         self.frames.iter().any(|frame| method_of(frame) == method)
     }
 
+    /// The methods of the frames as `Class.method`, innermost first.
+    pub fn methods(&self) -> Vec<&str> {
+        self.frames.iter().map(|frame| method_of(frame)).collect()
+    }
+
     /// Whether the innermost frame is in this method.
     pub fn is_in(&self, method: &str) -> bool {
         self.frames

@@ -2,30 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use java_test_harness::{BinaryProfile, Content, Run, TextProfile, each_collector, each_jdk};
+use java_test_harness::{
+    BinaryProfile, Content, Run, SiteExpectation, TextProfile, each_collector, each_jdk,
+};
 
 const DUMPED: &str = "Dumping Java heap ... allocation sites ... done.\nHPROF: heap dump: ";
 const NOWHERE: u32 = 300_000;
 
-/// The program's output: class, method and the number of live objects.
-fn expected(stdout: &str) -> Vec<(&str, &str, u64)> {
-    let sites = stdout.lines().filter_map(|line| line.strip_prefix("site "));
-    let all = sites.map(|site| {
-        let words: Vec<&str> = site.split(' ').collect();
-        let live = words.last().unwrap().parse().unwrap();
-        (words[0], words[1], live)
-    });
-    // What the VM allocates in the same method is in `heap_sites`.
-    all.filter(|(_, method, _)| !method.ends_with("primitiveArrays"))
-        .collect()
-}
-
-fn is_class(found: &str, wanted: &str) -> bool {
-    match wanted.strip_suffix('*') {
-        Some(start) => found.starts_with(start),
-        None => found == wanted,
-    }
-}
+/// The primitive types in the order of their numbers in HPROF files, from 4 on.
+const PRIMITIVES: [&str; 8] = [
+    "boolean", "char", "float", "double", "byte", "short", "int", "long",
+];
 
 /// Objects of a text dump by class and trace.
 fn text_counts(profile: &TextProfile) -> BTreeMap<(String, u32), (u64, u64)> {
@@ -52,15 +39,12 @@ fn each_object_has_its_trace_and_the_sites_agree() {
         assert!(outcome.stderr.starts_with(DUMPED), "{}", outcome.stderr);
         let profile = outcome.profile();
         let counts = text_counts(&profile);
-        for (class, method, live) in expected(&outcome.stdout) {
-            let of_site = counts.iter().filter(|((found, trace), _)| {
-                // In linking a method handle the VM interns names, which are its own.
-                let of_vm = "java.lang.invoke.DirectMethodHandle.internalMemberName";
-                let trace = &profile.traces[trace];
-                is_class(found, class) && trace.has(method) && !trace.is_in(of_vm)
+        for expectation in SiteExpectation::printed(&outcome.stdout) {
+            let of_site = counts.iter().filter(|((class, trace), _)| {
+                expectation.is_of(class, &profile.traces[trace].methods())
             });
             let found: u64 = of_site.map(|(_, (objects, _))| objects).sum();
-            assert_eq!(found, live, "{class} in {method}");
+            assert_eq!(found, expectation.live, "{expectation:?}");
         }
         // Between dump and sites only the VM's own threads have worked.
         let is_programs = |trace: &u32| profile.traces[trace].has("Allocations.main");
@@ -106,22 +90,16 @@ fn a_binary_dump_has_the_traces_too() {
         for object in heap.objects.values() {
             let class = match &object.content {
                 Content::Instance(class, _) | Content::Objects(class, _) => heap.name(*class),
-                Content::Primitives(10, _) => "int[]".to_owned(),
-                Content::Primitives(9, _) => "short[]".to_owned(),
-                Content::Primitives(11, _) => "long[]".to_owned(),
-                Content::Primitives(..) => continue,
+                Content::Primitives(kind, _) => format!("{}[]", PRIMITIVES[usize::from(*kind) - 4]),
             };
             *counts.entry((class, object.trace)).or_default() += 1;
         }
-        for (class, method, live) in expected(&outcome.stdout) {
-            let of_site = counts.iter().filter(|((found, trace), _)| {
-                is_class(found, class) && methods(&profile, *trace).contains(&method)
-            });
-            assert_eq!(
-                of_site.map(|it| it.1).sum::<u64>(),
-                live,
-                "{class} in {method}"
-            );
+        for expectation in SiteExpectation::printed(&outcome.stdout) {
+            let of_site = counts
+                .iter()
+                .filter(|((class, trace), _)| expectation.is_of(class, &methods(&profile, *trace)));
+            let found = of_site.map(|it| it.1).sum::<u64>();
+            assert_eq!(found, expectation.live, "{expectation:?}");
         }
         let (_, class) = heap.class_named("Allocations$Plain");
         assert!(

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hprof_analysis::names::{family, source_form};
 use java_test_harness::{
-    Outcome, Run, Running, SiteRow, TextProfile, contains, each_collector, each_jdk,
+    Outcome, Run, Running, SiteExpectation, SiteRow, TextProfile, contains, each_collector,
+    each_jdk,
 };
 
 const DUMPED: &str = "Dumping allocation sites ... done.\n";
@@ -16,35 +17,18 @@ fn counts<'a>(rows: impl Iterator<Item = &'a SiteRow>) -> (u64, u64) {
     })
 }
 
-/// The profile agrees with the program's lines `site CLASS METHOD ALLOCATED LIVE`.
+/// The profile agrees with what the program has printed.
 fn assert_sites(outcome: &Outcome, profile: &TextProfile) {
-    let mut checked = 0;
-    for line in outcome.stdout.lines() {
-        let Some(expectation) = line.strip_prefix("site ") else {
-            continue;
-        };
-        let words: Vec<&str> = expectation.split(' ').collect();
-        let (class, method, is_innermost, allocated, live) = match words[..] {
-            [class, method, allocated, live] => (class, method, false, allocated, live),
-            [class, method, "innermost", allocated, live] => (class, method, true, allocated, live),
-            _ => panic!("{line}"),
-        };
-        let rows = profile.sites_with(method).filter(|row| {
-            let frames = &profile.traces[&row.trace].frames;
-            !is_innermost || frames[0].starts_with(&format!("{method}("))
-        });
-        let found = counts(rows.filter(|row| match class.strip_suffix('*') {
-            Some(start) => row.class.starts_with(start),
-            None => row.class == class,
-        }));
+    for expectation in SiteExpectation::printed(&outcome.stdout) {
+        let rows = profile.sites().rows.iter();
+        let found =
+            rows.filter(|row| expectation.is_of(&row.class, &profile.traces[&row.trace].methods()));
         assert_eq!(
-            found,
-            (allocated.parse().unwrap(), live.parse().unwrap()),
-            "allocated and live {class} in {method}"
+            counts(found),
+            (expectation.allocated, expectation.live),
+            "{expectation:?}"
         );
-        checked += 1;
     }
-    assert!(checked > 0, "nothing was expected");
     for counter in [
         "events_without_stack",
         "stacks_mistaken",
