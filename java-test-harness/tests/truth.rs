@@ -20,11 +20,23 @@ fn assert_near(what: &str, found: f64, expected: f64, tolerance: f64) {
     );
 }
 
+/// The share of the first of two methods in their samples, against the CPU seconds that they used.
+///
+/// A kernel ticks every 4 ms, so a CPU second has at most 250 different moments, however short the
+/// interval. A share may be off by four standard deviations of that many.
+#[track_caller]
+fn assert_share(what: &str, (first, other): (u64, u64), (seconds, other_seconds): (f64, f64)) {
+    let all = (first + other) as f64;
+    let truth = seconds / (seconds + other_seconds);
+    let moments = all.min((seconds + other_seconds) * 250.0);
+    let deviation = (truth * (1.0 - truth) / moments).sqrt();
+    let what = format!("share {what}");
+    assert_near(&what, first as f64 / all, truth, 4.0 * deviation);
+}
+
 /// Shares of the methods, and samples × interval against the CPU time used.
 ///
-/// Three CPU seconds are 300 samples at 10 ms, and, since a kernel ticks every 4 ms, at most some 750
-/// different moments at 1 ms. A share may be off by four standard deviations of that many. (The
-/// benchmark `truth` takes longer and is stricter.)
+/// The benchmark `truth` takes longer and is stricter.
 fn check(jdk: &'static Jdk, interval: u32, threads: u32) {
     let outcome = spin(
         jdk,
@@ -35,11 +47,7 @@ fn check(jdk: &'static Jdk, interval: u32, threads: u32) {
     let profile = outcome.profile();
     let (hot, warm) = (outcome.printed("hot"), outcome.printed("warm"));
     let [hot_samples, warm_samples] = ["Spin.hot", "Spin.warm"].map(|it| profile.samples_with(it));
-    let share = hot_samples as f64 / (hot_samples + warm_samples) as f64;
-    let truth = hot / (hot + warm);
-    let moments = ((hot_samples + warm_samples) as f64).min(750.0);
-    let deviation = (truth * (1.0 - truth) / moments).sqrt();
-    assert_near("share of hot()", share, truth, 4.0 * deviation);
+    assert_share("of hot()", (hot_samples, warm_samples), (hot, warm));
 
     let sampled = profile.table().total as f64 * f64::from(interval) / 1000.0;
     let truth = outcome.printed("cpu");
@@ -87,14 +95,15 @@ fn each_thread_gets_its_own_samples() {
         for number in 0..4 {
             let name = format!("spinner-{number}");
             let serial = profile.thread(&name).serial;
-            let samples = |method: &str| {
-                profile.samples(|trace| trace.thread == Some(serial) && trace.has(method)) as f64
-            };
-            for (method, printed) in [("Spin.hot", "hot"), ("Spin.warm", "warm")] {
-                let truth = outcome.printed(&format!("{name}.{printed}"));
-                let what = format!("{method} on {name}");
-                assert_near(&what, samples(method) / 1000.0, truth, 0.03 + 0.05 * truth);
-            }
+            let [hot, warm] = ["Spin.hot", "Spin.warm"].map(|method| {
+                profile.samples(|trace| trace.thread == Some(serial) && trace.has(method))
+            });
+            let truth = ["hot", "warm"].map(|it| outcome.printed(&format!("{name}.{it}")));
+            let seconds = truth[0] + truth[1];
+            let sampled = (hot + warm) as f64 / 1000.0;
+            assert_near(&name, sampled, seconds, 0.01 + 0.05 * seconds);
+            let what = format!("of hot() on {name}");
+            assert_share(&what, (hot, warm), truth.into());
             assert!(profile.ended_threads.contains(&serial));
         }
     });
