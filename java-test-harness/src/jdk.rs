@@ -63,14 +63,20 @@ impl Jdk {
     ///
     /// When no JDK has one.
     pub fn compiler() -> &'static Jdk {
-        let mut all: Vec<Jdk> = homes().iter().filter_map(|home| Jdk::at(home)).collect();
-        all.retain(|jdk| jdk.tool("javac").is_file());
-        all.sort_by_key(|jdk| (jdk.feature != 17, jdk.feature));
-        static COMPILER: OnceLock<Option<Jdk>> = OnceLock::new();
-        COMPILER
-            .get_or_init(|| all.into_iter().next())
-            .as_ref()
+        let all = Jdk::compilers();
+        all.iter()
+            .find(|jdk| jdk.feature == 17)
+            .or(all.first())
             .unwrap_or_else(|| panic!("no JDK with a compiler; `scripts/setup java` installs one"))
+    }
+
+    /// The JDKs that have a compiler, one per feature release, oldest first.
+    pub fn compilers() -> &'static [Jdk] {
+        static COMPILERS: OnceLock<Vec<Jdk>> = OnceLock::new();
+        COMPILERS.get_or_init(|| {
+            let all = homes().into_iter().filter_map(|home| Jdk::at(&home));
+            one_per_feature(all.filter(|jdk| jdk.tool("javac").is_file()))
+        })
     }
 
     /// The JDK installed at `home`, if that is one.

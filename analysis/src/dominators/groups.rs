@@ -23,6 +23,7 @@ use super::Dominators;
 use super::group_sets::{EMPTY, Sets, UNKNOWN};
 use super::joins::Joins;
 use super::scatter::scatter;
+use super::stack::Stack;
 use super::tree::Tree;
 use super::ways::{NO_WAY, Ways};
 use crate::gate;
@@ -291,12 +292,9 @@ fn ways_to_sources<'a, N: Number>(
 ) -> io::Result<(Ways<'a>, Array<u32>)> {
     let mut ways = Ways::new(groupings);
     let mut by_source = store.zeros::<u32>(joins.source_count)?;
-    // The objects above the present place: where what is under each ends, and the way to it. As much is touched as
-    // the tree is deep.
-    let mut ends = store.zeros::<N>(tree.len() + 1)?;
-    let mut on_way = store.zeros::<u32>(tree.len() + 1)?;
-    let (ends, on_way) = (&mut *ends, &mut *on_way);
-    let (mut depth, mut sources) = (0, 0);
+    // The objects above the present place: where what is under each ends, and the way to it.
+    let mut above = Stack::<N>::new();
+    let mut sources = 0;
     for (place, &class) in classes.iter().enumerate() {
         gate::pass();
         let end = tree.end(place);
@@ -304,27 +302,23 @@ fn ways_to_sources<'a, N: Number>(
         if end == place + 1 && !is_source {
             continue;
         }
-        while depth > 0 && ends[depth - 1].get() <= place {
-            depth -= 1;
+        while above.top().is_some_and(|[end, _]| end.get() <= place) {
+            above.pop();
         }
-        let above = match joins.is_join(place) {
-            true => None,
-            false => depth.checked_sub(1),
+        let before = match above.top() {
+            Some([_, way]) if !joins.is_join(place) => way.get() as u32,
+            _ => NO_WAY,
         };
         // What is last under another needs no way back to that.
-        let next = match depth {
-            0 => 0,
-            _ => depth - usize::from(ends[depth - 1].get() == end),
-        };
-        let before = above.map_or(NO_WAY, |above| on_way[above]);
+        if above.top().is_some_and(|[above, _]| above.get() == end) {
+            above.pop();
+        }
         let way = ways.with(before, class);
-        on_way[next] = way;
         if is_source {
             by_source[sources] = way;
             sources += 1;
         }
-        ends[next] = N::of(end);
-        depth = next + 1;
+        above.push(store, [N::of(end), N::of(way as usize)])?;
     }
     Ok((ways, by_source))
 }

@@ -2,7 +2,7 @@
 //! compiler.
 
 use anyhow::Result;
-use java_test_harness::{Jdk, Outcome, Run};
+use java_test_harness::{Collector, Jdk, Outcome, Run};
 
 use super::Arguments;
 use super::cost::{Variant, compile, median_of, module_sources, rounds};
@@ -19,11 +19,14 @@ pub fn calls(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
 /// ratio of times and of memory.
 type Compilation = (&'static str, &'static str, Wanted, Wanted);
 
+/// The collectors that the compiler runs with.
+pub const COLLECTORS: [Collector; 2] = [Collector::G1, Collector::Serial];
+
 const COMPILATIONS: [Compilation; 3] = [
     (
         "depth=4",
         "cpu=times",
-        Wanted::AtMost(2.3),
+        Wanted::AtMost(1.6),
         Wanted::AtMost(64.0),
     ),
     (
@@ -35,14 +38,27 @@ const COMPILATIONS: [Compilation; 3] = [
     (
         "clock=exact",
         "cpu=times,clock=exact",
-        Wanted::AtMost(6.0),
+        Wanted::AtMost(4.5),
         Wanted::Any,
     ),
 ];
 
 fn javac(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
-    let jdk = Jdk::compiler();
-    let case = |name: &str| format!("javac, {jdk}, {name}");
+    for jdk in arguments.compilers()? {
+        for collector in COLLECTORS {
+            compilations(jdk, collector, arguments, figures)?;
+        }
+    }
+    Ok(())
+}
+
+fn compilations(
+    jdk: &'static Jdk,
+    collector: Collector,
+    arguments: &Arguments,
+    figures: &mut Figures,
+) -> Result<()> {
+    let case = |name: &str| format!("javac, {jdk}, {collector}, {name}");
     let mut chosen = COMPILATIONS.to_vec();
     chosen.retain(|(name, ..)| arguments.chooses(&case(name)));
     if chosen.is_empty() {
@@ -56,11 +72,16 @@ fn javac(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
             .map(|&(name, options, ..)| (name, Some(options))),
     );
     let outcomes = rounds(arguments.pairs, &variants, |options| {
-        Ok(compile(jdk, &sources, options).run())
+        let run = compile(jdk, &sources, options);
+        Ok(run.jvm_args(collector.arguments()).run())
     })?;
     let plain = &outcomes[0];
     let resident = |outcome: &Outcome| mebibytes(outcome.usage.max_resident);
     for ((name, _, time, memory), profiled) in chosen.into_iter().zip(&outcomes[1..]) {
+        let time = match collector {
+            Collector::G1 if name == "depth=4" => Wanted::AtMost(1.4),
+            _ => time,
+        };
         figures.add(ratio(case(name), plain, profiled, time));
         let (plain, profiled) = (median_of(plain, resident), median_of(profiled, resident));
         figures.add(Figure {
@@ -88,7 +109,7 @@ fn fib(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
             let run = Run::new(jdk).class("Fib").args(["10"]);
             Ok(with(run, options).run())
         })?;
-        let wanted = Wanted::AtMost(3.5);
+        let wanted = Wanted::AtMost(if jdk.feature() < 17 { 3.0 } else { 2.5 });
         figures.add(ratio(case, &outcomes[0], &outcomes[1], wanted));
     }
     Ok(())
@@ -114,7 +135,7 @@ fn hello(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
             profiled,
             unit: "ms",
             result: profiled - plain,
-            wanted: Wanted::AtMost(350.0),
+            wanted: Wanted::AtMost(60.0),
         });
     }
     Ok(())

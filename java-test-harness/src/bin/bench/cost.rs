@@ -45,7 +45,13 @@ pub fn median_of(outcomes: &[Outcome], measure: impl Fn(&Outcome) -> f64) -> f64
 
 /// The Java compiler on the sources of module java.xml.
 pub fn javac(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
-    let jdk = Jdk::compiler();
+    for jdk in arguments.compilers()? {
+        javac_of(jdk, arguments, figures)?;
+    }
+    Ok(())
+}
+
+fn javac_of(jdk: &'static Jdk, arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let (sources, count) = module_sources(jdk)?;
     eprintln!("  {count} source files, {jdk}");
     let variants: [Variant; 3] = [

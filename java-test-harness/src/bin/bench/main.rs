@@ -31,8 +31,9 @@ mod walks;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
+use java_test_harness::Jdk;
 
 use figures::Figures;
 
@@ -202,10 +203,14 @@ struct Arguments {
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
-    /// Only the cases of calls, fleet, graph ("12 GB", "50 GB": a dump of that size, which needs twice that of disk), late, levels, locks, parked, serve, strain, walks and wall whose name has this in it, as "javac", "depth=4",
+    /// Only the cases of calls, dumps, fleet, graph ("12 GB", "50 GB": a dump of that size, which needs twice that of disk), late, levels, locks, parked, serve, sites, strain, walks and wall whose name has this in it, as "javac", "depth=4",
     /// "fib", "hello", "monitor", "readers"; more than once for several
     #[arg(long = "case")]
     cases: Vec<String>,
+    /// The feature release of the JDK of javac, calls and sites, which needs a compiler and sources
+    /// (lib/src.zip); more than once for several [default: 17]
+    #[arg(long = "jdk", value_name = "FEATURE")]
+    jdks: Vec<u32>,
     /// Pairs of runs per comparison (hello: four times as many)
     #[arg(long, default_value_t = 5)]
     pairs: usize,
@@ -236,6 +241,20 @@ impl Arguments {
     /// Whether the case is to be measured.
     fn chooses(&self, case: &str) -> bool {
         self.cases.is_empty() || self.cases.iter().any(|part| case.contains(part.as_str()))
+    }
+
+    /// The JDKs whose compilers are measured.
+    fn compilers(&self) -> Result<Vec<&'static Jdk>> {
+        if self.jdks.is_empty() {
+            return Ok(vec![Jdk::compiler()]);
+        }
+        let with = |feature: &u32| {
+            let found = Jdk::compilers()
+                .iter()
+                .find(|jdk| jdk.feature() == *feature);
+            found.with_context(|| format!("no JDK {feature} with a compiler is installed"))
+        };
+        self.jdks.iter().map(with).collect()
     }
 }
 
