@@ -22,6 +22,18 @@ impl Marks {
         self.0[object / 64] >> (object % 64) & 1 != 0
     }
 
+    /// The objects in the set, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(word, &bits)| {
+            let mut left = bits;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(64 * word + bit)
+            })
+        })
+    }
+
     /// Adds an object.
     #[inline(always)]
     pub fn set(&mut self, object: usize) {

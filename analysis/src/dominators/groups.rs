@@ -292,8 +292,8 @@ fn ways_to_sources<'a, N: Number>(
 ) -> io::Result<(Ways<'a>, Array<u32>)> {
     let mut ways = Ways::new(groupings);
     let mut by_source = store.zeros::<u32>(joins.source_count)?;
-    // The objects above the present place: where what is under each ends, and the way to it.
-    let mut above = Stack::<N>::new();
+    // The object above the present place, and those above it: where what is under each ends, and the way to it.
+    let (mut nearest, mut above) = (None::<[N; 2]>, Stack::<N>::new());
     let mut sources = 0;
     for (place, &class) in classes.iter().enumerate() {
         gate::pass();
@@ -302,23 +302,24 @@ fn ways_to_sources<'a, N: Number>(
         if end == place + 1 && !is_source {
             continue;
         }
-        while above.top().is_some_and(|[end, _]| end.get() <= place) {
-            above.pop();
+        while nearest.is_some_and(|[end, _]| end.get() <= place) {
+            nearest = above.pop();
         }
-        let before = match above.top() {
+        let before = match nearest {
             Some([_, way]) if !joins.is_join(place) => way.get() as u32,
             _ => NO_WAY,
         };
-        // What is last under another needs no way back to that.
-        if above.top().is_some_and(|[above, _]| above.get() == end) {
-            above.pop();
-        }
         let way = ways.with(before, class);
         if is_source {
             by_source[sources] = way;
             sources += 1;
         }
-        above.push(store, [N::of(end), N::of(way as usize)])?;
+        let this = [N::of(end), N::of(way as usize)];
+        match nearest.replace(this) {
+            // What is last under another needs no way back to that.
+            Some(other) if other[0] != this[0] => above.push(store, other)?,
+            _ => {}
+        }
     }
     Ok((ways, by_source))
 }

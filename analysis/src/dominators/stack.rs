@@ -45,15 +45,6 @@ impl<N: Number> Stack<N> {
         Ok(())
     }
 
-    /// The topmost pair.
-    #[inline(always)]
-    pub fn top(&self) -> Option<[N; 2]> {
-        match self.used.checked_sub(1) {
-            Some(last) => Some(self.top[last]),
-            None => self.below.last()?.last().copied(),
-        }
-    }
-
     /// Takes the topmost pair.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<[N; 2]> {
@@ -94,7 +85,7 @@ mod tests {
     #[test]
     fn pairs_come_back_in_reverse_order_over_the_borders_of_chunks() {
         let (store, mut stack) = (Store::memory(), Stack::<u32>::new());
-        assert_eq!((stack.top(), stack.pop()), (None, None));
+        assert_eq!(stack.pop(), None);
         let mut height = 0u32;
         for (pushes, pops) in [(2 * CHUNK + 1, 2), (3, CHUNK + 5), (CHUNK, 0)] {
             for _ in 0..pushes {
@@ -103,8 +94,7 @@ mod tests {
             }
             for _ in 0..pops {
                 height -= 1;
-                let pair = Some([height, !height]);
-                assert_eq!((stack.top(), stack.pop()), (pair, pair));
+                assert_eq!(stack.pop(), Some([height, !height]));
             }
         }
         for height in (0..height).rev() {

@@ -9,6 +9,32 @@ use crate::numbers::ClassNumber;
 /// The references of an object that searches follow in their own order. Tests have longer lists, too.
 const FEW: usize = if cfg!(test) { 2 } else { 64 };
 
+/// Bits for each number at most, where numbers are sorted by bits.
+const DENSE: usize = if cfg!(test) { 4 } else { 64 };
+
+/// Sorts numbers, and leaves each there once. The entries of a large hash table are so many of the objects of the heap that
+/// a bit for each of these takes less time than to compare them.
+#[cold]
+#[inline(never)]
+fn sort<N: Number>(numbers: &mut Vec<N>) {
+    let range =
+        (numbers.iter().min().zip(numbers.iter().max())).map(|(&least, &most)| (least, most));
+    let Some((least, most)) = range else {
+        return;
+    };
+    let span = most.get() - least.get() + 1;
+    if span / DENSE > numbers.len() {
+        numbers.sort_unstable();
+        numbers.dedup();
+        return;
+    }
+    let mut marks = Marks::new(span);
+    for number in numbers.drain(..) {
+        marks.set(number.get() - least.get());
+    }
+    numbers.extend(marks.iter().map(|number| N::of(least.get() + number)));
+}
+
 /// All that an object keeps alive: what it refers to, and its class.
 #[derive(Debug)]
 pub struct Links<'a, N> {
@@ -89,8 +115,8 @@ impl<'a, N: Number> Links<'a, N> {
         }
     }
 
-    /// Calls `visit` with the first [`FEW`] that an object keeps alive, and adds the others to `rest` in the order of the
-    /// heap: the entries of a large hash table lie all over it, and each would bring other memory.
+    /// Calls `visit` with the first [`FEW`] that an object keeps alive, and gives `rest` the others, each once and in the
+    /// order of the heap: the entries of a large hash table lie all over it, and each would bring other memory.
     #[inline(always)]
     pub(crate) fn first(&self, object: usize, rest: &mut Vec<N>, mut visit: impl FnMut(usize)) {
         let mut length = 0;
@@ -102,7 +128,7 @@ impl<'a, N: Number> Links<'a, N> {
             }
         });
         if length > FEW {
-            rest.sort_unstable();
+            sort(rest);
         }
     }
 
@@ -139,5 +165,26 @@ impl<'a, N: Number> Links<'a, N> {
             })
         });
         Marks::of_words(words.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_are_sorted_by_bits_and_by_comparison(
+            mut numbers in prop::collection::vec(0u32..300, 0..100),
+        ) {
+            let expected: Vec<u32> = (numbers.iter().copied())
+                .collect::<std::collections::BTreeSet<_>>()
+                .into_iter()
+                .collect();
+            sort(&mut numbers);
+            prop_assert_eq!(numbers, expected);
+        }
     }
 }

@@ -112,7 +112,7 @@ impl State {
         };
         for piece in chain.windows(2).rev() {
             let ends = (piece[1], piece[0]);
-            match dominated::below(links, tree, ends, &mut self.budget, snapshot.store())? {
+            match dominated::below(links, tree, ends, &mut self.budget) {
                 Some(piece) => path.extend(piece.into_iter().map(ObjectNumber::new)),
                 None => return Ok(None),
             }

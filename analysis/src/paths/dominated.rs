@@ -6,10 +6,8 @@
 //! paths it is the one that a search over all objects finds, as that reaches the objects within in the
 //! order of a search that begins there.
 
-use std::io;
-
 use crate::dominators::Tree;
-use crate::graph::{Links, Number, Store};
+use crate::graph::{Links, Number};
 use crate::marks::Marks;
 
 /// The number of references that a search may still follow. It bounds the memory of the search, too.
@@ -26,35 +24,38 @@ impl Budget {
 
 /// The objects on the shortest path from an object, which is left out, to one that it dominates immediately, both by
 /// place; `None` if the budget is spent before.
-///
-/// # Errors
-/// If the store cannot hold the arrays.
 pub(super) fn below<N: Number>(
     links: &Links<'_, N>,
     tree: &Tree<N>,
     (from, to): (usize, usize),
     budget: &mut Budget,
-    store: &Store,
-) -> io::Result<Option<Vec<usize>>> {
+) -> Option<Vec<usize>> {
     let wanted = tree.object(to);
-    let (mut is_next, mut is_in_budget) = (false, true);
+    let (mut is_next, mut references) = (false, 0);
     links.each(tree.object(from), |target| {
         is_next |= target == wanted;
-        is_in_budget &= budget.spend(1);
+        references += 1;
     });
+    let mut is_in_budget = budget.spend(references);
     if is_next {
-        return Ok(Some(vec![wanted]));
+        return Some(vec![wanted]);
     }
     // By place, counted from that of the upper one.
     let span = tree.end(from) - from;
+    let goal = to - from;
     let mut marks = Marks::new(span);
-    let mut before = store.zeros::<N>(span)?;
-    let mut reached = vec![N::of(0)];
+    // With the position in this list of the one that leads there: few of many are reached, so that an array by place
+    // would take a page for each.
+    let mut reached = vec![[N::of(0); 2]];
     let (mut next, mut rest) = (0, Vec::new());
-    while next < reached.len() && is_in_budget && !marks.has(to - from) {
-        let at = reached[next];
+    while next < reached.len() && is_in_budget && !marks.has(goal) {
+        let (position, [at, _]) = (N::of(next), reached[next]);
         next += 1;
         let mut follow = |target: usize| {
+            // What comes after the goal is on no path to it.
+            if marks.has(goal) {
+                return;
+            }
             if !budget.spend(1) {
                 is_in_budget = false;
                 return;
@@ -63,24 +64,24 @@ pub(super) fn below<N: Number>(
             let inside = place.filter(|&place| place > 0 && place < span);
             if let Some(place) = inside.filter(|&place| !marks.has(place)) {
                 marks.set(place);
-                before[place] = at;
-                reached.push(N::of(place));
+                reached.push([N::of(place), position]);
             }
         };
         links.first(tree.object(from + at.get()), &mut rest, &mut follow);
         rest.drain(..).for_each(|target| follow(target.get()));
     }
-    if !marks.has(to - from) {
-        return Ok(None);
+    if !marks.has(goal) {
+        return None;
     }
     let mut path = Vec::new();
-    let mut at = to - from;
-    while at != 0 {
-        path.push(tree.object(from + at));
-        at = before[at].get();
+    let mut position = reached.len() - 1;
+    while position != 0 {
+        let [place, before] = reached[position];
+        path.push(tree.object(from + place.get()));
+        position = before.get();
     }
     path.reverse();
-    Ok(Some(path))
+    Some(path)
 }
 
 #[cfg(test)]
@@ -88,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::graph::References;
+    use crate::graph::{References, Store};
     use crate::numbers::{ClassNumber, ObjectNumber};
     use crate::paths::ShortestPaths;
     use crate::paths::shortest::search;
@@ -117,13 +118,13 @@ mod tests {
                     .collect();
                 let Some(above) = tree.above(place) else { continue };
                 let budget = &mut Budget(1000);
-                let piece = below(&few, &tree, (above, place), budget, &store).unwrap().unwrap();
+                let piece = below(&few, &tree, (above, place), budget).unwrap();
                 let before = path.len() - piece.len();
                 prop_assert_eq!(&path[before..], &piece);
                 prop_assert_eq!(path[before - 1], tree.object(above));
                 // A search that may follow nothing finds nothing.
                 let none = &mut Budget(1);
-                let piece = below(&few, &tree, (above, place), none, &store).unwrap();
+                let piece = below(&few, &tree, (above, place), none);
                 prop_assert!(piece.is_none_or(|piece| piece.len() == 1));
             }
         }
