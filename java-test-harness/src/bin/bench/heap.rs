@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use java_test_harness::{Collector, Jdk, Outcome, Run};
+use java_test_harness::{Jdk, Outcome, Run};
 
 use super::Arguments;
 use super::calls::COLLECTORS;
@@ -21,39 +21,57 @@ const FORMS: [Form; 3] = [
     ("512k", "heap=sites,heapinterval=512k", 1.05, 32.0),
 ];
 
-/// heap=sites with the Java compiler at work.
+/// heap=sites with the Java compiler at work, and with a program that every JDK runs.
 pub fn sites(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     for jdk in arguments.compilers()? {
         for collector in COLLECTORS {
-            sites_of(jdk, collector, arguments, figures)?;
+            let case = |name: &str| format!("javac, {jdk}, {collector}, {name}");
+            if !FORMS.iter().any(|form| arguments.chooses(&case(form.0))) {
+                continue;
+            }
+            let (sources, _) = module_sources(jdk)?;
+            let run = |options: Option<&str>| {
+                let run = compile(jdk, &sources, options);
+                Ok(run.jvm_args(collector.arguments()).run())
+            };
+            forms(arguments, figures, case, run)?;
         }
+    }
+    for jdk in Jdk::tested() {
+        let run = |options: Option<&str>| {
+            let run = Run::new(jdk).class("Words");
+            let run = run.time_limit(Duration::from_secs(120));
+            Ok(options.iter().fold(run, |run, it| run.agent(it)).run())
+        };
+        forms(
+            arguments,
+            figures,
+            |name| format!("words, {jdk}, {name}"),
+            run,
+        )?;
     }
     Ok(())
 }
 
-fn sites_of(
-    jdk: &'static Jdk,
-    collector: Collector,
+/// Measures the chosen ones of [`FORMS`].
+fn forms(
     arguments: &Arguments,
     figures: &mut Figures,
+    case: impl Fn(&str) -> String,
+    run: impl Fn(Option<&str>) -> Result<Outcome>,
 ) -> Result<()> {
-    let case = |name: &str| format!("{jdk}, {collector}, {name}");
     let mut chosen = FORMS.to_vec();
     chosen.retain(|(name, ..)| arguments.chooses(&case(name)));
     if chosen.is_empty() {
         return Ok(());
     }
-    let (sources, _) = module_sources(jdk)?;
     let mut variants: Vec<Variant> = vec![("", None)];
     variants.extend(
         chosen
             .iter()
             .map(|&(name, options, ..)| (name, Some(options))),
     );
-    let outcomes = rounds(arguments.pairs, &variants, |options| {
-        let run = compile(jdk, &sources, options);
-        Ok(run.jvm_args(collector.arguments()).run())
-    })?;
+    let outcomes = rounds(arguments.pairs, &variants, run)?;
     let wall = |outcome: &Outcome| millis(outcome.wall);
     let resident = |outcome: &Outcome| mebibytes(outcome.usage.max_resident);
     for ((name, _, slower, larger), profiled) in chosen.into_iter().zip(&outcomes[1..]) {
@@ -69,13 +87,11 @@ fn sites_of(
                 wanted: Wanted::AtMost(most),
             });
         };
-        let (plain, ours) = (median_of(&outcomes[0], wall), median_of(profiled, wall));
-        add("wall, ratio", "ms", plain, ours, ours / plain, slower);
-        let (plain, ours) = (
-            median_of(&outcomes[0], resident),
-            median_of(profiled, resident),
-        );
-        add("memory, more", "MiB", plain, ours, ours - plain, larger);
+        let plain = &outcomes[0];
+        let (before, after) = (median_of(plain, wall), median_of(profiled, wall));
+        add("wall, ratio", "ms", before, after, after / before, slower);
+        let (before, after) = (median_of(plain, resident), median_of(profiled, resident));
+        add("memory, more", "MiB", before, after, after - before, larger);
     }
     Ok(())
 }

@@ -89,7 +89,7 @@ const BENCHMARKS: &[(&str, &str, Benchmark)] = &[
     ),
     (
         "sites",
-        "heap=sites with the Java compiler: time, memory",
+        "heap=sites with the Java compiler, and a program per JDK: time, memory",
         heap::sites,
     ),
     (
