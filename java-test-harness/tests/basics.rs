@@ -33,12 +33,18 @@ fn a_program_runs_as_without_the_agent() {
 #[test]
 fn every_collector_is_fine() {
     each_collector(|jdk, collector| {
-        let run = Run::new(jdk)
-            .jvm_args(collector.arguments())
-            .agent("cpu=samples,interval=1");
-        let outcome = run.class("HelloWorld").run().expect_status(0);
+        let run = |class: &str, arguments: &[&str]| {
+            let run = Run::new(jdk).jvm_args(collector.arguments());
+            let run = run.agent("cpu=samples,interval=1").class(class);
+            let outcome = run.args(arguments).run().expect_status(0);
+            assert_eq!(outcome.stderr, DUMPED);
+            outcome
+        };
+        let outcome = run("HelloWorld", &[]);
         assert!(outcome.stdout.starts_with("Hello, world\n"));
-        assert_eq!(outcome.stderr, DUMPED);
+        assert_eq!(outcome.profile().counter("internal_errors"), 0);
+        // A kernel that ticks every 4 ms looks at it 25 times; the one above may end before it looks.
+        let outcome = run("Spin", &["0.1"]);
         assert!(outcome.profile().table().total > 0);
     });
 }
