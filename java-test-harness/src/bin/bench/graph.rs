@@ -64,11 +64,11 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let temporary = tempfile::tempdir_in(cache_folder()?)?;
     let folder = arguments.keep.as_deref().unwrap_or(temporary.path());
     let cases: [Case<'_>; 5] = [
-        ("report", &["report", "--json", "--no-index"], 5.0, 1000.0),
+        ("report", &["report", "--json", "--no-index"], 2.5, 500.0),
         (
             "report, --memory 400M",
             &["report", "--json", "--no-index", "--memory", "400M"],
-            60.0,
+            2.5,
             420.0,
         ),
         ("report, index written", &["report", "--json"], 5.0, 1000.0),
@@ -91,7 +91,7 @@ pub fn graph(arguments: &Arguments, figures: &mut Figures) -> Result<()> {
     let cases: [Case<'_>; 1] = [(
         "5 GB, report, --memory 1500M",
         &["report", "--json", "--no-index", "--memory", "1500M"],
-        60.0,
+        25.0,
         1572.9,
     )];
     measure_all(&folder.join("huge.hprof"), HUGE, &cases, 1, figures)
