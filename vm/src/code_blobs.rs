@@ -79,6 +79,8 @@ impl Layout {
 
 /// How many names are remembered: more than there are kinds of blobs on stacks.
 const NAMES: usize = 32;
+/// In how many places a name may be remembered.
+const WAYS: usize = 8;
 
 /// Reads a word of the VM.
 ///
@@ -244,22 +246,35 @@ impl BlobNames {
     /// taken for a blob is none, or not one yet.
     #[inline]
     fn is_method(&self, name: usize) -> Option<bool> {
-        let place = self.known.get((name >> 3) % NAMES)?;
-        let known = place.load(Ordering::Relaxed);
-        if known >> 1 == name && name != 0 {
-            return Some(known & 1 != 0);
+        for place in self.places(name) {
+            let known = place.load(Ordering::Relaxed);
+            if known >> 1 == name && name != 0 {
+                return Some(known & 1 != 0);
+            }
         }
-        self.look(name, place)
+        self.look(name)
+    }
+
+    /// The places where a name may be remembered, the likeliest first. There are several, so that two names
+    /// which alternate on each stack do not drive each other out: to look at a name takes a system call.
+    #[inline]
+    fn places(&self, name: usize) -> impl Iterator<Item = &AtomicUsize> {
+        (0..WAYS).filter_map(move |step| self.known.get((name >> 3).wrapping_add(step) % NAMES))
     }
 
     #[cold]
-    fn look(&self, name: usize, place: &AtomicUsize) -> Option<bool> {
+    fn look(&self, name: usize) -> Option<bool> {
         // SAFETY: names of the VM do not change.
         let text: [u8; 16] = unsafe { guarded::load(name) }?;
         let is_method = METHOD_BLOBS
             .iter()
             .any(|method| text.starts_with(method.to_bytes_with_nul()));
-        place.store(name << 1 | usize::from(is_method), Ordering::Relaxed);
+        let mut places = self.places(name);
+        let first = places.next()?;
+        let is_free = |place: &&AtomicUsize| place.load(Ordering::Relaxed) == 0;
+        let free = std::iter::once(first).chain(places).find(is_free);
+        let value = name << 1 | usize::from(is_method);
+        free.unwrap_or(first).store(value, Ordering::Relaxed);
         Some(is_method)
     }
 }
@@ -287,6 +302,26 @@ mod tests {
         words: Box<[usize; 4]>,
         memory: Box<[u64]>,
         _map: Box<[u8]>,
+    }
+
+    /// Names whose addresses have one likeliest place, as two of JDK 25 have.
+    #[test]
+    fn names_do_not_drive_each_other_out() {
+        let mut text = vec![0u8; 4 * 8 * NAMES];
+        let names = BlobNames::default();
+        let start = text.as_ptr() as usize;
+        let all: Vec<usize> = (0..4).map(|number| start + 8 * NAMES * number).collect();
+        text[..7].copy_from_slice(b"nmethod");
+        for _ in 0..2 {
+            for (number, &name) in all.iter().enumerate() {
+                assert_eq!(names.is_method(name), Some(number == 0));
+            }
+        }
+        let remembered = |name: usize| {
+            let mut places = names.places(name);
+            places.any(|place| place.load(Ordering::Relaxed) >> 1 == name)
+        };
+        assert!(all.into_iter().all(remembered));
     }
 
     fn made() -> (MadeHeap, CodeBlobs) {
