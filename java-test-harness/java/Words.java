@@ -5,7 +5,7 @@ import java.util.Map;
 
 /**
  * Counts words in made lines of text, as programs that parse do: strings, boxes, map entries and lists, of which some live
- * long and most do not. Some 60 allocations a line. Argument: how many lines (default 400,000). Prints a checksum.
+ * long and most do not. Some 45 allocations a line. Argument: how many lines (default 400,000). Prints a checksum.
  */
 public class Words {
     static final String[] SYLLABLES = "an be co du ei fo ge hu in jo ka le mo nu or pa qui ro se tu".split(" ");

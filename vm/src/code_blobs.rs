@@ -79,7 +79,7 @@ impl Layout {
 
 /// How many names are remembered: more than there are kinds of blobs on stacks.
 const NAMES: usize = 32;
-/// In how many places a name may be remembered.
+/// The number of places where a name may be remembered.
 const WAYS: usize = 8;
 
 /// Reads a word of the VM.
@@ -255,8 +255,8 @@ impl BlobNames {
         self.look(name)
     }
 
-    /// The places where a name may be remembered, the likeliest first. There are several, so that two names
-    /// which alternate on each stack do not drive each other out: to look at a name takes a system call.
+    /// The places where a name may be remembered; a search begins with the first. There are several, so that two
+    /// names do not replace each other at every stack: each look at a name takes a system call.
     #[inline]
     fn places(&self, name: usize) -> impl Iterator<Item = &AtomicUsize> {
         (0..WAYS).filter_map(move |step| self.known.get((name >> 3).wrapping_add(step) % NAMES))
@@ -269,12 +269,10 @@ impl BlobNames {
         let is_method = METHOD_BLOBS
             .iter()
             .any(|method| text.starts_with(method.to_bytes_with_nul()));
-        let mut places = self.places(name);
-        let first = places.next()?;
         let is_free = |place: &&AtomicUsize| place.load(Ordering::Relaxed) == 0;
-        let free = std::iter::once(first).chain(places).find(is_free);
-        let value = name << 1 | usize::from(is_method);
-        free.unwrap_or(first).store(value, Ordering::Relaxed);
+        let free = self.places(name).find(is_free);
+        let place = free.or_else(|| self.places(name).next())?;
+        place.store(name << 1 | usize::from(is_method), Ordering::Relaxed);
         Some(is_method)
     }
 }
@@ -304,7 +302,7 @@ mod tests {
         _map: Box<[u8]>,
     }
 
-    /// Names whose addresses have one likeliest place, as two of JDK 25 have.
+    /// Names whose searches begin at one place, as those of two names of JDK 25.0.2 do.
     #[test]
     fn names_do_not_drive_each_other_out() {
         let mut text = vec![0u8; 4 * 8 * NAMES];

@@ -9,14 +9,13 @@ use crate::numbers::ClassNumber;
 /// The references of an object that searches follow in their own order. Tests have longer lists, too.
 const FEW: usize = if cfg!(test) { 2 } else { 64 };
 
-/// Bits for each number at most, where numbers are sorted by bits.
+/// Numbers are sorted by bits where their range has at most this many numbers for each of them.
 const DENSE: usize = if cfg!(test) { 4 } else { 64 };
 
-/// Sorts numbers, and leaves each there once. The entries of a large hash table are so many of the objects of the heap that
-/// a bit for each of these takes less time than to compare them.
-#[cold]
+/// Sorts numbers and removes repeated ones. A bit for each number of their range is faster than comparisons where
+/// they are many, as the entries of a large hash table are.
 #[inline(never)]
-fn sort<N: Number>(numbers: &mut Vec<N>) {
+fn sort_unique<N: Number>(numbers: &mut Vec<N>) {
     let range =
         (numbers.iter().min().zip(numbers.iter().max())).map(|(&least, &most)| (least, most));
     let Some((least, most)) = range else {
@@ -128,7 +127,7 @@ impl<'a, N: Number> Links<'a, N> {
             }
         });
         if length > FEW {
-            sort(rest);
+            sort_unique(rest);
         }
     }
 
@@ -183,7 +182,7 @@ mod tests {
                 .collect::<std::collections::BTreeSet<_>>()
                 .into_iter()
                 .collect();
-            sort(&mut numbers);
+            sort_unique(&mut numbers);
             prop_assert_eq!(numbers, expected);
         }
     }

@@ -44,8 +44,8 @@ pub(super) fn below<N: Number>(
     let span = tree.end(from) - from;
     let goal = to - from;
     let mut marks = Marks::new(span);
-    // With the position in this list of the one that leads there: few of many are reached, so that an array by place
-    // would take a page for each.
+    // Each place with the position in this list of the one before it on its path. An array by place would be as long as
+    // all that is dominated, of which a search reaches little.
     let mut reached = vec![[N::of(0); 2]];
     let (mut next, mut rest) = (0, Vec::new());
     while next < reached.len() && is_in_budget && !marks.has(goal) {
