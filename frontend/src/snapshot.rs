@@ -225,8 +225,7 @@ pub fn model(snapshot: &Snapshot) -> String {
 
 /// The bytes of all objects, live or not.
 pub fn total_bytes(snapshot: &Snapshot) -> u64 {
-    let units = snapshot.graph().units().iter();
-    units.map(|&units| 8 * u64::from(units)).sum()
+    8 * snapshot.graph().sizes().total()
 }
 
 /// The object with an identifier as people write it: `0x7ffd00770`, with or without the `0x`.

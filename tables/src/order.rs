@@ -28,21 +28,20 @@ impl ByClass {
             *next += 1;
             *next - 1
         };
-        let classes = graph.all_classes_of().iter().enumerate();
         Ok(match u32::try_from(length) {
             Ok(_) => {
                 let mut order = snapshot.store().zeros::<u32>(length)?;
                 let slots = &mut *order;
-                for (object, &class) in classes {
-                    slots[place(class)] = object as u32;
+                for object in graph.objects() {
+                    slots[place(graph.class_of(object))] = object.index() as u32;
                 }
                 Self::Narrow(order)
             }
             Err(_) => {
                 let mut order = snapshot.store().zeros::<u64>(length)?;
                 let slots = &mut *order;
-                for (object, &class) in classes {
-                    slots[place(class)] = object as u64;
+                for object in graph.objects() {
+                    slots[place(graph.class_of(object))] = object.index() as u64;
                 }
                 Self::Wide(order)
             }
@@ -64,8 +63,8 @@ fn starts(snapshot: &Snapshot) -> Vec<usize> {
     let graph = snapshot.graph();
     let classes = graph.classes();
     let mut counts = vec![0usize; classes.list().len()];
-    for class in graph.all_classes_of() {
-        counts[class.index()] += 1;
+    for object in graph.objects() {
+        counts[graph.class_of(object).index()] += 1;
     }
     let mut by_name: Vec<ClassNumber> = classes.numbers().collect();
     by_name.sort_by(|&a, &b| (&classes.get(a).name, a).cmp(&(&classes.get(b).name, b)));

@@ -35,20 +35,18 @@ impl HeapSites {
     }
 
     fn read_words(&self, watch: &mut Watch) {
-        let mut places = Places::with_room(self.following.load(Ordering::Relaxed));
-        watch.sweeper.for_each(
-            &self.threads.open_segments(),
-            &mut watch.segments,
-            |object| {
+        let open = self.threads.open_segments();
+        let (sweeper, segments) = (&watch.sweeper, &mut watch.segments);
+        watch.places = Some(Places::read(|visit| {
+            sweeper.for_each(&open, segments, |object| {
                 let object = object.unpack();
                 // SAFETY: HotSpot, as `expect_dump` has checked, and the reference was not deleted.
                 let word = unsafe { handle_word(object.weak.as_raw()) };
                 if word != 0 {
-                    places.add(word as u64, object.site);
+                    visit(word as u64, object.site);
                 }
-            },
-        );
-        watch.places = Some(places);
+            });
+        }));
     }
 }
 
@@ -113,23 +111,30 @@ impl SitesProfile {
         const FRAME: usize = 512;
         let sites = self.sites();
         let mut segments = Vec::new();
-        let mut objects: Vec<Packed> = Vec::new();
         let open = sites.threads.open_segments();
-        self.sweeper()
-            .for_each(&open, &mut segments, |object| objects.push(object));
-        self.sweeper_mut().add_young(segments);
-        let mut places = Places::with_room(objects.len());
-        for some in objects.chunks(FRAME) {
-            let jni = &*jni.local_frame(FRAME as u32 + 16);
-            for object in some {
-                let object = object.unpack();
-                if let Some(strong) = jni.upgrade(&object.weak) {
-                    // SAFETY: HotSpot, as `expect_dump` has checked, and the reference is live.
-                    let word = unsafe { handle_word(strong.get().as_raw()) };
-                    places.add(word as u64, object.site);
+        let sweeper = self.sweeper();
+        let places = Places::read(|visit| {
+            let mut some: Vec<Packed> = Vec::with_capacity(FRAME);
+            let mut look = |some: &mut Vec<Packed>| {
+                let jni = &*jni.local_frame(FRAME as u32 + 16);
+                for object in some.drain(..) {
+                    let object = object.unpack();
+                    if let Some(strong) = jni.upgrade(&object.weak) {
+                        // SAFETY: HotSpot, as `expect_dump` has checked, and the reference is live.
+                        let word = unsafe { handle_word(strong.get().as_raw()) };
+                        visit(word as u64, object.site);
+                    }
                 }
-            }
-        }
+            };
+            sweeper.for_each(&open, &mut segments, |object| {
+                some.push(object);
+                if some.len() == FRAME {
+                    look(&mut some);
+                }
+            });
+            look(&mut some);
+        });
+        self.sweeper_mut().add_young(segments);
         (sites.begun.load(Ordering::SeqCst) == begun).then_some(places)
     }
 

@@ -26,6 +26,7 @@ mod recorder;
 mod run;
 mod sites;
 mod stacks;
+mod starts;
 mod sweep;
 mod threads;
 mod walk;

@@ -443,12 +443,12 @@ mod tests {
             let references = References::<u32>::of_lists(&lists);
             let units: Vec<u32> = (0..24).map(|object| 1 << (object % 20)).collect();
             let class_of: Vec<_> = groups.iter().map(|&class| ClassNumber::new(class)).collect();
-            let links = Links::new(&references, &class_of, &class_objects);
+            let links = Links::new(&references, &*class_of, &class_objects);
             let store = match has_room {
                 true => Store::memory(),
                 false => Store::without_room(),
             };
-            let tree = super::super::build(&links, &roots, &units, &store, 2).unwrap();
+            let tree = super::super::build(&links, &roots, &units.iter().copied().collect(), &store, 2).unwrap();
             // Neither is a division of the other.
             let groupings = [
                 Grouping { group_of: vec![0, 1, 2, 3, 3, 4], groups: 5 },

@@ -21,7 +21,7 @@ mod ways;
 
 use std::io;
 
-use crate::graph::{Graph, Links, Number, Store, Width};
+use crate::graph::{Graph, Links, Number, Sizes, Store, Width};
 use crate::numbers::{ObjectNumber, Place};
 
 pub use groups::{GroupSum, Grouping, sum_by_groups};
@@ -60,11 +60,11 @@ impl Dominators {
         Ok(match graph.width() {
             Width::Narrow(references) => {
                 let links = graph.links(references);
-                Self::Narrow(build(&links, &roots, graph.units(), store, threads)?)
+                Self::Narrow(build(&links, &roots, graph.sizes(), store, threads)?)
             }
             Width::Wide(references) => {
                 let links = graph.links(references);
-                Self::Wide(build(&links, &roots, graph.units(), store, threads)?)
+                Self::Wide(build(&links, &roots, graph.sizes(), store, threads)?)
             }
         })
     }
@@ -168,7 +168,7 @@ impl Dominators {
 pub(crate) fn build<N: Number>(
     links: &Links<'_, N>,
     roots: &[usize],
-    units: &[u32],
+    sizes: &Sizes,
     store: &Store,
     threads: usize,
 ) -> io::Result<Tree<N>> {
@@ -190,5 +190,5 @@ pub(crate) fn build<N: Number>(
     // From here on each step drops what no later one needs: these arrays are most of the memory.
     // The largest of them is like no later one, so nobody could have its memory.
     let dominators = semi_nca::dominators(parent, reached, predecessors, store)?;
-    Tree::new(vertex, dominators, reached, units, reusing, threads)
+    Tree::new(vertex, dominators, reached, sizes, reusing, threads)
 }

@@ -122,7 +122,7 @@ mod tests {
         ) {
             let references = References::<u32>::of_lists(&lists);
             let class_of = vec![ClassNumber::UNKNOWN; lists.len()];
-            let links = Links::new(&references, &class_of, &[class_object]);
+            let links = Links::new(&references, &*class_of, &[class_object]);
             let of: Vec<u32> = order.iter().zip(&left_out)
                 .map(|(&number, &is_out)| if is_out { u32::NONE } else { number as u32 })
                 .collect();

@@ -62,8 +62,9 @@ impl Sample {
         store: &Store,
     ) -> Result<(), TestCaseError> {
         let references = References::<N>::of_lists(&self.lists);
-        let links = Links::new(&references, &self.class_of, &self.class_objects);
-        let tree = build(&links, &self.roots, &self.units, store, 2).unwrap();
+        let links = Links::new(&references, &*self.class_of, &self.class_objects);
+        let sizes = self.units.iter().copied().collect();
+        let tree = build(&links, &self.roots, &sizes, store, 2).unwrap();
         let dominators = wrap(tree);
         let live = self.reached(None);
         prop_assert_eq!(dominators.live_bytes(), self.bytes(&live));
@@ -144,9 +145,9 @@ fn a_long_list_needs_no_deep_recursion() {
         .collect();
     let references = References::<u32>::of_lists(&lists);
     let class_of = vec![ClassNumber::UNKNOWN; count];
-    let links = Links::new(&references, &class_of, &[None]);
-    let units = vec![2; count];
-    let tree = build(&links, &[0], &units, &Store::memory(), 2).unwrap();
+    let links = Links::new(&references, &*class_of, &[None]);
+    let sizes = vec![2; count].into_iter().collect();
+    let tree = build(&links, &[0], &sizes, &Store::memory(), 2).unwrap();
     let dominators = Dominators::Narrow(tree);
     for object in [0, 1, count / 2, count - 1] {
         let place = dominators.place(ObjectNumber::new(object)).unwrap();

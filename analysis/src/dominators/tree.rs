@@ -4,7 +4,7 @@ use std::io;
 
 use super::scatter::scatter;
 use crate::gate;
-use crate::graph::{Array, Number, Store};
+use crate::graph::{Array, Number, Sizes, Store};
 
 /// Sizes in units of eight bytes, summed from the left modulo the width.
 #[derive(Debug)]
@@ -45,12 +45,12 @@ pub struct Tree<N> {
 
 impl<N: Number> Tree<N> {
     /// Lays a tree out. `vertex` holds the object of each number of a depth-first search, `dominator`
-    /// the number of its immediate dominator, 0 for the virtual root; `units` the size of each object.
+    /// the number of its immediate dominator, 0 for the virtual root; `sizes` those of the objects.
     pub(super) fn new(
         vertex: Array<N>,
         dominator: Array<N>,
         reached: usize,
-        units: &[u32],
+        sizes: &Sizes,
         store: &Store,
         threads: usize,
     ) -> io::Result<Self> {
@@ -85,17 +85,16 @@ impl<N: Number> Tree<N> {
         let above = by_place(&place_of, store, threads, dominator_of)?;
         drop((place_of, dominator));
         let places = {
-            let mut places = store.filled(units.len(), N::NONE)?;
+            let mut places = store.filled(sizes.len(), N::NONE)?;
             places.set_hot(true);
             let object = |place: usize| objects[place];
             scatter(&mut places, reached, store, threads, object, N::of)?;
             places.set_hot(false);
             places
         };
-        let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
-        let sums = match u32::try_from(total) {
-            Ok(_) => Sums::Narrow(sums(&places, reached, units, store, threads)?),
-            Err(_) => Sums::Wide(sums(&places, reached, units, store, threads)?),
+        let sums = match u32::try_from(sizes.total()) {
+            Ok(_) => Sums::Narrow(sums(&places, reached, sizes, store, threads)?),
+            Err(_) => Sums::Wide(sums(&places, reached, sizes, store, threads)?),
         };
         Ok(Self {
             objects,
@@ -168,14 +167,14 @@ fn by_place<N: Number>(
 fn sums<N: Number, S: Number>(
     places: &[N],
     reached: usize,
-    units: &[u32],
+    sizes: &Sizes,
     store: &Store,
     threads: usize,
 ) -> io::Result<Array<S>> {
     let mut sums = store.unset::<S>(reached + 1)?;
     sums[0] = S::of(0);
     let place = |object: usize| places[object];
-    let size = |object: usize| N::of(units[object] as usize);
+    let size = |object: usize| N::of(sizes.of(object) as usize);
     scatter(&mut sums[1..], places.len(), store, threads, place, size)?;
     let mut sum = S::of(0);
     for to in &mut *sums {

@@ -3,19 +3,20 @@
 use std::io;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use hprof_format::binary::{BasicType, IdSize, SubRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::array::Array;
+use super::array::{Array, Plain};
+use super::class_of::{ClassOf, ClassSink};
 use super::classes::Classes;
 use super::ids::IdMap;
 use super::missing::MissingIds;
 use super::number::Number;
 use super::options::Follow;
 use super::references::{ReferenceSink, ReferenceWriter, References};
+use super::sizes::{SizeSink, Sizes};
 use super::store::Store;
 use crate::gate;
 use crate::heap::{Layout, stack_words};
@@ -42,9 +43,8 @@ pub(super) struct Plan<'a> {
 pub(super) struct Built<N> {
     pub references: References<N>,
     /// By object: its class.
-    pub class_of: Array<ClassNumber>,
-    /// By object: its size in units of eight bytes.
-    pub units: Array<u32>,
+    pub class_of: ClassOf,
+    pub sizes: Sizes,
     /// References that do not keep alive what they refer to: from, to; sorted.
     pub passed_over: Vec<(u64, u64)>,
     pub counts: Counts,
@@ -118,8 +118,8 @@ struct Shared<'a, N: Number> {
     plan: &'a Plan<'a>,
     plans: &'a [ClassPlan],
     start: &'a [N::Atomic],
-    class_of: &'a [AtomicU32],
-    units: &'a [AtomicU32],
+    class_of: ClassSink<'a>,
+    sizes: SizeSink<'a>,
     object_class: ClassNumber,
 }
 
@@ -129,6 +129,8 @@ struct Worker<'w, 's, 'a, N: Number> {
     targets: Vec<N>,
     last_class: Option<(u64, ClassNumber)>,
     passed_over: Vec<(u64, u64)>,
+    /// Sizes that are no byte, by object.
+    large: Vec<[u64; 2]>,
     counts: Counts,
     missing: MissingIds,
     /// The identifier of the array whose elements are looked at, else 0.
@@ -138,21 +140,21 @@ struct Worker<'w, 's, 'a, N: Number> {
 pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Built<N>> {
     let count = plan.ids.len();
     let mut start = plan.store.filled(count, N::NONE)?;
-    let mut class_of = plan.store.filled(count, ClassNumber::UNKNOWN)?;
-    let mut sizes = plan.store.zeros::<u32>(count)?;
+    let mut class_of = ClassOf::unknown(count, plan.classes.list().len(), plan.store)?;
+    let mut sizes = SizeSink::bytes(count, plan.store)?;
     let class_plans = plans(plan.classes, plan.follow);
     let sink = ReferenceSink::new(plan.store);
     let error = Mutex::new(None);
-    let mut passed_over = Vec::new();
+    let (mut passed_over, mut large) = (Vec::new(), Vec::new());
     let mut counts = Counts::default();
     let mut missing = MissingIds::default();
     {
         let shared = Shared::<N> {
             plan,
             plans: &class_plans,
-            start: atomics(start.as_mut_bytes()),
-            class_of: atomics(class_of.as_mut_bytes()),
-            units: atomics(sizes.as_mut_bytes()),
+            start: atomics(&mut start),
+            class_of: ClassSink::new(&mut class_of),
+            sizes: SizeSink::new(&mut sizes),
             object_class: plan.classes.class_of_classes(),
         };
         let last = Pass::tasks_of(plan.blocks);
@@ -163,6 +165,7 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
                 targets: Vec::new(),
                 last_class: None,
                 passed_over: Vec::new(),
+                large: Vec::new(),
                 counts: Counts::default(),
                 missing: MissingIds::default(),
                 array: 0,
@@ -182,10 +185,18 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
                 }
             }
             worker.writer.flush();
-            (worker.passed_over, worker.counts, worker.missing)
+            let Worker {
+                passed_over,
+                large,
+                counts,
+                missing,
+                ..
+            } = worker;
+            (passed_over, large, counts, missing)
         });
-        for (more, sums, ids) in parts {
+        for (more, sizes, sums, ids) in parts {
             passed_over.extend(more);
+            large.extend(sizes);
             missing.merge(ids);
             counts.dangling += sums.dangling;
             counts.archived += sums.archived;
@@ -209,16 +220,16 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
     Ok(Built {
         references,
         class_of,
-        units: sizes,
+        sizes: Sizes::joined(sizes, large),
         passed_over,
         counts,
     })
 }
 
 /// Numbers that several threads store into.
-fn atomics<A: FromBytes + IntoBytes>(bytes: &mut [u8]) -> &[A] {
+pub(super) fn atomics<A: FromBytes + IntoBytes, T: Plain>(numbers: &mut Array<T>) -> &[A] {
     // Arrays are whole elements, aligned for them.
-    <[A]>::mut_from_bytes(bytes).map_or(&[], |atomics| atomics)
+    <[A]>::mut_from_bytes(numbers.as_mut_bytes()).map_or(&[], |atomics| atomics)
 }
 
 /// Appends references that no field holds, by writing the object's list once more.
@@ -257,7 +268,7 @@ impl<N: Number> Worker<'_, '_, '_, N> {
                 if class == self.shared.object_class && plan.classes.by_id(object.get()).is_some() {
                     // The class dump tells more of the same object, but not its size.
                     let size = self.shared.plans[class.index()].units.unwrap_or(0);
-                    self.shared.units[number].store(size, Ordering::Relaxed);
+                    self.shared.sizes.store(number, size, &mut self.large);
                     return Ok(());
                 }
                 self.targets.clear();
@@ -386,8 +397,8 @@ impl<N: Number> Worker<'_, '_, '_, N> {
         gate::pass();
         let position = self.writer.write(&mut self.targets)?;
         N::store(&self.shared.start[number], position);
-        self.shared.class_of[number].store(class.get(), Ordering::Relaxed);
-        self.shared.units[number].store(size, Ordering::Relaxed);
+        self.shared.class_of.store(number, class);
+        self.shared.sizes.store(number, size, &mut self.large);
         Ok(())
     }
 
@@ -407,7 +418,7 @@ impl<N: Number> Worker<'_, '_, '_, N> {
             // The room that the object takes is zero unless an instance dump tells it.
             let position = self.writer.write(&mut self.targets)?;
             N::store(&self.shared.start[number], position);
-            self.shared.class_of[number].store(self.shared.object_class.get(), Ordering::Relaxed);
+            (self.shared.class_of).store(number, self.shared.object_class);
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! References together with those of each object to its class.
 
+use super::class_of::ClassView;
 use super::number::Number;
 use super::references::{ReferenceView, References};
 use crate::gate;
@@ -39,7 +40,7 @@ fn sort_unique<N: Number>(numbers: &mut Vec<N>) {
 pub struct Links<'a, N> {
     view: ReferenceView<'a, N>,
     references: &'a References<N>,
-    class_of: &'a [ClassNumber],
+    class_of: ClassView<'a>,
     class_objects: Vec<N>,
     /// A bit for each object whose class has to be followed, so that the classes of all others
     /// need not be looked up. Empty if there is none, or if classes are looked up.
@@ -52,20 +53,22 @@ impl<'a, N: Number> Links<'a, N> {
     /// walk over all objects; see [`Self::of_few`].
     pub fn new(
         references: &'a References<N>,
-        class_of: &'a [ClassNumber],
+        class_of: impl Into<ClassView<'a>>,
         class_objects: &[Option<usize>],
     ) -> Self {
         let mut links = Self::of_few(references, class_of, class_objects);
         if links.looks_up {
             links.looks_up = false;
-            links
-                .follows_class
-                .extend(class_of.chunks(64).map(|classes| {
-                    let bits = classes.iter().enumerate();
-                    bits.fold(0u64, |word, (bit, &class)| {
-                        word | u64::from(class_objects[class.index()].is_some()) << bit
-                    })
-                }));
+            let class_of = links.class_of;
+            let follows = |object| class_objects[class_of.of(object).index()].is_some();
+            let starts = (0..class_of.len()).step_by(64);
+            links.follows_class.extend(starts.map(|start| {
+                let objects = start..class_of.len().min(start + 64);
+                let bits = objects.enumerate();
+                bits.fold(0u64, |word, (bit, object)| {
+                    word | u64::from(follows(object)) << bit
+                })
+            }));
         }
         links
     }
@@ -73,14 +76,14 @@ impl<'a, N: Number> Links<'a, N> {
     /// Links that are made at once, and take longer for each object: for those who follow few.
     pub fn of_few(
         references: &'a References<N>,
-        class_of: &'a [ClassNumber],
+        class_of: impl Into<ClassView<'a>>,
         class_objects: &[Option<usize>],
     ) -> Self {
         let number = |object: &Option<usize>| object.map_or(N::NONE, N::of);
         Self {
             view: references.view(),
             references,
-            class_of,
+            class_of: class_of.into(),
             class_objects: class_objects.iter().map(number).collect(),
             follows_class: Vec::new(),
             looks_up: class_objects.iter().any(Option::is_some),
@@ -96,7 +99,9 @@ impl<'a, N: Number> Links<'a, N> {
     fn follows_class(&self, object: usize) -> bool {
         match self.follows_class.get(object / 64) {
             Some(word) => word >> (object % 64) & 1 != 0,
-            None => self.looks_up && self.class_objects[self.class_of[object].index()] != N::NONE,
+            None => {
+                self.looks_up && self.class_objects[self.class_of.of(object).index()] != N::NONE
+            }
         }
     }
 
@@ -110,7 +115,7 @@ impl<'a, N: Number> Links<'a, N> {
     pub fn each(&self, object: usize, mut visit: impl FnMut(usize)) {
         self.each_reference(object, &mut visit);
         if self.follows_class(object) {
-            visit(self.class_objects[self.class_of[object].index()].get());
+            visit(self.class_objects[self.class_of.of(object).index()].get());
         }
     }
 
@@ -143,7 +148,7 @@ impl<'a, N: Number> Links<'a, N> {
     /// The class of an object.
     #[inline(always)]
     pub fn class_of(&self, object: usize) -> ClassNumber {
-        self.class_of[object]
+        self.class_of.of(object)
     }
 
     /// By class: the object that its instances keep alive, if that has to be followed.

@@ -6,6 +6,7 @@
 
 mod array;
 mod build;
+mod class_of;
 mod classes;
 mod gaps;
 mod ids;
@@ -18,6 +19,7 @@ mod options;
 mod references;
 mod roots;
 mod scan;
+mod sizes;
 mod store;
 
 use std::io;
@@ -33,6 +35,7 @@ use crate::walk::{Pass, each_segment};
 
 pub use crate::walk::Block;
 pub use array::{Array, Plain};
+pub use class_of::{ClassOf, ClassView};
 pub(crate) use classes::MAX_INSTANCE;
 pub use classes::{Class, ClassKind, Classes, Field, PlacedField, Static};
 pub(crate) use ids::IdMapHead;
@@ -46,6 +49,7 @@ pub use options::{Follow, ReferenceKind};
 pub(crate) use references::TooMany;
 pub use references::{ReferenceView, References};
 pub use roots::{GraphRoot, NOTHING};
+pub use sizes::Sizes;
 pub use store::Store;
 
 /// Why a graph cannot be made.
@@ -121,8 +125,8 @@ pub struct Graph {
     pub(crate) ids: IdMap,
     pub(crate) classes: Classes,
     pub(crate) width: Width,
-    pub(crate) class_of: Array<ClassNumber>,
-    pub(crate) units: Array<u32>,
+    pub(crate) class_of: ClassOf,
+    pub(crate) sizes: Sizes,
     pub(crate) roots: Vec<GraphRoot>,
     pub(crate) locals: Vec<(ObjectNumber, GraphRoot)>,
     pub(crate) passed_over: Vec<(u64, u64)>,
@@ -220,15 +224,15 @@ impl Graph {
         } else {
             None
         };
-        let (width, class_of, units, passed_over, counts) = match narrow {
+        let (width, class_of, sizes, passed_over, counts) = match narrow {
             Some(b) => {
                 let width = Width::Narrow(b.references);
-                (width, b.class_of, b.units, b.passed_over, b.counts)
+                (width, b.class_of, b.sizes, b.passed_over, b.counts)
             }
             None => {
                 let b = build::build::<u64>(&plan, pass)?;
                 let width = Width::Wide(b.references);
-                (width, b.class_of, b.units, b.passed_over, b.counts)
+                (width, b.class_of, b.sizes, b.passed_over, b.counts)
             }
         };
         gaps.dangling_references = counts.dangling;
@@ -250,7 +254,7 @@ impl Graph {
             classes,
             width,
             class_of,
-            units,
+            sizes,
             roots,
             locals,
             passed_over,
@@ -315,12 +319,7 @@ impl Graph {
     /// The class of an object.
     #[inline]
     pub fn class_of(&self, object: ObjectNumber) -> ClassNumber {
-        self.class_of[object.index()]
-    }
-
-    /// The classes of all objects.
-    pub fn all_classes_of(&self) -> &[ClassNumber] {
-        &self.class_of
+        self.class_of.view().of(object.index())
     }
 
     /// The class that a class object stands for.
@@ -333,12 +332,12 @@ impl Graph {
     /// the VM dumps classes without the room they take, as most do.
     #[inline]
     pub fn size(&self, object: ObjectNumber) -> u64 {
-        8 * u64::from(self.units[object.index()])
+        8 * u64::from(self.sizes.of(object.index()))
     }
 
-    /// The sizes of all objects in units of eight bytes.
-    pub fn units(&self) -> &[u32] {
-        &self.units
+    /// The sizes of all objects.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
     }
 
     /// The garbage-collection roots, ordered by object.
@@ -400,7 +399,7 @@ impl Graph {
 
     /// References and classes, for walks over the graph. Classes that are roots are left out.
     pub fn links<'a, N: Number>(&'a self, references: &'a References<N>) -> Links<'a, N> {
-        Links::new(references, &self.class_of, &self.followed_classes())
+        Links::new(references, self.class_of.view(), &self.followed_classes())
     }
 
     /// As [`Self::links`], for those who follow few.
@@ -408,7 +407,7 @@ impl Graph {
         &'a self,
         references: &'a References<N>,
     ) -> Links<'a, N> {
-        Links::of_few(references, &self.class_of, &self.followed_classes())
+        Links::of_few(references, self.class_of.view(), &self.followed_classes())
     }
 
     /// By class: its object, if its instances keep that alive and nothing else does so anyway.

@@ -106,10 +106,10 @@ mod tests {
         ) {
             let references = References::<u32>::of_lists(&lists);
             let class_of: Vec<ClassNumber> = classes.into_iter().map(ClassNumber::new).collect();
-            let links = Links::new(&references, &class_of, &class_objects);
-            let few = Links::of_few(&references, &class_of, &class_objects);
+            let links = Links::new(&references, &*class_of, &class_objects);
+            let few = Links::of_few(&references, &*class_of, &class_objects);
             let store = Store::memory();
-            let tree = crate::dominators::build(&links, &roots, &[1; 40], &store, 1).unwrap();
+            let tree = crate::dominators::build(&links, &roots, &[1; 40].into_iter().collect(), &store, 1).unwrap();
             let all = ShortestPaths::Narrow(search(&links, &roots, None, &store).unwrap());
             for place in 0..tree.len() {
                 let object = ObjectNumber::new(tree.object(place));

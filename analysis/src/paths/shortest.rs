@@ -293,7 +293,7 @@ mod tests {
         ) {
             let references = References::<u32>::of_lists(&lists);
             let class_of = vec![ClassNumber::UNKNOWN; lists.len()];
-            let links = Links::new(&references, &class_of, &[None]);
+            let links = Links::new(&references, &*class_of, &[None]);
             let paths = search(&links, &roots, None, &Store::memory()).unwrap();
             let paths = ShortestPaths::Narrow(paths);
             // Bellman's relaxation, until nothing changes.

@@ -30,8 +30,8 @@ use super::soundness::is_sound;
 use crate::contents::DamageLog;
 use crate::dominators::{Dominators, Sums, Tree};
 use crate::graph::{
-    Array, Blocks, Class, Classes, Follow, Gaps, Graph, GraphRoot, IdMap, IdMapHead, Number,
-    References, Store, Width,
+    Array, Blocks, Class, ClassOf, Classes, Follow, Gaps, Graph, GraphRoot, IdMap, IdMapHead,
+    Number, References, Sizes, Store, Width,
 };
 use crate::heap::{Layout, LayoutSource};
 use crate::numbers::{ClassNumber, ObjectNumber};
@@ -39,7 +39,7 @@ use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
 /// Raised with every change of the layout, so that older indexes are rebuilt.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 pub(super) const PRELUDE: u64 = 64;
 
 /// The inputs of an index. Another dump, or another way to look at it, has another index.
@@ -105,6 +105,7 @@ struct Head {
     damage: DamageLog,
     is_wide: bool,
     has_wide_sums: bool,
+    has_wide_classes: bool,
     /// Start and bytes of each array.
     arrays: Vec<(u64, u64)>,
     /// Of each piece of what lies before the head.
@@ -123,7 +124,8 @@ fn arrays<'a, N: Number>(
     let mut arrays = vec![
         ids,
         graph.class_of.bytes(),
-        graph.units.bytes(),
+        graph.sizes.small.bytes(),
+        graph.sizes.large.bytes(),
         graph.roots.as_bytes(),
         locals.0.as_bytes(),
         locals.1.as_bytes(),
@@ -223,6 +225,7 @@ pub(crate) fn write(
         damage: graph.damage.clone(),
         is_wide: matches!(graph.width, Width::Wide(_)),
         has_wide_sums,
+        has_wide_classes: matches!(graph.class_of, ClassOf::Wide(_)),
         arrays: places,
     };
     let head = serde_json::to_vec(&head)?;
@@ -348,8 +351,14 @@ fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N
     }
     let (start, bytes) = place()?;
     let ids = IdMap::of_index(head.ids, map, start, bytes)?;
-    let class_of = next!(ClassNumber);
-    let units = next!(u32);
+    let class_of = match head.has_wide_classes {
+        true => ClassOf::Wide(next!(ClassNumber)),
+        false => ClassOf::Narrow(next!(u16)),
+    };
+    let sizes = Sizes {
+        small: next!(u8),
+        large: next!([u64; 2]),
+    };
     let roots = next!(GraphRoot).to_vec();
     let threads = next!(u64);
     let local_roots = next!(GraphRoot);
@@ -376,7 +385,7 @@ fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N
         chunks.push(chunk);
     }
     let count = ids.len();
-    let lengths = [class_of.len(), units.len(), start.len(), tree.places.len()];
+    let lengths = [class_of.len(), sizes.len(), start.len(), tree.places.len()];
     if lengths.iter().any(|&length| length != count) || threads.len() != local_roots.len() {
         return None;
     }
@@ -397,7 +406,7 @@ fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N
         classes: Classes::of_list(head.classes, id_size),
         width: width(references),
         class_of,
-        units,
+        sizes,
         roots,
         locals,
         passed_over,

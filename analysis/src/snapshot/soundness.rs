@@ -74,7 +74,9 @@ fn objects(graph: &Graph) -> bool {
     let count = graph.class_of.len();
     let classes = graph.classes.list().len();
     let is_object = |root: &GraphRoot| usize::try_from(root.object).is_ok_and(|it| it < count);
-    graph.class_of.iter().all(|class| class.index() < classes)
+    let class_of = graph.class_of.view();
+    (0..count).all(|object| class_of.of(object).index() < classes)
+        && graph.sizes.is_sound()
         && graph.roots.iter().all(is_object)
         && graph.roots.is_sorted_by_key(GraphRoot::object)
         && graph
@@ -114,8 +116,8 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
     if !is_permutation || number != reached {
         return false;
     }
-    let units = graph.units();
-    let total: u64 = units.iter().map(|&units| u64::from(units)).sum();
+    let sizes = graph.sizes();
+    let total = sizes.total();
     let end = |place: usize| place.checked_add(tree.spans[place].get());
     for place in 0..reached {
         gate::pass();
@@ -134,7 +136,7 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
         if !fits || tree.above[place] != over.map_or(N::NONE, N::of) {
             return false;
         }
-        let size = units[tree.objects[place].get()];
+        let size = sizes.of(tree.objects[place].get());
         let adds_up = match &tree.sums {
             Sums::Narrow(sums) => {
                 total <= u64::from(u32::MAX) && sums[place + 1] == sums[place].wrapping_add(size)

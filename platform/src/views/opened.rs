@@ -202,12 +202,11 @@ impl Opened {
         self.sums.get_or_init(|| {
             let (graph, dominators) = (self.snapshot.graph(), self.snapshot.dominators());
             let mut sums = vec![ClassSum::default(); graph.classes().list().len()];
-            let all = graph.all_classes_of().iter().zip(graph.units());
-            for (object, (&class, &units)) in graph.objects().zip(all) {
-                let Some(sum) = sums.get_mut(class.index()) else {
+            for object in graph.objects() {
+                let Some(sum) = sums.get_mut(graph.class_of(object).index()) else {
                     continue;
                 };
-                let bytes = 8 * u64::from(units);
+                let bytes = graph.size(object);
                 if dominators.place(object).is_some() {
                     sum.live += 1;
                     sum.live_bytes += bytes;

@@ -42,10 +42,10 @@ impl Sums {
         let graph = snapshot.graph();
         let classes = graph.classes();
         let mut all = vec![All::default(); classes.list().len()];
-        for (class, &units) in graph.all_classes_of().iter().zip(graph.units()) {
-            let sum = &mut all[class.index()];
+        for object in graph.objects() {
+            let sum = &mut all[graph.class_of(object).index()];
             sum.objects += 1;
-            sum.bytes += 8 * u64::from(units);
+            sum.bytes += graph.size(object);
         }
         let mut index: FxHashMap<&str, u32> = FxHashMap::default();
         let mut names = Vec::new();

@@ -60,11 +60,7 @@ pub fn write(export: &Export<'_>, snapshot: &Snapshot) -> Result<Exported, Table
         file_bytes: snapshot.file().len() as u64,
         id_bytes: graph.id_size().bytes(),
         objects: graph.len() as u64,
-        shallow: graph
-            .units()
-            .iter()
-            .map(|&units| 8 * u64::from(units))
-            .sum(),
+        shallow: 8 * graph.sizes().total(),
         live_objects: dominators.len() as u64,
         live_bytes: dominators.live_bytes(),
         classes: described().count() as u64,
