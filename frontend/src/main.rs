@@ -116,9 +116,11 @@ fn refuse(error: &clap::Error) -> ExitCode {
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// True for an error of a disk that is full and not said to be that of a file.
+/// True for an error of a disk that is full and not said to be that of a file: one of the system, without words of ours.
 fn is_bare(error: &anyhow::Error) -> bool {
-    let is_full = |error: &io::Error| error.kind() == io::ErrorKind::StorageFull;
+    let is_full = |error: &io::Error| {
+        error.kind() == io::ErrorKind::StorageFull && error.raw_os_error().is_some()
+    };
     error.chain().count() == 1 && error.downcast_ref::<io::Error>().is_some_and(is_full)
 }
 
@@ -126,4 +128,19 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_of_another_file_is_none_of_standard_output() {
+        let full = || io::Error::from_raw_os_error(libc::ENOSPC);
+        assert!(is_bare(&full().into()));
+        assert!(!is_bare(&anyhow::Error::from(full()).context("a file")));
+        let of_scratch = io::Error::new(io::ErrorKind::StorageFull, "the scratch file is full");
+        assert!(!is_bare(&of_scratch.into()));
+        assert!(!is_bare(&io::Error::from_raw_os_error(libc::EIO).into()));
+    }
 }

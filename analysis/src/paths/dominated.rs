@@ -6,9 +6,13 @@
 //! paths it is the one that a search over all objects finds, as that reaches the objects within in the
 //! order of a search that begins there.
 
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
 use crate::dominators::Tree;
 use crate::graph::{Links, Number};
 use crate::marks::Marks;
+use crate::parallel;
 
 /// The number of references that a search may still follow. It bounds the memory of the search, too.
 #[derive(Debug)]
@@ -31,57 +35,94 @@ pub(super) fn below<N: Number>(
     budget: &mut Budget,
 ) -> Option<Vec<usize>> {
     let wanted = tree.object(to);
-    let (mut is_next, mut references) = (false, 0);
-    links.each(tree.object(from), |target| {
-        is_next |= target == wanted;
-        references += 1;
-    });
-    let mut is_in_budget = budget.spend(references);
-    if is_next {
-        return Some(vec![wanted]);
-    }
+    let object = |place: N| tree.object(from + place.get());
     // By place, counted from that of the upper one.
     let span = tree.end(from) - from;
-    let goal = to - from;
     let mut marks = Marks::new(span);
     // Each place with the position in this list of the one before it on its path. An array by place would be as long as
     // all that is dominated, of which a search reaches little.
     let mut reached = vec![[N::of(0); 2]];
-    let (mut next, mut rest) = (0, Vec::new());
-    while next < reached.len() && is_in_budget && !marks.has(goal) {
-        let (position, [at, _]) = (N::of(next), reached[next]);
-        next += 1;
-        let mut follow = |target: usize| {
-            // What comes after the goal is on no path to it.
-            if marks.has(goal) {
+    let (mut level, mut rest) = (0..1, Vec::new());
+    while !level.is_empty() {
+        // Most objects are at the last step, whose references need no look at where they lead to but for this one.
+        let places = &reached[level.clone()];
+        if let Some(at) = first_to(links, places, object, wanted, budget) {
+            let mut position = level.start + at;
+            let mut path = vec![wanted];
+            while position != 0 {
+                path.push(object(reached[position][0]));
+                position = reached[position][1].get();
+            }
+            path.reverse();
+            return Some(path);
+        }
+        if budget.0 == 0 {
+            return None;
+        }
+        let end = reached.len();
+        for position in level {
+            let next = object(reached[position][0]);
+            let mut follow = |target: usize| {
+                let place = tree.place(target).and_then(|at| at.checked_sub(from));
+                let inside = place.filter(|&place| place > 0 && place < span);
+                if let Some(place) = inside.filter(|&place| !marks.has(place)) {
+                    marks.set(place);
+                    reached.push([N::of(place), N::of(position)]);
+                }
+            };
+            links.first(next, &mut rest, &mut follow);
+            rest.drain(..).for_each(|target| follow(target.get()));
+        }
+        level = end..reached.len();
+    }
+    None
+}
+
+/// The places that a thread looks at one after another.
+const TASK: usize = if cfg!(test) { 2 } else { 1 << 12 };
+
+/// The first of some places whose object refers to the wanted one. Spends the references that were looked at, and ends without
+/// a place when there is no budget left.
+fn first_to<N: Number>(
+    links: &Links<'_, N>,
+    places: &[[N; 2]],
+    object: impl Fn(N) -> usize + Sync,
+    wanted: usize,
+    budget: &mut Budget,
+) -> Option<usize> {
+    let (first, spent) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
+    let is_cut = AtomicBool::new(false);
+    // As many as the machine has; those of the pool need not wake for a few.
+    let threads = usize::from(places.len() <= TASK);
+    parallel::run(threads, places.len().div_ceil(TASK), |tasks| {
+        for start in tasks.map(|task| TASK * task) {
+            if first.load(Relaxed) < start {
                 return;
             }
-            if !budget.spend(1) {
-                is_in_budget = false;
+            if spent.load(Relaxed) >= budget.0 {
+                // Another thread may have found one behind these.
+                is_cut.store(true, Relaxed);
                 return;
             }
-            let place = tree.place(target).and_then(|place| place.checked_sub(from));
-            let inside = place.filter(|&place| place > 0 && place < span);
-            if let Some(place) = inside.filter(|&place| !marks.has(place)) {
-                marks.set(place);
-                reached.push([N::of(place), position]);
+            let mut references = 0;
+            let end = places.len().min(start + TASK);
+            let found = (start..end).find(|&at| {
+                let mut is_next = false;
+                links.each(object(places[at][0]), |target| {
+                    is_next |= target == wanted;
+                    references += 1;
+                });
+                is_next
+            });
+            spent.fetch_add(references, Relaxed);
+            if let Some(at) = found {
+                first.fetch_min(at, Relaxed);
             }
-        };
-        links.first(tree.object(from + at.get()), &mut rest, &mut follow);
-        rest.drain(..).for_each(|target| follow(target.get()));
-    }
-    if !marks.has(goal) {
-        return None;
-    }
-    let mut path = Vec::new();
-    let mut position = reached.len() - 1;
-    while position != 0 {
-        let [place, before] = reached[position];
-        path.push(tree.object(from + place.get()));
-        position = before.get();
-    }
-    path.reverse();
-    Some(path)
+        }
+    });
+    budget.spend(spent.into_inner());
+    let is_found = |&at: &usize| at != usize::MAX && !is_cut.into_inner();
+    Some(first.into_inner()).filter(is_found)
 }
 
 #[cfg(test)]
