@@ -150,6 +150,8 @@ for (const [name, settings, faults] of [
     storage.faults = faults;
     await choose(page, "through.hprof", 12_000_000);
     await kept(server, page, "through.hprof");
+    // The server may have the dump before the browser has told of its requests.
+    for (let tries = 0; tries < 100 && !through.includes("PATCH"); tries++) await page.waitForTimeout(30);
     assert.ok(through.includes("PATCH"), "through the server: " + through);
     while (storage.uploads.size > 0) await page.waitForTimeout(30);
     await end();
