@@ -6,7 +6,8 @@ use hprof_format::ids::{ObjectId, TraceSerial};
 use super::sites::SiteId;
 use super::starts::Starts;
 
-/// Where followed objects are, and the sites at which they were allocated: 5 bytes or so for each object.
+/// Where followed objects are, and the sites at which they were allocated: two or three bytes for each object, and what its
+/// address takes in [`Starts`].
 #[derive(Default)]
 pub(super) struct Places {
     starts: Starts,

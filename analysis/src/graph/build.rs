@@ -141,7 +141,7 @@ pub(super) fn build<N: Number>(plan: &Plan<'_>, pass: Pass<'_>) -> io::Result<Bu
     let count = plan.ids.len();
     let mut start = plan.store.filled(count, N::NONE)?;
     let mut class_of = ClassOf::unknown(count, plan.classes.list().len(), plan.store)?;
-    let mut sizes = SizeSink::bytes(count, plan.store)?;
+    let mut sizes = plan.store.zeros(count)?;
     let class_plans = plans(plan.classes, plan.follow);
     let sink = ReferenceSink::new(plan.store);
     let error = Mutex::new(None);

@@ -17,7 +17,7 @@ pub enum ClassOf {
     Wide(Array<ClassNumber>),
 }
 
-/// The same, borrowed: for walks over the graph.
+/// The classes of all objects, borrowed for walks over the graph.
 #[derive(Debug, Clone, Copy)]
 pub enum ClassView<'a> {
     /// Two bytes.
@@ -93,6 +93,8 @@ impl ClassView<'_> {
     }
 }
 
+/// For tests, which make classes by hand.
+#[cfg(test)]
 impl<'a> From<&'a [ClassNumber]> for ClassView<'a> {
     fn from(numbers: &'a [ClassNumber]) -> Self {
         Self::Wide(numbers)
