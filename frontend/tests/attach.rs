@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use java_test_harness::rights::{self, NOBODY};
 use java_test_harness::{Jdk, Run, Running, classes, each_jdk, each_jdk_since};
 use serde_json::Value;
-use support::{Scene, run, stderr, stdout};
+use support::{Scene, resume, run, stderr, stdout, stop};
 use tempfile::TempDir;
 
 fn idle(jdk: &'static Jdk, arguments: &[&str]) -> Running {
@@ -341,13 +341,11 @@ fn a_heap_dump_is_there_at_once_and_stays() {
 
 #[test]
 fn a_stopped_jvm_is_given_up_in_time() {
-    use rustix::process::{Pid, Signal, kill_process};
     let scene = Scene::new();
     let jvm = idle(Jdk::tested()[0], &[]);
     let output = attach(&scene, jvm.pid(), &["cpu=samples"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let pid = Pid::from_raw(jvm.pid().cast_signed()).expect("a pid");
-    kill_process(pid, Signal::STOP).unwrap();
+    stop(&jvm);
     let text = jvm.pid().to_string();
     for (arguments, words) in [
         (
@@ -371,7 +369,7 @@ fn a_stopped_jvm_is_given_up_in_time() {
         assert!(text.contains(words), "{text}");
         assert!(start.elapsed() < Duration::from_secs(60), "{arguments:?}");
     }
-    kill_process(pid, Signal::CONT).unwrap();
+    resume(&jvm);
     let output = run(&mut scene.hprof_rs(&["control", &text, "status"]), "");
     assert!(output.status.success(), "{}", stderr(&output));
 }

@@ -4,13 +4,12 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use java_test_harness::{Jdk, Run, Running, Signal, each_jdk};
 use serde_json::Value;
 use support::browser::Browser;
-use support::{Scene, run, stderr, stdout};
+use support::{Scene, resume, run, stderr, stdout, stop};
 
 /// The report that `hprof-rs stacks` prints as JSON.
 fn report(scene: &Scene, arguments: &[&str]) -> Value {
@@ -209,15 +208,7 @@ fn a_jvm_that_is_stopped_is_named_at_once() {
     let jvm = deadlocked(Jdk::feature_release(17));
     let scene = Scene::new();
     let pid = jvm.pid().to_string();
-    let kill = |signal: &str| {
-        let status = Command::new("kill").args([signal, &pid]).status();
-        assert!(status.expect("kill runs").success());
-    };
-    kill("-STOP");
-    jvm.wait_until("the stop", |_| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a status");
-        status.contains("State:\tT")
-    });
+    stop(&jvm);
     let began = Instant::now();
     for command in [&["stacks", &pid][..], &["record", &pid, "-d", "1"]] {
         let output = run(&mut scene.hprof_rs(command), "");
@@ -231,6 +222,6 @@ fn a_jvm_that_is_stopped_is_named_at_once() {
     }
     // Nothing was waited for: an answer may take a minute.
     assert!(began.elapsed() < Duration::from_secs(20));
-    kill("-CONT");
+    resume(&jvm);
     assert!(!names(&report(&scene, &[&pid])).is_empty());
 }

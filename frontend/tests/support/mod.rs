@@ -12,6 +12,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use java_test_harness::Running;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The home of one test.
@@ -130,4 +132,25 @@ pub fn stdout(output: &Output) -> String {
 
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Stops a JVM by a signal, and returns once each of its threads has stopped: `kill` returns before,
+/// and a thread that runs until then may still answer.
+pub fn stop(jvm: &Running) {
+    let pid = jvm.pid();
+    let process = Pid::from_raw(pid.cast_signed()).expect("a pid");
+    kill_process(process, Signal::STOP).expect("a signal");
+    jvm.wait_until("the stop", |_| {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
+        threads.flatten().all(|thread| {
+            let status = fs::read_to_string(thread.path().join("status"));
+            status.map_or(true, |text| text.contains("State:\tT"))
+        })
+    });
+}
+
+/// Lets a stopped JVM go on.
+pub fn resume(jvm: &Running) {
+    let process = Pid::from_raw(jvm.pid().cast_signed()).expect("a pid");
+    kill_process(process, Signal::CONT).expect("a signal");
 }
