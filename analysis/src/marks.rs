@@ -16,6 +16,12 @@ impl Marks {
         Self(words)
     }
 
+    /// The number of objects in the set.
+    pub fn len(&self) -> usize {
+        let ones = self.0.iter().map(|word| word.count_ones() as usize);
+        ones.sum()
+    }
+
     /// Whether an object is in the set.
     #[inline(always)]
     pub fn has(&self, object: usize) -> bool {

@@ -47,6 +47,7 @@ use render::out::tell;
 use render::steps;
 
 fn main() -> ExitCode {
+    memory::give_back_what_is_freed();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(mut error) => {

@@ -8,17 +8,23 @@ use crate::marks::Marks;
 
 /// The tree of a depth-first search from a virtual root, which has number 0 and refers to all
 /// roots.
+///
+/// Objects that keep others alive have the numbers from 1 on, in the order of the search; the *leaves*, which keep none
+/// alive, have those after them, also in this order. So no more is kept of a leaf than is asked of one: it is
+/// nobody's parent.
 #[derive(Debug)]
 pub(super) struct DepthFirst<N> {
     /// By number: the object; unset for 0. Only the first `reached + 1` entries are in use.
     pub vertex: Array<N>,
-    /// By number: the number of the parent in the tree.
+    /// By number: the number of the parent in the tree. Those of leaves never fall, but for roots.
     pub parent: Array<N>,
+    /// Objects that were reached and keep others alive.
+    pub inner: usize,
     /// Objects that were reached.
     pub reached: usize,
 }
 
-/// Searches from the roots, and writes its arrays from one end to the other; [`super::inverse`] makes the numbers
+/// Searches from the roots, and writes its arrays from one end to the other; [`super::scatter`] makes the numbers
 /// by object later. References to roots are not followed: with the virtual root as their
 /// dominator they never dominate through another path, and dominators stay the same.
 pub(super) fn depth_first<N: Number>(
@@ -28,10 +34,12 @@ pub(super) fn depth_first<N: Number>(
 ) -> io::Result<DepthFirst<N>> {
     let count = links.count();
     // A bit is in the CPU's cache where a look at the references would not be.
-    let inner = links.inner();
+    let keeps_others = links.inner();
     let mut vertex = store.zeros(count + 1)?;
     let mut parent = store.zeros(count + 1)?;
-    let mut reached = 0;
+    // Leaves come after all objects that may turn out to be none.
+    let first_leaf = keeps_others.len() + 1;
+    let (mut inner, mut leaves) = (0, 0);
     {
         let (vertex, parent): (&mut [N], &mut [N]) = (&mut vertex, &mut parent);
         let mut seen = Marks::new(count);
@@ -45,6 +53,12 @@ pub(super) fn depth_first<N: Number>(
         let (mut stack, mut outcome) = (Stack::new(), Ok(()));
         let mut rest: Vec<N> = Vec::new();
         for root in starts {
+            if !keeps_others.has(root) {
+                vertex[first_leaf + leaves] = N::of(root);
+                parent[first_leaf + leaves] = N::of(0);
+                leaves += 1;
+                continue;
+            }
             stack.push(store, [N::of(root), N::of(0)])?;
             let mut is_root = true;
             while let Some([object, above]) = stack.pop() {
@@ -54,20 +68,20 @@ pub(super) fn depth_first<N: Number>(
                 }
                 is_root = false;
                 seen.set(object);
-                reached += 1;
-                let own = N::of(reached);
-                vertex[reached] = N::of(object);
-                parent[reached] = above;
+                inner += 1;
+                let own = N::of(inner);
+                vertex[inner] = N::of(object);
+                parent[inner] = above;
                 let mut follow = |target: usize| {
                     if seen.has(target) {
                         return;
                     }
-                    if !inner.has(target) {
+                    if !keeps_others.has(target) {
                         // Nothing comes after it, so it may take its number at once.
                         seen.set(target);
-                        reached += 1;
-                        vertex[reached] = N::of(target);
-                        parent[reached] = own;
+                        vertex[first_leaf + leaves] = N::of(target);
+                        parent[first_leaf + leaves] = own;
+                        leaves += 1;
                     } else if outcome.is_ok() {
                         outcome = stack.push(store, [N::of(target), own]);
                     }
@@ -78,10 +92,14 @@ pub(super) fn depth_first<N: Number>(
             }
         }
         outcome?;
+        for array in [vertex, parent] {
+            array.copy_within(first_leaf..first_leaf + leaves, inner + 1);
+        }
     }
     Ok(DepthFirst {
         vertex,
         parent,
-        reached,
+        inner,
+        reached: inner + leaves,
     })
 }

@@ -17,17 +17,14 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use zerocopy::{FromBytes, IntoBytes};
-
 use super::Dominators;
 use super::group_sets::{EMPTY, Sets, UNKNOWN};
 use super::joins::Joins;
-use super::scatter::scatter;
 use super::stack::Stack;
 use super::tree::Tree;
 use super::ways::{NO_WAY, Ways};
 use crate::gate;
-use crate::graph::{Array, Graph, Links, Number, Store, Width};
+use crate::graph::{Array, ClassView, Graph, Links, Number, Store, Width};
 use crate::numbers::ClassNumber;
 use crate::parallel;
 
@@ -88,14 +85,12 @@ fn sum<N: Number>(
     store: &Store,
     groupings: &[Grouping],
 ) -> io::Result<Vec<(Vec<GroupSum>, bool)>> {
-    let classes = classes_by_place(links, tree, store)?;
     links.set_hot(true);
-    let joins = Joins::new(links, tree, roots, classes, store);
-    // Found again in less time than anything else here takes.
-    let classes = classes_by_place(links, tree, store)?;
+    let joins = Joins::new(links, tree, roots, store);
     links.set_hot(false);
     let joins = joins?;
-    let (ways, by_source) = ways_to_sources(&joins, tree, &classes, groupings, store)?;
+    let classes = tree.classes(links, store)?;
+    let (ways, by_source) = ways_to_sources(&joins, tree, classes.view(), groupings, store)?;
     let ways: Vec<_> = (ways.into_groupings().into_iter())
         .map(Mutex::new)
         .collect();
@@ -121,24 +116,9 @@ fn sum<N: Number>(
         .collect::<io::Result<Vec<_>>>()?;
     solved.sort_by_key(|&(task, _)| task);
     let solved: Vec<Option<Solved>> = solved.into_iter().map(|(_, solved)| solved).collect();
-    let sums = sums(&joins, tree, &classes, groupings, &solved);
+    let sums = sums(&joins, tree, classes.view(), groupings, &solved);
     let is_exact = solved.iter().map(Option::is_some);
     Ok(sums.into_iter().zip(is_exact).collect())
-}
-
-/// The class of the object at each place.
-fn classes_by_place<N: Number>(
-    links: &Links<'_, N>,
-    tree: &Tree<N>,
-    store: &Store,
-) -> io::Result<Array<ClassNumber>> {
-    let mut classes = store.zeros::<ClassNumber>(tree.len())?;
-    let numbers = <[u32]>::mut_from_bytes(classes.as_mut_bytes());
-    let numbers: &mut [u32] = numbers.map_or(&mut [], |numbers| numbers);
-    let class = |object: usize| N::of(links.class_of(object).index());
-    let place = |object: usize| tree.places[object];
-    scatter(numbers, links.count(), store, 0, place, class)?;
-    Ok(classes)
 }
 
 /// Sums up what is below the topmost objects of each group, and below joins that it dominates; for
@@ -146,7 +126,7 @@ fn classes_by_place<N: Number>(
 fn sums<N: Number>(
     joins: &Joins<N>,
     tree: &Tree<N>,
-    classes: &[ClassNumber],
+    classes: ClassView<'_>,
     groupings: &[Grouping],
     solved: &[Option<Solved>],
 ) -> Vec<Vec<GroupSum>> {
@@ -213,7 +193,7 @@ impl<'a, N: Number> Summing<'a, N> {
     }
 
     /// Adds a range of places.
-    fn add(&mut self, classes: &[ClassNumber], range: Range<usize>) {
+    fn add(&mut self, classes: ClassView<'_>, range: Range<usize>) {
         // What was kept alive before may have been another part of the tree.
         self.covered.iter_mut().for_each(|covered| covered.fill(0));
         self.all_covered.fill(0);
@@ -221,11 +201,11 @@ impl<'a, N: Number> Summing<'a, N> {
             self.tree.above(place)
         });
         for place in above {
-            self.cover_all(place, classes[place], false);
+            self.cover_all(place, classes.of(place), false);
         }
         for place in range {
             gate::pass();
-            let class = classes[place];
+            let class = classes.of(place);
             let Some(sum) = self.by_class.get_mut(class.index()) else {
                 continue;
             };
@@ -286,7 +266,7 @@ impl<'a, N: Number> Summing<'a, N> {
 fn ways_to_sources<'a, N: Number>(
     joins: &Joins<N>,
     tree: &Tree<N>,
-    classes: &[ClassNumber],
+    classes: ClassView<'_>,
     groupings: &'a [Grouping],
     store: &Store,
 ) -> io::Result<(Ways<'a>, Array<u32>)> {
@@ -295,7 +275,7 @@ fn ways_to_sources<'a, N: Number>(
     // The object above the present place, and those above it: where what is under each ends, and the way to it.
     let (mut nearest, mut above) = (None::<[N; 2]>, Stack::<N>::new());
     let mut sources = 0;
-    for (place, &class) in classes.iter().enumerate() {
+    for place in 0..tree.len() {
         gate::pass();
         let end = tree.end(place);
         let is_source = joins.is_source(place);
@@ -309,7 +289,7 @@ fn ways_to_sources<'a, N: Number>(
             Some([_, way]) if !joins.is_join(place) => way.get() as u32,
             _ => NO_WAY,
         };
-        let way = ways.with(before, class);
+        let way = ways.with(before, classes.of(place));
         if is_source {
             by_source[sources] = way;
             sources += 1;

@@ -18,8 +18,7 @@ use super::stack::Stack;
 use super::targets::{ClassReferences, Numbering};
 use super::tree::Tree;
 use crate::gate;
-use crate::graph::{Array, Links, Number, Store, TooMany};
-use crate::numbers::ClassNumber;
+use crate::graph::{Array, ClassView, Links, Number, Store, TooMany};
 use crate::parallel;
 
 /// The joins of a graph and the references to them. Joins are numbered in the order of their places,
@@ -90,13 +89,11 @@ impl Marks {
 }
 
 impl<N: Number> Joins<N> {
-    /// Finds the joins below `roots`, which are objects. `classes` holds the class by place, and goes before most memory
-    /// is needed.
+    /// Finds the joins below `roots`, which are objects.
     pub fn new(
         links: &Links<'_, N>,
         tree: &Tree<N>,
         roots: &[usize],
-        classes: Array<ClassNumber>,
         store: &Store,
     ) -> io::Result<Self> {
         // Roots and objects to which their immediate dominator refers.
@@ -107,63 +104,46 @@ impl<N: Number> Joins<N> {
         let class_places: Vec<Option<usize>> = (links.class_objects())
             .map(|object| object.and_then(|object| tree.place(object)))
             .collect();
-        settle_classes(tree, &class_places, &classes, &settled);
+        settle_classes(links, tree, &class_places, &settled);
         let mut pairs = match store.has_room_for(size_of_val(&*tree.places)) {
             true => pairs(links, tree, &settled, store)?,
             false => pairs_by_target(links, tree, &settled, store)?,
         };
-        let mut heads = store.filled(tree.len(), N::NONE)?;
-        let mut joins = 0;
-        let mut last_above = vec![None; class_places.len()];
-        {
-            let (heads, classes) = (&mut *heads, &*classes);
-            for place in 0..tree.len() {
-                gate::pass();
-                let above = tree.above(place);
-                let is_join = !settled.has(place);
-                if is_join {
-                    heads[place] = N::of(joins);
-                    joins += 1;
-                } else if let Some(above) = above {
-                    heads[place] = heads[above];
-                }
-                let class = classes[place];
-                let Some(class_place) = class_places[class.index()].filter(|&it| !settled.has(it))
-                else {
-                    continue;
-                };
-                // An object says nothing new if one above it refers to the same class, or if one
-                // beside it does, as groups are made of whole classes.
-                let is_repeated = above.is_some_and(|above| classes[above] == class)
-                    || !is_join && last_above[class.index()] == Some(above);
-                if !is_repeated && !holds(tree, class_place, place) {
-                    pairs.push(store, [N::of(place), N::of(class_place)])?;
-                }
-                if !is_join {
-                    last_above[class.index()] = Some(above);
-                }
-            }
+        let is_open = |place: &usize| !settled.has(*place);
+        let open: Vec<_> = class_places
+            .iter()
+            .map(|place| place.filter(is_open))
+            .collect();
+        if open.iter().any(Option::is_some) {
+            let classes = tree.classes(links, store)?;
+            add_references_to_classes(tree, classes.view(), &open, &settled, &mut pairs, store)?;
         }
-        drop(classes);
-        Self::of_pairs(joins, settled, &heads, &pairs, store)
+        Self::of_pairs(tree, settled, &pairs, store)
     }
 
     /// Orders references by the head of the place that refers.
     fn of_pairs(
-        joins: usize,
+        tree: &Tree<N>,
         settled: Marks,
-        heads: &Array<N>,
         pairs: &Pairs<N>,
         store: &Store,
     ) -> io::Result<Self> {
         let matter = || (pairs.iter()).filter(|[_, to]| !settled.has(to.get()));
-        let mut start = store.zeros::<N>(joins + 2)?;
-        let sources = Marks::new(heads.len());
-        let mut under_joins = 0;
+        let sources = Marks::new(tree.len());
         for [from, _] in matter() {
             gate::pass();
             sources.set(from.get());
-            let head = heads[from.get()];
+        }
+        let (sources_before, source_count) = sources.counts();
+        let (settled_before, settled_count) = settled.counts();
+        let joins = tree.len() - settled_count;
+        let heads = heads(tree, &settled, &sources, source_count, store)?;
+        let source = |from: N| sources.before(&sources_before, from.get());
+        let mut start = store.zeros::<N>(joins + 2)?;
+        let mut under_joins = 0;
+        for [from, _] in matter() {
+            gate::pass();
+            let head = heads[source(from)];
             if head != N::NONE {
                 let count = &mut start[head.get() + 2];
                 *count = N::of(count.get() + 1);
@@ -176,16 +156,14 @@ impl<N: Number> Joins<N> {
         for join in 2..start.len() {
             start[join] = N::of(start[join - 1].get() + start[join].get());
         }
-        let (sources_before, source_count) = sources.counts();
-        let (settled_before, _) = settled.counts();
         // Each start moves on to the next one while its references are filled in.
         let mut references = store.zeros::<[N; 2]>(under_joins)?;
         let mut from_roots = Pairs::new();
         for [from, to] in matter() {
             gate::pass();
-            let source = N::of(sources.before(&sources_before, from.get()));
-            let reference = [source, heads[to.get()]];
-            let head = heads[from.get()];
+            let source = source(from);
+            let join = to.get() - settled.before(&settled_before, to.get());
+            let (reference, head) = ([N::of(source), N::of(join)], heads[source]);
             if head == N::NONE {
                 from_roots.push(store, reference)?;
             } else {
@@ -268,6 +246,49 @@ impl<N: Number> Joins<N> {
     }
 }
 
+/// By source: its head, which is the innermost join that dominates it, itself included.
+fn heads<N: Number>(
+    tree: &Tree<N>,
+    settled: &Marks,
+    sources: &Marks,
+    source_count: usize,
+    store: &Store,
+) -> io::Result<Array<N>> {
+    let mut heads = store.unset(source_count)?;
+    let (mut joins, mut source) = (0, 0);
+    // Joins that dominate the present place: where what is under each ends, and its number.
+    let (mut nearest, mut above) = (None::<[N; 2]>, Stack::<N>::new());
+    for word in 0..sources.0.len() {
+        gate::pass();
+        let settled = settled.0[word].load(Ordering::Relaxed);
+        let sources = sources.0[word].load(Ordering::Relaxed);
+        let mut left = !settled | sources;
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            let place = 64 * word + bit as usize;
+            if place >= tree.len() {
+                break;
+            }
+            while nearest.is_some_and(|[end, _]| end.get() <= place) {
+                nearest = above.pop();
+            }
+            if settled >> bit & 1 == 0 {
+                let this = [N::of(tree.end(place)), N::of(joins)];
+                joins += 1;
+                if let Some(other) = nearest.replace(this) {
+                    above.push(store, other)?;
+                }
+            }
+            if sources >> bit & 1 != 0 {
+                heads[source] = nearest.map_or(N::NONE, |[_, head]| head);
+                source += 1;
+            }
+        }
+    }
+    Ok(heads)
+}
+
 /// True if the object at place `holder` dominates the one at `place`, or is that one.
 #[inline(always)]
 fn holds<N: Number>(tree: &Tree<N>, holder: usize, place: usize) -> bool {
@@ -276,18 +297,50 @@ fn holds<N: Number>(tree: &Tree<N>, holder: usize, place: usize) -> bool {
 
 /// Settles the classes whose immediate dominator is an object of theirs.
 fn settle_classes<N: Number>(
+    links: &Links<'_, N>,
     tree: &Tree<N>,
     class_places: &[Option<usize>],
-    classes: &[ClassNumber],
     settled: &Marks,
 ) {
     for &class in class_places.iter().flatten() {
         if let Some(above) = tree.above(class)
-            && class_places[classes[above].index()] == Some(class)
+            && class_places[links.class_of(tree.object(above)).index()] == Some(class)
         {
             settled.set(class);
         }
     }
+}
+
+/// Adds the references of objects to the classes that are joins, whose places are in `class_places` by class, but those that say
+/// nothing new.
+fn add_references_to_classes<N: Number>(
+    tree: &Tree<N>,
+    classes: ClassView<'_>,
+    class_places: &[Option<usize>],
+    settled: &Marks,
+    pairs: &mut Pairs<N>,
+    store: &Store,
+) -> io::Result<()> {
+    let mut last_above = vec![None; class_places.len()];
+    for place in 0..tree.len() {
+        gate::pass();
+        let class = classes.of(place);
+        let Some(class_place) = class_places[class.index()] else {
+            continue;
+        };
+        let (above, is_join) = (tree.above(place), !settled.has(place));
+        // An object says nothing new if one above it refers to the same class, or if one
+        // beside it does, as groups are made of whole classes.
+        let is_repeated = above.is_some_and(|above| classes.of(above) == class)
+            || !is_join && last_above[class.index()] == Some(above);
+        if !is_repeated && !holds(tree, class_place, place) {
+            pairs.push(store, [N::of(place), N::of(class_place)])?;
+        }
+        if !is_join {
+            last_above[class.index()] = Some(above);
+        }
+    }
+    Ok(())
 }
 
 /// The references between places that may matter, but those to classes; settles all objects to

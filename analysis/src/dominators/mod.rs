@@ -12,7 +12,9 @@ mod pairs;
 mod predecessors;
 mod scatter;
 mod semi_nca;
+mod spans;
 mod stack;
+mod sums;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -25,7 +27,8 @@ use crate::graph::{Graph, Links, Number, Sizes, Store, Width};
 use crate::numbers::{ObjectNumber, Place};
 
 pub use groups::{GroupSum, Grouping, sum_by_groups};
-pub(crate) use tree::Sums;
+pub(crate) use spans::Spans;
+pub(crate) use sums::Sums;
 pub use tree::Tree;
 
 /// The dominator tree of a graph; the width of its numbers is that of the graph's.
@@ -185,10 +188,11 @@ pub(crate) fn build<N: Number>(
     let depth_first::DepthFirst {
         vertex,
         parent,
+        inner,
         reached,
     } = search;
     // From here on each step drops what no later one needs: these arrays are most of the memory.
     // The largest of them is like no later one, so nobody could have its memory.
-    let dominators = semi_nca::dominators(parent, reached, predecessors, store)?;
-    Tree::new(vertex, dominators, reached, sizes, reusing, threads)
+    let dominators = semi_nca::dominators(parent, inner, reached, predecessors, store)?;
+    Tree::new(vertex, dominators, inner, reached, sizes, reusing, threads)
 }

@@ -179,11 +179,11 @@ fn pairs<N: Number>(
     store: &Store,
     threads: usize,
 ) -> io::Result<Pairs<N>> {
-    let parts = parallel::run(threads, tree.reached.div_ceil(TASK), |tasks| {
+    let parts = parallel::run(threads, tree.inner.div_ceil(TASK), |tasks| {
         let (mut found, mut outcome) = (Pairs::new(), Ok(()));
         for task in tasks {
             let first = 1 + TASK * task;
-            let last = (first + TASK).min(tree.reached + 1);
+            let last = (first + TASK).min(tree.inner + 1);
             edges(links, tree, number, first..last, |from, to| {
                 if outcome.is_ok() {
                     outcome = found.push(store, [N::of(to), N::of(from)]);

@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::pairs::Pairs;
 use crate::gate;
-use crate::graph::{Number, Store};
+use crate::graph::{Cell, Number, Store};
 use crate::parallel;
 
 /// Numbers in one task.
@@ -20,7 +20,7 @@ pub(super) const RANGE_SHIFT: u32 = if cfg!(test) { 3 } else { 22 };
 ///
 /// # Errors
 /// If the store has no room.
-pub(super) fn scatter<N: Number, S: Number>(
+pub(super) fn scatter<N: Number, S: Cell>(
     array: &mut [S],
     count: usize,
     store: &Store,
@@ -52,7 +52,7 @@ fn numbers(task: usize, count: usize) -> std::ops::Range<usize> {
 
 /// Sorts by ranges of places first, so that only one range at a time is touched here and there: more
 /// would not stay in limited memory, and each number would bring a page back.
-fn by_ranges<N: Number, S: Number>(
+fn by_ranges<N: Number, S: Cell>(
     array: &mut [S],
     count: usize,
     store: &Store,

@@ -16,37 +16,60 @@ type Link<N> = [N; 2];
 const ANCESTOR: usize = 0;
 const LABEL: usize = 1;
 
-/// The immediate dominator of each number. `parent` is the tree of a depth-first search, by number,
-/// 0 being the root of the tree.
+/// The immediate dominator of each number of a search, by number, 0 being the root of the tree.
+///
+/// A leaf refers to nothing, so it is on no way to others, and has no link. It counts as the first child of its parent, whose
+/// own turn comes directly after those of its leaves.
 pub(super) fn dominators<N: Number>(
     mut parent: Array<N>,
+    inner: usize,
     reached: usize,
     predecessors: Predecessors<N>,
     store: &Store,
 ) -> io::Result<Array<N>> {
     let Predecessors { mut start, list } = predecessors;
     {
-        let mut links = store.zeros::<Link<N>>(reached + 1)?;
+        let mut links = store.zeros::<Link<N>>(inner + 1)?;
         links.set_hot(true);
         let (links, start) = (&mut *links, &mut *start);
         for (link, &above) in links.iter_mut().zip(&*parent) {
             link[ANCESTOR] = above;
         }
         let mut path = Vec::new();
-        for number in (1..=reached).rev() {
+        // Where the lists of leaves start: the semidominator of the last other number takes this place.
+        let leaves = start[inner + 1];
+        // The lowest number on a way to `number` whose other ones are above `linked`.
+        let mut semidominator = |number: usize, linked: usize, links: &mut [Link<N>]| {
             gate::pass();
             let mut lowest = parent[number];
-            for &from in &list[start[number].get()..start[number + 1].get()] {
-                let found = if from.get() < number {
+            let from = if number == inner + 1 {
+                leaves
+            } else {
+                start[number]
+            };
+            for &from in &list[from.get()..start[number + 1].get()] {
+                let found = if from.get() <= linked {
                     from
                 } else {
-                    lowest_label(from, N::of(number), links, &mut path)
+                    lowest_label(from, N::of(linked), links, &mut path)
                 };
                 lowest = lowest.min(found);
             }
             // Where the list ends is not asked for again: semidominators take these places.
             start[number + 1] = lowest;
-            links[number][LABEL] = lowest;
+            lowest
+        };
+        let mut leaf = reached;
+        for number in (1..=inner).rev() {
+            while leaf > inner && !(1..number).contains(&parent[leaf].get()) {
+                semidominator(leaf, number, links);
+                leaf -= 1;
+            }
+            links[number][LABEL] = semidominator(number, number, links);
+        }
+        // Those that are left are roots.
+        for leaf in inner + 1..=leaf {
+            start[leaf + 1] = parent[leaf];
         }
     }
     drop(list);

@@ -2,28 +2,13 @@
 
 use std::io;
 
+use zerocopy::{FromBytes, IntoBytes};
+
 use super::scatter::scatter;
+use super::spans::Spans;
+use super::sums::Sums;
 use crate::gate;
-use crate::graph::{Array, Number, Sizes, Store};
-
-/// Sizes in units of eight bytes, summed from the left modulo the width.
-#[derive(Debug)]
-pub(crate) enum Sums {
-    /// While all objects together take less than 32 GiB.
-    Narrow(Array<u32>),
-    /// Otherwise.
-    Wide(Array<u64>),
-}
-
-impl Sums {
-    #[inline]
-    fn between(&self, start: usize, end: usize) -> u64 {
-        match self {
-            Self::Narrow(sums) => u64::from(sums[end].wrapping_sub(sums[start])),
-            Self::Wide(sums) => sums[end].wrapping_sub(sums[start]),
-        }
-    }
-}
+use crate::graph::{Array, ClassOf, Links, Number, Sizes, Store};
 
 /// The dominator tree of all objects that are reached from roots.
 ///
@@ -35,20 +20,22 @@ pub struct Tree<N> {
     pub(crate) objects: Array<N>,
     /// By object: its place, or none if it is not reached.
     pub(crate) places: Array<N>,
-    /// By place: how many places the object and all it dominates take.
-    pub(crate) spans: Array<N>,
+    /// How many places each object and all it dominates take.
+    pub(crate) spans: Spans<N>,
     /// By place: the place of the immediate dominator, or none for the virtual root.
     pub(crate) above: Array<N>,
-    /// By place: the sizes of all before it; one entry more than places.
+    /// The sizes of all objects by place.
     pub(crate) sums: Sums,
 }
 
 impl<N: Number> Tree<N> {
     /// Lays a tree out. `vertex` holds the object of each number of a depth-first search, `dominator`
-    /// the number of its immediate dominator, 0 for the virtual root; `sizes` those of the objects.
+    /// the number of its immediate dominator, 0 for the virtual root; numbers above `inner` dominate nothing else.
+    /// `sizes` are those of the objects.
     pub(super) fn new(
         vertex: Array<N>,
         dominator: Array<N>,
+        inner: usize,
         reached: usize,
         sizes: &Sizes,
         store: &Store,
@@ -56,14 +43,15 @@ impl<N: Number> Tree<N> {
     ) -> io::Result<Self> {
         // By number of the search: the objects under it, itself included, and for those under it the
         // sum of this, from the last one to each, and one.
-        let mut under = store.filled(reached + 1, N::of(1))?;
+        let mut under = store.filled(inner + 1, N::of(1))?;
         let mut place_of = store.unset::<N>(reached + 1)?;
         {
             let (under, sum_from) = (&mut *under, &mut *place_of);
             for at in (1..=reached).rev() {
                 gate::pass();
                 let above = dominator[at].get();
-                let sum = N::of(under[above].get() + under[at].get());
+                let own = if at > inner { 1 } else { under[at].get() };
+                let sum = N::of(under[above].get() + own);
                 (under[above], sum_from[at]) = (sum, sum);
             }
             // One below the first place, where the virtual root would be. Computed modulo the width.
@@ -78,7 +66,7 @@ impl<N: Number> Tree<N> {
         // One array at a time goes where places say, so that few are in memory at once.
         let objects = by_place(&place_of, store, threads, |number| vertex[number])?;
         drop(vertex);
-        let spans = by_place(&place_of, store, threads, |number| under[number])?;
+        let spans = Spans::new(&under, &place_of, store, threads)?;
         drop(under);
         // That of the virtual root is none.
         let dominator_of = |number: usize| place_of[dominator[number].get()];
@@ -92,10 +80,7 @@ impl<N: Number> Tree<N> {
             places.set_hot(false);
             places
         };
-        let sums = match u32::try_from(sizes.total()) {
-            Ok(_) => Sums::Narrow(sums(&places, reached, sizes, store, threads)?),
-            Err(_) => Sums::Wide(sums(&places, reached, sizes, store, threads)?),
-        };
+        let sums = Sums::new(&places, reached, sizes, store, threads)?;
         Ok(Self {
             objects,
             places,
@@ -131,7 +116,7 @@ impl<N: Number> Tree<N> {
     /// The place after the last object that the one at `place` dominates.
     #[inline]
     pub fn end(&self, place: usize) -> usize {
-        place + self.spans[place].get()
+        place + self.spans.of(place)
     }
 
     /// The place of the immediate dominator; `None` under the virtual root.
@@ -139,6 +124,25 @@ impl<N: Number> Tree<N> {
     pub fn above(&self, place: usize) -> Option<usize> {
         let above = self.above[place];
         (above != N::NONE).then(|| above.get())
+    }
+
+    /// The class of the object at each place.
+    ///
+    /// # Errors
+    /// If the store has no room.
+    pub(super) fn classes(&self, links: &Links<'_, N>, store: &Store) -> io::Result<ClassOf> {
+        let mut classes = ClassOf::unknown(self.len(), links.class_objects().count(), store)?;
+        let class = |object: usize| N::of(links.class_of(object).index());
+        let place = |object: usize| self.places[object];
+        match &mut classes {
+            ClassOf::Narrow(numbers) => scatter(numbers, links.count(), store, 0, place, class)?,
+            ClassOf::Wide(numbers) => {
+                let numbers = <[u32]>::mut_from_bytes(numbers.as_mut_bytes());
+                let numbers: &mut [u32] = numbers.map_or(&mut [], |numbers| numbers);
+                scatter(numbers, links.count(), store, 0, place, class)?;
+            }
+        }
+        Ok(classes)
     }
 
     /// The bytes of the objects at the places from `start` up to `end`.
@@ -161,25 +165,4 @@ fn by_place<N: Number>(
     let value = |number: usize| by_number(number + 1);
     scatter(&mut array, count, store, threads, place, value)?;
     Ok(array)
-}
-
-/// By place, the sizes of all before it, and of all at the end.
-fn sums<N: Number, S: Number>(
-    places: &[N],
-    reached: usize,
-    sizes: &Sizes,
-    store: &Store,
-    threads: usize,
-) -> io::Result<Array<S>> {
-    let mut sums = store.unset::<S>(reached + 1)?;
-    sums[0] = S::of(0);
-    let place = |object: usize| places[object];
-    let size = |object: usize| N::of(sizes.of(object) as usize);
-    scatter(&mut sums[1..], places.len(), store, threads, place, size)?;
-    let mut sum = S::of(0);
-    for to in &mut *sums {
-        sum = sum.plus(*to);
-        *to = sum;
-    }
-    Ok(sums)
 }

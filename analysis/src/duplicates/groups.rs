@@ -17,18 +17,38 @@ use crate::numbers::ObjectNumber;
 #[repr(C)]
 pub(super) struct Entry {
     /// The digest of its type and elements.
-    pub digest: [u64; 2],
-    /// Its object number.
-    pub object: u64,
-    /// How many arrays it stands for, of which it has the lowest number.
-    pub count: u64,
+    pub digest: u64,
+    /// Its object number, and in the lowest [`COUNT_BITS`] how many arrays it stands for, of which it has the lowest number.
+    object_and_count: u64,
+}
+
+/// Numbers of objects have the other 40 bits: no file has as many objects.
+const COUNT_BITS: u32 = 24;
+const MOST: u64 = (1 << COUNT_BITS) - 1;
+
+impl Entry {
+    /// One array.
+    pub fn new(digest: u64, object: ObjectNumber) -> Self {
+        Self {
+            digest,
+            object_and_count: (object.index() as u64) << COUNT_BITS | 1,
+        }
+    }
+
+    fn object(&self) -> u64 {
+        self.object_and_count >> COUNT_BITS
+    }
+
+    fn count(&self) -> u64 {
+        self.object_and_count & MOST
+    }
 }
 
 /// Arrays with equal digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
     /// The digest.
-    pub digest: [u64; 2],
+    pub digest: u64,
     /// How many there are.
     pub count: u64,
     /// The bytes of all but one.
@@ -151,8 +171,8 @@ impl<'a> Parts<'a> {
         }
         entries.sort_unstable();
         for equal in entries.chunk_by(|a, b| a.digest == b.digest) {
-            let Entry { digest, object, .. } = equal[0];
-            let count: u64 = equal.iter().map(|entry| entry.count).sum();
+            let (digest, object) = (equal[0].digest, equal[0].object());
+            let count: u64 = equal.iter().map(Entry::count).sum();
             if count > 1 {
                 gate::pass();
                 let bytes = graph.size(ObjectNumber::new(object as usize));
@@ -176,7 +196,7 @@ impl Pending<'_, '_> {
     /// Adds an entry.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
-        let part = (entry.digest[0] >> 58) as usize;
+        let part = (entry.digest >> 58) as usize;
         let entries = &mut self.entries[part];
         entries.push(entry);
         if entries.len() == RUN {
@@ -198,8 +218,8 @@ impl Pending<'_, '_> {
 fn merge_equal(entries: &mut Vec<Entry>) {
     entries.sort_unstable();
     entries.dedup_by(|next, kept| {
-        let is_equal = next.digest == kept.digest;
-        kept.count += next.count * u64::from(is_equal);
+        let is_equal = next.digest == kept.digest && kept.count() + next.count() <= MOST;
+        kept.object_and_count += next.count() * u64::from(is_equal);
         is_equal
     });
 }
@@ -221,30 +241,37 @@ mod tests {
         parts.merges = true;
         let mut pending = parts.pending();
         // Every third array is like no other one.
+        const LIKE_OTHERS: u64 = u64::MAX >> 6;
         let common = 40 * RUN as u64;
         for object in 0..common / 2 * 3 {
             let digest = match object % 3 {
-                0 => [3, object],
-                _ => [3, u64::MAX],
+                0 => object,
+                _ => LIKE_OTHERS,
             };
-            pending.push(Entry {
-                digest,
-                object,
-                count: 1,
-            });
+            pending.push(Entry::new(digest, ObjectNumber::new(object as usize)));
         }
         pending.finish();
         parts.check().unwrap();
         let chunks = std::mem::take(&mut *lock(&parts.chunks[0]));
         let in_use = |(chunk, used): &(Array<Entry>, usize)| chunk[..*used].to_vec();
         let entries: Vec<Entry> = chunks.0.iter().flat_map(in_use).collect();
-        let of_common = entries.iter().filter(|entry| entry.digest[1] == u64::MAX);
-        assert_eq!(
-            of_common.clone().map(|entry| entry.count).sum::<u64>(),
-            common
-        );
+        let of_common = entries.iter().filter(|entry| entry.digest == LIKE_OTHERS);
+        assert_eq!(of_common.clone().map(Entry::count).sum::<u64>(), common);
         assert!(of_common.count() <= 60);
         assert_eq!(entries.len() - 60, common as usize / 2);
-        assert_eq!(entries.iter().map(|entry| entry.object).min(), Some(0));
+        assert_eq!(entries.iter().map(Entry::object).min(), Some(0));
+    }
+
+    #[test]
+    fn more_arrays_than_an_entry_can_stand_for_have_several() {
+        let of_many = Entry {
+            digest: 7,
+            object_and_count: 3 << COUNT_BITS | (MOST - 1),
+        };
+        let one = Entry::new(7, ObjectNumber::new(5));
+        let mut entries = vec![one, of_many, one];
+        merge_equal(&mut entries);
+        let found: Vec<_> = entries.iter().map(|it| (it.object(), it.count())).collect();
+        assert_eq!(found, [(3, MOST), (5, 1)]);
     }
 }

@@ -9,7 +9,7 @@ fn arrays_of_one_digest_are_compared() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format/tests/data/hprof-32.bin");
     let snapshot = Snapshot::open(&data, &OpenOptions::default()).unwrap();
     let real = duplicates(&snapshot, usize::MAX).unwrap();
-    let found = find(&snapshot, usize::MAX, &|_, _| [7, 7]).unwrap();
+    let found = find(&snapshot, usize::MAX, &|_, _| 7).unwrap();
     assert_eq!(found.arrays, real.arrays);
     // One group, of those that are equal to the first array.
     for group in &found.groups {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hprof_format::binary::{BasicType, SubRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
-use siphasher::sip128::{Hasher128, SipHasher13};
+use siphasher::sip::SipHasher13;
 
 use super::groups::{Entry, Group, Parts, Pending};
 use crate::graph::PlacedField;
@@ -14,8 +14,8 @@ use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
 
 /// Equal for arrays of one type with equal elements, big-endian.
-pub(super) trait Digest: Fn(BasicType, &[u8]) -> [u64; 2] + Sync {}
-impl<D: Fn(BasicType, &[u8]) -> [u64; 2] + Sync> Digest for D {}
+pub(super) trait Digest: Fn(BasicType, &[u8]) -> u64 + Sync {}
+impl<D: Fn(BasicType, &[u8]) -> u64 + Sync> Digest for D {}
 
 /// A digest with a secret key.
 pub(super) fn keyed_digest() -> impl Digest {
@@ -26,8 +26,7 @@ pub(super) fn keyed_digest() -> impl Digest {
         let mut hasher = keyed;
         hasher.write_u8(element.code());
         hasher.write(values);
-        let digest = hasher.finish128();
-        [digest.h1, digest.h2]
+        hasher.finish()
     }
 }
 
@@ -155,11 +154,8 @@ impl<D: Digest> Walk<'_, '_, D> {
                 }
                 self.arrays += 1;
                 self.bytes += self.snapshot.graph().size(object);
-                self.pending.push(Entry {
-                    digest: (self.digest)(element, values),
-                    object: object.index() as u64,
-                    count: 1,
-                });
+                let digest = (self.digest)(element, values);
+                self.pending.push(Entry::new(digest, object));
             }
             SubRecord::Instance {
                 object,
@@ -211,7 +207,7 @@ pub(super) fn confirm(
     let lengths: FxHashSet<(BasicType, usize)> = (firsts.iter().flatten())
         .map(|&(element, values)| (element, values.len()))
         .collect();
-    let by_digest: FxHashMap<[u64; 2], usize> = (groups.iter().zip(0..))
+    let by_digest: FxHashMap<u64, usize> = (groups.iter().zip(0..))
         .map(|(group, index)| (group.digest, index))
         .collect();
     let results = snapshot.each_thread(|sub_records| {

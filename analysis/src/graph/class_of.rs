@@ -31,7 +31,7 @@ const MOST_NARROW: usize = if cfg!(test) { 5 } else { 1 << 16 };
 
 impl ClassOf {
     /// The class of each of `count` objects, which is not known at first; one of `classes`.
-    pub(super) fn unknown(count: usize, classes: usize, store: &Store) -> io::Result<Self> {
+    pub(crate) fn unknown(count: usize, classes: usize, store: &Store) -> io::Result<Self> {
         // Its number is 0.
         debug_assert_eq!(ClassNumber::UNKNOWN, ClassNumber::new(0));
         Ok(match classes <= MOST_NARROW {

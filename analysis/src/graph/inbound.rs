@@ -4,7 +4,7 @@ use std::io;
 
 use super::Graph;
 use super::array::Array;
-use super::number::Number;
+use super::number::{Cell, Number};
 use super::references::References;
 use super::store::Store;
 use super::{TooMany, Width};

@@ -44,11 +44,12 @@ pub use inbound::Inbound;
 pub use links::Links;
 pub(crate) use locate::Blocks;
 pub use missing::MAX_MISSING_OBJECTS;
-pub use number::Number;
+pub use number::{Cell, Number};
 pub use options::{Follow, ReferenceKind};
 pub(crate) use references::TooMany;
 pub use references::{ReferenceView, References};
 pub use roots::{GraphRoot, NOTHING};
+pub(crate) use sizes::LARGE as LARGE_SIZE;
 pub use sizes::Sizes;
 pub use store::Store;
 

@@ -1,6 +1,6 @@
 //! Object numbers, 4 or 8 bytes wide.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -8,30 +8,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 ///
 /// Objects are numbered from 0 in the order of their identifiers. Four bytes hold the numbers of
 /// up to 2^31 objects, as the highest bit is in use for [`Number::END`]; larger graphs take eight.
-pub trait Number:
-    Copy
-    + Eq
-    + Ord
-    + Send
-    + Sync
-    + std::fmt::Debug
-    + FromBytes
-    + IntoBytes
-    + Immutable
-    + KnownLayout
-    + 'static
-{
+pub trait Number: Cell + Eq + Ord + std::fmt::Debug + 'static {
     /// No object.
     const NONE: Self;
     /// The bit that marks the last reference of an object.
     const END: Self;
-    /// The atomic type of this width, for stores from several threads.
-    type Atomic: FromBytes + IntoBytes + Send + Sync;
 
-    /// A number known to be in range.
-    fn of(number: usize) -> Self;
-    /// The number.
-    fn get(self) -> usize;
     /// With the mark of the last reference.
     fn marked(self) -> Self;
     /// Without the mark, and whether it was there.
@@ -42,15 +24,24 @@ pub trait Number:
     fn less(self, other: Self) -> Self;
     /// The number after this one, modulo the width.
     fn next(self) -> Self;
+}
+
+/// An element that several threads store into one array.
+pub trait Cell: Copy + Send + Sync + FromBytes + IntoBytes + Immutable + KnownLayout {
+    /// The atomic type of this width.
+    type Atomic: FromBytes + IntoBytes + Send + Sync;
+
+    /// A number known to be in range.
+    fn of(number: usize) -> Self;
+    /// The number.
+    fn get(self) -> usize;
     /// Stores, in no particular order.
     fn store(to: &Self::Atomic, value: Self);
 }
 
-macro_rules! number {
+macro_rules! cell {
     ($width:ty, $atomic:ty) => {
-        impl Number for $width {
-            const NONE: Self = Self::MAX;
-            const END: Self = 1 << (Self::BITS - 1);
+        impl Cell for $width {
             type Atomic = $atomic;
 
             #[inline(always)]
@@ -61,6 +52,25 @@ macro_rules! number {
             fn get(self) -> usize {
                 self as usize
             }
+            #[inline(always)]
+            fn store(to: &Self::Atomic, value: Self) {
+                to.store(value, Ordering::Relaxed);
+            }
+        }
+    };
+}
+
+cell!(u8, AtomicU8);
+cell!(u16, AtomicU16);
+cell!(u32, AtomicU32);
+cell!(u64, AtomicU64);
+
+macro_rules! number {
+    ($width:ty) => {
+        impl Number for $width {
+            const NONE: Self = Self::MAX;
+            const END: Self = 1 << (Self::BITS - 1);
+
             #[inline(always)]
             fn marked(self) -> Self {
                 self | Self::END
@@ -81,16 +91,12 @@ macro_rules! number {
             fn next(self) -> Self {
                 self.wrapping_add(1)
             }
-            #[inline(always)]
-            fn store(to: &Self::Atomic, value: Self) {
-                to.store(value, Ordering::Relaxed);
-            }
         }
     };
 }
 
-number!(u32, AtomicU32);
-number!(u64, AtomicU64);
+number!(u32);
+number!(u64);
 
 #[cfg(test)]
 mod tests {

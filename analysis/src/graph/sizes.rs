@@ -18,7 +18,7 @@ pub struct Sizes {
 }
 
 /// Stands for all sizes from this one on.
-const LARGE: u8 = u8::MAX;
+pub(crate) const LARGE: u8 = u8::MAX;
 
 impl Sizes {
     /// The number of objects.

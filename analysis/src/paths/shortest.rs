@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::graph::{Array, Graph, Links, Number, Store, Width};
+use crate::graph::{Array, Cell, Graph, Links, Number, Store, Width};
 use crate::marks::Marks;
 use crate::numbers::ObjectNumber;
 

@@ -28,7 +28,7 @@ use super::open::map_file;
 use super::seals;
 use super::soundness::is_sound;
 use crate::contents::DamageLog;
-use crate::dominators::{Dominators, Sums, Tree};
+use crate::dominators::{Dominators, Spans, Sums, Tree};
 use crate::graph::{
     Array, Blocks, Class, ClassOf, Classes, Follow, Gaps, Graph, GraphRoot, IdMap, IdMapHead,
     Number, References, Sizes, Store, Width,
@@ -39,7 +39,7 @@ use crate::whole_file::WholeFile;
 
 const MAGIC: &[u8; 8] = b"hprof-rs";
 /// Raised with every change of the layout, so that older indexes are rebuilt.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 pub(super) const PRELUDE: u64 = 64;
 
 /// The inputs of an index. Another dump, or another way to look at it, has another index.
@@ -104,7 +104,7 @@ struct Head {
     gaps: Gaps,
     damage: DamageLog,
     is_wide: bool,
-    has_wide_sums: bool,
+    has_wide_spans: bool,
     has_wide_classes: bool,
     /// Start and bytes of each array.
     arrays: Vec<(u64, u64)>,
@@ -134,13 +134,15 @@ fn arrays<'a, N: Number>(
         references.start.bytes(),
         tree.objects.bytes(),
         tree.places.bytes(),
-        tree.spans.bytes(),
         tree.above.bytes(),
-        match &tree.sums {
-            Sums::Narrow(sums) => sums.bytes(),
-            Sums::Wide(sums) => sums.bytes(),
-        },
+        tree.sums.sizes.small.bytes(),
+        tree.sums.sizes.large.bytes(),
+        tree.sums.before.bytes(),
     ];
+    match &tree.spans {
+        Spans::Narrow { small, large } => arrays.extend([small.bytes(), large.bytes()]),
+        Spans::Wide(spans) => arrays.push(spans.bytes()),
+    }
     arrays.extend(references.chunks.iter().map(|chunk| chunk.bytes()));
     arrays
 }
@@ -161,7 +163,7 @@ pub(crate) fn write(
     let passed_over: Vec<u64> = (graph.passed_over.iter())
         .flat_map(|&(from, to)| [from, to])
         .collect();
-    let (arrays, chunks, has_wide_sums) = match (&graph.width, dominators) {
+    let (arrays, chunks, has_wide_spans) = match (&graph.width, dominators) {
         (Width::Narrow(references), Dominators::Narrow(tree)) => (
             arrays(graph, ids, references, tree, &locals, &passed_over),
             references
@@ -169,7 +171,7 @@ pub(crate) fn write(
                 .iter()
                 .map(|chunk| chunk.len() as u64)
                 .collect(),
-            matches!(tree.sums, Sums::Wide(_)),
+            matches!(tree.spans, Spans::Wide(_)),
         ),
         (Width::Wide(references), Dominators::Wide(tree)) => (
             arrays(graph, ids, references, tree, &locals, &passed_over),
@@ -178,7 +180,7 @@ pub(crate) fn write(
                 .iter()
                 .map(|chunk| chunk.len() as u64)
                 .collect(),
-            matches!(tree.sums, Sums::Wide(_)),
+            matches!(tree.spans, Spans::Wide(_)),
         ),
         _ => {
             return Err(io::Error::other(
@@ -224,7 +226,7 @@ pub(crate) fn write(
         gaps: graph.gaps,
         damage: graph.damage.clone(),
         is_wide: matches!(graph.width, Width::Wide(_)),
-        has_wide_sums,
+        has_wide_spans,
         has_wide_classes: matches!(graph.class_of, ClassOf::Wide(_)),
         arrays: places,
     };
@@ -368,12 +370,20 @@ fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N
     let tree = Tree {
         objects: next!(N),
         places: next!(N),
-        spans: next!(N),
         above: next!(N),
-        sums: if head.has_wide_sums {
-            Sums::Wide(next!(u64))
-        } else {
-            Sums::Narrow(next!(u32))
+        sums: Sums {
+            sizes: Sizes {
+                small: next!(u8),
+                large: next!([u64; 2]),
+            },
+            before: next!(u64),
+        },
+        spans: match head.has_wide_spans {
+            true => Spans::Wide(next!(N)),
+            false => Spans::Narrow {
+                small: next!(u8),
+                large: next!([N; 2]),
+            },
         },
     };
     let mut chunks = Vec::new();

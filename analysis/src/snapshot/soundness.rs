@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::dominators::{Dominators, Sums, Tree};
+use crate::dominators::{Dominators, Tree};
 use crate::gate;
 use crate::graph::{ClassKind, Graph, GraphRoot, MAX_INSTANCE, Number, References, Width};
 use crate::parallel;
@@ -92,14 +92,12 @@ fn objects(graph: &Graph) -> bool {
 fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
     let count = graph.class_of.len();
     let reached = tree.objects.len();
-    let sums = match &tree.sums {
-        Sums::Narrow(sums) => sums.len(),
-        Sums::Wide(sums) => sums.len(),
-    };
     if tree.places.len() != count
         || tree.spans.len() != reached
         || tree.above.len() != reached
-        || sums != reached + 1
+        || tree.sums.len() != reached
+        || !tree.spans.is_sound()
+        || !tree.sums.is_sound()
     {
         return false;
     }
@@ -117,8 +115,7 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
         return false;
     }
     let sizes = graph.sizes();
-    let total = sizes.total();
-    let end = |place: usize| place.checked_add(tree.spans[place].get());
+    let end = |place: usize| place.checked_add(tree.spans.of(place));
     for place in 0..reached {
         gate::pass();
         // The innermost object so far whose span continues: that is what this one lies under. Each
@@ -136,14 +133,7 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
         if !fits || tree.above[place] != over.map_or(N::NONE, N::of) {
             return false;
         }
-        let size = sizes.of(tree.objects[place].get());
-        let adds_up = match &tree.sums {
-            Sums::Narrow(sums) => {
-                total <= u64::from(u32::MAX) && sums[place + 1] == sums[place].wrapping_add(size)
-            }
-            Sums::Wide(sums) => sums[place + 1] == sums[place].wrapping_add(u64::from(size)),
-        };
-        if !adds_up {
+        if tree.sums.sizes.of(place) != sizes.of(tree.objects[place].get()) {
             return false;
         }
     }

@@ -125,30 +125,19 @@ impl Report {
     /// # Errors
     /// If there is no room for the paths.
     pub fn new(snapshot: &Snapshot) -> anyhow::Result<Self> {
-        // Suspects with their paths have nothing to do with the rest, and both take long.
-        let (leaks, duplicates, tables) = std::thread::scope(|scope| {
-            let leaks = scope.spawn(|| {
-                let dead = match snapshot.graph().is_android() {
-                    true => traces(snapshot)?,
-                    false => Vec::new(),
-                };
-                let leaks = leaks(snapshot, LeakOptions::default())?;
-                let least = (snapshot.dominators().live_bytes() / 300).max(1);
-                let tree = tree(snapshot, None, least, 6);
-                let objects = largest_in(snapshot, None, OBJECTS, |_| true);
-                let threads = threads(snapshot);
-                Ok::<_, std::io::Error>((leaks, dead, tree, objects, threads))
-            });
-            let duplicates = duplicates(snapshot, OBJECTS);
-            let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
-            let tables = retained_by_several(snapshot, &by);
-            let leaks = match leaks.join() {
-                Ok(leaks) => leaks,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            (leaks, duplicates, tables)
-        });
-        let (leaks, dead_objects, tree, objects, threads) = leaks?;
+        // One after another: each takes memory of its own, and most of them all cores.
+        let dead_objects = match snapshot.graph().is_android() {
+            true => traces(snapshot)?,
+            false => Vec::new(),
+        };
+        let leaks = leaks(snapshot, LeakOptions::default())?;
+        let least = (snapshot.dominators().live_bytes() / 300).max(1);
+        let tree = tree(snapshot, None, least, 6);
+        let objects = largest_in(snapshot, None, OBJECTS, |_| true);
+        let threads = threads(snapshot);
+        let duplicates = duplicates(snapshot, OBJECTS)?;
+        let by = [RetainedBy::Class, RetainedBy::Package, RetainedBy::Loader];
+        let tables = retained_by_several(snapshot, &by);
         let mut tables = tables?.into_iter();
         let [classes_by, packages, loaders_by] =
             std::array::from_fn(|_| tables.next().unwrap_or_default());
@@ -203,7 +192,7 @@ impl Report {
             objects,
             threads,
             details,
-            duplicates: duplicates?,
+            duplicates,
             properties: snapshot.system_properties(),
         })
     }

@@ -178,7 +178,9 @@ impl<'w> StringCount<'w> {
     }
 
     /// Sums up what all threads have seen.
-    pub(crate) fn report(self, parts: Vec<SeenTexts>) -> StringReport {
+    pub(crate) fn report(mut self, parts: Vec<SeenTexts>) -> StringReport {
+        // They are as many as what is put together now.
+        self.uses = Vec::new();
         let mut part = SeenTexts::default();
         parts.into_iter().for_each(|other| part.add(other));
         let without_value = self.without_array + part.without_value;
