@@ -2,7 +2,7 @@
 //! they have reached: the bits of millions of objects fit into the CPU's cache.
 
 /// A set of objects.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Marks(Vec<u64>);
 
 impl Marks {
@@ -44,5 +44,74 @@ impl Marks {
     #[inline(always)]
     pub fn set(&mut self, object: usize) {
         self.0[object / 64] |= 1 << (object % 64);
+    }
+
+    /// The words that hold a bit for each object, from the lowest on.
+    pub fn into_words(self) -> Vec<u64> {
+        self.0
+    }
+
+    /// Prepares to tell how many objects of the set come before one.
+    pub fn ranked(self) -> Ranked {
+        let mut sum = 0;
+        let before = self.0.iter().map(|word| {
+            let before = sum;
+            sum += word.count_ones() as usize;
+            before
+        });
+        Ranked {
+            before: before.collect(),
+            len: sum,
+            marks: self,
+        }
+    }
+}
+
+/// A set whose objects are numbered in their order.
+#[derive(Debug)]
+pub(crate) struct Ranked {
+    marks: Marks,
+    /// By word: the objects of the set before it.
+    before: Vec<usize>,
+    len: usize,
+}
+
+impl Ranked {
+    /// The number of objects in the set.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many objects of the set come before one of them; `None` for another object.
+    #[inline(always)]
+    pub fn rank(&self, object: usize) -> Option<usize> {
+        let (word, bit) = (self.marks.0[object / 64], object % 64);
+        let before = (word & ((1 << bit) - 1)).count_ones() as usize;
+        (word >> bit & 1 != 0).then(|| self.before[object / 64] + before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ranks_are_positions_in_the_list_of_all(
+            objects in prop::collection::btree_set(0usize..300, 0..100),
+        ) {
+            let mut marks = Marks::new(300);
+            objects.iter().for_each(|&object| marks.set(object));
+            prop_assert!(marks.iter().eq(objects.iter().copied()));
+            prop_assert_eq!(marks.len(), objects.len());
+            let ranked = marks.ranked();
+            prop_assert_eq!(ranked.len(), objects.len());
+            for object in 0..300 {
+                let expected = objects.iter().position(|&it| it == object);
+                prop_assert_eq!(ranked.rank(object), expected);
+            }
+        }
     }
 }

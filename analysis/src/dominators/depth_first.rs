@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::pairs::Pairs;
 use super::stack::Stack;
 use crate::graph::{Array, Links, Number, Store};
 use crate::marks::Marks;
@@ -12,12 +13,17 @@ use crate::marks::Marks;
 /// Objects that keep others alive have the numbers from 1 on, in the order of the search; the *leaves*, which keep none
 /// alive, have those after them, also in this order. So no more is kept of a leaf than is asked of one: it is
 /// nobody's parent.
-#[derive(Debug)]
+///
+/// The search looks at each reference once, so it tells those apart that are not in the tree: for dominators nothing else is
+/// asked of the graph.
 pub(super) struct DepthFirst<N> {
     /// By number: the object; unset for 0. Only the first `reached + 1` entries are in use.
     pub vertex: Array<N>,
     /// By number: the number of the parent in the tree. Those of leaves never fall, but for roots.
     pub parent: Array<N>,
+    /// The references that are not in the tree, as far as they matter: the object that one leads to, and the number of the one that
+    /// has it. Those to roots are left out: the dominator of a root is known.
+    pub others: Pairs<N>,
     /// Objects that were reached and keep others alive.
     pub inner: usize,
     /// Objects that were reached.
@@ -37,6 +43,7 @@ pub(super) fn depth_first<N: Number>(
     let keeps_others = links.inner();
     let mut vertex = store.zeros(count + 1)?;
     let mut parent = store.zeros(count + 1)?;
+    let mut others = Pairs::new();
     // Leaves come after all objects that may turn out to be none.
     let first_leaf = keeps_others.len() + 1;
     let (mut inner, mut leaves) = (0, 0);
@@ -50,6 +57,7 @@ pub(super) fn depth_first<N: Number>(
                 starts.push(root);
             }
         }
+        let is_root = seen.clone();
         let (mut stack, mut outcome) = (Stack::new(), Ok(()));
         let mut rest: Vec<N> = Vec::new();
         for root in starts {
@@ -60,13 +68,13 @@ pub(super) fn depth_first<N: Number>(
                 continue;
             }
             stack.push(store, [N::of(root), N::of(0)])?;
-            let mut is_root = true;
-            while let Some([object, above]) = stack.pop() {
-                let object = object.get();
-                if !is_root && seen.has(object) {
+            while let Some([found, above]) = stack.pop() {
+                let object = found.get();
+                // A root is seen from the beginning, and on the stack once.
+                if seen.has(object) && object != root {
+                    others.push(store, [found, above])?;
                     continue;
                 }
-                is_root = false;
                 seen.set(object);
                 inner += 1;
                 let own = N::of(inner);
@@ -74,9 +82,10 @@ pub(super) fn depth_first<N: Number>(
                 parent[inner] = above;
                 let mut follow = |target: usize| {
                     if seen.has(target) {
-                        return;
-                    }
-                    if !keeps_others.has(target) {
+                        if target != object && !is_root.has(target) && outcome.is_ok() {
+                            outcome = others.push(store, [N::of(target), own]);
+                        }
+                    } else if !keeps_others.has(target) {
                         // Nothing comes after it, so it may take its number at once.
                         seen.set(target);
                         vertex[first_leaf + leaves] = N::of(target);
@@ -99,6 +108,7 @@ pub(super) fn depth_first<N: Number>(
     Ok(DepthFirst {
         vertex,
         parent,
+        others,
         inner,
         reached: inner + leaves,
     })

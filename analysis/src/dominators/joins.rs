@@ -11,11 +11,9 @@
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::pairs::Pairs;
 use super::stack::Stack;
-use super::targets::{ClassReferences, Numbering};
 use super::tree::Tree;
 use crate::gate;
 use crate::graph::{Array, ClassView, Links, Number, Store, TooMany};
@@ -96,8 +94,8 @@ impl<N: Number> Joins<N> {
         roots: &[usize],
         store: &Store,
     ) -> io::Result<Self> {
-        // Roots and objects to which their immediate dominator refers.
-        let settled = Marks::new(tree.len());
+        // Roots and objects to which their immediate dominator refers: nearly all are known to be such ones.
+        let settled = known(tree);
         for place in roots.iter().filter_map(|&root| tree.place(root)) {
             settled.set(place);
         }
@@ -105,10 +103,7 @@ impl<N: Number> Joins<N> {
             .map(|object| object.and_then(|object| tree.place(object)))
             .collect();
         settle_classes(links, tree, &class_places, &settled);
-        let mut pairs = match store.has_room_for(size_of_val(&*tree.places)) {
-            true => pairs(links, tree, &settled, store)?,
-            false => pairs_by_target(links, tree, &settled, store)?,
-        };
+        let mut pairs = pairs(links, tree, &settled, store)?;
         let is_open = |place: &usize| !settled.has(*place);
         let open: Vec<_> = class_places
             .iter()
@@ -343,70 +338,53 @@ fn add_references_to_classes<N: Number>(
     Ok(())
 }
 
+/// A mark at the places of objects of which the tree tells that their immediate dominator refers to them.
+fn known<N: Number>(tree: &Tree<N>) -> Marks {
+    let marks = Marks::new(tree.len());
+    parallel::run(0, tree.len().div_ceil(TASK), |tasks| {
+        for task in tasks {
+            let first = TASK * task / 64;
+            let words = marks.0[first..].iter().take(TASK / 64);
+            for (word, objects) in words.zip(tree.objects[TASK * task..].chunks(64)) {
+                gate::pass();
+                let bits = objects.iter().enumerate();
+                let bits = bits.fold(0, |bits, (at, object)| {
+                    bits | u64::from(!tree.is_indirect(object.get())) << at
+                });
+                word.store(bits, Ordering::Relaxed);
+            }
+        }
+    });
+    marks
+}
+
 /// The references between places that may matter, but those to classes; settles all objects to
-/// which their immediate dominator refers.
+/// which their immediate dominator refers. Of nearly all references a bit tells that they do not matter.
 fn pairs<N: Number>(
     links: &Links<'_, N>,
     tree: &Tree<N>,
     settled: &Marks,
     store: &Store,
 ) -> io::Result<Pairs<N>> {
-    let parts = parallel::run(0, tree.len().div_ceil(TASK), |tasks| {
+    let count = links.count();
+    let parts = parallel::run(0, count.div_ceil(TASK), |tasks| {
         let (mut found, mut outcome) = (Pairs::new(), Ok(()));
-        for task in tasks {
-            let first = TASK * task;
-            for from in first..(first + TASK).min(tree.len()) {
-                links.each_reference(tree.object(from), |target| {
-                    let Some(to) = tree.place(target) else { return };
-                    if tree.above(to) == Some(from) {
-                        settled.set(to);
-                    } else if !settled.has(to) && !holds(tree, to, from) && outcome.is_ok() {
-                        outcome = found.push(store, [N::of(from), N::of(to)]);
-                    }
-                });
-            }
+        for from in tasks.flat_map(|task| TASK * task..count.min(TASK * (task + 1))) {
+            links.each_reference(from, |target| {
+                if !tree.is_indirect(target) {
+                    return;
+                }
+                let Some((from, to)) = tree.place(from).zip(tree.place(target)) else {
+                    return;
+                };
+                if tree.above(to) == Some(from) {
+                    settled.set(to);
+                } else if !settled.has(to) && !holds(tree, to, from) && outcome.is_ok() {
+                    outcome = found.push(store, [N::of(from), N::of(to)]);
+                }
+            });
         }
         outcome.map(|()| found)
-    });
-    Pairs::joined(parts)
-}
-
-/// As [`pairs`], one range of places after the other, for memory that does not hold them all.
-fn pairs_by_target<N: Number>(
-    links: &Links<'_, N>,
-    tree: &Tree<N>,
-    settled: &Marks,
-    store: &Store,
-) -> io::Result<Pairs<N>> {
-    let numbering = Numbering {
-        of: &tree.places,
-        none: N::NONE,
-        end: tree.len(),
-    };
-    let ranges: Vec<_> = numbering
-        .by_target(links, ClassReferences::LeftOut, store, 0)?
-        .into_iter()
-        .map(|pairs| Mutex::new(Some(pairs)))
-        .collect();
-    let parts = parallel::run(0, ranges.len(), |tasks| {
-        let mut found = Pairs::new();
-        for task in tasks {
-            let mut pairs = ranges[task].lock().unwrap_or_else(PoisonError::into_inner);
-            let pairs = pairs.take().unwrap_or_else(Pairs::new);
-            for [to, from] in pairs.iter() {
-                gate::pass();
-                if tree.above[to.get()] == from {
-                    settled.set(to.get());
-                }
-            }
-            for [to, from] in pairs.iter() {
-                gate::pass();
-                if !settled.has(to.get()) && !holds(tree, to.get(), from.get()) {
-                    found.push(store, [from, to])?;
-                }
-            }
-        }
-        io::Result::Ok(found)
     });
     Pairs::joined(parts)
 }

@@ -15,7 +15,6 @@ mod semi_nca;
 mod spans;
 mod stack;
 mod sums;
-mod targets;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -24,6 +23,7 @@ mod ways;
 use std::io;
 
 use crate::graph::{Graph, Links, Number, Sizes, Store, Width};
+use crate::marks::Marks;
 use crate::numbers::{ObjectNumber, Place};
 
 pub use groups::{GroupSum, Grouping, sum_by_groups};
@@ -177,22 +177,30 @@ pub(crate) fn build<N: Number>(
 ) -> io::Result<Tree<N>> {
     links.set_hot(true);
     let reusing = &store.reusing();
-    let search = depth_first::depth_first(links, roots, reusing)?;
-    // By object: its number, 0 if it is not reached.
-    let mut number = reusing.zeros::<N>(links.count())?;
-    let objects = &search.vertex[1..=search.reached];
-    let object = |at: usize| objects[at];
-    let own = |at: usize| N::of(at + 1);
-    scatter::scatter(&mut number, search.reached, reusing, threads, object, own)?;
-    let predecessors = predecessors::predecessors(links, &search, number, reusing, threads)?;
+    let mut search = depth_first::depth_first(links, roots, reusing)?;
+    links.set_hot(false);
+    let predecessors = predecessors::predecessors(&mut search, links.count(), reusing, threads)?;
     let depth_first::DepthFirst {
         vertex,
         parent,
         inner,
         reached,
+        ..
     } = search;
     // From here on each step drops what no later one needs: these arrays are most of the memory.
     // The largest of them is like no later one, so nobody could have its memory.
-    let dominators = semi_nca::dominators(parent, inner, reached, predecessors, store)?;
-    Tree::new(vertex, dominators, inner, reached, sizes, reusing, threads)
+    let (dominators, elsewhere) =
+        semi_nca::dominators(parent, inner, reached, predecessors, store)?;
+    let mut indirect = Marks::new(links.count());
+    elsewhere
+        .iter()
+        .for_each(|number| indirect.set(vertex[number].get()));
+    let indirect = indirect.into_words().into();
+    let layout = tree::Layout {
+        inner,
+        reached,
+        sizes,
+        threads,
+    };
+    Tree::new(vertex, dominators, indirect, &layout, reusing)
 }

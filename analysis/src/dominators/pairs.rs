@@ -65,6 +65,11 @@ impl<N: Number> Pairs<N> {
         Ok(all)
     }
 
+    /// The pairs, in chunks that may be written to, each with the number of pairs that are left in it.
+    pub fn chunks_mut(&mut self) -> impl Iterator<Item = (&mut [[N; 2]], &mut usize)> {
+        (self.chunks.iter_mut()).map(|(chunk, used)| (&mut chunk[..*used], used))
+    }
+
     /// The pairs, in chunks.
     pub fn chunks(&self) -> impl ExactSizeIterator<Item = &[[N; 2]]> {
         self.chunks.iter().map(|(chunk, used)| &chunk[..*used])

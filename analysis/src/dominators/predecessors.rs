@@ -1,15 +1,14 @@
 //! The predecessors of each object, in the numbers of a depth-first search.
 
 use std::io;
-use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::depth_first::DepthFirst;
 use super::pairs::Pairs;
-use super::scatter::RANGE_SHIFT;
-use super::targets::{ClassReferences, Numbering};
+use super::scatter::{RANGE_SHIFT, Ranges, scatter};
 use crate::gate;
-use crate::graph::{Array, Links, Number, Store};
+use crate::graph::{Array, Number, Store};
+use crate::marks::Marks;
 use crate::parallel;
 
 /// For each number, those that refer to it; without the parent in the tree, and without those of
@@ -21,23 +20,18 @@ pub(super) struct Predecessors<N> {
     pub list: Array<N>,
 }
 
-/// Numbers in one task.
-const TASK: usize = 1 << 16;
-
-/// Finds them. `number` holds the number of each object, 0 if it was not reached.
+/// Finds them by the references that a search has found outside of its tree.
 pub(super) fn predecessors<N: Number>(
-    links: &Links<'_, N>,
-    tree: &DepthFirst<N>,
-    number: Array<N>,
+    search: &mut DepthFirst<N>,
+    objects: usize,
     store: &Store,
     threads: usize,
 ) -> io::Result<Predecessors<N>> {
-    // The graph is asked once; everything after that goes over what it said.
-    let edges = Edges::new(links, tree, &number, store, threads)?;
-    drop(number);
-    links.set_hot(false);
+    let others = std::mem::replace(&mut search.others, Pairs::new());
+    let search = &*search;
+    let edges = Edges::new(search, others, objects, store, threads)?;
     // Where the list of each number ends, then, as it is filled from the end, where it starts.
-    let mut start = store.zeros::<N>(tree.reached + 2)?;
+    let mut start = store.zeros::<N>(search.reached + 2)?;
     start.set_hot(true);
     let length = edges.numbers_in_part(start.len(), threads);
     let parts: Vec<&mut [N]> = start.chunks_mut(length).collect();
@@ -105,32 +99,75 @@ fn each_part<T: Send>(parts: Vec<T>, threads: usize, work: impl Fn(usize, &mut T
 }
 
 /// The references that matter, in the numbers of the search: to, from.
-enum Edges<'a, N> {
+enum Edges<N> {
     /// All of them.
     AtOnce(Pairs<N>),
-    /// All references by range of numbers that they lead to, and the tree that tells which ones matter.
-    ByRange(Vec<Pairs<N>>, &'a DepthFirst<N>),
+    /// By range of numbers that they lead to.
+    ByRange(Vec<Pairs<N>>),
 }
 
-impl<'a, N: Number> Edges<'a, N> {
+impl<N: Number> Edges<N> {
+    /// `others` are those outside of the tree: the object that one leads to, and the number of the one that has it.
     fn new(
-        links: &Links<'_, N>,
-        tree: &'a DepthFirst<N>,
-        number: &Array<N>,
+        search: &DepthFirst<N>,
+        mut others: Pairs<N>,
+        objects: usize,
         store: &Store,
         threads: usize,
     ) -> io::Result<Self> {
-        if store.has_room_for(size_of_val(&**number)) {
-            number.set_hot(true);
-            return Ok(Self::AtOnce(pairs(links, tree, number, store, threads)?));
+        let mut targets = Marks::new(objects);
+        for [to, _] in others.iter() {
+            gate::pass();
+            targets.set(to.get());
         }
-        let numbering = Numbering {
-            of: number,
-            none: N::of(0),
-            end: tree.reached + 1,
+        // Few objects have such references: only their numbers are looked up.
+        let targets = targets.ranked();
+        let mut numbers = store.unset::<N>(targets.len())?;
+        numbers.set_hot(true);
+        let rank = |at: usize| {
+            targets
+                .rank(search.vertex[at + 1].get())
+                .map_or(N::NONE, N::of)
         };
-        let ranges = numbering.by_target(links, ClassReferences::Count, store, threads)?;
-        Ok(Self::ByRange(ranges, tree))
+        let own = |at: usize| N::of(at + 1);
+        scatter(&mut numbers, search.reached, store, threads, rank, own)?;
+        let number = |object: N| targets.rank(object.get()).map(|rank| numbers[rank]);
+        let parent = &*search.parent;
+        if store.has_room_for(size_of_val(parent)) {
+            let parts: Vec<_> = others.chunks_mut().collect();
+            each_part(parts, threads, |_, (pairs, left)| {
+                let mut kept = 0;
+                for at in 0..pairs.len() {
+                    gate::pass();
+                    let [to, from] = pairs[at];
+                    if let Some(to) = number(to).filter(|&to| matters(parent, from, to)) {
+                        pairs[kept] = [to, from];
+                        kept += 1;
+                    }
+                }
+                **left = kept;
+            });
+            return Ok(Self::AtOnce(others));
+        }
+        let mut ranges = Ranges::new(search.reached + 1, RANGE_SHIFT);
+        for [to, from] in others.iter() {
+            gate::pass();
+            if let Some(to) = number(to) {
+                ranges.push(store, to, from)?;
+            }
+        }
+        let mut ranges = Ranges::joined(vec![Ok(ranges)])?;
+        for (pairs, left) in ranges.iter_mut().flat_map(Pairs::chunks_mut) {
+            let mut kept = 0;
+            for at in 0..pairs.len() {
+                gate::pass();
+                let [to, from] = pairs[at];
+                pairs[kept] = [to, from];
+                kept += usize::from(matters(parent, from, to));
+            }
+            *left = kept;
+        }
+        Ok(Self::ByRange(ranges))
     }
 
     /// The numbers in each part of those below `end`.
@@ -151,65 +188,19 @@ impl<'a, N: Number> Edges<'a, N> {
                     edge(to, from);
                 }
             }
-            Self::ByRange(ranges, tree) => {
+            Self::ByRange(ranges) => {
                 let pairs = ranges.get(part).into_iter().flat_map(Pairs::chunks);
                 for &[to, from] in pairs.flatten() {
                     gate::pass();
-                    if matters(&tree.parent, from.get(), to.get()) {
-                        edge(to, from);
-                    }
+                    edge(to, from);
                 }
             }
         }
     }
 }
 
-/// False for references of the tree itself, to roots, and of objects to themselves.
+/// False for references of the tree itself, which an object may have more than once.
 #[inline(always)]
-fn matters<N: Number>(parent: &[N], from: usize, to: usize) -> bool {
-    let above = parent[to].get();
-    above != 0 && above != from && to != from
-}
-
-/// All references that matter, in the numbers of the search: to, from.
-fn pairs<N: Number>(
-    links: &Links<'_, N>,
-    tree: &DepthFirst<N>,
-    number: &[N],
-    store: &Store,
-    threads: usize,
-) -> io::Result<Pairs<N>> {
-    let parts = parallel::run(threads, tree.inner.div_ceil(TASK), |tasks| {
-        let (mut found, mut outcome) = (Pairs::new(), Ok(()));
-        for task in tasks {
-            let first = 1 + TASK * task;
-            let last = (first + TASK).min(tree.inner + 1);
-            edges(links, tree, number, first..last, |from, to| {
-                if outcome.is_ok() {
-                    outcome = found.push(store, [N::of(to), N::of(from)]);
-                }
-            });
-        }
-        outcome.map(|()| found)
-    });
-    Pairs::joined(parts)
-}
-
-#[inline(always)]
-fn edges<N: Number>(
-    links: &Links<'_, N>,
-    tree: &DepthFirst<N>,
-    number: &[N],
-    range: Range<usize>,
-    mut edge: impl FnMut(usize, usize),
-) {
-    let (vertex, parent) = (&*tree.vertex, &*tree.parent);
-    for from in range {
-        links.each(vertex[from].get(), |target| {
-            let to = number[target].get();
-            if matters(parent, from, to) {
-                edge(from, to);
-            }
-        });
-    }
+fn matters<N: Number>(parent: &[N], from: N, to: N) -> bool {
+    parent[to.get()] != from
 }

@@ -10,13 +10,15 @@ use std::io;
 use super::predecessors::Predecessors;
 use crate::gate;
 use crate::graph::{Array, Number, Store};
+use crate::marks::Marks;
 
 /// The ancestor and the label of a number, which are asked for together.
 type Link<N> = [N; 2];
 const ANCESTOR: usize = 0;
 const LABEL: usize = 1;
 
-/// The immediate dominator of each number of a search, by number, 0 being the root of the tree.
+/// The immediate dominator of each number of a search, by number, 0 being the root of the tree; and those for which it is not the
+/// parent in that tree.
 ///
 /// A leaf refers to nothing, so it is on no way to others, and has no link. It counts as the first child of its parent, whose
 /// own turn comes directly after those of its leaves.
@@ -26,7 +28,7 @@ pub(super) fn dominators<N: Number>(
     reached: usize,
     predecessors: Predecessors<N>,
     store: &Store,
-) -> io::Result<Array<N>> {
+) -> io::Result<(Array<N>, Marks)> {
     let Predecessors { mut start, list } = predecessors;
     {
         let mut links = store.zeros::<Link<N>>(inner + 1)?;
@@ -75,16 +77,20 @@ pub(super) fn dominators<N: Number>(
     drop(list);
     parent.set_hot(true);
     let (dominator, start) = (&mut *parent, &*start);
+    let mut elsewhere = Marks::new(reached + 1);
     for number in 1..=reached {
         gate::pass();
         let (mut candidate, semi) = (dominator[number], start[number + 1]);
+        if candidate > semi {
+            elsewhere.set(number);
+        }
         while candidate > semi {
             candidate = dominator[candidate.get()];
         }
         dominator[number] = candidate;
     }
     parent.set_hot(false);
-    Ok(parent)
+    Ok((parent, elsewhere))
 }
 
 /// The lowest label on the way up from `from`, as far as numbers are above `linked`; the way is

@@ -26,21 +26,39 @@ pub struct Tree<N> {
     pub(crate) above: Array<N>,
     /// The sizes of all objects by place.
     pub(crate) sums: Sums,
+    /// A bit for each object: set if a search came to it from another object than its immediate dominator. That one may
+    /// not refer to it; all others are referred to by theirs.
+    pub(crate) indirect: Array<u64>,
+}
+
+/// What a tree is laid out by, besides its arrays.
+pub(super) struct Layout<'a> {
+    /// Numbers above this one dominate nothing else.
+    pub inner: usize,
+    /// The highest number.
+    pub reached: usize,
+    /// The sizes of all objects.
+    pub sizes: &'a Sizes,
+    /// The number of threads.
+    pub threads: usize,
 }
 
 impl<N: Number> Tree<N> {
     /// Lays a tree out. `vertex` holds the object of each number of a depth-first search, `dominator`
-    /// the number of its immediate dominator, 0 for the virtual root; numbers above `inner` dominate nothing else.
-    /// `sizes` are those of the objects.
+    /// the number of its immediate dominator, 0 for the virtual root.
     pub(super) fn new(
         vertex: Array<N>,
         dominator: Array<N>,
-        inner: usize,
-        reached: usize,
-        sizes: &Sizes,
+        indirect: Array<u64>,
+        layout: &Layout<'_>,
         store: &Store,
-        threads: usize,
     ) -> io::Result<Self> {
+        let &Layout {
+            inner,
+            reached,
+            sizes,
+            threads,
+        } = layout;
         // By number of the search: the objects under it, itself included, and for those under it the
         // sum of this, from the last one to each, and one.
         let mut under = store.filled(inner + 1, N::of(1))?;
@@ -87,6 +105,7 @@ impl<N: Number> Tree<N> {
             spans,
             above,
             sums,
+            indirect,
         })
     }
 
@@ -124,6 +143,12 @@ impl<N: Number> Tree<N> {
     pub fn above(&self, place: usize) -> Option<usize> {
         let above = self.above[place];
         (above != N::NONE).then(|| above.get())
+    }
+
+    /// Whether a search came to an object from another one than its immediate dominator.
+    #[inline(always)]
+    pub(crate) fn is_indirect(&self, object: usize) -> bool {
+        self.indirect[object / 64] >> (object % 64) & 1 != 0
     }
 
     /// The class of the object at each place.

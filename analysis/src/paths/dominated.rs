@@ -5,6 +5,9 @@
 //! of its pieces lies within what the upper one dominates, which is often little. Of several shortest
 //! paths it is the one that a search over all objects finds, as that reaches the objects within in the
 //! order of a search that begins there.
+//!
+//! Nearly all objects are referred to by their immediate dominator, and the tree tells which ones are for certain: then there is
+//! nothing to search.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -35,6 +38,9 @@ pub(super) fn below<N: Number>(
     budget: &mut Budget,
 ) -> Option<Vec<usize>> {
     let wanted = tree.object(to);
+    if !tree.is_indirect(wanted) {
+        return Some(vec![wanted]);
+    }
     let object = |place: N| tree.object(from + place.get());
     // By place, counted from that of the upper one.
     let span = tree.end(from) - from;

@@ -138,6 +138,7 @@ fn arrays<'a, N: Number>(
         tree.sums.sizes.small.bytes(),
         tree.sums.sizes.large.bytes(),
         tree.sums.before.bytes(),
+        tree.indirect.bytes(),
     ];
     match &tree.spans {
         Spans::Narrow { small, large } => arrays.extend([small.bytes(), large.bytes()]),
@@ -378,6 +379,7 @@ fn assemble<N: Number>(head: Head, map: &Arc<Mmap>) -> Option<(Finish<N>, Tree<N
             },
             before: next!(u64),
         },
+        indirect: next!(u64),
         spans: match head.has_wide_spans {
             true => Spans::Wide(next!(N)),
             false => Spans::Narrow {

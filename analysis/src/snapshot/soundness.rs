@@ -95,6 +95,7 @@ fn is_tree<N: Number>(graph: &Graph, tree: &Tree<N>) -> bool {
     if tree.places.len() != count
         || tree.spans.len() != reached
         || tree.above.len() != reached
+        || tree.indirect.len() != count.div_ceil(64)
         || tree.sums.len() != reached
         || !tree.spans.is_sound()
         || !tree.sums.is_sound()
