@@ -82,12 +82,42 @@ impl Ranked {
         self.len
     }
 
-    /// How many objects of the set come before one of them; `None` for another object.
+    /// How many objects of the set come before one.
+    #[inline(always)]
+    pub fn before(&self, object: usize) -> usize {
+        let Some(word) = self.marks.0.get(object / 64) else {
+            return self.len;
+        };
+        self.before[object / 64] + (word & ((1 << (object % 64)) - 1)).count_ones() as usize
+    }
+
+    /// As [`Self::before`] for an object of the set; `None` for another one.
     #[inline(always)]
     pub fn rank(&self, object: usize) -> Option<usize> {
-        let (word, bit) = (self.marks.0[object / 64], object % 64);
-        let before = (word & ((1 << bit) - 1)).count_ones() as usize;
-        (word >> bit & 1 != 0).then(|| self.before[object / 64] + before)
+        self.marks.has(object).then(|| self.before(object))
+    }
+
+    /// The objects in the set below a limit, the last one first.
+    pub fn backwards_from(&self, end: usize) -> impl Iterator<Item = usize> + '_ {
+        let mut at = end.div_ceil(64).min(self.marks.0.len());
+        let mut left = 0u64;
+        std::iter::from_fn(move || {
+            while left == 0 {
+                at = at.checked_sub(1)?;
+                left = self.marks.0[at];
+                if end < 64 * (at + 1) {
+                    left &= (1 << (end % 64)) - 1;
+                }
+            }
+            let bit = 63 - left.leading_zeros() as usize;
+            left &= !(1 << bit);
+            Some(64 * at + bit)
+        })
+    }
+
+    /// The objects in the set, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.marks.iter()
     }
 }
 
@@ -101,6 +131,7 @@ mod tests {
         #[test]
         fn ranks_are_positions_in_the_list_of_all(
             objects in prop::collection::btree_set(0usize..300, 0..100),
+            end in 0usize..400,
         ) {
             let mut marks = Marks::new(300);
             objects.iter().for_each(|&object| marks.set(object));
@@ -112,6 +143,10 @@ mod tests {
                 let expected = objects.iter().position(|&it| it == object);
                 prop_assert_eq!(ranked.rank(object), expected);
             }
+            let below = objects.range(..end);
+            prop_assert_eq!(ranked.before(end), below.clone().count());
+            prop_assert!(ranked.backwards_from(end).eq(below.rev().copied()));
+            prop_assert!(ranked.iter().eq(objects.iter().copied()));
         }
     }
 }

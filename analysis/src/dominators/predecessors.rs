@@ -8,13 +8,15 @@ use super::pairs::Pairs;
 use super::scatter::{RANGE_SHIFT, Ranges, scatter};
 use crate::gate;
 use crate::graph::{Array, Number, Store};
-use crate::marks::Marks;
+use crate::marks::{Marks, Ranked};
 use crate::parallel;
 
-/// For each number, those that refer to it; without the parent in the tree, and without those of
+/// For the numbers that are referred to outside of the tree, those that do so; without those of
 /// roots, whose dominator is known.
 pub(super) struct Predecessors<N> {
-    /// By number: where its list starts; the list ends where the next one starts.
+    /// The numbers that have a list.
+    pub numbers: Ranked,
+    /// By rank among these: where the list starts; one entry more than lists.
     pub start: Array<N>,
     /// All lists.
     pub list: Array<N>,
@@ -30,15 +32,27 @@ pub(super) fn predecessors<N: Number>(
     let others = std::mem::replace(&mut search.others, Pairs::new());
     let search = &*search;
     let edges = Edges::new(search, others, objects, store, threads)?;
-    // Where the list of each number ends, then, as it is filled from the end, where it starts.
-    let mut start = store.zeros::<N>(search.reached + 2)?;
+    let numbers = edges.numbers(search.reached);
+    // Where each list ends, then, as it is filled from the end, where it starts.
+    let mut start = store.zeros::<N>(numbers.len() + 1)?;
     start.set_hot(true);
-    let length = edges.numbers_in_part(start.len(), threads);
-    let parts: Vec<&mut [N]> = start.chunks_mut(length).collect();
-    each_part(parts, threads, |number, counts| {
-        let first = length * number;
-        edges.of_part(number, |to, _| {
-            if let Some(count) = counts.get_mut(to.get().wrapping_sub(first)) {
+    let length = edges.numbers_in_part(search.reached + 1, threads);
+    let firsts = (0..=search.reached).step_by(length);
+    // By part: the rank of its first number.
+    let mut ranks: Vec<usize> = firsts.map(|first| numbers.before(first)).collect();
+    ranks.push(start.len());
+    let (mut rest, mut parts) = (&mut *start, Vec::new());
+    for rank in ranks.windows(2) {
+        let (counts, others) = rest.split_at_mut(rank[1] - rank[0]);
+        parts.push(counts);
+        rest = others;
+    }
+    each_part(parts, threads, |part, counts| {
+        edges.of_part(part, |to, _| {
+            let rank = numbers
+                .rank(to.get())
+                .map(|rank| rank.wrapping_sub(ranks[part]));
+            if let Some(count) = rank.and_then(|rank| counts.get_mut(rank)) {
                 *count = count.next();
             }
         });
@@ -53,20 +67,22 @@ pub(super) fn predecessors<N: Number>(
     }
     let mut list = store.unset::<N>(sum)?;
     list.set_hot(true);
-    let mut rest = &mut *list;
-    let mut parts = Vec::new();
+    let (mut rest, mut lists, mut parts) = (&mut *start, &mut *list, Vec::new());
     let mut listed = 0;
-    for ends in start.chunks_mut(length) {
+    for rank in ranks.windows(2) {
+        let (ends, others) = rest.split_at_mut(rank[1] - rank[0]);
         // The last list of the part ends here.
         let end = ends.last().map_or(listed, |end| end.get());
-        let (lists, others) = rest.split_at_mut(end - listed);
-        parts.push((ends, lists, listed));
-        (rest, listed) = (others, end);
+        let (own, of_others) = lists.split_at_mut(end - listed);
+        parts.push((ends, own, listed));
+        (rest, lists, listed) = (others, of_others, end);
     }
-    each_part(parts, threads, |number, (ends, lists, listed)| {
-        let first = length * number;
-        edges.of_part(number, |to, from| {
-            if let Some(end) = ends.get_mut(to.get().wrapping_sub(first)) {
+    each_part(parts, threads, |part, (ends, lists, listed)| {
+        edges.of_part(part, |to, from| {
+            let rank = numbers
+                .rank(to.get())
+                .map(|rank| rank.wrapping_sub(ranks[part]));
+            if let Some(end) = rank.and_then(|rank| ends.get_mut(rank)) {
                 let place = end.get() - 1;
                 *end = N::of(place);
                 lists[place - *listed] = from;
@@ -75,7 +91,11 @@ pub(super) fn predecessors<N: Number>(
     });
     start.set_hot(false);
     list.set_hot(false);
-    Ok(Predecessors { start, list })
+    Ok(Predecessors {
+        numbers,
+        start,
+        list,
+    })
 }
 
 /// The most parts of numbers. Each costs a look at all references.
@@ -168,6 +188,20 @@ impl<N: Number> Edges<N> {
             *left = kept;
         }
         Ok(Self::ByRange(ranges))
+    }
+
+    /// The numbers that they lead to.
+    fn numbers(&self, reached: usize) -> Ranked {
+        let all = match self {
+            Self::AtOnce(pairs) => std::slice::from_ref(pairs),
+            Self::ByRange(ranges) => ranges,
+        };
+        let mut marks = Marks::new(reached + 1);
+        for [to, _] in all.iter().flat_map(Pairs::iter) {
+            gate::pass();
+            marks.set(to.get());
+        }
+        marks.ranked()
     }
 
     /// The numbers in each part of those below `end`.

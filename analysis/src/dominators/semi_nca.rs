@@ -25,31 +25,50 @@ const LABEL: usize = 1;
 pub(super) fn dominators<N: Number>(
     mut parent: Array<N>,
     inner: usize,
-    reached: usize,
     predecessors: Predecessors<N>,
     store: &Store,
 ) -> io::Result<(Array<N>, Marks)> {
-    let Predecessors { mut start, list } = predecessors;
+    let Predecessors {
+        numbers,
+        start,
+        list,
+    } = predecessors;
+    // By rank of those that have predecessors outside of the tree. To all others only their parent refers.
+    let mut semidominators = store.zeros::<N>(numbers.len())?;
     {
-        let mut links = store.zeros::<Link<N>>(inner + 1)?;
+        let mut links = store.unset::<Link<N>>(inner + 1)?;
         links.set_hot(true);
-        let (links, start) = (&mut *links, &mut *start);
+        let (links, semidominators) = (&mut *links, &mut *semidominators);
         for (link, &above) in links.iter_mut().zip(&*parent) {
-            link[ANCESTOR] = above;
+            gate::pass();
+            *link = [above; 2];
         }
         let mut path = Vec::new();
-        // Where the lists of leaves start: the semidominator of the last other number takes this place.
-        let leaves = start[inner + 1];
-        // The lowest number on a way to `number` whose other ones are above `linked`.
-        let mut semidominator = |number: usize, linked: usize, links: &mut [Link<N>]| {
-            gate::pass();
-            let mut lowest = parent[number];
-            let from = if number == inner + 1 {
-                leaves
-            } else {
-                start[number]
+        // Each with the number whose turn it is.
+        let leaves = numbers.backwards_from(parent.len());
+        let leaves = leaves.take_while(|&leaf| leaf > inner);
+        let mut leaves = leaves.map(|leaf| (leaf, parent[leaf].get())).peekable();
+        let mut others = numbers
+            .backwards_from(inner + 1)
+            .map(|it| (it, it))
+            .peekable();
+        loop {
+            let is_leaf = match (leaves.peek(), others.peek()) {
+                (Some((_, turn)), Some((_, other))) => turn >= other,
+                (leaf, _) => leaf.is_some(),
             };
-            for &from in &list[from.get()..start[number + 1].get()] {
+            let next = if is_leaf {
+                leaves.next()
+            } else {
+                others.next()
+            };
+            let Some((number, linked)) = next else {
+                break;
+            };
+            gate::pass();
+            let rank = numbers.before(number);
+            let mut lowest = parent[number];
+            for &from in &list[start[rank].get()..start[rank + 1].get()] {
                 let found = if from.get() <= linked {
                     from
                 } else {
@@ -57,30 +76,19 @@ pub(super) fn dominators<N: Number>(
                 };
                 lowest = lowest.min(found);
             }
-            // Where the list ends is not asked for again: semidominators take these places.
-            start[number + 1] = lowest;
-            lowest
-        };
-        let mut leaf = reached;
-        for number in (1..=inner).rev() {
-            while leaf > inner && !(1..number).contains(&parent[leaf].get()) {
-                semidominator(leaf, number, links);
-                leaf -= 1;
+            semidominators[rank] = lowest;
+            if !is_leaf {
+                links[number][LABEL] = lowest;
             }
-            links[number][LABEL] = semidominator(number, number, links);
-        }
-        // Those that are left are roots.
-        for leaf in inner + 1..=leaf {
-            start[leaf + 1] = parent[leaf];
         }
     }
-    drop(list);
+    drop((start, list));
+    let mut elsewhere = Marks::new(parent.len());
     parent.set_hot(true);
-    let (dominator, start) = (&mut *parent, &*start);
-    let mut elsewhere = Marks::new(reached + 1);
-    for number in 1..=reached {
+    let dominator = &mut *parent;
+    for (number, &semi) in numbers.iter().zip(&*semidominators) {
         gate::pass();
-        let (mut candidate, semi) = (dominator[number], start[number + 1]);
+        let mut candidate = dominator[number];
         if candidate > semi {
             elsewhere.set(number);
         }
