@@ -17,6 +17,10 @@ const DENSE: usize = if cfg!(test) { 4 } else { 64 };
 /// they are many, as the entries of a large hash table are.
 #[inline(never)]
 fn sort_unique<N: Number>(numbers: &mut Vec<N>) {
+    // A list is often filled in the order in which its elements are made.
+    if numbers.is_sorted_by(|one, other| one < other) {
+        return;
+    }
     let range =
         (numbers.iter().min().zip(numbers.iter().max())).map(|(&least, &most)| (least, most));
     let Some((least, most)) = range else {

@@ -45,9 +45,15 @@ pub(super) fn below<N: Number>(
     // By place, counted from that of the upper one.
     let span = tree.end(from) - from;
     let mut marks = Marks::new(span);
-    // Each place with the position in this list of the one before it on its path. An array by place would be as long as
-    // all that is dominated, of which a search reaches little.
-    let mut reached = vec![[N::of(0); 2]];
+    // The places that are reached. An array by place would be as long as all that is dominated, of which a search
+    // reaches little.
+    let mut reached = vec![N::of(0)];
+    // Where those begin that were reached from one place, and the position of that. A large table has millions.
+    let mut runs: Vec<[N; 2]> = Vec::new();
+    let before = |runs: &[[N; 2]], position: usize| {
+        let run = runs.partition_point(|[start, _]| start.get() <= position);
+        run.checked_sub(1).map_or(0, |run| runs[run][1].get())
+    };
     let (mut level, mut rest) = (0..1, Vec::new());
     while !level.is_empty() {
         // Most objects are at the last step, whose references need no look at where they lead to but for this one.
@@ -56,8 +62,8 @@ pub(super) fn below<N: Number>(
             let mut position = level.start + at;
             let mut path = vec![wanted];
             while position != 0 {
-                path.push(object(reached[position][0]));
-                position = reached[position][1].get();
+                path.push(object(reached[position]));
+                position = before(&runs, position);
             }
             path.reverse();
             return Some(path);
@@ -67,17 +73,20 @@ pub(super) fn below<N: Number>(
         }
         let end = reached.len();
         for position in level {
-            let next = object(reached[position][0]);
+            let (next, start) = (object(reached[position]), reached.len());
             let mut follow = |target: usize| {
                 let place = tree.place(target).and_then(|at| at.checked_sub(from));
                 let inside = place.filter(|&place| place > 0 && place < span);
                 if let Some(place) = inside.filter(|&place| !marks.has(place)) {
                     marks.set(place);
-                    reached.push([N::of(place), N::of(position)]);
+                    reached.push(N::of(place));
                 }
             };
             links.first(next, &mut rest, &mut follow);
             rest.drain(..).for_each(|target| follow(target.get()));
+            if reached.len() > start {
+                runs.push([N::of(start), N::of(position)]);
+            }
         }
         level = end..reached.len();
     }
@@ -91,7 +100,7 @@ const TASK: usize = if cfg!(test) { 2 } else { 1 << 12 };
 /// a place when there is no budget left.
 fn first_to<N: Number>(
     links: &Links<'_, N>,
-    places: &[[N; 2]],
+    places: &[N],
     object: impl Fn(N) -> usize + Sync,
     wanted: usize,
     budget: &mut Budget,
@@ -114,7 +123,7 @@ fn first_to<N: Number>(
             let end = places.len().min(start + TASK);
             let found = (start..end).find(|&at| {
                 let mut is_next = false;
-                links.each(object(places[at][0]), |target| {
+                links.each(object(places[at]), |target| {
                     is_next |= target == wanted;
                     references += 1;
                 });
