@@ -9,7 +9,7 @@ const CHUNK: usize = 1 << 19;
 
 /// Pairs of numbers in chunks, so that nothing is copied when the list grows.
 pub(super) struct Pairs<N> {
-    /// All chunks but the last are full.
+    /// Each with the number of pairs in it.
     chunks: Vec<(Array<[N; 2]>, usize)>,
 }
 

@@ -72,6 +72,8 @@ pub(crate) trait Visit {
 
 /// The bytes between two reports of progress.
 const PROGRESS: u64 = 4 << 20;
+/// The most bytes that the system maps ahead of one that is read: as many as its cache holds in one piece.
+const MAPPED_AHEAD: u64 = 4 << 20;
 /// The runs of sub-records in one task.
 const TASK: usize = 64;
 
@@ -156,7 +158,9 @@ impl Pass<'_> {
         }
         if let (Some(first), Some(last)) = (blocks.first(), blocks.last()) {
             (self.progress)(blocks.iter().map(|block| block.bytes).sum());
-            (self.forget)(first.offset as usize..(last.offset + last.bytes) as usize);
+            // What the system has mapped ahead of a task may have been forgotten before that.
+            let start = first.offset.saturating_sub(MAPPED_AHEAD);
+            (self.forget)(start as usize..(last.offset + last.bytes) as usize);
         }
         Ok(())
     }
