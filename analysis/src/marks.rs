@@ -1,6 +1,8 @@
 //! Sets of objects as bits, for searches that ask for each reference and mostly of objects that
 //! they have reached: the bits of millions of objects fit into the CPU's cache.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 /// A set of objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Marks(Vec<u64>);
@@ -51,6 +53,17 @@ impl Marks {
         self.0
     }
 
+    /// 64 bits of the set: those of the objects from `64 * word` on.
+    #[inline(always)]
+    pub fn word(&self, word: usize) -> u64 {
+        self.0[word]
+    }
+
+    /// The number of words.
+    pub fn words(&self) -> usize {
+        self.0.len()
+    }
+
     /// Prepares to tell how many objects of the set come before one.
     pub fn ranked(self) -> Ranked {
         let mut sum = 0;
@@ -67,6 +80,45 @@ impl Marks {
     }
 }
 
+/// A set of objects to which several threads add.
+#[derive(Debug)]
+pub(crate) struct SharedMarks(Vec<AtomicU64>);
+
+impl SharedMarks {
+    /// An empty set of objects with numbers below `count`.
+    pub fn new(count: usize) -> Self {
+        let words = (0..count.div_ceil(64)).map(|_| AtomicU64::new(0));
+        Self(words.collect())
+    }
+
+    /// Adds an object.
+    #[inline(always)]
+    pub fn set(&self, object: usize) {
+        let (word, bit) = (&self.0[object / 64], 1 << (object % 64));
+        // A change waits for the memory of other threads where a look does not.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether an object is in the set.
+    #[inline(always)]
+    pub fn has(&self, object: usize) -> bool {
+        self.0[object / 64].load(Ordering::Relaxed) >> (object % 64) & 1 != 0
+    }
+
+    /// Replaces 64 bits of the set: those of the objects from `64 * word` on.
+    #[inline(always)]
+    pub fn set_word(&self, word: usize, bits: u64) {
+        self.0[word].store(bits, Ordering::Relaxed);
+    }
+
+    /// The set, once no thread adds to it.
+    pub fn into_marks(self) -> Marks {
+        Marks(self.0.into_iter().map(AtomicU64::into_inner).collect())
+    }
+}
+
 /// A set whose objects are numbered in their order.
 #[derive(Debug)]
 pub(crate) struct Ranked {
@@ -77,6 +129,12 @@ pub(crate) struct Ranked {
 }
 
 impl Ranked {
+    /// The set.
+    #[inline(always)]
+    pub fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
     /// The number of objects in the set.
     pub fn len(&self) -> usize {
         self.len
@@ -114,11 +172,6 @@ impl Ranked {
             Some(64 * at + bit)
         })
     }
-
-    /// The objects in the set, in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.marks.iter()
-    }
 }
 
 #[cfg(test)]
@@ -133,8 +186,10 @@ mod tests {
             objects in prop::collection::btree_set(0usize..300, 0..100),
             end in 0usize..400,
         ) {
-            let mut marks = Marks::new(300);
-            objects.iter().for_each(|&object| marks.set(object));
+            let shared = SharedMarks::new(300);
+            objects.iter().for_each(|&object| shared.set(object));
+            prop_assert!((0..300).all(|object| shared.has(object) == objects.contains(&object)));
+            let marks = shared.into_marks();
             prop_assert!(marks.iter().eq(objects.iter().copied()));
             prop_assert_eq!(marks.len(), objects.len());
             let ranked = marks.ranked();
@@ -146,7 +201,7 @@ mod tests {
             let below = objects.range(..end);
             prop_assert_eq!(ranked.before(end), below.clone().count());
             prop_assert!(ranked.backwards_from(end).eq(below.rev().copied()));
-            prop_assert!(ranked.iter().eq(objects.iter().copied()));
+            prop_assert!(ranked.marks().iter().eq(objects.iter().copied()));
         }
     }
 }

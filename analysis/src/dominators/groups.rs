@@ -271,7 +271,7 @@ fn ways_to_sources<'a, N: Number>(
     store: &Store,
 ) -> io::Result<(Ways<'a>, Array<u32>)> {
     let mut ways = Ways::new(groupings);
-    let mut by_source = store.zeros::<u32>(joins.source_count)?;
+    let mut by_source = store.zeros::<u32>(joins.source_count())?;
     // The object above the present place, and those above it: where what is under each ends, and the way to it.
     let (mut nearest, mut above) = (None::<[N; 2]>, Stack::<N>::new());
     let mut sources = 0;

@@ -10,25 +10,22 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pairs::Pairs;
 use super::stack::Stack;
 use super::tree::Tree;
 use crate::gate;
 use crate::graph::{Array, ClassView, Links, Number, Store, TooMany};
+use crate::marks::{Marks, Ranked, SharedMarks};
 use crate::parallel;
 
 /// The joins of a graph and the references to them. Joins are numbered in the order of their places,
 /// and so are *sources*, the places that refer to them.
 pub(super) struct Joins<N> {
-    /// By place: a mark at all but joins.
-    settled: Marks,
-    settled_before: Vec<usize>,
-    /// By place: a mark at sources.
-    sources: Marks,
-    /// The number of sources.
-    pub source_count: usize,
+    /// The places of all but joins.
+    settled: Ranked,
+    /// The places of sources.
+    sources: Ranked,
     /// Joins, each after most of those on which it depends.
     pub order: Array<N>,
     /// References from places whose way up ends at a root: source, join.
@@ -41,50 +38,6 @@ pub(super) struct Joins<N> {
 
 /// Places in one task.
 const TASK: usize = 1 << 16;
-
-/// A bit for each place, which several threads set.
-struct Marks(Vec<AtomicU64>);
-
-impl Marks {
-    fn new(places: usize) -> Self {
-        Self(
-            (0..places.div_ceil(64))
-                .map(|_| AtomicU64::new(0))
-                .collect(),
-        )
-    }
-
-    #[inline(always)]
-    fn set(&self, place: usize) {
-        let (word, bit) = (&self.0[place / 64], 1 << (place % 64));
-        if word.load(Ordering::Relaxed) & bit == 0 {
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
-    }
-
-    #[inline(always)]
-    fn has(&self, place: usize) -> bool {
-        self.0[place / 64].load(Ordering::Relaxed) >> (place % 64) & 1 != 0
-    }
-
-    /// By word: the marks before it; and the number of all.
-    fn counts(&self) -> (Vec<usize>, usize) {
-        let mut sum = 0;
-        let before = self.0.iter().map(|word| {
-            let before = sum;
-            sum += word.load(Ordering::Relaxed).count_ones() as usize;
-            before
-        });
-        (before.collect(), sum)
-    }
-
-    /// The number of marks before a place, by what [`Marks::counts`] has found.
-    #[inline(always)]
-    fn before(&self, counts: &[usize], place: usize) -> usize {
-        let word = self.0[place / 64].load(Ordering::Relaxed);
-        counts[place / 64] + (word & ((1 << (place % 64)) - 1)).count_ones() as usize
-    }
-}
 
 impl<N: Number> Joins<N> {
     /// Finds the joins below `roots`, which are objects.
@@ -113,27 +66,26 @@ impl<N: Number> Joins<N> {
             let classes = tree.classes(links, store)?;
             add_references_to_classes(tree, classes.view(), &open, &settled, &mut pairs, store)?;
         }
-        Self::of_pairs(tree, settled, &pairs, store)
+        Self::of_pairs(tree, settled.into_marks().ranked(), &pairs, store)
     }
 
     /// Orders references by the head of the place that refers.
     fn of_pairs(
         tree: &Tree<N>,
-        settled: Marks,
+        settled: Ranked,
         pairs: &Pairs<N>,
         store: &Store,
     ) -> io::Result<Self> {
-        let matter = || (pairs.iter()).filter(|[_, to]| !settled.has(to.get()));
-        let sources = Marks::new(tree.len());
+        let matter = || (pairs.iter()).filter(|[_, to]| !settled.marks().has(to.get()));
+        let mut sources = Marks::new(tree.len());
         for [from, _] in matter() {
             gate::pass();
             sources.set(from.get());
         }
-        let (sources_before, source_count) = sources.counts();
-        let (settled_before, settled_count) = settled.counts();
-        let joins = tree.len() - settled_count;
-        let heads = heads(tree, &settled, &sources, source_count, store)?;
-        let source = |from: N| sources.before(&sources_before, from.get());
+        let sources = sources.ranked();
+        let joins = tree.len() - settled.len();
+        let heads = heads(tree, &settled, &sources, store)?;
+        let source = |from: N| sources.before(from.get());
         let mut start = store.zeros::<N>(joins + 2)?;
         let mut under_joins = 0;
         for [from, _] in matter() {
@@ -157,7 +109,7 @@ impl<N: Number> Joins<N> {
         for [from, to] in matter() {
             gate::pass();
             let source = source(from);
-            let join = to.get() - settled.before(&settled_before, to.get());
+            let join = to.get() - settled.before(to.get());
             let (reference, head) = ([N::of(source), N::of(join)], heads[source]);
             if head == N::NONE {
                 from_roots.push(store, reference)?;
@@ -169,9 +121,7 @@ impl<N: Number> Joins<N> {
         }
         let mut found = Self {
             settled,
-            settled_before,
             sources,
-            source_count,
             order: Array::default(),
             from_roots,
             start,
@@ -184,19 +134,24 @@ impl<N: Number> Joins<N> {
     /// True if a join is at the place.
     #[inline(always)]
     pub fn is_join(&self, place: usize) -> bool {
-        !self.settled.has(place)
+        !self.settled.marks().has(place)
     }
 
     /// The number of joins before a place.
     #[inline]
     pub fn joins_before(&self, place: usize) -> usize {
-        place - self.settled.before(&self.settled_before, place)
+        place - self.settled.before(place)
     }
 
     /// True if the place refers to a join.
     #[inline(always)]
     pub fn is_source(&self, place: usize) -> bool {
-        self.sources.has(place)
+        self.sources.marks().has(place)
+    }
+
+    /// The number of sources.
+    pub fn source_count(&self) -> usize {
+        self.sources.len()
     }
 
     /// The references from places under a join: source, join.
@@ -212,12 +167,12 @@ impl<N: Number> Joins<N> {
 
     /// The joins in the reverse postorder of a depth-first search.
     fn reverse_postorder(&self, joins: usize, store: &Store) -> io::Result<Array<N>> {
-        let seen = Marks::new(joins);
+        let mut seen = Marks::new(joins);
         let mut order = store.filled(joins, N::NONE)?;
         let mut left = joins;
         // Joins, and which of the references under each comes next.
         let mut path: Stack<N> = Stack::new();
-        let enter = |join: N, path: &mut Stack<N>| {
+        let mut enter = |join: N, path: &mut Stack<N>| {
             if seen.has(join.get()) {
                 return Ok(());
             }
@@ -244,19 +199,18 @@ impl<N: Number> Joins<N> {
 /// By source: its head, which is the innermost join that dominates it, itself included.
 fn heads<N: Number>(
     tree: &Tree<N>,
-    settled: &Marks,
-    sources: &Marks,
-    source_count: usize,
+    settled: &Ranked,
+    sources: &Ranked,
     store: &Store,
 ) -> io::Result<Array<N>> {
-    let mut heads = store.unset(source_count)?;
+    let mut heads = store.unset(sources.len())?;
     let (mut joins, mut source) = (0, 0);
     // Joins that dominate the present place: where what is under each ends, and its number.
     let (mut nearest, mut above) = (None::<[N; 2]>, Stack::<N>::new());
-    for word in 0..sources.0.len() {
+    let (settled, sources) = (settled.marks(), sources.marks());
+    for word in 0..sources.words() {
         gate::pass();
-        let settled = settled.0[word].load(Ordering::Relaxed);
-        let sources = sources.0[word].load(Ordering::Relaxed);
+        let (settled, sources) = (settled.word(word), sources.word(word));
         let mut left = !settled | sources;
         while left != 0 {
             let bit = left.trailing_zeros();
@@ -295,7 +249,7 @@ fn settle_classes<N: Number>(
     links: &Links<'_, N>,
     tree: &Tree<N>,
     class_places: &[Option<usize>],
-    settled: &Marks,
+    settled: &SharedMarks,
 ) {
     for &class in class_places.iter().flatten() {
         if let Some(above) = tree.above(class)
@@ -312,7 +266,7 @@ fn add_references_to_classes<N: Number>(
     tree: &Tree<N>,
     classes: ClassView<'_>,
     class_places: &[Option<usize>],
-    settled: &Marks,
+    settled: &SharedMarks,
     pairs: &mut Pairs<N>,
     store: &Store,
 ) -> io::Result<()> {
@@ -339,19 +293,19 @@ fn add_references_to_classes<N: Number>(
 }
 
 /// A mark at the places of objects of which the tree tells that their immediate dominator refers to them.
-fn known<N: Number>(tree: &Tree<N>) -> Marks {
-    let marks = Marks::new(tree.len());
+fn known<N: Number>(tree: &Tree<N>) -> SharedMarks {
+    let marks = SharedMarks::new(tree.len());
     parallel::run(0, tree.len().div_ceil(TASK), |tasks| {
         for task in tasks {
-            let first = TASK * task / 64;
-            let words = marks.0[first..].iter().take(TASK / 64);
-            for (word, objects) in words.zip(tree.objects[TASK * task..].chunks(64)) {
+            let first = TASK * task;
+            let objects = tree.objects[first..tree.len().min(first + TASK)].chunks(64);
+            for (word, objects) in (first / 64..).zip(objects) {
                 gate::pass();
                 let bits = objects.iter().enumerate();
                 let bits = bits.fold(0, |bits, (at, object)| {
                     bits | u64::from(!tree.is_indirect(object.get())) << at
                 });
-                word.store(bits, Ordering::Relaxed);
+                marks.set_word(word, bits);
             }
         }
     });
@@ -363,7 +317,7 @@ fn known<N: Number>(tree: &Tree<N>) -> Marks {
 fn pairs<N: Number>(
     links: &Links<'_, N>,
     tree: &Tree<N>,
-    settled: &Marks,
+    settled: &SharedMarks,
     store: &Store,
 ) -> io::Result<Pairs<N>> {
     let count = links.count();

@@ -86,7 +86,7 @@ pub(super) fn dominators<N: Number>(
     let mut elsewhere = Marks::new(parent.len());
     parent.set_hot(true);
     let dominator = &mut *parent;
-    for (number, &semi) in numbers.iter().zip(&*semidominators) {
+    for (number, &semi) in numbers.marks().iter().zip(&*semidominators) {
         gate::pass();
         let mut candidate = dominator[number];
         if candidate > semi {

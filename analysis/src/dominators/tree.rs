@@ -31,7 +31,7 @@ pub struct Tree<N> {
     pub(crate) indirect: Array<u64>,
 }
 
-/// What a tree is laid out by, besides its arrays.
+/// The parameters of [`Tree::new`] besides its arrays.
 pub(super) struct Layout<'a> {
     /// Numbers above this one dominate nothing else.
     pub inner: usize,

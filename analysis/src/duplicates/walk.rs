@@ -1,7 +1,6 @@
 //! The walks over the dump: one that digests arrays, and one that compares them.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hprof_format::binary::{BasicType, SubRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,6 +9,7 @@ use siphasher::sip::SipHasher13;
 use super::groups::{Entry, Group, Parts, Pending};
 use crate::graph::PlacedField;
 use crate::heap::{SeenTexts, SeenUses, StringCount, StringUses, is_uniform};
+use crate::marks::SharedMarks;
 use crate::numbers::ObjectNumber;
 use crate::snapshot::{Snapshot, Value};
 
@@ -30,30 +30,6 @@ pub(super) fn keyed_digest() -> impl Digest {
     }
 }
 
-/// A bit for each object, which several threads set.
-pub(super) struct Marks(Vec<AtomicU64>);
-
-impl Marks {
-    fn new(objects: usize) -> Self {
-        Self(
-            (0..objects.div_ceil(64))
-                .map(|_| AtomicU64::new(0))
-                .collect(),
-        )
-    }
-
-    fn set(&self, object: ObjectNumber) {
-        let object = object.index();
-        self.0[object / 64].fetch_or(1 << (object % 64), Ordering::Relaxed);
-    }
-
-    /// True if the object is marked.
-    pub fn contains(&self, object: ObjectNumber) -> bool {
-        let object = object.index();
-        self.0[object / 64].load(Ordering::Relaxed) >> (object % 64) & 1 != 0
-    }
-}
-
 /// The results of the first walk, besides the entries.
 pub(super) struct Seen {
     /// Arrays whose elements were blotted out.
@@ -63,14 +39,14 @@ pub(super) struct Seen {
     /// Their size.
     pub bytes: u64,
     /// The arrays that strings consist of.
-    pub of_strings: Marks,
+    pub of_strings: SharedMarks,
 }
 
 /// The first walk, on one thread.
 struct Walk<'w, 'a, D> {
     snapshot: &'w Snapshot,
     digest: &'w D,
-    of_strings: &'w Marks,
+    of_strings: &'w SharedMarks,
     /// Classes of strings by identifier, with the field that refers to the characters.
     string_classes: &'w [(u64, PlacedField<'w>)],
     is_stripped: bool,
@@ -91,7 +67,7 @@ pub(super) fn enter(
     strings: Option<&StringUses>,
 ) -> (Seen, Vec<SeenUses>) {
     let graph = snapshot.graph();
-    let of_strings = Marks::new(graph.len());
+    let of_strings = SharedMarks::new(graph.len());
     let classes = graph.classes();
     let of_class = |number| {
         let class = classes.get(number);
@@ -174,7 +150,7 @@ impl<D: Digest> Walk<'_, '_, D> {
                 let value = (values.get(placed.offset..))
                     .and_then(|value| self.snapshot.value(basic_type, value));
                 if let Some(Value::Object(array)) = value {
-                    self.of_strings.set(array);
+                    self.of_strings.set(array.index());
                 }
             }
             _ => {}
