@@ -16,6 +16,7 @@ pub(crate) mod tag {
     pub(crate) const LONG: u8 = 5;
     pub(crate) const DOUBLE: u8 = 6;
     pub(crate) const CLASS: u8 = 7;
+    pub(crate) const FIELDREF: u8 = 9;
     pub(crate) const METHODREF: u8 = 10;
     pub(crate) const INTERFACE_METHODREF: u8 = 11;
     pub(crate) const NAME_AND_TYPE: u8 = 12;

@@ -99,7 +99,7 @@ mod source_file;
 mod uses;
 
 pub use error::{ClassSkip, Malformed, MethodSkip};
-pub use fields::{NewField, add_fields};
+pub use fields::{Member, call_for_writes};
 pub use method::MethodInfo;
 pub use mutf8::Mutf8;
 pub use plan::{Hooks, MethodHook, MethodNumber, SelectMethod, Shape};

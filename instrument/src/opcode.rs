@@ -21,6 +21,7 @@ pub(crate) const TABLESWITCH: u8 = 170;
 pub(crate) const LOOKUPSWITCH: u8 = 171;
 pub(crate) const IRETURN: u8 = 172;
 pub(crate) const RETURN: u8 = 177;
+pub(crate) const PUTFIELD: u8 = 181;
 pub(crate) const INVOKEVIRTUAL: u8 = 182;
 pub(crate) const INVOKESTATIC: u8 = 184;
 pub(crate) const INVOKEDYNAMIC: u8 = 186;

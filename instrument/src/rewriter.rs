@@ -190,7 +190,7 @@ pub(crate) fn check_header(class: &[u8]) -> Result<u16, ClassSkip> {
 }
 
 /// Skips the supertypes, whose super_class is next, and the fields.
-fn skip_supertypes_and_fields(reader: &mut Reader<'_>) -> Result<(), Malformed> {
+pub(crate) fn skip_supertypes_and_fields(reader: &mut Reader<'_>) -> Result<(), Malformed> {
     reader.skip(2)?;
     let interfaces = usize::from(reader.u16()?);
     reader.skip(interfaces * 2)?;

@@ -3,10 +3,9 @@
 use crate::bytes::u16_at;
 use crate::constant_pool::{ConstantPool, PoolBuffers, tag};
 use crate::error::{ClassSkip, MethodSkip};
-use crate::opcode::{INVOKEDYNAMIC, INVOKESTATIC, INVOKEVIRTUAL, length};
+use crate::opcode::{INVOKEDYNAMIC, INVOKESTATIC, INVOKEVIRTUAL, PUTFIELD, length};
 
 const PUTSTATIC: u8 = 179;
-const PUTFIELD: u8 = 181;
 const INVOKESPECIAL: u8 = 183;
 const INVOKEINTERFACE: u8 = 185;
 

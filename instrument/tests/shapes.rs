@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use hprof_instrument::{
-    ClassSkip, MethodInfo, MethodSkip, NEWEST_MAJOR, NewField, Rewriter, Shape, add_fields,
+    ClassSkip, Member, MethodInfo, MethodSkip, NEWEST_MAJOR, Rewriter, Shape, call_for_writes,
 };
 
 fn class_of(descriptor: &str, code: &CodeSpec) -> Vec<u8> {
@@ -186,8 +186,9 @@ fn limits_are_reasons() {
 #[test]
 fn full_constant_pool_is_a_reason() {
     let mut builder = ClassBuilder::new(52, "test/One");
+    let [high, low] = builder.field_ref("test/One", "size", "J").to_be_bytes();
     let code = CodeSpec {
-        bytes: vec![177],
+        bytes: vec![181, high, low, 177],
         ..CodeSpec::default()
     };
     builder.method(9, "one", "()V", Some(&code));
@@ -201,14 +202,11 @@ fn full_constant_pool_is_a_reason() {
         skip_of(&builder.build(), Shape::Full),
         MethodSkip::ConstantPoolFull
     );
-    let field = NewField {
-        name: b"added",
-        descriptor: b"J",
-        access_flags: 2,
-    };
-    assert!(add_fields(&builder.build(), &[field]).is_ok());
+    // The call of a setter needs six.
+    assert!(call_for_writes(&builder.build(), &SIZE, &SETTER).is_ok());
+    while builder.entry(&[3, 0, 0, 0, 0]) < 65_534 - 5 {}
     assert_eq!(
-        add_fields(&builder.build(), &[field; 5]),
+        call_for_writes(&builder.build(), &SIZE, &SETTER),
         Err(ClassSkip::ConstantPoolFull)
     );
 }
@@ -279,45 +277,60 @@ fn methods_are_described_to_the_caller() {
     assert_eq!(seen, expected);
 }
 
+const SIZE: Member<'static> = Member {
+    class: b"test/One",
+    name: b"size",
+    descriptor: b"J",
+};
+const SETTER: Member<'static> = Member {
+    class: b"test/Two",
+    name: b"set",
+    descriptor: b"(Ltest/One;J)V",
+};
+
 #[test]
-fn fields_are_added_behind_the_others() {
+fn writes_of_a_field_become_calls() {
     let mut builder = ClassBuilder::new(52, "test/One");
-    builder.field(2, "first", "I");
-    builder.method(9, "one", "(I)V", Some(&looping()));
-    let class = builder.build();
-    let fields = [
-        NewField {
-            name: b"current",
-            descriptor: b"J",
-            access_flags: 0x1080,
-        },
-        NewField {
-            name: b"first",
-            descriptor: b"Ljava/lang/Object;",
-            access_flags: 0,
-        },
+    builder.field(2, "size", "J");
+    let own = builder.field_ref("test/One", "size", "J").to_be_bytes();
+    let other = builder.field_ref("test/Other", "size", "J").to_be_bytes();
+    // aload_0; lload_1; putfield; aload_0; lload_1; putfield of another class; ldc_w with the bytes of a
+    // putfield; putfield; return.
+    let bytes = [
+        [42, 31, 181, own[0], own[1]].to_vec(),
+        [42, 31, 181, other[0], other[1]].to_vec(),
+        [42, 20, 181, own[0], 181, own[0], own[1]].to_vec(),
+        vec![177],
     ];
-    let bytes = add_fields(&class, &fields).unwrap();
+    let written = bytes.concat();
+    let code = CodeSpec {
+        max_stack: 3,
+        max_locals: 3,
+        bytes: written.clone(),
+        ..CodeSpec::default()
+    };
+    builder.method(1, "<init>", "(J)V", Some(&code));
+    builder.method(1, "one", "(I)V", Some(&looping()));
+    builder.method(0x101, "two", "()V", None);
+    let class = builder.build();
+    let bytes = call_for_writes(&class, &SIZE, &SETTER).unwrap();
     let (old, new) = (ClassView::parse(&class), ClassView::parse(&bytes));
-    assert_eq!(new.methods, old.methods);
+    assert_eq!(new.head, old.head);
+    assert_eq!(new.methods[1..], old.methods[1..]);
     assert_eq!(new.pool[..old.pool.len()], old.pool);
-    let count_at = 8;
-    assert_eq!(old.head[count_at..count_at + 2], [0, 1]);
-    assert_eq!(new.head[count_at..count_at + 2], [0, 3]);
-    let mut added = Cursor(&new.head[old.head.len()..]);
-    assert_eq!(
-        new.head[count_at + 2..old.head.len()],
-        old.head[count_at + 2..]
-    );
-    for field in fields {
-        assert_eq!(added.u16(), field.access_flags);
-        assert_eq!(new.utf8(added.u16()).as_bytes(), field.name);
-        assert_eq!(new.utf8(added.u16()).as_bytes(), field.descriptor);
-        assert_eq!(added.u16(), 0);
+    let mut expected = written.clone();
+    let code = new.methods[0].3.as_ref().unwrap();
+    for at in [2, 14] {
+        let call: [u8; 3] = code.bytes[at..at + 3].try_into().unwrap();
+        assert_eq!(call[0], 184);
+        let setter = ["test/Two", "set", "(Ltest/One;J)V"].map(str::to_owned);
+        let called = new.method_ref(u16::from_be_bytes([call[1], call[2]]));
+        assert_eq!(called, setter.into());
+        expected[at..at + 3].copy_from_slice(&call);
     }
-    assert_eq!(
-        add_fields(&bytes, &fields[..1]),
-        Err(ClassSkip::FieldExists)
-    );
+    assert_eq!(code.bytes, expected);
+    // There is no write left.
+    let again = call_for_writes(&bytes, &SIZE, &SETTER);
+    assert_eq!(again, Err(ClassSkip::NotWritten));
     rewrite(&bytes, Shape::Full);
 }

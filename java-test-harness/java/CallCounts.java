@@ -134,6 +134,23 @@ public class CallCounts {
         }
     }
 
+    static void inSizedThread() {
+        leafOfSized();
+    }
+
+    static void leafOfSized() {}
+
+    /** Threads whose creator wants stacks of some size, or of what is no size. */
+    static void sizes() throws Exception {
+        for (long size : new long[] {1 << 20, 300_000, 1, -5}) {
+            for (int i = 0; i < 5; i++) {
+                Thread thread = new Thread(null, CallCounts::inSizedThread, "sized", size);
+                thread.start();
+                thread.join();
+            }
+        }
+    }
+
     static void dying(int frames) {
         if (frames == 0) {
             throw new IllegalStateException();
@@ -187,6 +204,7 @@ public class CallCounts {
         reflection();
         lambdas();
         threads();
+        sizes();
         deaths();
         if (Arrays.asList(args).contains("virtual")) {
             virtualThreads();

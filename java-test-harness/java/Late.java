@@ -13,6 +13,26 @@ public class Late {
     }
 
     public static void main(String[] args) throws Exception {
+        Exception[] failure = new Exception[1];
+        // With a stack of a size that was asked for.
+        Thread thread = new Thread(null, () -> failure[0] = failureOf(args), "late", 4 << 20);
+        thread.start();
+        thread.join();
+        if (failure[0] != null) {
+            throw failure[0];
+        }
+    }
+
+    static Exception failureOf(String[] args) {
+        try {
+            rounds(args);
+            return null;
+        } catch (Exception e) {
+            return e;
+        }
+    }
+
+    static void rounds(String[] args) throws Exception {
         String[] rest = Arrays.copyOfRange(args, 1, args.length);
         System.out.println("ready");
         for (int round = 1; ; round++) {

@@ -212,6 +212,24 @@ impl TextProfile {
         self.times_of(method).map(|row| row.count).sum()
     }
 
+    /// Checks that all rows of a method in all CPU TIME tables have this caller.
+    ///
+    /// # Panics
+    ///
+    /// When one has another, or there is none.
+    #[track_caller]
+    pub fn expect_caller(&self, method: &str, caller: &str) {
+        let rows = self.times.iter().flat_map(|table| &table.rows);
+        let mut rows = rows.filter(|row| row.method == method).peekable();
+        assert!(rows.peek().is_some(), "no calls of {method}");
+        for row in rows {
+            let trace = &self.traces[&row.trace];
+            let found = trace.frames.get(1);
+            let is_it = found.is_some_and(|frame| frame.starts_with(&format!("{caller}(")));
+            assert!(is_it, "{} calls by {trace:?}", row.count);
+        }
+    }
+
     /// Share of the method, given as `Class.method`, in the last CPU TIME table, in percent.
     ///
     /// # Panics

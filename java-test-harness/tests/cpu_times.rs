@@ -20,6 +20,8 @@ const CALLS: &[(&str, u64)] = &[
     ("CallCounts.fromLambda", 300),
     ("CallCounts.inThread", 50),
     ("CallCounts.leaf", 50_000),
+    ("CallCounts.inSizedThread", 20),
+    ("CallCounts.leafOfSized", 20),
     ("CallCounts.dying", 100),
     ("CallCounts.handled", 20),
 ];
@@ -47,6 +49,7 @@ fn counts_are_exact() {
         assert!(!outcome.stdout.contains("WARNING in native method"));
         let profile = outcome.profile();
         expect_calls(&profile);
+        profile.expect_caller("CallCounts.leafOfSized", "CallCounts.inSizedThread");
         // Lines are those a method's code begins with.
         let frames = profile.traces.values().flat_map(|trace| &trace.frames);
         assert!(
@@ -159,12 +162,19 @@ fn callers_are_right_after_exceptions() {
 #[test]
 fn virtual_threads_are_counted() {
     each_jdk_since(21, |jdk| {
-        let run = Run::new(jdk).agent("cpu=times,cutoff=0");
-        let outcome = run.class("CallCounts").args(["virtual"]).run();
-        let profile = outcome.expect_status(0).profile();
-        expect_calls(&profile);
-        assert_eq!(profile.calls("CallCounts.inVirtualThread"), 10_000);
-        assert_eq!(profile.calls("CallCounts.virtualLeaf"), 100_000);
+        // Without continuations each virtual thread is a thread of the system.
+        let bound = ["-XX:+UnlockExperimentalVMOptions", "-XX:-VMContinuations"];
+        for jvm_args in [&[][..], &bound] {
+            let run = Run::new(jdk).jvm_args(jvm_args.iter().copied());
+            let run = run.agent("cpu=times,cutoff=0");
+            let outcome = run.class("CallCounts").args(["virtual"]).run();
+            let profile = outcome.expect_status(0).profile();
+            expect_calls(&profile);
+            assert_eq!(profile.calls("CallCounts.inVirtualThread"), 10_000);
+            assert_eq!(profile.calls("CallCounts.virtualLeaf"), 100_000);
+            // Also after a sleep, when the thread may have another carrier.
+            profile.expect_caller("CallCounts.virtualLeaf", "CallCounts.inVirtualThread");
+        }
     });
 }
 

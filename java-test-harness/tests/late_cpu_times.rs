@@ -20,6 +20,8 @@ const CALLS: &[(&str, u64)] = &[
     ("CallCounts.fromLambda", 300),
     ("CallCounts.inThread", 50),
     ("CallCounts.leaf", 50_000),
+    ("CallCounts.inSizedThread", 20),
+    ("CallCounts.leafOfSized", 20),
     ("CallCounts.dying", 100),
     ("CallCounts.handled", 20),
 ];
@@ -85,7 +87,9 @@ fn expect_rounds(jdk: &Jdk, profile: &TextProfile, table: usize, rounds: u64) {
             let counted = calls(profile, table, method);
             assert_eq!(counted, rounds * expected, "{jdk}, table {table}: {method}");
         }
+        profile.expect_caller("CallCounts.virtualLeaf", "CallCounts.inVirtualThread");
     }
+    profile.expect_caller("CallCounts.leafOfSized", "CallCounts.inSizedThread");
 }
 
 /// Threads of the agent, timers, and whether the signal of the timers has a handler.

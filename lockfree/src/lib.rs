@@ -6,7 +6,6 @@
 //! | [`published`] | the profile thread | signal handlers |
 //! | [`ring`] | signal handlers of many threads | the profile thread |
 //! | [`slots`] | threads that start or end | signal handlers |
-//! | [`late_threads`] | threads that start or end | hooks in Java code |
 //! | [`nodes`] | the thread that makes a node | hooks in Java code |
 //! | [`counters`] | one thread's hooks, its timer's handler, the sampler | dumps |
 //!
@@ -18,7 +17,6 @@
 //! `scripts/sanitize` runs the other tests under Valgrind, AddressSanitizer and Miri.
 
 pub mod counters;
-pub mod late_threads;
 pub mod nodes;
 pub mod published;
 pub mod ring;

@@ -6,14 +6,13 @@ use std::alloc::{Layout, alloc_zeroed};
 use std::ptr::NonNull;
 
 use hprof_lockfree::counters::Counters;
-use hprof_lockfree::late_threads::{Entry, StateTable, state_of, thread_at};
 use hprof_lockfree::nodes::{NO_METHOD, NodeNumber, Nodes};
 use hprof_lockfree::published::Published;
 use hprof_lockfree::ring::{Header, Ring};
 use hprof_lockfree::slots::Slots;
 use hprof_lockfree::switch::RingSwitch;
 use loom::sync::atomic::{AtomicU32, Ordering};
-use loom::sync::{Arc, Mutex};
+use loom::sync::Arc;
 use loom::thread;
 
 /// Tries all orders with up to `preemptions` switches from a thread that could go on.
@@ -247,67 +246,6 @@ fn what_a_handler_reads_is_its_own_slots() {
         });
         assert!(read.is_none() || read == Some((1, 1)), "{read:?}");
         other.join().unwrap();
-    });
-}
-
-/// The hook of a thread looks for its own entry while others, one at a time, come and go
-/// before and behind it.
-#[test]
-fn a_late_thread_finds_its_own_state() {
-    model(3, || {
-        let entries: Vec<Entry> = (0..StateTable::LEN).map(|_| Entry::default()).collect();
-        let entries: &'static [Entry] = entries.leak();
-        let mut table = StateTable::of(entries);
-        table.clear(u64::MAX);
-        let [before, own, next] = [0, 1, 2].map(|nth| thread_at(3, nth));
-        table.put(before, 10);
-        table.put(own, 20);
-        let turns = Turns::default();
-        let other_turns = turns.clone();
-        let others = thread::spawn(move || {
-            other_turns.turn();
-            table.remove(before);
-            other_turns.turn();
-            table.put(next, 30);
-            other_turns.turn();
-            table.remove(next);
-            other_turns.turn();
-            table.put(before, 40);
-            other_turns.turn();
-            table
-        });
-        for _ in 0..2 {
-            turns.turn();
-            assert_eq!(state_of(entries, own), 20);
-        }
-        drop(others.join().unwrap());
-        assert_eq!(state_of(entries, before), 40);
-    });
-}
-
-/// A thread puts its own entry there between others, and finds it at once.
-#[test]
-fn a_late_thread_finds_what_it_has_just_put() {
-    model(2, || {
-        let entries: Vec<Entry> = (0..StateTable::LEN).map(|_| Entry::default()).collect();
-        let entries: &'static [Entry] = entries.leak();
-        let mut table = StateTable::of(entries);
-        table.clear(u64::MAX);
-        let table = Arc::new(Mutex::new(table));
-        let threads = [0, 1].map(|nth| {
-            let table = Arc::clone(&table);
-            thread::spawn(move || {
-                let own = thread_at(3, nth);
-                assert_eq!(state_of(entries, own), 0);
-                table.lock().unwrap().put(own, nth + 1);
-                assert_eq!(state_of(entries, own), nth + 1);
-                table.lock().unwrap().remove(own);
-                assert_eq!(state_of(entries, own), 0);
-            })
-        });
-        for thread in threads {
-            thread.join().unwrap();
-        }
     });
 }
 

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::automaton::Automaton;
 use super::costs::{self, Costs};
-use super::methods::{self, Methods};
+use super::methods::Methods;
 use super::plan::{Arrival, Plan, Unprepared};
 use super::rewriting::{Java, Rewriting};
 use super::state::CallClock;
@@ -121,7 +121,7 @@ impl CallTimes {
             shared_state: threads.shared_state() as jlong,
             automaton: Mutex::new(automaton),
             threads: Mutex::new(threads),
-            methods: Mutex::new(Methods::new(depth > 0, timing, plan.classes, arrival)),
+            methods: Mutex::new(Methods::new(depth > 0, timing, plan.classes)),
             engaged: AtomicBool::new(false),
             starting: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
@@ -153,10 +153,7 @@ impl CallTimes {
     /// The class-file hook: what the class `name` is to be instead, if anything.
     pub fn class_file(&self, name: &[u8], class: &[u8], again: bool) -> Option<Vec<u8>> {
         if !self.engaged.load(Ordering::Acquire) {
-            return match (name, self.arrival) {
-                (b"java/lang/Thread", Arrival::Early) => methods::thread_with_fields(class),
-                _ => None,
-            };
+            return self.methods.lock().unhooked(name, class);
         }
         let again = again && !self.starting.load(Ordering::Relaxed);
         self.methods.lock().rewrite(name, class, again)
@@ -172,16 +169,28 @@ impl CallTimes {
         self.arrival == Arrival::Late
     }
 
+    /// A thread, the current one, has run nothing yet.
+    pub fn thread_start(&self, jni: &Jni, thread: Ref<'_>) {
+        if let Some(java) = self.java.get() {
+            // Its place may have the size that was asked for.
+            // SAFETY: the VM says that it is a thread.
+            unsafe { java.place.set(jni, thread, 0) };
+        }
+    }
+
     /// A thread, the current one, ends.
     pub fn thread_end(&self, jni: &Jni, thread: Ref<'_>, tid: i32, serial: Option<ThreadSerial>) {
         let Some(java) = self.java.get() else {
             return;
         };
-        if let Some(state) = java.state_field() {
-            // Should it still leave a method, its hook writes there.
-            // SAFETY: a field of type long that `Thread` got from the agent, and `thread` is one.
-            unsafe { jni.set_long_field(thread, state, self.shared_state) };
-        }
+        // Should it still leave a method, its hook writes there, or nowhere.
+        let state = if java.keeps_states {
+            self.shared_state
+        } else {
+            0
+        };
+        // SAFETY: the VM says that it is a thread.
+        unsafe { java.place.set(jni, thread, state) };
         let nodes = self.automaton.lock().len();
         self.threads.lock().end(tid, serial, nodes);
     }

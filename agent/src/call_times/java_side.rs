@@ -9,36 +9,41 @@ use hprof_native_headers as raw;
 
 use super::counter::CallTimes;
 use super::methods::HOOK_CLASS;
-use super::natives::{VIRTUAL, natives};
+use super::natives::natives;
 use super::plan::Arrival;
 use super::rewriting::{FIRST_STEP, Java, Rewriting, StatePlace, Steps};
 use super::state::CallClock;
 use super::{permission, sampler};
 use crate::report;
 use crate::vm::{Class, Jni, Jvmti, JvmtiError, LocalRef, Ref, Result};
-use hprof_lockfree::late_threads::StateTable;
 use hprof_lockfree::nodes::HookNodes;
 
-const EARLY_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.class");
-const LATE_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.late.class");
+const THREAD_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.thread.class");
+const HOLDER_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.holder.class");
+const THREAD_SIGNATURE: &str = "Ljava/lang/Thread;";
+const THREADS_CLASS: &CStr = c"java/lang/HprofThreads";
+const THREADS_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofThreads.class");
 const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
 const STARTED_SIGNATURE: &str = "Ljava/lang/HprofHooks$Started;";
 const STARTED_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofHooks$Started.class");
 
-/// The constants of `HprofHooks` that stand for addresses.
+/// The constants of `HprofHooks` that stand for other values: two addresses, and a number that is 1 if
+/// threads keep their states.
 const FOLLOWERS: u64 = u64::from_be_bytes(*b"follower");
 const RESTS: u64 = u64::from_be_bytes(*b"restrest");
+const KEEPS: u64 = u64::from_be_bytes(*b"keeps-it");
 
-/// The hook class with the addresses of `nodes` as constants, which compilers put into their code.
-fn with_addresses(class_file: &[u8], nodes: HookNodes) -> Option<Vec<u8>> {
+/// The hook class with its values as constants, which compilers put into their code.
+fn with_values(class_file: &[u8], nodes: HookNodes, keeps_states: bool) -> Option<Vec<u8>> {
     let mut bytes = class_file.to_vec();
-    for (constant, address) in [
+    for (constant, value) in [
         (FOLLOWERS, nodes.followers_base()),
         (RESTS, nodes.rests_base()),
+        (KEEPS, u64::from(keeps_states)),
     ] {
         let constant = constant.to_be_bytes();
         let at = bytes.windows(8).position(|bytes| bytes == constant)?;
-        bytes[at..at + 8].copy_from_slice(&address.to_be_bytes());
+        bytes[at..at + 8].copy_from_slice(&value.to_be_bytes());
     }
     Some(bytes)
 }
@@ -97,9 +102,12 @@ impl CallTimes {
     /// Ends counting while the program continues: no hook, thread or timer stays, and the signal
     /// has its old handler.
     pub fn detach(&self, jvmti: &Jvmti, jni: &Jni) {
+        self.methods.lock().keeps_states = false;
         self.pause(jvmti, jni);
         let nodes = self.automaton.lock().len();
         self.threads.lock().detach(nodes);
+        // Methods that are still running end with a hook, which has no state then.
+        let _ = self.forget_states(jvmti, jni);
     }
 
     /// A class was prepared: registers the natives of the hook class when that is
@@ -119,63 +127,72 @@ impl CallTimes {
         java.registered.store(done.is_ok(), Ordering::Release);
     }
 
-    /// Defines the hook class, unless an earlier run has defined it, and makes the table of
-    /// states ready.
+    /// Defines the hook class, unless an earlier run has defined it, and takes their states from all threads.
     fn set_up(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
-        if self.java.get().is_none() {
-            self.define_hooks(jvmti, jni)?;
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
+        match self.java.get() {
+            None => self.define_hooks(jvmti, jni)?,
+            Some(java) if java.place.holder.is_none() => {
+                self.keep_states_of_attaching(jvmti, jni);
+            }
+            Some(_) => {}
         }
         let java = self.java.get().ok_or(JvmtiError::INTERNAL)?;
         if !java.registered.load(Ordering::Acquire) {
             return Err(JvmtiError::INTERNAL);
         }
-        if let StatePlace::Table { .. } = java.place {
-            let start = jni.static_long(java.hooks.get(), c"TABLE")?;
-            // SAFETY: the class has allocated it, as large as `StateTable` knows.
-            let table = unsafe { StateTable::at(start as usize) };
-            let of_virtual = java
-                .virtual_thread
-                .as_ref()
-                .map(|_| VIRTUAL.cast_unsigned());
-            self.threads.lock().use_table(table, of_virtual);
-        }
-        Ok(())
+        self.forget_states(jvmti, jni)
     }
 
     fn define_hooks(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
-        let thread = jni.find_class(c"java/lang/Thread")?;
-        let thread = thread.get();
-        let (place, class_file) = match self.arrival {
-            Arrival::Early => {
-                jni.field_id(thread, c"hprofNode", c"J")?;
-                let field = jni.field_id(thread, c"hprofState", c"J")?;
-                (StatePlace::Field(field), EARLY_HOOKS)
-            }
-            Arrival::Late => {
-                let vm_thread = jni.field_id(thread, c"eetop", c"J")?;
-                (StatePlace::Table { vm_thread }, LATE_HOOKS)
-            }
+        let place = StatePlace::find(jni)?;
+        let class_file = match place.holder {
+            Some(_) => HOLDER_HOOKS,
+            None => THREAD_HOOKS,
         };
-        let virtual_thread = jni
-            .find_class(c"java/lang/BaseVirtualThread")
-            .ok()
-            .map(|class| jni.new_global(class.get()))
-            .transpose()?;
-        let class_file = with_addresses(class_file, self.automaton.lock().shared());
+        // Nothing takes the state from a thread that has one, for as long as the agent stays.
+        let mut keeps_states = false;
+        if place.holder.is_none() {
+            jni.define_boot_class(THREADS_CLASS, THREADS_CLASS_FILE)?;
+            keeps_states =
+                self.keep_states_of_attaching(jvmti, jni) && self.arrival == Arrival::Early;
+        }
+        let class_file = with_values(class_file, self.automaton.lock().shared(), keeps_states);
         let class_file = class_file.ok_or(JvmtiError::INTERNAL)?;
         let hooks = jni.define_boot_class(HOOK_CLASS, &class_file)?;
         jni.define_boot_class(STARTED_CLASS, STARTED_CLASS_FILE)?;
         let _ = self.java.set(Java {
             place,
-            virtual_thread,
             hooks: jni.new_global(hooks.get())?,
             registered: AtomicBool::new(false),
+            keeps_states,
         });
+        // Before any thread, this one too, calls a hook.
+        self.forget_states(jvmti, jni)?;
         // The class is prepared in the call, see `class_prepared`.
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, true)?;
         let called = jni.call_static(hooks.get(), c"start");
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_PREPARE, false)?;
         Ok(called?)
+    }
+
+    /// Has the constructor of `Thread` leave the state of a thread that is being attached. Whether it does.
+    fn keep_states_of_attaching(&self, jvmti: &Jvmti, jni: &Jni) -> bool {
+        self.methods.lock().keeps_states = true;
+        let thread = jni.find_class(c"java/lang/Thread");
+        thread.is_ok_and(|thread| jvmti.retransform(&[thread.get()]).is_ok())
+            && self.methods.lock().has_kept_states
+    }
+
+    /// Takes their states from all threads. Each gets one when it calls a hook.
+    fn forget_states(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
+        let java = self.java.get().ok_or(JvmtiError::INTERNAL)?;
+        let jni = &*jni.large_local_frame();
+        for thread in jvmti.all_threads(jni)? {
+            // SAFETY: the VM gives threads.
+            unsafe { java.place.set(jni, thread.get(), 0) };
+        }
+        Ok(())
     }
 
     fn start_sampler(&'static self) {
@@ -233,7 +250,7 @@ impl CallTimes {
             let Ok(signature) = jvmti.class_signature(class) else {
                 return false;
             };
-            self.chooses(&signature)
+            (self.chooses(&signature) || signature == THREAD_SIGNATURE)
                 && (*steps == Steps::One
                     || seen.insert((jvmti.object_hash(class.as_object()).unwrap_or(0), signature)))
         };
@@ -300,9 +317,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_variants_have_each_address_once() {
-        for class_file in [EARLY_HOOKS, LATE_HOOKS] {
-            for constant in [FOLLOWERS, RESTS] {
+    fn both_variants_have_each_constant_once() {
+        for class_file in [THREAD_HOOKS, HOLDER_HOOKS] {
+            for constant in [FOLLOWERS, RESTS, KEEPS] {
                 let constant = constant.to_be_bytes();
                 let found = class_file.windows(8).filter(|bytes| *bytes == constant);
                 assert_eq!(found.count(), 1);

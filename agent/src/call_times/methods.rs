@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::plan::{Arrival, ChosenClasses};
+use super::plan::ChosenClasses;
 use super::state::CallClock;
 use hprof_instrument::{
-    ClassSkip, Hooks, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape, add_fields,
-    source_file,
+    ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, Rewriter, Shape,
+    call_for_writes, source_file,
 };
 use hprof_java_names::mutf8;
 
@@ -30,21 +30,17 @@ fn hooks(timing: CallClock) -> Hooks<'static> {
 }
 
 const THREAD: &[u8] = b"java/lang/Thread";
-const ACC_TRANSIENT: u16 = 0x0080;
-const ACC_SYNTHETIC: u16 = 0x1000;
-/// The fields of `HprofHooks` in each thread object.
-const THREAD_FIELDS: [NewField<'static>; 2] = [
-    NewField {
-        name: b"hprofState",
-        descriptor: b"J",
-        access_flags: ACC_TRANSIENT | ACC_SYNTHETIC,
-    },
-    NewField {
-        name: b"hprofNode",
-        descriptor: b"J",
-        access_flags: ACC_TRANSIENT | ACC_SYNTHETIC,
-    },
-];
+/// What the constructor of `Thread` sets, and where a thread's state is.
+const STACK_SIZE: Member<'static> = Member {
+    class: THREAD,
+    name: b"stackSize",
+    descriptor: b"J",
+};
+const SET_STACK_SIZE: Member<'static> = Member {
+    class: b"java/lang/HprofThreads",
+    name: b"setStackSize",
+    descriptor: b"(Ljava/lang/Thread;J)V",
+};
 
 /// Classes without hooks, by the start of their names. Methods that change which
 /// thread is the current one must not call hooks that ask for it. The VM looks
@@ -54,6 +50,7 @@ const LEFT_ALONE: &[&[u8]] = &[
     b"java/lang/BaseVirtualThread",
     b"java/lang/ThreadBuilders",
     b"java/lang/HprofLocks",
+    b"java/lang/HprofThreads",
     b"jdk/internal/vm/",
     b"jdk/internal/misc/ScopedMemoryAccess",
     b"sun/misc/Unsafe",
@@ -95,16 +92,14 @@ pub(super) struct Methods {
     numbered: bool,
     timing: CallClock,
     classes: ChosenClasses,
-    arrival: Arrival,
+    /// The constructor of `Thread` is to leave the state of a thread that is being attached.
+    pub(super) keeps_states: bool,
+    /// It did so once.
+    pub(super) has_kept_states: bool,
 }
 
 impl Methods {
-    pub(super) fn new(
-        numbered: bool,
-        timing: CallClock,
-        classes: ChosenClasses,
-        arrival: Arrival,
-    ) -> Self {
+    pub(super) fn new(numbered: bool, timing: CallClock, classes: ChosenClasses) -> Self {
         Self {
             rewriter: Rewriter::new(),
             counted: Vec::new(),
@@ -113,7 +108,8 @@ impl Methods {
             numbered,
             timing,
             classes,
-            arrival,
+            keeps_states: false,
+            has_kept_states: false,
         }
     }
 
@@ -141,24 +137,32 @@ impl Methods {
         &self.left_out
     }
 
+    /// `class` as it is without hooks, where that is not as it was.
+    pub(super) fn unhooked(&mut self, name: &[u8], class: &[u8]) -> Option<Vec<u8>> {
+        if name != THREAD || !self.keeps_states {
+            return None;
+        }
+        let changed = call_for_writes(class, &STACK_SIZE, &SET_STACK_SIZE).ok();
+        self.has_kept_states |= changed.is_some();
+        changed
+    }
+
     /// `class` with hooks, `None` to leave it as it is. `again` when the class was
     /// counted before.
     pub(super) fn rewrite(&mut self, name: &[u8], class: &[u8], again: bool) -> Option<Vec<u8>> {
-        let with_fields = (name == THREAD && self.arrival == Arrival::Early)
-            .then(|| thread_with_fields(class))
-            .flatten();
-        let class = with_fields.as_deref().unwrap_or(class);
+        let changed = self.unhooked(name, class);
+        let class = changed.as_deref().unwrap_or(class);
         if LEFT_ALONE.iter().any(|start| name.starts_with(start)) {
             if !again {
                 self.skip_class("reserved");
             }
-            return with_fields;
+            return changed;
         }
         if !self.chooses(name) {
             if !again {
                 self.left_out.excluded_classes += 1;
             }
-            return with_fields;
+            return changed;
         }
         let file: Option<Arc<str>> = source_file(class).map(Arc::from);
         let mut class_name: Option<Arc<str>> = None;
@@ -219,12 +223,12 @@ impl Methods {
                 }
                 Some(bytes)
             }
-            Err(ClassSkip::NothingHooked) => with_fields,
+            Err(ClassSkip::NothingHooked) => changed,
             Err(reason) => {
                 if !again {
                     self.skip_class(&reason.to_string());
                 }
-                with_fields
+                changed
             }
         }
     }
@@ -236,11 +240,6 @@ impl Methods {
             .entry(label(reason))
             .or_default() += 1;
     }
-}
-
-/// Adds the fields to java.lang.Thread; `None` when they are there.
-pub(super) fn thread_with_fields(class: &[u8]) -> Option<Vec<u8>> {
-    add_fields(class, &THREAD_FIELDS).ok()
 }
 
 /// A reason as one word.

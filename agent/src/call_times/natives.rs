@@ -2,10 +2,10 @@
 
 use std::ffi::{CStr, c_void};
 
-use jni_sys::{JNIEnv, jclass, jint, jlong, jobject};
+use jni_sys::{JNIEnv, jclass, jint, jlong};
 
 use super::counter::CALLS;
-use crate::vm::{Jni, NativeMethod, Ref, guard};
+use crate::vm::{NativeMethod, guard};
 use hprof_lockfree::nodes::NodeNumber;
 
 pub(super) fn natives() -> [NativeMethod; 3] {
@@ -16,41 +16,21 @@ pub(super) fn natives() -> [NativeMethod; 3] {
             function,
         };
     [
-        native(
-            c"attach",
-            c"(Ljava/lang/Thread;)J",
-            attach as *const () as *mut c_void,
-        ),
+        native(c"attach", c"()J", attach as *const () as *mut c_void),
         native(c"root", c"()J", root as *const () as *mut c_void),
         native(c"find", c"(JI)J", find as *const () as *mut c_void),
     ]
 }
 
-/// The value of `HprofHooks.VIRTUAL`.
-pub(super) const VIRTUAL: jlong = -1;
-
-unsafe extern "system" fn attach(env: *mut JNIEnv, _class: jclass, thread: jobject) -> jlong {
+unsafe extern "system" fn attach(_env: *mut JNIEnv, _class: jclass) -> jlong {
+    // It has defined the class.
     let Some(calls) = CALLS.get() else {
-        return VIRTUAL;
+        return 0;
     };
     guard(calls.shared_state, || {
-        // SAFETY: the VM passes the environment of the current thread.
-        let jni = unsafe { Jni::new(env) };
-        let Some(java) = calls.java.get() else {
-            return VIRTUAL;
-        };
-        // SAFETY: the parameter of this native method.
-        let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
-            return VIRTUAL;
-        };
-        if java.is_virtual(&jni, thread) {
-            return VIRTUAL;
-        }
         // SAFETY: the call has no arguments and cannot fail.
         let tid = unsafe { libc::gettid() };
-        // SAFETY: the method's descriptor says that it is a thread.
-        let vm_thread = unsafe { java.vm_thread(&jni, thread) };
-        calls.threads.lock().attach(tid, vm_thread) as jlong
+        calls.threads.lock().attach(tid) as jlong
     })
 }
 

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use hprof_lockfree::late_threads::VmThread;
+use jni_sys::jlong;
 
-use crate::vm::{Class, GlobalRef, JFieldId, Jni, Ref};
+use crate::vm::{Class, GlobalRef, JFieldId, Jni, Ref, Result};
 
 /// How long a step may take in which some classes of a running program are rewritten. The
 /// program stands still in the last part of it, in which the VM looks at all classes there
@@ -20,48 +20,57 @@ const STEP_SIZES: RangeInclusive<usize> = 8..=512;
 /// The handles of the Java side.
 pub(super) struct Java {
     pub(super) place: StatePlace,
-    pub(super) virtual_thread: Option<GlobalRef<Class>>,
     pub(super) hooks: GlobalRef<Class>,
     /// Whether the hook class has its natives.
     pub(super) registered: AtomicBool,
+    /// Threads that have entered a method are never without a state.
+    pub(super) keeps_states: bool,
 }
 
-/// Where hooks find a thread's state.
-pub(super) enum StatePlace {
-    /// In this field of the thread.
-    Field(JFieldId),
-    /// In a table, by what the thread has in this field.
-    Table { vm_thread: JFieldId },
+/// Where a thread object has the address of its state: in the place of the size of its stack, which nobody
+/// reads once it runs.
+pub(super) struct StatePlace {
+    /// The field of the thread with the object that has it, since JDK 19.
+    pub(super) holder: Option<JFieldId>,
+    pub(super) stack_size: JFieldId,
 }
 
-impl Java {
-    /// Whether a thread is virtual.
-    pub(super) fn is_virtual(&self, jni: &Jni, thread: Ref<'_>) -> bool {
-        self.virtual_thread
-            .as_ref()
-            .is_some_and(|class| jni.is_instance(thread, class.get()))
+impl StatePlace {
+    /// Looks the fields of threads up.
+    ///
+    /// # Errors
+    /// Their names are others in this VM.
+    pub(super) fn find(jni: &Jni) -> Result<Self> {
+        let size = c"stackSize";
+        let thread = jni.find_class(c"java/lang/Thread")?;
+        if let Ok(stack_size) = jni.field_id(thread.get(), size, c"J") {
+            return Ok(Self {
+                holder: None,
+                stack_size,
+            });
+        }
+        let class = jni.find_class(c"java/lang/Thread$FieldHolder")?;
+        let of_class = c"Ljava/lang/Thread$FieldHolder;";
+        Ok(Self {
+            holder: Some(jni.field_id(thread.get(), c"holder", of_class)?),
+            stack_size: jni.field_id(class.get(), size, c"J")?,
+        })
     }
 
-    /// The key of a thread, if its state is in the table.
+    /// Sets the state of a thread.
     ///
     /// # Safety
-    /// `thread` is of class `Thread`.
-    pub(super) unsafe fn vm_thread(&self, jni: &Jni, thread: Ref<'_>) -> Option<VmThread> {
-        match self.place {
-            StatePlace::Field(_) => None,
-            StatePlace::Table { vm_thread } => {
-                // SAFETY: a field of type long that threads have.
-                let word = unsafe { jni.long_field(thread, vm_thread) };
-                Some(VmThread(word.cast_unsigned()))
-            }
-        }
-    }
-
-    /// The field with a thread's state, if that is where it is.
-    pub(super) fn state_field(&self) -> Option<JFieldId> {
-        match self.place {
-            StatePlace::Field(field) => Some(field),
-            StatePlace::Table { .. } => None,
+    /// `thread` is of class `Thread`. A state is 0, or the address of one.
+    pub(super) unsafe fn set(&self, jni: &Jni, thread: Ref<'_>, state: jlong) {
+        let Some(holder) = self.holder else {
+            // SAFETY: a field of type long that threads have.
+            unsafe { jni.set_long_field(thread, self.stack_size, state) };
+            return;
+        };
+        // SAFETY: a reference that threads have.
+        if let Some(holder) = unsafe { jni.object_field(thread, holder) } {
+            // SAFETY: a field of type long that all objects in that field have.
+            unsafe { jni.set_long_field(holder.get(), self.stack_size, state) };
         }
     }
 }

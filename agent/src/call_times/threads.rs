@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use hprof_format::ids::ThreadSerial;
-use hprof_lockfree::late_threads::{StateTable, VmThread};
 use hprof_lockfree::nodes::NodeNumber;
 
 use super::costs::{Cost, Costs, NodeCosts, spread};
@@ -14,8 +13,6 @@ use crate::os::timer::thread_cpu_nanos;
 
 struct Thread {
     tid: i32,
-    /// Where the hooks find it, if that is in the table.
-    vm_thread: Option<VmThread>,
     state: State,
     timer: Option<ThreadTimer>,
     /// The counts up to the last dump.
@@ -71,8 +68,6 @@ pub(super) struct Threads {
     shared_state: State,
     without_state: u64,
     timers: ThreadTimers,
-    /// Where the hooks find the states, unless in the threads' own objects.
-    table: Option<StateTable>,
     activity: Activity,
     /// Places in `live` of the threads that the sampler checks; rebuilt when
     /// it is not known.
@@ -112,7 +107,6 @@ impl Threads {
             shared_state: State::new(nodes, timing)?,
             without_state: 0,
             timers,
-            table: None,
             activity: match arrival {
                 Arrival::Early => Activity::Counting,
                 // Until all classes have hooks.
@@ -122,24 +116,8 @@ impl Threads {
         })
     }
 
-    /// Has states found in `table` from now on, which is empty but for the entry of virtual
-    /// threads, `of_virtual`; where there are none, whoever finds it counts for shared_state.
-    pub(super) fn use_table(&mut self, mut table: StateTable, of_virtual: Option<u64>) {
-        table.clear(of_virtual.unwrap_or(self.shared_state() as u64));
-        self.table = Some(table);
-    }
-
-    /// The address of a state for thread `tid`, the current one; never null. `vm_thread` is where
-    /// the hooks look for it, if that is the table.
-    pub(super) fn attach(&mut self, tid: i32, vm_thread: Option<VmThread>) -> usize {
-        let address = self.attached(tid, vm_thread);
-        if let (Some(table), Some(vm_thread)) = (&mut self.table, vm_thread) {
-            table.put(vm_thread, address as u64);
-        }
-        address
-    }
-
-    fn attached(&mut self, tid: i32, vm_thread: Option<VmThread>) -> usize {
+    /// The address of a state for thread `tid`, the current one; never null.
+    pub(super) fn attach(&mut self, tid: i32) -> usize {
         if self.activity == Activity::Over {
             return self.shared_state();
         }
@@ -161,7 +139,6 @@ impl Threads {
         self.sampled = None;
         self.live.push(Thread {
             tid,
-            vm_thread,
             state,
             timer,
             dumped: NodeCosts::default(),
@@ -185,11 +162,6 @@ impl Threads {
         self.sampled = None;
         if let Some(timer) = thread.timer.take() {
             self.timers.end(timer);
-        }
-        // At its end it is in no method any more.
-        if let (Some(table), Some(vm_thread)) = (&mut self.table, thread.vm_thread) {
-            // The VM may have its next thread at the same address.
-            table.remove(vm_thread);
         }
         if self.timing == CallClock::Sampled && self.activity == Activity::Counting {
             let rest = thread.state.counters().advance(thread_cpu_nanos(tid));
@@ -249,9 +221,6 @@ impl Threads {
         self.ended.clear();
         self.rests.clear();
         self.timers.detach();
-        if let Some(table) = &mut self.table {
-            table.clear(self.shared_state.address() as u64);
-        }
     }
 
     /// Restarts, after the end, with a pause.

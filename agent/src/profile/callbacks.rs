@@ -108,6 +108,9 @@ unsafe extern "C" fn thread_start(_env: *mut raw::jvmtiEnv, jni: *mut JNIEnv, th
         let Some(thread) = (unsafe { Ref::from_raw(thread) }) else {
             return;
         };
+        if let Some(calls) = profile.calls {
+            calls.thread_start(&jni, thread);
+        }
         if profile.run.is_own(&jni, thread) {
             let hook = profile.exit_hook.get();
             if hook.is_some_and(|hook| jni.is_same(thread, hook.get())) {

@@ -54,7 +54,7 @@ pub(super) fn prepare(
         Ok(engine) => engine,
         Err(text) => return Err((output, set_up_error(&text))),
     };
-    if let Err(error) = enable(&jvmti, &settings, engine, arrival) {
+    if let Err(error) = enable(&jvmti, &settings, engine) {
         let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
         return Err((output, set_up_error(&text)));
     }
@@ -186,12 +186,7 @@ fn prepare_calls(
     }
 }
 
-fn enable(
-    jvmti: &Jvmti,
-    settings: &Settings,
-    engine: Engine,
-    arrival: Arrival,
-) -> crate::vm::Result<()> {
+fn enable(jvmti: &Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Result<()> {
     let mut wanted = Capabilities::default();
     wanted.set_can_get_source_file_name(1);
     wanted.set_can_get_line_numbers(1);
@@ -205,8 +200,6 @@ fn enable(
         wanted.set_can_retransform_classes(1);
         wanted.set_can_retransform_any_class(1);
         wanted.set_can_generate_all_class_hook_events(1);
-        // What a VM that runs no longer gives.
-        wanted.set_can_generate_early_class_hook_events(u32::from(arrival == Arrival::Early));
     }
     let debug_info = has_debug_info(jvmti, engine);
     if !debug_info {
@@ -216,9 +209,6 @@ fn enable(
     jvmti.set_callbacks(&callbacks::table())?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_INIT, true)?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_DEATH, true)?;
-    if settings.modes.counts_calls() {
-        jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
-    }
     if !debug_info {
         // The compilers keep debug information for every instruction, not only
         // for safepoints, while an agent listens to this event.

@@ -4,7 +4,7 @@
 #![no_main]
 
 use hprof_instrument::{
-    ClassSkip, Hooks, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape, add_fields,
+    ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, Rewriter, Shape, call_for_writes,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -34,6 +34,7 @@ fuzz_target!(|class: &[u8]| {
         let others = Hooks { class: b"fuzz/Others", ..HOOKS };
         let _ = rewriter.rewrite(&bytes, &others, &mut select);
     }
-    let field = NewField { name: b"added", descriptor: b"J", access_flags: 2 };
-    let _ = add_fields(class, &[field]);
+    let field = Member { class: b"A", name: b"a", descriptor: b"J" };
+    let setter = Member { class: b"S", name: b"set", descriptor: b"(LA;J)V" };
+    let _ = call_for_writes(class, &field, &setter);
 });

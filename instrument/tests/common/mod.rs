@@ -91,6 +91,13 @@ impl ClassBuilder {
         self.entry(&[10, class[0], class[1], pair[0], pair[1]])
     }
 
+    pub fn field_ref(&mut self, class: &str, name: &str, descriptor: &str) -> u16 {
+        let method = self.method_ref(class, name, descriptor);
+        let at = self.pool.len() - 5;
+        self.pool[at] = 9;
+        method
+    }
+
     pub fn field(&mut self, access: u16, name: &str, descriptor: &str) {
         let (name, descriptor) = (self.utf8(name), self.utf8(descriptor));
         for part in [access, name, descriptor, 0] {

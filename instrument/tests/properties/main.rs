@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use bytecode::*;
 use common::*;
 use generator::*;
-use hprof_instrument::{NewField, Rewriter, Shape, add_fields};
+use hprof_instrument::{Member, Rewriter, Shape, call_for_writes};
 use proptest::prelude::*;
 
 fn check(program: &Program) -> Result<(), TestCaseError> {
@@ -190,6 +190,32 @@ fn check(program: &Program) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+const FIELD: Member<'static> = Member {
+    class: b"test/One",
+    name: b"size",
+    descriptor: b"J",
+};
+const SETTER: Member<'static> = Member {
+    class: b"test/Two",
+    name: b"set",
+    descriptor: b"(Ltest/One;J)V",
+};
+
+/// A class that writes [`FIELD`].
+fn writing() -> Vec<u8> {
+    let mut builder = ClassBuilder::new(52, "test/One");
+    let [high, low] = builder.field_ref("test/One", "size", "J").to_be_bytes();
+    let code = CodeSpec {
+        max_stack: 3,
+        max_locals: 3,
+        // aload_0; lload_1; putfield; return.
+        bytes: vec![42, 31, 181, high, low, 177],
+        ..CodeSpec::default()
+    };
+    builder.method(1, "set", "(J)V", Some(&code));
+    builder.build()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 600,
@@ -222,9 +248,24 @@ proptest! {
         if let Ok(done) = done {
             prop_assert!(done.bytes.len() < class.len() * 80 + (2 << 20));
         }
-        let field = NewField { name: b"added", descriptor: b"J", access_flags: 2 };
-        if let Ok(more) = add_fields(&class, &[field]) {
-            prop_assert!(more.len() < class.len() + 100);
+    }
+
+    #[test]
+    fn damaged_writes_do_no_harm(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut class = writing();
+        for (at, value) in &damage {
+            let at = at.index(class.len());
+            class[at] = *value;
+        }
+        if let Some(cut) = cut {
+            class.truncate(cut.index(class.len()));
+        }
+        match call_for_writes(&class, &FIELD, &SETTER) {
+            Ok(more) => prop_assert!(more.len() < class.len() + 100),
+            Err(_) => prop_assert!(!damage.is_empty() || cut.is_some()),
         }
     }
 
@@ -234,7 +275,7 @@ proptest! {
         class.extend(bytes);
         let mut rewriter = Rewriter::new();
         let _ = rewriter.rewrite(&class, &HOOKS, &mut all(0, Shape::Full));
-        let _ = add_fields(&class, &[]);
+        let _ = call_for_writes(&class, &FIELD, &SETTER);
     }
 }
 

@@ -1,6 +1,6 @@
 package java.lang;
 
-import static java.lang.HprofVariant.LATE;
+import static java.lang.HprofVariant.HOLDER;
 
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
@@ -20,14 +20,13 @@ import jdk.internal.vm.annotation.DontInline;
  * the counter of a node to its sum of nanoseconds; what reading the clock takes; the end of the
  * stack of calls in progress, and that of its memory; 16 bytes of others; then the counters, longs.
  *
- * <p>Where a thread's state is depends on the variant: in a field of the thread, which the agent adds
- * when the VM loads that class; or, in a VM that was up before, in a table of all threads.
+ * <p>The address of a thread's state is where the thread had the size of its stack, which nobody reads
+ * once it runs: in Thread itself or, since JDK 19, in its holder. The agent sets it to 0 before a
+ * thread runs. A virtual thread uses the state of its carrier. It gets a holder too, which has its
+ * node there, inverted: a negative number.
  */
 public final class HprofHooks {
     private static final Unsafe MEMORY = Unsafe.getUnsafe();
-
-    /** State of a virtual thread, which uses that of its carrier. */
-    private static final long VIRTUAL = -1;
 
     /** Addresses, which the agent writes into this class file in place of these constants. */
     private static final long FOLLOWERS = 0x666f_6c6c_6f77_6572L;
@@ -49,43 +48,26 @@ public final class HprofHooks {
     /** Returned for a call that the stack of calls had no room for. */
     private static final long NO_CALL = -2;
 
-    /**
-     * Late: the states of threads, in open addressing by the address of the VM's own thread, which
-     * the thread object has. An entry is that address, 0 in a free one, and the state's. The first
-     * entry is that of virtual threads, whose address is 0; none other is ever put there.
-     */
-    private static final long TABLE = LATE ? newTable() : 0;
+    /** Where a thread has its holder. */
+    private static final long IN_THREAD =
+            HOLDER ? MEMORY.objectFieldOffset(Thread.class, "holder") : 0;
 
-    private static final int TABLE_BITS = 16;
-    private static final int ENTRY_BITS = 4;
-    private static final int ENTRY_BYTES = 1 << ENTRY_BITS;
-    private static final long TABLE_BYTES = (long) ENTRY_BYTES << TABLE_BITS;
+    /** Where the holder, or the thread, has the address of the state. */
+    private static final long STATE =
+            MEMORY.objectFieldOffset(HOLDER ? Thread.FieldHolder.class : Thread.class, "stackSize");
 
-    /** Multiplying with it spreads addresses over the high bits. */
-    private static final long SPREAD = 0x9e3779b97f4a7c15L;
-
-    /** Late: where a thread object has the address of the VM's own thread. */
-    private static final long VM_THREAD =
-            LATE ? MEMORY.objectFieldOffset(Thread.class, "eetop") : 0;
+    /** In the class file the agent defines, 1 if what follows is so, or 0. */
+    private static final long KEEPS = 0x6b65_6570_732d_6974L;
 
     /**
-     * Whether each thread that has entered a method has a state until its end: it is not in the
-     * table, which is emptied, and there are no virtual threads, as which a thread may leave a
-     * method that it has entered as itself. A check in exit that never fails costs a tenth of the
-     * time of short methods: what the compilers keep for its other side takes registers.
+     * Whether each thread that has entered a method has a state until its end: no thread may leave a
+     * method that it has entered as a virtual one, and the agent stays. A check in exit that never
+     * fails costs a tenth of the time of short methods: what the compilers keep for its other side takes
+     * registers.
      */
-    private static final boolean KEEPS_STATE = !LATE && !hasVirtualThreads();
+    private static final boolean KEEPS_STATE = !HOLDER && Long.bitCount(KEEPS) == 1;
 
     private HprofHooks() {}
-
-    private static boolean hasVirtualThreads() {
-        try {
-            Class.forName("java.lang.VirtualThread", false, null);
-            return true;
-        } catch (ClassNotFoundException e) {
-            return false;
-        }
-    }
 
     /**
      * Called first in a method: counts the call, and returns the caller's node. It is copied into
@@ -94,7 +76,7 @@ public final class HprofHooks {
      */
     public static long enter(int method) {
         Thread thread = Thread.currentThread();
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = stateOf(thread);
         if (state > 0) {
             long caller = MEMORY.getLong(state);
             long entry = inside(caller, method);
@@ -113,10 +95,10 @@ public final class HprofHooks {
     /** For a thread without a state, and for a following node that is not in its caller's. */
     @DontInline
     private static long enterSlowly(Thread thread, int method) {
-        if (!attached(thread)) {
+        if (isVirtual(thread)) {
             return enterVirtual(thread, method);
         }
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = attached(thread);
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
         MEMORY.putLong(state + node, MEMORY.getLong(state + node) + 1);
@@ -127,11 +109,11 @@ public final class HprofHooks {
     /** Called before a return, with what enter returned. */
     public static void exit(long caller) {
         Thread thread = Thread.currentThread();
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = stateOf(thread);
         if (KEEPS_STATE || state > 0) {
             MEMORY.putLong(state, caller);
         } else {
-            moveVirtual(thread, caller);
+            leave(thread, caller);
         }
     }
 
@@ -143,7 +125,7 @@ public final class HprofHooks {
     /** Called by short methods that call nothing, instead of the others. */
     public static void count(int method) {
         Thread thread = Thread.currentThread();
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = stateOf(thread);
         if (state > 0) {
             long entry = inside(MEMORY.getLong(state), method);
             if ((int) entry == method) {
@@ -158,18 +140,18 @@ public final class HprofHooks {
     @DontInline
     private static void countSlowly(Thread thread, int method) {
         long caller = enterSlowly(thread, method);
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = stateOf(thread);
         if (state > 0) {
             MEMORY.putLong(state, caller);
         } else {
-            moveVirtual(thread, caller);
+            leave(thread, caller);
         }
     }
 
     /** As enter, and books the time since the last event to the caller. */
     public static long enterClocked(int method) {
         Thread thread = Thread.currentThread();
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = stateOf(thread);
         if (state > 0) {
             long caller = MEMORY.getLong(state);
             long entry = inside(caller, method);
@@ -185,10 +167,10 @@ public final class HprofHooks {
 
     @DontInline
     private static long enterClockedSlowly(Thread thread, int method) {
-        if (!attached(thread)) {
+        if (isVirtual(thread)) {
             return enterVirtual(thread, method);
         }
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = attached(thread);
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
         MEMORY.putLong(state + node, MEMORY.getLong(state + node) + 1);
@@ -199,11 +181,11 @@ public final class HprofHooks {
     /** As exit, and books the time since the last event to the method. */
     public static void exitClocked(long caller) {
         Thread thread = Thread.currentThread();
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = stateOf(thread);
         if (state > 0) {
             book(state, MEMORY.getLong(state), caller);
         } else {
-            moveVirtual(thread, caller);
+            leave(thread, caller);
         }
     }
 
@@ -224,9 +206,12 @@ public final class HprofHooks {
     /** As enter, but begins a call that all time until its end is booked to; returns its place. */
     public static long enterCall(int method) {
         Thread thread = Thread.currentThread();
-        long state = LATE ? stateOf(thread) : thread.hprofState;
+        long state = stateOf(thread);
         if (state <= 0) {
-            return attached(thread) ? enterCall(method) : enterVirtual(thread, method);
+            if (isVirtual(thread)) {
+                return enterVirtual(thread, method);
+            }
+            state = attached(thread);
         }
         long caller = MEMORY.getLong(state);
         long node = next(caller, method);
@@ -247,9 +232,9 @@ public final class HprofHooks {
     /** Ends a call, and those in it that ended by an exception. */
     public static void exitCall(long call) {
         Thread thread = Thread.currentThread();
-        long state = LATE ? stateOf(thread) : thread.hprofState;
-        if (state <= 0) {
-            moveVirtual(thread, call);
+        long state = stateOf(thread);
+        if (state <= 0 && (isVirtual(thread) || (state = unplaced(thread)) == 0)) {
+            leave(thread, call);
         } else if (call != NO_CALL) {
             endCalls(state, call);
             MEMORY.putLong(state, MEMORY.getLong(call));
@@ -259,9 +244,9 @@ public final class HprofHooks {
     /** Ends the calls in this one, which ended by an exception. */
     public static void repairCall(long call, int method) {
         Thread thread = Thread.currentThread();
-        long state = LATE ? stateOf(thread) : thread.hprofState;
-        if (state <= 0) {
-            moveVirtual(thread, next(call, method));
+        long state = stateOf(thread);
+        if (state <= 0 && (isVirtual(thread) || (state = unplaced(thread)) == 0)) {
+            leave(thread, next(call, method));
         } else if (call != NO_CALL) {
             endCalls(state, call + CALL_BYTES);
             MEMORY.putLong(state, MEMORY.getLong(call + 8));
@@ -306,30 +291,51 @@ public final class HprofHooks {
         return (int) entry == method ? entry : find(node, method) << 32;
     }
 
-    /** Whether the thread has a state, possibly since now; otherwise it is virtual. */
-    private static boolean attached(Thread thread) {
-        if (LATE) {
-            if (stateOf(thread) == 0) {
-                attach(thread);
-            }
-            return stateOf(thread) > 0;
+    /** The state of a thread; 0 or less if it has none. */
+    private static long stateOf(Thread thread) {
+        if (!HOLDER) {
+            return MEMORY.getLong(thread, STATE);
         }
-        if (thread.hprofState == 0) {
-            thread.hprofState = attach(thread);
-        }
-        return thread.hprofState > 0;
+        Thread.FieldHolder holder = holderOf(thread);
+        return holder == null ? 0 : holder.stackSize;
     }
 
-    /** Late, a virtual thread goes on from where its carrier is: it has no place for a node. */
+    /** Null in a thread that is being attached, and in a virtual one that has called nothing. */
+    private static Thread.FieldHolder holderOf(Thread thread) {
+        return (Thread.FieldHolder) MEMORY.getReference(thread, IN_THREAD);
+    }
+
+    /** Whether a thread has a carrier, whose state it uses. Others that are called virtual are bound. */
+    private static boolean isVirtual(Thread thread) {
+        return HOLDER && thread instanceof VirtualThread;
+    }
+
+    /** The state of a thread that is not virtual, possibly since now. */
+    private static long attached(Thread thread) {
+        long state = stateOf(thread);
+        if (state <= 0) {
+            state = attach();
+            Object place = HOLDER ? holderOf(thread) : thread;
+            if (place != null) {
+                MEMORY.putLong(place, STATE, state);
+            }
+        }
+        return state;
+    }
+
     private static long enterVirtual(Thread thread, int method) {
         long state = carrierState();
-        long caller = LATE ? MEMORY.getLong(state) : thread.hprofNode;
-        if (!LATE && caller == 0) {
+        Thread.FieldHolder holder = holderOf(thread);
+        if (holder == null) {
+            holder = newHolder(thread);
+        }
+        long caller = holder == null ? MEMORY.getLong(state) : ~holder.stackSize;
+        if (caller <= 0) {
             caller = root();
         }
         long node = next(caller, method);
-        if (!LATE) {
-            thread.hprofNode = node;
+        if (holder != null) {
+            MEMORY.putLong(holder, STATE, ~node);
         }
         MEMORY.putLong(state, node);
         long count = state + node;
@@ -337,14 +343,39 @@ public final class HprofHooks {
         return caller;
     }
 
-    private static void moveVirtual(Thread thread, long node) {
-        if (LATE) {
-            if (stateOf(thread) == VIRTUAL) {
+    /** Without its constructor, which has hooks. Null when there is no memory. */
+    private static Thread.FieldHolder newHolder(Thread thread) {
+        try {
+            Object holder = MEMORY.allocateInstance(Thread.FieldHolder.class);
+            MEMORY.putReference(thread, IN_THREAD, holder);
+            return (Thread.FieldHolder) holder;
+        } catch (InstantiationException | OutOfMemoryError e) {
+            return null;
+        }
+    }
+
+    /** The state of a thread that is not virtual and has no place for it yet; otherwise 0. */
+    private static long unplaced(Thread thread) {
+        return HOLDER && holderOf(thread) == null ? attach() : 0;
+    }
+
+    /**
+     * Sets the node of a thread that has no state in its place. One that has entered its methods
+     * before the agent was detached has none.
+     */
+    @DontInline
+    private static void leave(Thread thread, long node) {
+        if (isVirtual(thread)) {
+            Thread.FieldHolder holder = holderOf(thread);
+            if (holder != null) {
+                MEMORY.putLong(holder, STATE, ~node);
                 MEMORY.putLong(carrierState(), node);
             }
-        } else if (thread.hprofState == VIRTUAL) {
-            thread.hprofNode = node;
-            MEMORY.putLong(carrierState(), node);
+        } else {
+            long state = unplaced(thread);
+            if (state != 0) {
+                MEMORY.putLong(state, node);
+            }
         }
     }
 
@@ -354,45 +385,7 @@ public final class HprofHooks {
      */
     @DontInline
     private static long carrierState() {
-        Thread carrier = Thread.currentCarrierThread();
-        if (LATE) {
-            long state = stateOf(carrier);
-            return state > 0 ? state : attach(carrier);
-        }
-        if (carrier.hprofState == 0) {
-            carrier.hprofState = attach(carrier);
-        }
-        return carrier.hprofState;
-    }
-
-    /** Late: the state of a thread, 0 if it has none yet, VIRTUAL if it is virtual. */
-    private static long stateOf(Thread thread) {
-        long key = MEMORY.getLong(thread, VM_THREAD);
-        long entry = TABLE + (key * SPREAD >>> 64 - TABLE_BITS << ENTRY_BITS);
-        return MEMORY.getLong(entry) == key ? MEMORY.getLong(entry + 8) : displaced(key, entry);
-    }
-
-    /** Late: looks behind an entry that another thread has. */
-    @DontInline
-    private static long displaced(long key, long entry) {
-        long found;
-        do {
-            entry += ENTRY_BYTES;
-            if (entry == TABLE + TABLE_BYTES) {
-                entry = TABLE + ENTRY_BYTES;
-            }
-            found = MEMORY.getLong(entry);
-            if (found == key) {
-                return MEMORY.getLong(entry + 8);
-            }
-        } while (found != 0);
-        return 0;
-    }
-
-    private static long newTable() {
-        long table = MEMORY.allocateMemory(TABLE_BYTES);
-        MEMORY.setMemory(table, TABLE_BYTES, (byte) 0);
-        return table;
+        return attached(Thread.currentCarrierThread());
     }
 
     /**
@@ -414,11 +407,8 @@ public final class HprofHooks {
         static void start() {}
     }
 
-    /**
-     * The state for a thread: that of the current thread of the system, or VIRTUAL. Late, it is put
-     * into the table.
-     */
-    private static native long attach(Thread thread);
+    /** The state of the system's current thread, possibly since now. */
+    private static native long attach();
 
     /** The node of a thread that has called nothing. */
     private static native long root();

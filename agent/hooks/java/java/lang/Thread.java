@@ -1,15 +1,18 @@
 package java.lang;
 
 /**
- * Stands for the JDK's Thread while HprofHooks is compiled; it is not part of the library. The two
- * fields are those the agent adds when the VM loads that class, if it is there before.
+ * Stands for the JDK's Thread while the hook classes are compiled; it is not part of the library. The
+ * fields of these names are private there.
  */
 public class Thread {
-    long hprofState;
-    long hprofNode;
-
     public static native Thread currentThread();
 
     /** Since JDK 19; called for virtual threads only. */
     static native Thread currentCarrierThread();
+
+    /** Since JDK 19. */
+    static class FieldHolder {
+        /** Final there: written as memory only. */
+        long stackSize;
+    }
 }

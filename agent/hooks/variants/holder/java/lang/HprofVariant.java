@@ -2,8 +2,8 @@ package java.lang;
 
 /** Which variant of HprofHooks is compiled; the compiler leaves out what the other one needs. */
 final class HprofVariant {
-    /** Whether the VM was up before the agent came, so that Thread can have no fields of ours. */
-    static final boolean LATE = true;
+    /** Whether Thread has what the VM reads of it in another object, as since JDK 19. */
+    static final boolean HOLDER = true;
 
     private HprofVariant() {}
 }

@@ -1,0 +1,24 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+
+/**
+ * Keeps the state of HprofHooks in threads while they are made. Defined into java.base by the agent
+ * where Thread itself has the field with the size of its stack.
+ *
+ * <p>A thread that attaches itself runs the constructor of its own object, which sets that field, while
+ * methods that have hooks are running.
+ */
+public final class HprofThreads {
+    private static final Unsafe MEMORY = Unsafe.getUnsafe();
+    private static final long STACK_SIZE = MEMORY.objectFieldOffset(Thread.class, "stackSize");
+
+    private HprofThreads() {}
+
+    /** Called by the constructor of Thread, as the agent rewrites it, where it sets the field. */
+    public static void setStackSize(Thread thread, long size) {
+        if (thread != Thread.currentThread()) {
+            MEMORY.putLong(thread, STACK_SIZE, size);
+        }
+    }
+}
