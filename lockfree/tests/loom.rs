@@ -11,8 +11,8 @@ use hprof_lockfree::published::Published;
 use hprof_lockfree::ring::{Header, Ring};
 use hprof_lockfree::slots::Slots;
 use hprof_lockfree::switch::RingSwitch;
-use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
 /// Tries all orders with up to `preemptions` switches from a thread that could go on.

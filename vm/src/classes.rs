@@ -11,6 +11,9 @@ use super::refs::{Class, LocalRef, Ref};
 use super::{Jvmti, JvmtiError, Result};
 use hprof_native_headers as raw;
 
+/// `ACC_ABSTRACT` (Java Virtual Machine Specification, table 4.6-A).
+const ABSTRACT: i32 = 0x400;
+
 /// Name and descriptor of a method, as in its class file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodName {
@@ -86,6 +89,25 @@ impl Jvmti {
         let methods = methods.cast::<JMethodId>();
         // SAFETY: the VM allocated `count` ids for us, and `JMethodId` is laid out as the raw id.
         Ok(unsafe { VmMemory::new(self, methods, count.max(0) as usize) })
+    }
+
+    /// Whether a class is an interface.
+    pub fn is_interface(&self, class: Ref<'_, Class>) -> bool {
+        let mut answer = false;
+        call!(self, IsInterface, class.as_raw(), &mut answer).is_ok() && answer
+    }
+
+    /// Whether a class is an interface no method of which has code.
+    pub fn is_interface_without_code(&self, class: Ref<'_, Class>) -> bool {
+        let is_abstract = |&method: &JMethodId| {
+            let mut modifiers = 0;
+            call!(self, GetMethodModifiers, method.as_raw(), &mut modifiers).is_ok()
+                && modifiers & ABSTRACT != 0
+        };
+        self.is_interface(class)
+            && self
+                .declared_methods(class)
+                .is_ok_and(|methods| methods.iter().all(is_abstract))
     }
 
     /// The code of a method. Needs the capability `can_get_bytecodes`.

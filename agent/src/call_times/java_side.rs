@@ -1,9 +1,7 @@
-//! The hook class, and the classes that get hooks or lose them.
+//! The hook class, and when classes get hooks or lose them.
 
-use std::collections::HashSet;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use hprof_native_headers as raw;
 
@@ -11,16 +9,17 @@ use super::counter::CallTimes;
 use super::methods::HOOK_CLASS;
 use super::natives::natives;
 use super::plan::Arrival;
-use super::rewriting::{FIRST_STEP, Java, Rewriting, StatePlace, Steps};
+use super::rewriting::{Java, StatePlace};
 use super::state::CallClock;
 use super::{permission, sampler};
+use crate::recording::Run;
 use crate::report;
-use crate::vm::{Class, Jni, Jvmti, JvmtiError, LocalRef, Ref, Result};
+use crate::vm::{Class, Jni, Jvmti, JvmtiError, Ref, Result};
 use hprof_lockfree::nodes::HookNodes;
 
 const THREAD_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.thread.class");
 const HOLDER_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.holder.class");
-const THREAD_SIGNATURE: &str = "Ljava/lang/Thread;";
+pub(super) const THREAD_SIGNATURE: &str = "Ljava/lang/Thread;";
 const THREADS_CLASS: &CStr = c"java/lang/HprofThreads";
 const THREADS_CLASS_FILE: &[u8] = include_bytes!("../../hooks/classes/HprofThreads.class");
 const STARTED_CLASS: &CStr = c"java/lang/HprofHooks$Started";
@@ -53,14 +52,15 @@ impl CallTimes {
     ///
     /// # Errors
     /// The Java side cannot be set up; nothing is counted then.
-    pub fn start(&'static self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
+    pub fn start(&'static self, run: &'static Run, jni: &Jni) -> Result<()> {
+        let jvmti = &run.jvmti;
         self.set_up(jvmti, jni)?;
         permission::ask_for_all(jvmti, jni);
         self.engaged.store(true, Ordering::Release);
         match self.arrival {
             Arrival::Early => {
                 self.start_sampler();
-                self.rewrite_loaded(jvmti, jni, &mut Steps::One, &mut HashSet::new());
+                self.rewrite_at_start(run, jni);
                 let nodes = self.automaton.lock().len();
                 self.threads.lock().forget_time(nodes);
             }
@@ -213,102 +213,6 @@ impl CallTimes {
         if let Some(thread) = self.sampler.lock().take() {
             let _ = thread.join();
         }
-    }
-
-    /// Sends all classes of a running program through the class-file hook, in steps.
-    fn rewrite_all(&self, jvmti: &Jvmti, jni: &Jni) {
-        let mut seen = HashSet::new();
-        let mut steps = Steps::Short(FIRST_STEP);
-        let mut all = self.rewrite_loaded(jvmti, jni, &mut steps, &mut seen);
-        // Once more for those that were being loaded, past the hook, at the beginning.
-        let more = self.rewrite_loaded(jvmti, jni, &mut steps, &mut seen);
-        all.classes += more.classes;
-        all.steps += more.steps;
-        all.longest = all.longest.max(more.longest);
-        all.total += more.total;
-        *self.rewriting.lock() = Some(all);
-    }
-
-    /// Sends the loaded classes through the hook that are not among those `seen`.
-    fn rewrite_loaded(
-        &self,
-        jvmti: &Jvmti,
-        jni: &Jni,
-        steps: &mut Steps,
-        seen: &mut HashSet<(i32, String)>,
-    ) -> Rewriting {
-        let mut rewriting = Rewriting::default();
-        let jni = &*jni.large_local_frame();
-        let Ok(classes) = jvmti.loaded_classes(jni) else {
-            report::error("the VM does not tell its classes: those of its start are not counted");
-            return rewriting;
-        };
-        let mut is_new = |class: Ref<'_, Class>| {
-            if !jvmti.is_modifiable(class) {
-                return false;
-            }
-            let Ok(signature) = jvmti.class_signature(class) else {
-                return false;
-            };
-            (self.chooses(&signature) || signature == THREAD_SIGNATURE)
-                && (*steps == Steps::One
-                    || seen.insert((jvmti.object_hash(class.as_object()).unwrap_or(0), signature)))
-        };
-        let classes = classes
-            .iter()
-            .map(LocalRef::get)
-            .filter(|&class| is_new(class));
-        let classes: Vec<Ref<'_, Class>> = classes.collect();
-        // A second time, most are classes that have hooks and are counted since they were loaded.
-        let first = *steps == Steps::One || seen.len() == classes.len();
-        self.starting.store(first, Ordering::Relaxed);
-        let mut left = &classes[..];
-        while !left.is_empty() {
-            let (step, behind) = left.split_at(steps.size().min(left.len()));
-            let took = self.retransform(jvmti, step, &mut rewriting);
-            steps.learn(took);
-            left = behind;
-        }
-        self.starting.store(false, Ordering::Relaxed);
-        rewriting
-    }
-
-    fn chooses(&self, signature: &str) -> bool {
-        let name = signature
-            .strip_prefix('L')
-            .and_then(|name| name.strip_suffix(';'));
-        name.is_some_and(|name| self.methods.lock().chooses(name.as_bytes()))
-    }
-
-    /// Retransforms in one go, or, where the VM refuses, in two halves. Returns how long the first
-    /// attempt has taken.
-    fn retransform(
-        &self,
-        jvmti: &Jvmti,
-        classes: &[Ref<'_, Class>],
-        rewriting: &mut Rewriting,
-    ) -> Duration {
-        if classes.is_empty() {
-            return Duration::ZERO;
-        }
-        let began = Instant::now();
-        let done = jvmti.retransform(classes).is_ok();
-        let took = began.elapsed();
-        rewriting.steps += 1;
-        rewriting.longest = rewriting.longest.max(took);
-        rewriting.total += took;
-        match classes {
-            _ if done => rewriting.classes += classes.len(),
-            [_] => {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-            }
-            _ => {
-                let (first, second) = classes.split_at(classes.len() / 2);
-                self.retransform(jvmti, first, rewriting);
-                self.retransform(jvmti, second, rewriting);
-            }
-        }
-        took
     }
 }
 

@@ -15,6 +15,7 @@ mod automaton;
 mod costs;
 mod counter;
 mod java_side;
+mod loaded;
 mod methods;
 mod natives;
 mod permission;

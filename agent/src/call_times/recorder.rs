@@ -119,7 +119,7 @@ impl Recorder for TimesRecorder {
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        if let Err(error) = self.calls.start(cx.vm.jvmti, cx.vm.jni) {
+        if let Err(error) = self.calls.start(cx.run, cx.vm.jni) {
             report::error(&format!(
                 "this VM does not take the agent's Java class; calls are not counted ({error})"
             ));

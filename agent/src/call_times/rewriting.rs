@@ -14,7 +14,7 @@ use crate::vm::{Class, GlobalRef, JFieldId, Jni, Ref, Result};
 /// are: at JDK 11 once for each class of the step, later once.
 const STEP_TIME: Duration = Duration::from_millis(25);
 /// Classes in a step. It grows and shrinks with the time that steps take.
-pub(super) const FIRST_STEP: usize = 32;
+const FIRST_STEP: usize = 32;
 const STEP_SIZES: RangeInclusive<usize> = 8..=512;
 
 /// The handles of the Java side.
@@ -75,33 +75,28 @@ impl StatePlace {
     }
 }
 
-/// How many classes are rewritten at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Steps {
-    /// All, before the program runs.
-    One,
-    /// Some, while the program runs: this many in the next step.
-    Short(usize),
+/// How many classes of a running program are rewritten in the next step.
+pub(super) struct Steps(usize);
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self(FIRST_STEP)
+    }
 }
 
 impl Steps {
-    pub(super) fn size(self) -> usize {
-        match self {
-            Self::One => usize::MAX,
-            Self::Short(size) => size,
-        }
+    pub(super) fn size(&self) -> usize {
+        self.0
     }
 
     /// Learns from a step that has taken so long.
     pub(super) fn learn(&mut self, took: Duration) {
-        if let Self::Short(size) = self {
-            let next = match took {
-                _ if took > STEP_TIME => *size / 2,
-                _ if took < STEP_TIME / 2 => *size * 2,
-                _ => *size,
-            };
-            *size = next.clamp(*STEP_SIZES.start(), *STEP_SIZES.end());
-        }
+        let next = match took {
+            _ if took > STEP_TIME => self.0 / 2,
+            _ if took < STEP_TIME / 2 => self.0 * 2,
+            _ => self.0,
+        };
+        self.0 = next.clamp(*STEP_SIZES.start(), *STEP_SIZES.end());
     }
 }
 
@@ -134,7 +129,7 @@ mod tests {
 
     #[test]
     fn steps_are_as_large_as_the_time_allows() {
-        let mut steps = Steps::Short(FIRST_STEP);
+        let mut steps = Steps::default();
         for (millis, size) in [(3, 64), (20, 64), (40, 32), (400, 16), (400, 8), (400, 8)] {
             steps.learn(Duration::from_millis(millis));
             assert_eq!(steps.size(), size);
