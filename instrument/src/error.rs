@@ -44,6 +44,9 @@ pub enum ClassSkip {
     /// Not a class file, or a damaged one; the VM will say so itself.
     #[error("malformed class file: {0}")]
     Malformed(#[from] Malformed),
+    /// A field that should be added exists already.
+    #[error("a field of that name and type exists")]
+    FieldExists,
     /// A field whose writes should be replaced is nowhere written.
     #[error("no write of that field")]
     NotWritten,

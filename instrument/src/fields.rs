@@ -1,93 +1,71 @@
-//! Having a method called where a field would be written.
+//! Adding fields to a class.
 
-use crate::bytes::{Reader, u16_at};
-use crate::constant_pool::{ConstantPool, PoolBuffers, PoolFull, tag};
+use crate::bytes::{Put, Reader};
+use crate::constant_pool::{ConstantPool, PoolBuffers, PoolFull};
 use crate::error::{ClassSkip, Malformed};
-use crate::method::Method;
-use crate::opcode::{INVOKESTATIC, PUTFIELD, length};
-use crate::rewriter::{assemble, check_header, skip_supertypes_and_fields};
+use crate::rewriter::{assemble, check_header};
 
-/// A field, or a method, by the names in the class file, in modified UTF-8.
+/// A field to add, with names in modified UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Member<'a> {
-    /// Its class, with slashes.
-    pub class: &'a [u8],
+pub struct NewField<'a> {
     /// Its name.
     pub name: &'a [u8],
-    /// Its descriptor: `J`, `(Ljava/lang/Thread;J)V`.
+    /// Its type descriptor, as `J` or `Ljava/lang/Object;`.
     pub descriptor: &'a [u8],
+    /// Its access flags (Java Virtual Machine Specification table 4.5-A).
+    pub access_flags: u16,
 }
 
-/// Returns `class` with a call of `setter` in each place where its code writes `field`, an instance's. The
-/// setter is a static method that takes the object and the value, and returns nothing.
+/// Returns `class` with `fields` added after those it has, without attributes.
 ///
-/// Code keeps its length, since both instructions have three bytes. It fits a class that
-/// [`Rewriter`](crate::Rewriter) has rewritten, or will.
+/// A VM accepts that while a class is first loaded, not when it is redefined. It fits a class
+/// that [`Rewriter`](crate::Rewriter) has rewritten, or will.
 ///
 /// # Errors
 ///
-/// The class is damaged or too new, nowhere writes the field, or has no room for the call.
-pub fn call_for_writes(
-    class: &[u8],
-    field: &Member<'_>,
-    setter: &Member<'_>,
-) -> Result<Vec<u8>, ClassSkip> {
+/// The class is damaged or too new, has one of the fields already, or has no room for them.
+pub fn add_fields(class: &[u8], fields: &[NewField<'_>]) -> Result<Vec<u8>, ClassSkip> {
     check_header(class)?;
     let mut buffers = PoolBuffers::default();
     let mut pool = ConstantPool::parse(class, 8, &mut buffers)?;
     let start = pool.end();
     let mut reader = Reader::starting_at(class, start);
-    reader.skip(4)?;
-    skip_supertypes_and_fields(&mut reader)?;
-    let mut writes = Vec::new();
-    for _ in 0..reader.u16()? {
-        let method = Method::parse(&mut reader, &pool)?;
-        let Some((code, content_at)) = method.parse_code() else {
-            continue;
-        };
-        let code = code?.bytes;
-        // Behind the sizes of stack and locals, and the length.
-        let code_at = content_at + 8;
-        let mut pc = 0;
-        while let Some(&opcode) = code.get(pc) {
-            let is_write = opcode == PUTFIELD
-                && u16_at(code, pc + 1).is_some_and(|index| is_field(&pool, index, field));
-            if is_write {
-                writes.push(code_at + pc - start);
-            }
-            let unknown = |_| Malformed("unknown instruction");
-            pc += length(code, pc).map_err(unknown)?;
+    reader.skip(6)?;
+    let interfaces = usize::from(reader.u16()?);
+    reader.skip(interfaces * 2)?;
+    let count_at = reader.position();
+    let count = reader.u16()?;
+    for _ in 0..count {
+        reader.skip(2)?;
+        let name = reader.u16()?;
+        let descriptor = reader.u16()?;
+        let (name, descriptor) = (pool.utf8(name), pool.utf8(descriptor));
+        let same =
+            |field: &NewField<'_>| name == Some(field.name) && descriptor == Some(field.descriptor);
+        if fields.iter().any(same) {
+            return Err(ClassSkip::FieldExists);
+        }
+        for _ in 0..reader.u16()? {
+            reader.skip(2)?;
+            let len = reader.len32()?;
+            reader.skip(len)?;
         }
     }
-    if writes.is_empty() {
-        return Err(ClassSkip::NotWritten);
+    let end = reader.position();
+    let new_count = u16::try_from(usize::from(count) + fields.len());
+    let new_count = new_count.map_err(|_| Malformed("too many fields"))?;
+
+    let mut body = class.get(start..end).unwrap_or_default().to_vec();
+    body.patch_u16(count_at - start, new_count);
+    for field in fields {
+        let full = |PoolFull| ClassSkip::ConstantPoolFull;
+        body.put_u16(field.access_flags);
+        body.put_u16(pool.add_utf8(field.name).map_err(full)?);
+        body.put_u16(pool.add_utf8(field.descriptor).map_err(full)?);
+        body.put_u16(0);
     }
-    let full = |PoolFull| ClassSkip::ConstantPoolFull;
-    let of = pool.class_index(setter.class).map_err(full)?;
-    let setter = pool
-        .add_methodref(of, setter.name, setter.descriptor)
-        .map_err(full)?;
-    let [high, low] = setter.to_be_bytes();
-    let mut body = class.get(start..).unwrap_or_default().to_vec();
-    for at in writes {
-        if let Some(instruction) = body.get_mut(at..at + 3) {
-            instruction.copy_from_slice(&[INVOKESTATIC, high, low]);
-        }
-    }
+    body.extend_from_slice(class.get(end..).unwrap_or_default());
     let mut out = Vec::new();
     assemble(class, &pool, &body, &mut out);
     Ok(out)
-}
-
-fn is_field(pool: &ConstantPool<'_>, index: u16, field: &Member<'_>) -> bool {
-    let names = || {
-        let (class, name_and_type) = pool.pair(index, &[tag::FIELDREF])?;
-        let (name, descriptor) = pool.pair(name_and_type, &[tag::NAME_AND_TYPE])?;
-        Some([
-            pool.class_name(class)?,
-            pool.utf8(name)?,
-            pool.utf8(descriptor)?,
-        ])
-    };
-    names() == Some([field.class, field.name, field.descriptor])
 }

@@ -97,12 +97,14 @@ mod rewriter;
 mod snippets;
 mod source_file;
 mod uses;
+mod writes;
 
 pub use error::{ClassSkip, Malformed, MethodSkip};
-pub use fields::{Member, call_for_writes};
+pub use fields::{NewField, add_fields};
 pub use method::MethodInfo;
 pub use mutf8::Mutf8;
 pub use plan::{Hooks, MethodHook, MethodNumber, SelectMethod, Shape};
 pub use rewriter::{NEWEST_MAJOR, Rewriter, Rewritten, SkippedMethod, Tally};
 pub use source_file::source_file;
 pub use uses::{Call, Constants, Use};
+pub use writes::{Member, call_for_writes};

@@ -4,7 +4,8 @@ mod common;
 
 use common::*;
 use hprof_instrument::{
-    ClassSkip, Member, MethodInfo, MethodSkip, NEWEST_MAJOR, Rewriter, Shape, call_for_writes,
+    ClassSkip, Member, MethodInfo, MethodSkip, NEWEST_MAJOR, NewField, Rewriter, Shape, add_fields,
+    call_for_writes,
 };
 
 fn class_of(descriptor: &str, code: &CodeSpec) -> Vec<u8> {
@@ -202,6 +203,16 @@ fn full_constant_pool_is_a_reason() {
         skip_of(&builder.build(), Shape::Full),
         MethodSkip::ConstantPoolFull
     );
+    let field = NewField {
+        name: b"added",
+        descriptor: b"J",
+        access_flags: 2,
+    };
+    assert!(add_fields(&builder.build(), &[field]).is_ok());
+    assert_eq!(
+        add_fields(&builder.build(), &[field; 5]),
+        Err(ClassSkip::ConstantPoolFull)
+    );
     // The call of a setter needs six.
     assert!(call_for_writes(&builder.build(), &SIZE, &SETTER).is_ok());
     while builder.entry(&[3, 0, 0, 0, 0]) < 65_534 - 5 {}
@@ -332,5 +343,48 @@ fn writes_of_a_field_become_calls() {
     // There is no write left.
     let again = call_for_writes(&bytes, &SIZE, &SETTER);
     assert_eq!(again, Err(ClassSkip::NotWritten));
+    rewrite(&bytes, Shape::Full);
+}
+
+#[test]
+fn fields_are_added_behind_the_others() {
+    let mut builder = ClassBuilder::new(52, "test/One");
+    builder.field(2, "first", "I");
+    builder.method(9, "one", "(I)V", Some(&looping()));
+    let class = builder.build();
+    let fields = [
+        NewField {
+            name: b"current",
+            descriptor: b"J",
+            access_flags: 0x1080,
+        },
+        NewField {
+            name: b"first",
+            descriptor: b"Ljava/lang/Object;",
+            access_flags: 0,
+        },
+    ];
+    let bytes = add_fields(&class, &fields).unwrap();
+    let (old, new) = (ClassView::parse(&class), ClassView::parse(&bytes));
+    assert_eq!(new.methods, old.methods);
+    assert_eq!(new.pool[..old.pool.len()], old.pool);
+    let count_at = 8;
+    assert_eq!(old.head[count_at..count_at + 2], [0, 1]);
+    assert_eq!(new.head[count_at..count_at + 2], [0, 3]);
+    let mut added = Cursor(&new.head[old.head.len()..]);
+    assert_eq!(
+        new.head[count_at + 2..old.head.len()],
+        old.head[count_at + 2..]
+    );
+    for field in fields {
+        assert_eq!(added.u16(), field.access_flags);
+        assert_eq!(new.utf8(added.u16()).as_bytes(), field.name);
+        assert_eq!(new.utf8(added.u16()).as_bytes(), field.descriptor);
+        assert_eq!(added.u16(), 0);
+    }
+    assert_eq!(
+        add_fields(&bytes, &fields[..1]),
+        Err(ClassSkip::FieldExists)
+    );
     rewrite(&bytes, Shape::Full);
 }

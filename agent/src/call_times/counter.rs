@@ -121,7 +121,12 @@ impl CallTimes {
             shared_state: threads.shared_state() as jlong,
             automaton: Mutex::new(automaton),
             threads: Mutex::new(threads),
-            methods: Mutex::new(Methods::new(depth > 0, timing, plan.classes)),
+            methods: Mutex::new(Methods::new(
+                depth > 0,
+                timing,
+                plan.classes,
+                plan.adds_fields,
+            )),
             engaged: AtomicBool::new(false),
             starting: AtomicBool::new(false),
             stopped: AtomicBool::new(false),

@@ -9,7 +9,7 @@ use super::counter::CallTimes;
 use super::methods::HOOK_CLASS;
 use super::natives::natives;
 use super::plan::Arrival;
-use super::rewriting::{Java, StatePlace};
+use super::rewriting::{Java, StatePlace, Variant};
 use super::state::CallClock;
 use super::{permission, sampler};
 use crate::recording::Run;
@@ -17,6 +17,7 @@ use crate::report;
 use crate::vm::{Class, Jni, Jvmti, JvmtiError, Ref, Result};
 use hprof_lockfree::nodes::HookNodes;
 
+const FIELDS_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.fields.class");
 const THREAD_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.thread.class");
 const HOLDER_HOOKS: &[u8] = include_bytes!("../../hooks/classes/HprofHooks.holder.class");
 pub(super) const THREAD_SIGNATURE: &str = "Ljava/lang/Thread;";
@@ -132,7 +133,7 @@ impl CallTimes {
         jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
         match self.java.get() {
             None => self.define_hooks(jvmti, jni)?,
-            Some(java) if java.place.holder.is_none() => {
+            Some(java) if java.place.variant == Variant::Thread => {
                 self.keep_states_of_attaching(jvmti, jni);
             }
             Some(_) => {}
@@ -146,13 +147,14 @@ impl CallTimes {
 
     fn define_hooks(&self, jvmti: &Jvmti, jni: &Jni) -> Result<()> {
         let place = StatePlace::find(jni)?;
-        let class_file = match place.holder {
-            Some(_) => HOLDER_HOOKS,
-            None => THREAD_HOOKS,
+        let class_file = match place.variant {
+            Variant::Fields => FIELDS_HOOKS,
+            Variant::Thread => THREAD_HOOKS,
+            Variant::Holder => HOLDER_HOOKS,
         };
         // Nothing takes the state from a thread that has one, for as long as the agent stays.
         let mut keeps_states = false;
-        if place.holder.is_none() {
+        if place.variant == Variant::Thread {
             jni.define_boot_class(THREADS_CLASS, THREADS_CLASS_FILE)?;
             keeps_states =
                 self.keep_states_of_attaching(jvmti, jni) && self.arrival == Arrival::Early;
@@ -221,8 +223,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_variants_have_each_constant_once() {
-        for class_file in [THREAD_HOOKS, HOLDER_HOOKS] {
+    fn all_variants_have_each_constant_once() {
+        for class_file in [FIELDS_HOOKS, THREAD_HOOKS, HOLDER_HOOKS] {
             for constant in [FOLLOWERS, RESTS, KEEPS] {
                 let constant = constant.to_be_bytes();
                 let found = class_file.windows(8).filter(|bytes| *bytes == constant);

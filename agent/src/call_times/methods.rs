@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::plan::ChosenClasses;
 use super::state::CallClock;
 use hprof_instrument::{
-    ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, Rewriter, Shape,
-    call_for_writes, source_file,
+    ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape,
+    add_fields, call_for_writes, source_file,
 };
 use hprof_java_names::mutf8;
 
@@ -30,6 +30,21 @@ fn hooks(timing: CallClock) -> Hooks<'static> {
 }
 
 const THREAD: &[u8] = b"java/lang/Thread";
+const ACC_TRANSIENT: u16 = 0x0080;
+const ACC_SYNTHETIC: u16 = 0x1000;
+/// The fields of `HprofHooks` in each thread object.
+const THREAD_FIELDS: [NewField<'static>; 2] = [
+    NewField {
+        name: b"hprofState",
+        descriptor: b"J",
+        access_flags: ACC_TRANSIENT | ACC_SYNTHETIC,
+    },
+    NewField {
+        name: b"hprofNode",
+        descriptor: b"J",
+        access_flags: ACC_TRANSIENT | ACC_SYNTHETIC,
+    },
+];
 /// What the constructor of `Thread` sets, and where a thread's state is.
 const STACK_SIZE: Member<'static> = Member {
     class: THREAD,
@@ -92,6 +107,8 @@ pub(super) struct Methods {
     numbered: bool,
     timing: CallClock,
     classes: ChosenClasses,
+    /// `Thread` has [`THREAD_FIELDS`].
+    adds_fields: bool,
     /// The constructor of `Thread` is to leave the state of a thread that is being attached.
     pub(super) keeps_states: bool,
     /// It did so once.
@@ -99,7 +116,12 @@ pub(super) struct Methods {
 }
 
 impl Methods {
-    pub(super) fn new(numbered: bool, timing: CallClock, classes: ChosenClasses) -> Self {
+    pub(super) fn new(
+        numbered: bool,
+        timing: CallClock,
+        classes: ChosenClasses,
+        adds_fields: bool,
+    ) -> Self {
         Self {
             rewriter: Rewriter::new(),
             counted: Vec::new(),
@@ -108,6 +130,7 @@ impl Methods {
             numbered,
             timing,
             classes,
+            adds_fields,
             keeps_states: false,
             has_kept_states: false,
         }
@@ -139,7 +162,13 @@ impl Methods {
 
     /// `class` as it is without hooks, where that is not as it was.
     pub(super) fn unhooked(&mut self, name: &[u8], class: &[u8]) -> Option<Vec<u8>> {
-        if name != THREAD || !self.keeps_states {
+        if name != THREAD {
+            return None;
+        }
+        if self.adds_fields {
+            return add_fields(class, &THREAD_FIELDS).ok();
+        }
+        if !self.keeps_states {
             return None;
         }
         let changed = call_for_writes(class, &STACK_SIZE, &SET_STACK_SIZE).ok();

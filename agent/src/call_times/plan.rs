@@ -22,6 +22,8 @@ pub struct Plan {
     pub timing: CallClock,
     /// Whose calls.
     pub classes: ChosenClasses,
+    /// `Thread` gets fields, as the agent sees the VM load it.
+    pub adds_fields: bool,
     /// The user's choice of a signal for the timers of threads, if any.
     pub signal: Option<i32>,
 }

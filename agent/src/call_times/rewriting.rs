@@ -27,12 +27,24 @@ pub(super) struct Java {
     pub(super) keeps_states: bool,
 }
 
-/// Where a thread object has the address of its state: in the place of the size of its stack, which nobody
-/// reads once it runs.
+/// Where a thread object has the address of its state: in a field of the agent, or in the place of the size of its
+/// stack, which nobody reads once it runs.
 pub(super) struct StatePlace {
-    /// The field of the thread with the object that has it, since JDK 19.
-    pub(super) holder: Option<JFieldId>,
-    pub(super) stack_size: JFieldId,
+    pub(super) variant: Variant,
+    /// The field of the thread with the object that has it.
+    holder: Option<JFieldId>,
+    state: JFieldId,
+}
+
+/// The variants of the hook class, by where it finds the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Variant {
+    /// In a field that the agent has added to `Thread`.
+    Fields,
+    /// In `Thread`, where the size is before JDK 19.
+    Thread,
+    /// In its holder, where the size is since then.
+    Holder,
 }
 
 impl StatePlace {
@@ -43,17 +55,24 @@ impl StatePlace {
     pub(super) fn find(jni: &Jni) -> Result<Self> {
         let size = c"stackSize";
         let thread = jni.find_class(c"java/lang/Thread")?;
-        if let Ok(stack_size) = jni.field_id(thread.get(), size, c"J") {
-            return Ok(Self {
-                holder: None,
-                stack_size,
-            });
+        let of_thread = |name| jni.field_id(thread.get(), name, c"J");
+        let in_thread = |variant, state| Self {
+            variant,
+            holder: None,
+            state,
+        };
+        if let Ok(state) = of_thread(c"hprofState") {
+            return Ok(in_thread(Variant::Fields, state));
+        }
+        if let Ok(state) = of_thread(size) {
+            return Ok(in_thread(Variant::Thread, state));
         }
         let class = jni.find_class(c"java/lang/Thread$FieldHolder")?;
         let of_class = c"Ljava/lang/Thread$FieldHolder;";
         Ok(Self {
+            variant: Variant::Holder,
             holder: Some(jni.field_id(thread.get(), c"holder", of_class)?),
-            stack_size: jni.field_id(class.get(), size, c"J")?,
+            state: jni.field_id(class.get(), size, c"J")?,
         })
     }
 
@@ -64,13 +83,13 @@ impl StatePlace {
     pub(super) unsafe fn set(&self, jni: &Jni, thread: Ref<'_>, state: jlong) {
         let Some(holder) = self.holder else {
             // SAFETY: a field of type long that threads have.
-            unsafe { jni.set_long_field(thread, self.stack_size, state) };
+            unsafe { jni.set_long_field(thread, self.state, state) };
             return;
         };
         // SAFETY: a reference that threads have.
         if let Some(holder) = unsafe { jni.object_field(thread, holder) } {
             // SAFETY: a field of type long that all objects in that field have.
-            unsafe { jni.set_long_field(holder.get(), self.stack_size, state) };
+            unsafe { jni.set_long_field(holder.get(), self.state, state) };
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::output::Output;
 use crate::recording::{Outbox, Run};
 use crate::report;
 use crate::sink::VmWaits;
-use crate::vm::{Capabilities, Jvmti, VmLibrary, VmStructs};
+use crate::vm::{Capabilities, Jvmti, Release, VmLibrary, VmStructs};
 
 /// Why the agent does not start, or the text that was asked for instead.
 pub enum Refusal {
@@ -54,7 +54,7 @@ pub(super) fn prepare(
         Ok(engine) => engine,
         Err(text) => return Err((output, set_up_error(&text))),
     };
-    if let Err(error) = enable(&jvmti, &settings, engine) {
+    if let Err(error) = enable(&jvmti, &settings, engine, arrival) {
         let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
         return Err((output, set_up_error(&text)));
     }
@@ -178,6 +178,7 @@ fn prepare_calls(
         depth,
         timing,
         classes,
+        adds_fields: adds_fields(jvmti, settings, arrival),
         signal: settings.signal,
     };
     match CallTimes::prepare(plan, arrival) {
@@ -186,7 +187,21 @@ fn prepare_calls(
     }
 }
 
-fn enable(jvmti: &Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Result<()> {
+/// Whether `Thread` gets fields. To see it load takes class data sharing from the VM, so only where what it has
+/// costs more.
+fn adds_fields(jvmti: &Jvmti, settings: &Settings, arrival: Arrival) -> bool {
+    settings.modes.counts_calls()
+        && arrival == Arrival::Early
+        && Release::of(jvmti).threads_have_holders()
+}
+
+fn enable(
+    jvmti: &Jvmti,
+    settings: &Settings,
+    engine: Engine,
+    arrival: Arrival,
+) -> crate::vm::Result<()> {
+    let adds_fields = adds_fields(jvmti, settings, arrival);
     let mut wanted = Capabilities::default();
     wanted.set_can_get_source_file_name(1);
     wanted.set_can_get_line_numbers(1);
@@ -200,6 +215,7 @@ fn enable(jvmti: &Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resu
         wanted.set_can_retransform_classes(1);
         wanted.set_can_retransform_any_class(1);
         wanted.set_can_generate_all_class_hook_events(1);
+        wanted.set_can_generate_early_class_hook_events(u32::from(adds_fields));
     }
     let debug_info = has_debug_info(jvmti, engine);
     if !debug_info {
@@ -209,6 +225,9 @@ fn enable(jvmti: &Jvmti, settings: &Settings, engine: Engine) -> crate::vm::Resu
     jvmti.set_callbacks(&callbacks::table())?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_INIT, true)?;
     jvmti.set_event(raw::JVMTI_EVENT_VM_DEATH, true)?;
+    if adds_fields {
+        jvmti.set_event(raw::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)?;
+    }
     if !debug_info {
         // The compilers keep debug information for every instruction, not only
         // for safepoints, while an agent listens to this event.

@@ -4,7 +4,8 @@
 #![no_main]
 
 use hprof_instrument::{
-    ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, Rewriter, Shape, call_for_writes,
+    ClassSkip, Hooks, Member, MethodHook, MethodInfo, MethodNumber, NewField, Rewriter, Shape,
+    add_fields, call_for_writes,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -35,6 +36,8 @@ fuzz_target!(|class: &[u8]| {
         let _ = rewriter.rewrite(&bytes, &others, &mut select);
     }
     let field = Member { class: b"A", name: b"a", descriptor: b"J" };
+    let added = NewField { name: b"added", descriptor: b"J", access_flags: 2 };
+    let _ = add_fields(class, &[added]);
     let setter = Member { class: b"S", name: b"set", descriptor: b"(LA;J)V" };
     let _ = call_for_writes(class, &field, &setter);
 });

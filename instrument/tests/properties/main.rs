@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use bytecode::*;
 use common::*;
 use generator::*;
-use hprof_instrument::{Member, Rewriter, Shape, call_for_writes};
+use hprof_instrument::{Member, NewField, Rewriter, Shape, add_fields, call_for_writes};
 use proptest::prelude::*;
 
 fn check(program: &Program) -> Result<(), TestCaseError> {
@@ -248,6 +248,10 @@ proptest! {
         if let Ok(done) = done {
             prop_assert!(done.bytes.len() < class.len() * 80 + (2 << 20));
         }
+        let field = NewField { name: b"added", descriptor: b"J", access_flags: 2 };
+        if let Ok(more) = add_fields(&class, &[field]) {
+            prop_assert!(more.len() < class.len() + 100);
+        }
     }
 
     #[test]
@@ -276,6 +280,7 @@ proptest! {
         let mut rewriter = Rewriter::new();
         let _ = rewriter.rewrite(&class, &HOOKS, &mut all(0, Shape::Full));
         let _ = call_for_writes(&class, &FIELD, &SETTER);
+        let _ = add_fields(&class, &[]);
     }
 }
 

@@ -54,6 +54,11 @@ impl Release {
         self.0 != 0 && self.0 < 26
     }
 
+    /// Whether a thread has the size of its stack in an object of its own: since JDK 19 (JEP 425).
+    pub fn threads_have_holders(self) -> bool {
+        self.0 >= 19
+    }
+
     /// Whether the JNI table has `IsVirtualThread`: since JDK 21. The table of an older VM ends before.
     pub fn has_virtual_threads(self) -> bool {
         self.0 >= 21

@@ -5,6 +5,12 @@ package java.lang;
  * fields of these names are private there.
  */
 public class Thread {
+    /** Added by the agent if it sees the VM load that class. */
+    long hprofState;
+
+    /** Added with the other one. */
+    long hprofNode;
+
     public static native Thread currentThread();
 
     /** Since JDK 19; called for virtual threads only. */
