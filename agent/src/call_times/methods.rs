@@ -101,7 +101,8 @@ pub(super) struct LeftOut {
 pub(super) struct Methods {
     rewriter: Rewriter,
     counted: Vec<CountedMethod>,
-    numbers: HashMap<Box<str>, u32>,
+    /// The numbers of a class's methods, in the order of its class file. Classes of one name have those of all.
+    numbers: HashMap<Arc<str>, Vec<u32>>,
     left_out: LeftOut,
     /// Without paths, all methods have the number 0.
     numbered: bool,
@@ -194,7 +195,10 @@ impl Methods {
             return changed;
         }
         let file: Option<Arc<str>> = source_file(class).map(Arc::from);
-        let mut class_name: Option<Arc<str>> = None;
+        let mut own: Option<(Arc<str>, Vec<u32>)> = None;
+        let mut nth = 0;
+        let mut known_before = 0;
+        let mut others: Option<HashMap<(String, String), u32>> = None;
         let mut intrinsics = 0;
         let Self {
             rewriter,
@@ -205,18 +209,48 @@ impl Methods {
             ..
         } = self;
         let mut select = |method: &MethodInfo<'_>| {
-            let class = class_name.get_or_insert_with(|| method.class.to_string().into());
+            let (class, known) = own.get_or_insert_with(|| {
+                let class = method.class.to_string();
+                let known = numbers.remove_entry(class.as_str());
+                let known = known.unwrap_or_else(|| (class.into(), Vec::new()));
+                known_before = known.1.len();
+                known
+            });
             intrinsics += u64::from(method.is_intrinsic_candidate());
-            let key = format!("{class}.{}{}", method.name, method.descriptor);
-            let number = *numbers.entry(key.into()).or_insert_with(|| {
+            let (name, descriptor) = (method.name.to_string(), method.descriptor.to_string());
+            let names = |number: u32| {
+                let method = &counted[number as usize];
+                (method.name.clone(), method.descriptor.clone())
+            };
+            // A class has them in the order it had them in before; another one of its name may not.
+            let is_it = |number: &u32| {
+                let method = &counted[*number as usize];
+                method.name == name && method.descriptor == descriptor
+            };
+            let found = match known.get(nth).copied().filter(is_it) {
+                None if known_before > 0 => {
+                    let others = others.get_or_insert_with(|| {
+                        known
+                            .iter()
+                            .map(|&number| (names(number), number))
+                            .collect()
+                    });
+                    others.get(&(name.clone(), descriptor.clone())).copied()
+                }
+                found => found,
+            };
+            nth += 1;
+            let number = found.unwrap_or_else(|| {
                 counted.push(CountedMethod {
                     class: Arc::clone(class),
-                    name: method.name.to_string(),
-                    descriptor: method.descriptor.to_string(),
+                    name,
+                    descriptor,
                     source_file: file.clone(),
                     line: method.first_line,
                 });
-                counted.len() as u32 - 1
+                let number = counted.len() as u32 - 1;
+                known.push(number);
+                number
             });
             let number = MethodNumber(if *numbered { number } else { 0 });
             // Two clock readings would take several times as long as such a method.
@@ -232,6 +266,9 @@ impl Methods {
             Ok(done) => Ok(done.bytes.to_vec()),
             Err(reason) => Err(reason),
         };
+        if let Some((class, known)) = own {
+            numbers.insert(class, known);
+        }
         let tally = self.rewriter.tally();
         let left_out = &mut self.left_out;
         if !again {
