@@ -142,7 +142,7 @@ public class CallCounts {
 
     /** Threads whose creator wants stacks of some size, or of what is no size. */
     static void sizes() throws Exception {
-        for (long size : new long[] {1 << 20, 300_000, 1, -5}) {
+        for (long size : new long[] {1 << 20, 300_000, -5, -(5L << 40)}) {
             for (int i = 0; i < 5; i++) {
                 Thread thread = new Thread(null, CallCounts::inSizedThread, "sized", size);
                 thread.start();

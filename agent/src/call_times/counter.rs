@@ -177,7 +177,7 @@ impl CallTimes {
     /// A thread, the current one, has run nothing yet.
     pub fn thread_start(&self, jni: &Jni, thread: Ref<'_>) {
         if let Some(java) = self.java.get() {
-            // Its place may have the size that was asked for.
+            // Its place may have a size below 0 that was asked for.
             // SAFETY: the VM says that it is a thread.
             unsafe { java.place.set(jni, thread, 0) };
         }

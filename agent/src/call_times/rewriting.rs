@@ -81,6 +81,11 @@ impl StatePlace {
     /// # Safety
     /// `thread` is of class `Thread`. A state is 0, or the address of one.
     pub(super) unsafe fn set(&self, jni: &Jni, thread: Ref<'_>, state: jlong) {
+        // Apart from the sizes that threads are made with.
+        let state = match self.variant {
+            Variant::Fields => state,
+            Variant::Thread | Variant::Holder => state.wrapping_neg(),
+        };
         let Some(holder) = self.holder else {
             // SAFETY: a field of type long that threads have.
             unsafe { jni.set_long_field(thread, self.state, state) };

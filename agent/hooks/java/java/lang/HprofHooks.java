@@ -22,10 +22,10 @@ import jdk.internal.vm.annotation.DontInline;
  * stack of calls in progress, and that of its memory; 16 bytes of others; then the counters, longs.
  *
  * <p>The address of a thread's state is where the thread had the size of its stack, which nobody reads
- * once it runs: in Thread itself or, since JDK 19, in its holder. The agent sets it to 0 before a
- * thread runs. The way through the holder costs a quarter of the time of short methods, so an agent
- * that sees the VM load Thread gives it a field instead. A virtual thread uses the state of its
- * carrier. Its node is in another field; or it gets a holder, which has it inverted: a negative number.
+ * once it runs: in Thread itself or, since JDK 19, in its holder. There it is negative, so a size that
+ * somebody has asked for is not taken for it. The way through the holder costs a quarter of the time
+ * of short methods, so an agent that sees the VM load Thread gives it a field instead. A virtual thread
+ * uses the state of its carrier. Its node is in another field; or it gets a holder, for the node.
  */
 public final class HprofHooks {
     private static final Unsafe MEMORY = Unsafe.getUnsafe();
@@ -58,6 +58,9 @@ public final class HprofHooks {
     private static final long STATE =
             FIELDS ? 0 : MEMORY.objectFieldOffset(withSize(), "stackSize");
 
+    /** Memory begins behind this: it is above what a thread has that is no address. */
+    private static final long NO_STATE = 0xffff;
+
     /** In the class file the agent defines, 1 if what follows is so, or 0. */
     private static final long KEEPS = 0x6b65_6570_732d_6974L;
 
@@ -83,7 +86,7 @@ public final class HprofHooks {
     public static long enter(int method) {
         Thread thread = Thread.currentThread();
         long state = stateOf(thread);
-        if (state > 0) {
+        if (state > NO_STATE) {
             long caller = MEMORY.getLong(state);
             long entry = inside(caller, method);
             if ((int) entry == method) {
@@ -116,7 +119,7 @@ public final class HprofHooks {
     public static void exit(long caller) {
         Thread thread = Thread.currentThread();
         long state = stateOf(thread);
-        if (KEEPS_STATE || state > 0) {
+        if (KEEPS_STATE || state > NO_STATE) {
             MEMORY.putLong(state, caller);
         } else {
             leave(thread, caller);
@@ -132,7 +135,7 @@ public final class HprofHooks {
     public static void count(int method) {
         Thread thread = Thread.currentThread();
         long state = stateOf(thread);
-        if (state > 0) {
+        if (state > NO_STATE) {
             long entry = inside(MEMORY.getLong(state), method);
             if ((int) entry == method) {
                 long count = state + (entry >>> 32);
@@ -147,7 +150,7 @@ public final class HprofHooks {
     private static void countSlowly(Thread thread, int method) {
         long caller = enterSlowly(thread, method);
         long state = stateOf(thread);
-        if (state > 0) {
+        if (state > NO_STATE) {
             MEMORY.putLong(state, caller);
         } else {
             leave(thread, caller);
@@ -158,7 +161,7 @@ public final class HprofHooks {
     public static long enterClocked(int method) {
         Thread thread = Thread.currentThread();
         long state = stateOf(thread);
-        if (state > 0) {
+        if (state > NO_STATE) {
             long caller = MEMORY.getLong(state);
             long entry = inside(caller, method);
             if ((int) entry == method) {
@@ -188,7 +191,7 @@ public final class HprofHooks {
     public static void exitClocked(long caller) {
         Thread thread = Thread.currentThread();
         long state = stateOf(thread);
-        if (state > 0) {
+        if (state > NO_STATE) {
             book(state, MEMORY.getLong(state), caller);
         } else {
             leave(thread, caller);
@@ -213,7 +216,7 @@ public final class HprofHooks {
     public static long enterCall(int method) {
         Thread thread = Thread.currentThread();
         long state = stateOf(thread);
-        if (state <= 0) {
+        if (state <= NO_STATE) {
             if (isVirtual(thread)) {
                 return enterVirtual(thread, method);
             }
@@ -239,7 +242,7 @@ public final class HprofHooks {
     public static void exitCall(long call) {
         Thread thread = Thread.currentThread();
         long state = stateOf(thread);
-        if (state <= 0 && (isVirtual(thread) || (state = unplaced(thread)) == 0)) {
+        if (state <= NO_STATE && (isVirtual(thread) || (state = unplaced(thread)) == 0)) {
             leave(thread, call);
         } else if (call != NO_CALL) {
             endCalls(state, call);
@@ -251,7 +254,7 @@ public final class HprofHooks {
     public static void repairCall(long call, int method) {
         Thread thread = Thread.currentThread();
         long state = stateOf(thread);
-        if (state <= 0 && (isVirtual(thread) || (state = unplaced(thread)) == 0)) {
+        if (state <= NO_STATE && (isVirtual(thread) || (state = unplaced(thread)) == 0)) {
             leave(thread, next(call, method));
         } else if (call != NO_CALL) {
             endCalls(state, call + CALL_BYTES);
@@ -297,16 +300,16 @@ public final class HprofHooks {
         return (int) entry == method ? entry : find(node, method) << 32;
     }
 
-    /** The state of a thread; 0 or less if it has none. */
+    /** The state of a thread; up to NO_STATE if it has none. */
     private static long stateOf(Thread thread) {
         if (FIELDS) {
             return thread.hprofState;
         }
         if (!HOLDER) {
-            return MEMORY.getLong(thread, STATE);
+            return -MEMORY.getLong(thread, STATE);
         }
         Thread.FieldHolder holder = holderOf(thread);
-        return holder == null ? 0 : holder.stackSize;
+        return holder == null ? 0 : -holder.stackSize;
     }
 
     /** Null in a thread that is being attached, and in a virtual one that has called nothing. */
@@ -322,7 +325,7 @@ public final class HprofHooks {
     /** The state of a thread that is not virtual, possibly since now. */
     private static long attached(Thread thread) {
         long state = stateOf(thread);
-        if (state <= 0) {
+        if (state <= NO_STATE) {
             state = attach();
             if (FIELDS) {
                 thread.hprofState = state;
@@ -330,7 +333,7 @@ public final class HprofHooks {
             }
             Object place = HOLDER ? holderOf(thread) : thread;
             if (place != null) {
-                MEMORY.putLong(place, STATE, state);
+                MEMORY.putLong(place, STATE, -state);
             }
         }
         return state;
@@ -356,7 +359,7 @@ public final class HprofHooks {
             return thread.hprofNode;
         }
         Thread.FieldHolder holder = holderOf(thread);
-        return holder == null ? 0 : ~holder.stackSize;
+        return holder == null ? 0 : holder.stackSize;
     }
 
     private static void setNode(Thread thread, long node) {
@@ -369,7 +372,7 @@ public final class HprofHooks {
             holder = newHolder(thread);
         }
         if (holder != null) {
-            MEMORY.putLong(holder, STATE, ~node);
+            MEMORY.putLong(holder, STATE, node);
         }
     }
 

@@ -15,10 +15,13 @@ public final class HprofThreads {
 
     private HprofThreads() {}
 
-    /** Called by the constructor of Thread, as the agent rewrites it, where it sets the field. */
+    /**
+     * Called by the constructor of Thread, as the agent rewrites it, where it sets the field. For the
+     * VM, what is less than 0 is no size either.
+     */
     public static void setStackSize(Thread thread, long size) {
         if (thread != Thread.currentThread()) {
-            MEMORY.putLong(thread, STACK_SIZE, size);
+            MEMORY.putLong(thread, STACK_SIZE, size < 0 ? 0 : size);
         }
     }
 }
