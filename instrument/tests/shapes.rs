@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use hprof_instrument::{
-    ClassSkip, Member, MethodInfo, MethodSkip, NEWEST_MAJOR, NewField, Rewriter, Shape, add_fields,
+    ClassSkip, MethodInfo, MethodSkip, NEWEST_MAJOR, NewField, Rewriter, Shape, add_fields,
     call_for_writes,
 };
 
@@ -287,17 +287,6 @@ fn methods_are_described_to_the_caller() {
     let expected = expected.map(|(name, is_leaf)| (name.to_owned(), 8, Some(10), is_leaf));
     assert_eq!(seen, expected);
 }
-
-const SIZE: Member<'static> = Member {
-    class: b"test/One",
-    name: b"size",
-    descriptor: b"J",
-};
-const SETTER: Member<'static> = Member {
-    class: b"test/Two",
-    name: b"set",
-    descriptor: b"(Ltest/One;J)V",
-};
 
 #[test]
 fn writes_of_a_field_become_calls() {

@@ -265,19 +265,6 @@ impl Jni {
         self.outcome(Some(()))
     }
 
-    /// A static field of type long.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub fn static_long(&self, class: Ref<'_, Class>, name: &CStr) -> Result<'_, i64> {
-        let (class, name) = (class.as_raw(), name.as_ptr());
-        // SAFETY: the class is live, the texts are NUL-terminated.
-        let id = unsafe { jni!(self, v1_2.GetStaticFieldID, class, name, c"J".as_ptr()) };
-        let id = self.outcome(JFieldId::new(id))?;
-        // SAFETY: the field is a static one of this class, of type long.
-        Ok(unsafe { jni!(self, v1_2.GetStaticLongField, class, id.as_raw()) })
-    }
-
     /// `GetLongField`.
     ///
     /// # Safety

@@ -103,8 +103,8 @@ impl CallTimes {
     /// Ends counting while the program continues: no hook, thread or timer stays, and the signal
     /// has its old handler.
     pub fn detach(&self, jvmti: &Jvmti, jni: &Jni) {
-        self.methods.lock().keeps_states = false;
         self.pause(jvmti, jni);
+        self.give_constructor_back(jvmti, jni);
         let nodes = self.automaton.lock().len();
         self.threads.lock().detach(nodes);
         // Methods that are still running end with a hook, which has no state then.
@@ -184,6 +184,15 @@ impl CallTimes {
         let thread = jni.find_class(c"java/lang/Thread");
         thread.is_ok_and(|thread| jvmti.retransform(&[thread.get()]).is_ok())
             && self.methods.lock().has_kept_states
+    }
+
+    /// Has the constructor of `Thread` set its field itself again, once no class has hooks.
+    fn give_constructor_back(&self, jvmti: &Jvmti, jni: &Jni) {
+        let is_changed = std::mem::take(&mut self.methods.lock().keeps_states);
+        if is_changed && let Ok(thread) = jni.find_class(c"java/lang/Thread") {
+            // Where the VM refuses, the call stays, which sets the field as well.
+            let _ = jvmti.retransform(&[thread.get()]);
+        }
     }
 
     /// Takes their states from all threads. Each gets one when it calls a hook.

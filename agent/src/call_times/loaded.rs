@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::counter::CallTimes;
@@ -14,6 +14,8 @@ use crate::vm::{Class, GlobalRef, Jni, Jvmti, LocalRef, Ref, Result};
 
 /// The thread that rewrites half of the classes when the VM starts.
 const HELPER: &str = "HPROF rewriting";
+/// Longest wait for it. It takes some hundredths of a second, but may not run.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 impl CallTimes {
     /// Sends the classes through the hook that the VM has started with, before the program runs.
@@ -41,21 +43,28 @@ impl CallTimes {
         let half = nth(1).map(|class| Ok(jni.new_global(class)?));
         let half: Result<Vec<GlobalRef<Class>>> = half.collect();
         let (done, is_done) = mpsc::channel();
-        let helper = half.and_then(|half| {
+        // Without a helper, all are left to this thread.
+        let _ = half.and_then(|half| {
             run.start_own(jni, HELPER, move |_| {
                 let classes: Vec<_> = half.iter().map(GlobalRef::get).collect();
                 self.retransform(&run.jvmti, &classes, &mut Rewriting::default());
-                // Who waits for it has not gone.
+                // Whoever waits may have given up.
                 let _ = done.send(());
             })
         });
-        let is_alone = helper.is_err();
         let own: Vec<_> = nth(0).collect();
         self.retransform(jvmti, &own, &mut Rewriting::default());
-        // A helper that panics has dropped its end.
-        if is_alone || is_done.recv().is_err() {
-            let other: Vec<_> = nth(1).collect();
-            self.retransform(jvmti, &other, &mut Rewriting::default());
+        match is_done.recv_timeout(MAX_WAIT) {
+            Ok(()) => {}
+            // A helper that was not started, or has panicked, has dropped its end.
+            Err(RecvTimeoutError::Disconnected) => {
+                let other: Vec<_> = nth(1).collect();
+                self.retransform(jvmti, &other, &mut Rewriting::default());
+            }
+            Err(RecvTimeoutError::Timeout) => report::error(
+                "the thread that rewrites classes does not run: calls of classes that are loaded \
+                 may not be counted",
+            ),
         }
     }
 
@@ -107,7 +116,9 @@ impl CallTimes {
 
     fn loaded<'a>(&self, jvmti: &Jvmti, jni: &'a Jni) -> Vec<LocalRef<'a, Class>> {
         jvmti.loaded_classes(jni).unwrap_or_else(|_| {
-            report::error("the VM does not tell its classes: those of its start are not counted");
+            report::error(
+                "the VM does not list its classes: calls of those that are loaded are not counted",
+            );
             Vec::new()
         })
     }

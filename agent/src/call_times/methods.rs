@@ -45,7 +45,8 @@ const THREAD_FIELDS: [NewField<'static>; 2] = [
         access_flags: ACC_TRANSIENT | ACC_SYNTHETIC,
     },
 ];
-/// What the constructor of `Thread` sets, and where a thread's state is.
+
+/// The field that the constructor of `Thread` sets; a thread's state takes its place.
 const STACK_SIZE: Member<'static> = Member {
     class: THREAD,
     name: b"stackSize",

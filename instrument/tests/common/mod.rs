@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use hprof_instrument::{Hooks, MethodHook, MethodInfo, MethodNumber, Shape};
+use hprof_instrument::{Hooks, Member, MethodHook, MethodInfo, MethodNumber, Shape};
 
 pub const HOOKS: Hooks<'static> = Hooks {
     class: b"test/Hooks",
@@ -10,6 +10,18 @@ pub const HOOKS: Hooks<'static> = Hooks {
     exit: b"exit",
     repair: b"repair",
     count: b"count",
+};
+
+/// A field whose writes become calls of [`SETTER`].
+pub const SIZE: Member<'static> = Member {
+    class: b"test/One",
+    name: b"size",
+    descriptor: b"J",
+};
+pub const SETTER: Member<'static> = Member {
+    class: b"test/Two",
+    name: b"set",
+    descriptor: b"(Ltest/One;J)V",
 };
 
 /// Chooses every method, with numbers from `first` on.

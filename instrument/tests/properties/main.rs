@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use bytecode::*;
 use common::*;
 use generator::*;
-use hprof_instrument::{Member, NewField, Rewriter, Shape, add_fields, call_for_writes};
+use hprof_instrument::{NewField, Rewriter, Shape, add_fields, call_for_writes};
 use proptest::prelude::*;
 
 fn check(program: &Program) -> Result<(), TestCaseError> {
@@ -190,18 +190,7 @@ fn check(program: &Program) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-const FIELD: Member<'static> = Member {
-    class: b"test/One",
-    name: b"size",
-    descriptor: b"J",
-};
-const SETTER: Member<'static> = Member {
-    class: b"test/Two",
-    name: b"set",
-    descriptor: b"(Ltest/One;J)V",
-};
-
-/// A class that writes [`FIELD`].
+/// A class that writes [`SIZE`].
 fn writing() -> Vec<u8> {
     let mut builder = ClassBuilder::new(52, "test/One");
     let [high, low] = builder.field_ref("test/One", "size", "J").to_be_bytes();
@@ -267,7 +256,7 @@ proptest! {
         if let Some(cut) = cut {
             class.truncate(cut.index(class.len()));
         }
-        match call_for_writes(&class, &FIELD, &SETTER) {
+        match call_for_writes(&class, &SIZE, &SETTER) {
             Ok(more) => prop_assert!(more.len() < class.len() + 100),
             Err(_) => prop_assert!(!damage.is_empty() || cut.is_some()),
         }
@@ -279,7 +268,7 @@ proptest! {
         class.extend(bytes);
         let mut rewriter = Rewriter::new();
         let _ = rewriter.rewrite(&class, &HOOKS, &mut all(0, Shape::Full));
-        let _ = call_for_writes(&class, &FIELD, &SETTER);
+        let _ = call_for_writes(&class, &SIZE, &SETTER);
         let _ = add_fields(&class, &[]);
     }
 }
