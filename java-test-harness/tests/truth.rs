@@ -285,3 +285,36 @@ fn the_default_cutoff_hides_at_most_a_hundredth_of_deep_stacks() {
         table.total
     );
 }
+
+/// Where thousands of threads start a second, only one in N gets a timer at once and stands for the others. Of a
+/// CPU second 250 / N moments are seen, and the figures may be off by four standard deviations of that.
+#[test]
+fn threads_that_end_at_once_have_their_samples() {
+    each_jdk(|jdk| {
+        let run = Run::new(jdk).agent("cpu=samples,interval=1,depth=8");
+        let outcome = run.class("ShortWork").args(["5"]).run().expect_status(0);
+        let profile = outcome.profile();
+        let (threads, cpu) = (outcome.printed("threads"), outcome.printed("cpu"));
+        let at_once = threads - profile.counter("delayed_timers") as f64;
+        assert!(
+            at_once < 0.75 * threads,
+            "{at_once} of {threads} threads had a timer at once: too few start"
+        );
+        let moments = cpu * 250.0 * at_once / threads;
+
+        let in_work = |method: &str| {
+            profile.samples(|trace| trace.has("ShortWork.work") && trace.has(method)) as f64
+        };
+        let [hot, warm] = ["ShortWork.hot", "ShortWork.warm"].map(in_work);
+        let deviation = (0.75 * 0.25 / moments).sqrt();
+        assert_near("share of hot()", hot / (hot + warm), 0.75, 4.0 * deviation);
+        let sampled = in_work("ShortWork.work") / 1000.0;
+        // A thread uses some of its CPU time before its event and behind work().
+        assert_near(
+            "CPU seconds",
+            sampled,
+            cpu,
+            cpu * (4.0 / moments.sqrt() + 0.1),
+        );
+    });
+}

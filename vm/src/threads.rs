@@ -11,6 +11,7 @@ use super::guard::guard;
 use super::jni::Jni;
 use super::memory::{VmMemory, take_string};
 use super::refs::{LocalRef, Ref};
+use super::thread_groups::{GroupNames, ThreadGroups};
 use super::{Jvmti, JvmtiError, Result};
 
 /// The contents of a THREAD START record.
@@ -75,11 +76,42 @@ impl Jvmti {
         unsafe { LocalRef::own(jni, thread) }.ok_or(JvmtiError::INTERNAL)
     }
 
-    /// Name and groups of a thread.
+    /// Name and groups of a thread. Names of groups that are not in `groups` are asked for.
     ///
     /// # Errors
     /// The error of `GetThreadInfo`.
-    pub fn thread_info(&self, jni: &Jni, thread: Ref<'_>) -> Result<ThreadInfo> {
+    pub fn thread_info(
+        &self,
+        jni: &Jni,
+        thread: Ref<'_>,
+        groups: &ThreadGroups,
+    ) -> Result<ThreadInfo> {
+        let (name, group) = self.name_and_group(jni, thread)?;
+        let group = group.map(|group| {
+            let ask = || self.group_names(jni, group.get());
+            groups.names(jni, group.get(), ask)
+        });
+        let group = group.unwrap_or_default();
+        Ok(ThreadInfo {
+            name,
+            group: group.name,
+            parent_group: group.parent,
+        })
+    }
+
+    /// Name of a thread.
+    ///
+    /// # Errors
+    /// The error of `GetThreadInfo`.
+    pub fn thread_name(&self, jni: &Jni, thread: Ref<'_>) -> Result<String> {
+        Ok(self.name_and_group(jni, thread)?.0)
+    }
+
+    fn name_and_group<'a>(
+        &self,
+        jni: &'a Jni,
+        thread: Ref<'_>,
+    ) -> Result<(String, Option<LocalRef<'a>>)> {
         let mut info = raw::jvmtiThreadInfo {
             name: ptr::null_mut(),
             priority: 0,
@@ -97,12 +129,7 @@ impl Jvmti {
         };
         // SAFETY: the VM allocated the name for us.
         let name = unsafe { take_string(self, info.name) }.unwrap_or_default();
-        let (group, parent) = self.group_names(jni, group.as_ref());
-        Ok(ThreadInfo {
-            name,
-            group,
-            parent_group: parent,
-        })
+        Ok((name, group))
     }
 
     /// The top thread group.
@@ -121,12 +148,15 @@ impl Jvmti {
     }
 
     /// Name of a group, and of its parent; empty for none.
-    fn group_names(&self, jni: &Jni, group: Option<&LocalRef<'_>>) -> (String, String) {
-        let Some((name, parent)) = group.and_then(|group| self.group_info(jni, group.get())) else {
-            return (String::new(), String::new());
+    fn group_names(&self, jni: &Jni, group: Ref<'_>) -> GroupNames {
+        let Some((name, parent)) = self.group_info(jni, group) else {
+            return GroupNames::default();
         };
         let parent = parent.and_then(|parent| self.group_info(jni, parent.get()));
-        (name, parent.map(|(name, _)| name).unwrap_or_default())
+        GroupNames {
+            name,
+            parent: parent.map(|(name, _)| name).unwrap_or_default(),
+        }
     }
 
     /// Name and parent of a group.

@@ -18,7 +18,7 @@ use super::debug_info::restore_debug_info;
 use super::engine::{Engine, Sampling};
 use super::safepoint::SafepointSampler;
 use super::signal::{SignalEngine, Watch};
-use super::threads::{begin_sampling, begin_walking, make_method_ids};
+use super::threads::{begin_sampling, begin_walking, make_method_ids, no_timer};
 use super::vm_threads::{Parts, VmThreads};
 use super::wall::WallSampler;
 use crate::options::Settings;
@@ -164,6 +164,14 @@ impl SamplesRecorder {
         self.mute(cx, thread, true)
     }
 
+    fn report_refused_timers(&self, run: &Run) {
+        if let Engine::Signal(engine, _) = self.sampling.engine()
+            && let Some((threads, error)) = engine.take_refused_timers()
+        {
+            no_timer(run, threads, &error);
+        }
+    }
+
     fn mute(
         &mut self,
         cx: &mut Context<'_>,
@@ -234,6 +242,7 @@ impl Recorder for SamplesRecorder {
         self.safepoint_round(cx);
         self.wall_round(cx);
         self.read_vm_threads(cx.run);
+        self.report_refused_timers(cx.run);
         let is_unfinished = self.follow_code();
         match self.drain(cx) {
             _ if is_unfinished => Activity::Unfinished,

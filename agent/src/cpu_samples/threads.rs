@@ -23,8 +23,8 @@ pub fn sample_thread(
 ) {
     let filter = &run.settings.filter;
     let is_wanted = || {
-        let info = run.jvmti.thread_info(jni, thread).unwrap_or_default();
-        filter.matches(&info.name)
+        let name = run.jvmti.thread_name(jni, thread).unwrap_or_default();
+        filter.matches(&name)
     };
     let is_wanted = sampling.is_on() && (filter.is_empty() || is_wanted());
     let mut slot_of_wall = None;
@@ -46,6 +46,7 @@ pub fn sample_thread(
             stack_start,
             stack_end,
             anchor,
+            is_starting: env == jni.as_raw(),
         };
         match engine.start_thread(slot, installed) {
             Ok(token) if run.threads.set_slot(tid, token) => slot_of_wall = Some(token),
@@ -53,7 +54,7 @@ pub fn sample_thread(
             Ok(token) => engine.end_thread(token),
             // Its end is on the way to the agent.
             Err(error) if timer::has_ended(&error) => {}
-            Err(error) => no_timer(run, &error),
+            Err(error) => no_timer(run, 1, &error),
         }
     }
     if is_wanted
@@ -74,8 +75,9 @@ pub fn sample_thread(
     }
 }
 
-fn no_timer(run: &Run, error: &std::io::Error) {
-    if run.phase() == Phase::Live && run.threads.count_without_timer() {
+/// Counts threads that the kernel gave no timer, and reports the first.
+pub(super) fn no_timer(run: &Run, threads: u32, error: &std::io::Error) {
+    if run.phase() == Phase::Live && run.threads.count_without_timer(threads) {
         report::error(&format!(
             "a thread got no CPU timer and is not sampled: {error}; \
              raise the limit of pending signals (ulimit -i) or use engine=safepoint"

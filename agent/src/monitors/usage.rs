@@ -72,10 +72,10 @@ impl Monitors {
         let mut used_by = Vec::new();
         for (thread, (state, frames)) in threads.iter().zip(stacks) {
             let serial = ThreadSerial::new((self.host.serial)(jni, thread.get()));
-            let info = self.jvmti.thread_info(jni, thread.get());
+            let name = self.jvmti.thread_name(jni, thread.get());
             used_by.push(UsedBy {
                 serial,
-                name: info.unwrap_or_default().name,
+                name: name.unwrap_or_default(),
                 state,
                 frames,
             });

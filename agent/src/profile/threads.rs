@@ -56,8 +56,7 @@ pub(super) fn send_start(
     thread: Ref<'_>,
     serial: ThreadSerial,
 ) -> bool {
-    let info = profile.run.jvmti.thread_info(jni, thread);
-    let info = info.unwrap_or_default();
+    let info = profile.run.thread_info(jni, thread);
     profile.send(Record::ThreadStart { serial, info })
 }
 

@@ -11,7 +11,10 @@ use parking_lot::Mutex;
 use super::threads::Threads;
 use crate::options::Settings;
 use crate::report;
-use crate::vm::{self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread, Ref, ThreadReader};
+use crate::vm::{
+    self, GlobalRef, JavaThreads, Jni, Jvmti, NativeThread, Ref, ThreadGroups, ThreadInfo,
+    ThreadReader,
+};
 
 /// How far the VM is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -33,6 +36,8 @@ pub struct Run {
     pub settings: Settings,
     /// The program's threads.
     pub threads: Threads,
+    /// The groups of threads whose names are known.
+    pub thread_groups: ThreadGroups,
     /// Where HotSpot's threads have what the signal engine needs.
     pub java_threads: OnceLock<JavaThreads>,
     /// The threads of the agent itself, which no profile shows.
@@ -55,6 +60,7 @@ impl Run {
             jvmti,
             settings,
             threads: Threads::default(),
+            thread_groups: ThreadGroups::default(),
             java_threads: OnceLock::new(),
             own_threads: Mutex::new(Vec::new()),
             collector_stops: AtomicBool::new(false),
@@ -99,6 +105,12 @@ impl Run {
         }
         let collected = self.jvmti.force_garbage_collection();
         collected.map_err(|error| error.to_string())
+    }
+
+    /// Name and groups of a thread; empty when the VM does not tell.
+    pub fn thread_info(&self, jni: &Jni, thread: Ref<'_>) -> ThreadInfo {
+        let info = self.jvmti.thread_info(jni, thread, &self.thread_groups);
+        info.unwrap_or_default()
     }
 
     /// Whether `thread` is one of the agent's own.

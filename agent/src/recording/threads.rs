@@ -162,9 +162,9 @@ impl Threads {
         Duration::from_nanos(self.ended_cpu_nanos.load(Ordering::Relaxed))
     }
 
-    /// Counts a thread that the kernel gave no timer. True for the first.
-    pub fn count_without_timer(&self) -> bool {
-        self.without_timer.fetch_add(1, Ordering::Relaxed) == 0
+    /// Counts threads that the kernel gave no timer. True for the first.
+    pub fn count_without_timer(&self, threads: u32) -> bool {
+        self.without_timer.fetch_add(threads, Ordering::Relaxed) == 0
     }
 
     /// How many threads the kernel gave no timer.

@@ -96,14 +96,16 @@ fn take_sample(
     } else if thread.is_first_signal() {
         // A failure here leaves the timer as it is: a bias of half a tick.
         let interval = engine.interval();
-        let first = FirstSignal::new(interval, engine.scheduler_tick_nanos);
+        let tick_nanos = engine.scheduler_tick_nanos;
+        let first = FirstSignal::new(interval, tick_nanos.saturating_mul(thread.factor().into()));
         let _ = timer::start(thread.timer(), first.next_expiry(), interval);
         match first.weight() {
             0 => return,
             weight => weight,
         }
     } else {
-        (info.overrun.max(0) as u32).saturating_add(1)
+        let expiries = (info.overrun.max(0) as u32).saturating_add(1);
+        expiries.saturating_mul(thread.factor())
     };
     let Some(claim) = ring.claim() else {
         engine.lost.fetch_add(u64::from(weight), Ordering::Relaxed);

@@ -27,6 +27,7 @@ mod first_signal;
 mod handler;
 mod neighbour;
 mod slots;
+mod starts;
 mod unwind;
 mod virtual_root;
 mod walking;
@@ -54,6 +55,7 @@ use asgct::AsyncGetCallTrace;
 use c_frames::CFrames;
 use code_cache::CodeCache;
 use slots::ThreadSlots;
+use starts::{Starts, Turn, start_helper};
 use unwind::Unwinder;
 use walking::Walking;
 
@@ -66,6 +68,7 @@ pub struct SignalEngine {
     /// Threads may be registered: there is a handler.
     open: RwLock<bool>,
     slots: ThreadSlots,
+    starts: Starts,
     unwinder: Unwinder,
     walking: Walking,
     c_frames: CFrames,
@@ -122,6 +125,7 @@ impl SignalEngine {
             ring: RingSwitch::new(c_frames.ring(depth)),
             open: RwLock::new(true),
             slots: ThreadSlots::default(),
+            starts: Starts::default(),
             unwinder: Unwinder::new(CodeCache::of(structs)),
             walking: Walking::default(),
             c_frames,
@@ -152,6 +156,7 @@ impl SignalEngine {
             .exchange(Some(self.c_frames.ring(shape.depth)), |_| {});
         self.slots.mute_all(false);
         self.foreign.store(0, Ordering::Relaxed);
+        self.starts.open();
         *self.open.write() = true;
         self.set_sampling(true);
         Ok(installed)
@@ -163,6 +168,7 @@ impl SignalEngine {
         self.walking.end();
         // Waits for threads that are being registered; those to come get no timer.
         *self.open.write() = false;
+        self.starts.close();
         self.slots.release_all(timer::delete);
         // Waits for running handlers.
         self.ring.exchange(None, |_| {});
@@ -254,7 +260,8 @@ impl SignalEngine {
         Ok((engine, installed))
     }
 
-    /// Registers a thread and starts its timer, if samples are on the CPU clock.
+    /// Registers a thread and starts its timer, if samples are on the CPU clock; where many threads start, that may
+    /// be done later.
     ///
     /// # Errors
     /// The kernel's error; `EAGAIN` when `ulimit -i` is reached.
@@ -267,24 +274,53 @@ impl SignalEngine {
         if !*open {
             return Err(std::io::ErrorKind::NotConnected.into());
         }
+        let is_wall = self.is_wall.load(Ordering::Acquire);
+        let turn = match thread.is_starting && !is_wall {
+            true => self.starts.turn(|| start_helper(self, installed)),
+            false => Turn::Now(0),
+        };
         let token = self
             .slots
-            .acquire(thread)
+            .acquire(thread, turn != Turn::Later)
             .ok_or(std::io::ErrorKind::OutOfMemory)?;
-        if self.is_wall.load(Ordering::Acquire) {
+        if is_wall {
             return Ok(token);
         }
+        let Turn::Now(shift) = turn else {
+            self.starts.add(token);
+            return Ok(token);
+        };
         let started = timer::create(thread.tid, token.as_signal_value(), installed.signal())
             .and_then(|id| {
                 // Known before the first signal, which resets it.
-                self.slots.set_timer(token, id);
+                self.slots.set_timer(token, id, shift);
                 timer::start(id, 1, self.interval())
             });
         if let Err(error) = started {
             self.end_thread(token);
             return Err(error);
         }
+        if shift > 0 {
+            self.starts.add(token);
+        }
         Ok(token)
+    }
+
+    /// Starts a timer for a thread that has none yet; from now on its signals count once.
+    fn settle_thread(&self, token: SlotToken, installed: Installed) -> std::io::Result<()> {
+        let create = |tid| timer::create(tid, token.as_signal_value(), installed.signal());
+        let start = |id| timer::start(id, 1, self.interval());
+        self.slots.settle(token, create, start)
+    }
+
+    /// How many timers the kernel has refused since the last call to threads that had started before, and its last error.
+    pub fn take_refused_timers(&self) -> Option<(u32, std::io::Error)> {
+        self.starts.take_refused()
+    }
+
+    /// Threads that got no timer at once, because many started.
+    pub fn delayed_timers(&self) -> u64 {
+        self.starts.delayed()
     }
 
     /// Ends a thread's timer. Signals that are still on their way find a slot of
