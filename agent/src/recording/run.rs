@@ -107,7 +107,7 @@ impl Run {
         collected.map_err(|error| error.to_string())
     }
 
-    /// Name and groups of a thread; empty when the VM does not tell.
+    /// Name and groups of a thread; all are empty if the VM returns an error.
     pub fn thread_info(&self, jni: &Jni, thread: Ref<'_>) -> ThreadInfo {
         let info = self.jvmti.thread_info(jni, thread, &self.thread_groups);
         info.unwrap_or_default()

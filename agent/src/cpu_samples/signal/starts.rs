@@ -1,7 +1,7 @@
 //! Which of the threads that start get a timer at once.
 //!
 //! To create, start and delete a timer costs a thread that ends at once several
-//! hundredths of its life, and half of it where programs fight for the CPUs. So
+//! hundredths of its life, and a third where programs compete for the CPUs. So
 //! where many threads start, one in N of them, by chance, gets its timer at once,
 //! and its signals count N times. All others get theirs when they have lived for
 //! a round or two of [`ROUND`]; from then on the one counts once, too.
@@ -36,7 +36,7 @@ const IDLE_ROUNDS: u32 = 50;
 #[derive(Default)]
 pub(super) struct Starts {
     state: Mutex<State>,
-    /// Timers that the kernel refused to the helper, and the last error's number.
+    /// How many timers the kernel refused to the helper, and the last error.
     refused: Mutex<Option<(u32, io::Error)>>,
     /// Threads that had no timer at once.
     delayed: AtomicU64,
@@ -121,7 +121,9 @@ impl Starts {
 
 impl State {
     fn has_helper(&mut self, start: impl FnOnce() -> io::Result<JoinHandle<()>>) -> bool {
-        if !self.is_helped && !self.is_closed {
+        // A helper that panicked could not say that it ends; the lists would grow without it.
+        let has_died = self.helper.as_ref().is_some_and(JoinHandle::is_finished);
+        if (!self.is_helped || has_died) && !self.is_closed {
             let started = start();
             self.is_helped = started.is_ok();
             self.helper = started.ok();
@@ -178,7 +180,7 @@ struct Rate {
     /// The round that is under way.
     began: Option<Instant>,
     started: u32,
-    /// What the round before led to.
+    /// Base-2 logarithm of N in the round under way, from the count of the round before.
     shift: u8,
 }
 
@@ -196,7 +198,7 @@ impl Rate {
     }
 }
 
-/// The logarithm of N after so many threads have started in this time.
+/// Base-2 logarithm of N for the next round, after `started` threads in the time `passed`.
 fn shift_for(started: u32, passed: Duration) -> u8 {
     let rounds = passed.as_secs_f64() / ROUND.as_secs_f64();
     let per_round = f64::from(started) / rounds.max(1.0);
@@ -241,6 +243,24 @@ mod tests {
         assert_eq!(shifts(&mut rate, start, 10_000).last(), Some(&4));
         let later = start + Duration::from_secs(3);
         assert_eq!(rate.start_one(later), 0);
+    }
+
+    #[test]
+    fn a_helper_that_has_died_is_replaced() {
+        let mut state = State::default();
+        let mut started = 0;
+        let mut ask = |state: &mut State| {
+            state.has_helper(|| {
+                started += 1;
+                Ok(thread::spawn(|| {}))
+            })
+        };
+        assert!(ask(&mut state));
+        while !state.helper.as_ref().unwrap().is_finished() {
+            thread::yield_now();
+        }
+        assert!(ask(&mut state));
+        assert_eq!(started, 2);
     }
 
     #[test]
