@@ -111,6 +111,29 @@ test("a dump for which no worker has room says so", options, async () => {
   await close();
 });
 
+test("a dump that comes while the list is under way stays in the list", options, async () => {
+  const { page, close } = await open("/");
+  await page.locator("li.dump").first().waitFor();
+  let added;
+  await page.route("**/api/v1/dumps?*", async (route) => {
+    const response = await route.fetch();
+    if (!added) {
+      added = server.jobs.add("meanwhile.hprof", 1e7);
+      await page.getByText("meanwhile.hprof").first().waitFor();
+    }
+    await route.fulfill({ response });
+  });
+  const answer = page.waitForResponse(/\/api\/v1\/dumps\?/);
+  // The list is asked for once more when the stream of events has opened again.
+  for (const client of server.jobs.clients) client.end();
+  await answer;
+  await page.evaluate(() => new Promise((done) => setTimeout(done, 200)));
+  assert.equal(await page.getByText("meanwhile.hprof").first().isVisible(), true);
+  await page.unroute("**/api/v1/dumps?*");
+  server.jobs.remove(added);
+  await close();
+});
+
 test("a path outside of the allowed folders is refused with the server's words", options, async () => {
   const { page, close } = await open("/");
   await page.getByText("Open a file on the server").click();

@@ -34,20 +34,38 @@ function onJvm(event: JvmEvent): void {
 }
 
 let search = "";
+let asked = 0;
+let answered = 0;
+/** What the server pushed since each list that is under way was asked for: the answer may be older than that. */
+const since = new Map<number, (() => void)[]>();
+
+/** Makes a change that the server pushed, once more on top of every list that is still to come. */
+function pushed(change: () => void): void {
+  for (const changes of since.values()) changes.push(change);
+  change();
+}
 
 export async function loadDumps(text = search, cursor: string | null = null): Promise<void> {
   search = text;
+  const turn = ++asked;
+  const changes: (() => void)[] = [];
+  since.set(turn, changes);
   const query = new URLSearchParams({ limit: "50" });
   if (text) query.set("q", text);
   if (cursor) query.set("cursor", cursor);
   try {
     const page = await getJson<Page<Dump>>("dumps?" + query);
-    if (search !== text) return;
+    // Answers may overtake each other.
+    if (search !== text || turn < answered) return;
+    answered = turn;
     dumps.value = cursor ? [...dumps.value, ...page.items.filter((item) => !dumps.value.some((dump) => dump.id === item.id))] : page.items;
     nextDumps.value = page.next;
     listState.value = "ready";
+    for (const change of changes) change();
   } catch {
     if (listState.value === "loading") listState.value = "failed";
+  } finally {
+    since.delete(turn);
   }
 }
 
@@ -90,11 +108,17 @@ export function listen(): void {
     // What happened while nobody listened is in the list.
     void loadDumps();
   });
-  source.addEventListener("job", (event) => onJob(JSON.parse(event.data as string) as Job));
-  source.addEventListener("dump", (event) => upsert(JSON.parse(event.data as string) as Dump));
+  source.addEventListener("job", (event) => {
+    const job = JSON.parse(event.data as string) as Job;
+    pushed(() => onJob(job));
+  });
+  source.addEventListener("dump", (event) => {
+    const dump = JSON.parse(event.data as string) as Dump;
+    pushed(() => upsert(dump));
+  });
   source.addEventListener("dump_deleted", (event) => {
     const { id } = JSON.parse(event.data as string) as { id: string };
-    dumps.value = dumps.value.filter((dump) => dump.id !== id);
+    pushed(() => (dumps.value = dumps.value.filter((dump) => dump.id !== id)));
   });
   source.addEventListener("jvm", (event) => onJvm(JSON.parse(event.data as string) as JvmEvent));
   source.addEventListener("jvm_gone", (event) => {
