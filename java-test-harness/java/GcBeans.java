@@ -5,10 +5,10 @@ import java.util.List;
 
 /**
  * Calls System.gc(), and makes garbage of all ages and sizes for the given number of milliseconds (default
- * 500). Then prints how often and how long each bean says that it collected:
- * "bean=NAME|COUNT|MILLISECONDS", once nothing has been collected for a while, what this thread has allocated
- * ("allocated=BYTES"), and then "kept=NUMBER". With a
- * second argument it waits until the file of that name appears in the current folder, or for a minute.
+ * 500), and on a busy machine until there were ten collections, or for ten seconds. Then prints how often and
+ * how long each bean says that it collected: "bean=NAME|COUNT|MILLISECONDS", once nothing has been collected
+ * for a while, what this thread has allocated ("allocated=BYTES"), and then "kept=NUMBER". With a second
+ * argument it waits until the file of that name appears in the current folder, or for a minute.
  */
 public class GcBeans {
     static volatile Object sink;
@@ -22,12 +22,22 @@ public class GcBeans {
         return text.toString();
     }
 
+    static boolean isEnough(long end) {
+        long since = System.nanoTime() - end;
+        if (since < 0) return false;
+        long count = 0;
+        for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) {
+            count += Math.max(0, bean.getCollectionCount());
+        }
+        return count >= 10 || since > 10_000_000_000L;
+    }
+
     public static void main(String[] args) throws Exception {
         long end = System.nanoTime() + (args.length > 0 ? Long.parseLong(args[0]) : 500) * 1_000_000L;
         ArrayDeque<byte[]> kept = new ArrayDeque<>();
         int random = 17;
         System.gc();
-        while (System.nanoTime() < end) {
+        while (!isEnough(end)) {
             for (int i = 0; i < 1000; i++) {
                 random = random * 1_103_515_245 + 12_345;
                 byte[] bytes = new byte[(random >>> 18) & 8191];
@@ -43,6 +53,8 @@ public class GcBeans {
         com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         long thread = Thread.currentThread().getId();
         threads.getThreadAllocatedBytes(thread);
+        // Ends what is under way, and makes room enough for the rest of the program.
+        System.gc();
         String before = "";
         String now = beans();
         while (!now.equals(before)) {
