@@ -278,6 +278,60 @@ fn heap_modes_can_begin_late() {
     });
 }
 
+/// Whether the process has a handler for `SIGPROF`, which the JVM has not.
+fn handles_sigprof(running: &Running) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).unwrap();
+    let caught = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigCgt:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .expect("a mask of signals");
+    caught & (1 << 26) != 0
+}
+
+#[test]
+fn a_refused_start_leaves_the_process_as_it_was() {
+    each_jdk(|jdk| {
+        let running = Run::new(jdk).class("TwoAtALock").start();
+        running.wait_for_line("running");
+        let detach = |running: &Running| {
+            let reply = ask(running, "detach");
+            assert!(reply.starts_with("ok\n"), "{reply}");
+            running.wait_until("the end of the agent's threads", |running| {
+                traces_of(running).0.is_empty()
+            });
+            attach(running, "");
+        };
+        attach(&running, "monitor=y,file=locks.txt");
+        detach(&running);
+        for mode in ["cpu=samples", "cpu=times"] {
+            let reply = ask(&running, &format!("start {mode},monitor=y,file=no.txt"));
+            assert!(reply.contains("can be once only"), "{reply}");
+            assert!(!handles_sigprof(&running), "{mode}");
+            assert!(!running.path("no.txt").exists());
+        }
+        for (mode, file) in [
+            ("cpu=times", "calls.txt"),
+            ("cpu=samples", "samples.txt"),
+            ("cpu=times", "again.txt"),
+        ] {
+            let file = running.path(file);
+            let reply = ask(&running, &format!("start {mode},file={}", file.display()));
+            assert_eq!(value(&reply, "modes"), mode, "{reply}");
+            detach(&running);
+            assert!(!handles_sigprof(&running), "{mode}");
+            assert!(file.exists());
+        }
+        std::fs::write(running.path("end"), "").unwrap();
+        let outcome = running.finish().expect_status(0);
+        assert!(
+            !outcome.stderr.contains("another library"),
+            "{}",
+            outcome.stderr
+        );
+    });
+}
+
 #[test]
 fn contention_is_recorded_from_a_late_start_to_the_detaching() {
     each_jdk(|jdk| {

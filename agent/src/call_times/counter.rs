@@ -141,7 +141,10 @@ impl CallTimes {
 
     fn prepare_again(&self, plan: Plan, depth: usize) -> std::result::Result<(), Unprepared> {
         let mut threads = self.threads.lock();
-        if depth != self.depth || plan.timing != self.timing || !threads.is_over() {
+        if !threads.is_over() {
+            return Err(Unprepared::Busy);
+        }
+        if depth != self.depth || plan.timing != self.timing {
             let clock = match self.timing {
                 CallClock::Sampled => "",
                 CallClock::Clocked => ",clock=exact",
@@ -153,6 +156,12 @@ impl CallTimes {
         self.methods.lock().begin_again(plan.classes);
         self.refused.store(0, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Takes back what [`Self::prepare`] has done, where counting has not begun.
+    pub fn cancel(&self) {
+        let nodes = self.automaton.lock().len();
+        self.threads.lock().detach(nodes);
     }
 
     /// The class-file hook: what the class `name` is to be instead, if anything.

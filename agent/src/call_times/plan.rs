@@ -37,6 +37,9 @@ pub enum Unprepared {
     /// The signal that the user asked for cannot be had.
     #[error("cpu=times cannot time threads: {0}")]
     Signal(#[from] TimerError),
+    /// Another run counts.
+    #[error("calls are being counted in this JVM")]
+    Busy,
     /// Methods that were running at the end of an earlier run still have its paths.
     #[error(
         "calls were counted in this JVM before with depth={0}{1}, and can be again only with the \

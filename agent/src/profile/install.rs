@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use hprof_native_headers as raw;
 use parking_lot::{Mutex, RwLock};
@@ -45,31 +46,16 @@ pub(super) fn prepare(
     vm_waits: VmWaits,
     arrival: Arrival,
 ) -> Result<(), (Box<Output>, Refusal)> {
-    // Depth 0 records nothing, as in the original.
-    let engine = match settings.modes.cpu_samples && settings.depth > 0 {
-        true => choose(&jvmti, &settings),
-        false => Ok(Engine::None),
-    };
-    let engine = match engine {
-        Ok(engine) => engine,
-        Err(text) => return Err((output, set_up_error(&text))),
-    };
-    if let Err(error) = enable(&jvmti, &settings, engine, arrival) {
-        let text = format!("Unable to get necessary JVMTI capabilities. ({error})");
-        return Err((output, set_up_error(&text)));
-    }
-    let heap_sites = match install_heap_sites(new_environment, &settings) {
-        Ok(heap_sites) => heap_sites,
+    let parts = match Parts::prepare(&jvmti, new_environment, &settings, arrival) {
+        Ok(parts) => parts,
         Err(refusal) => return Err((output, refusal)),
     };
-    let calls = match prepare_calls(&jvmti, &settings, arrival) {
-        Ok(calls) => calls,
-        Err(refusal) => return Err((output, refusal)),
-    };
-    let monitors = match install_monitors(new_environment, &settings) {
-        Ok(monitors) => monitors,
-        Err(refusal) => return Err((output, refusal)),
-    };
+    let Parts {
+        engine,
+        calls,
+        heap_sites,
+        monitors,
+    } = parts;
     let advises = advice::wanted(&settings).filter(|_| arrival == Arrival::Early);
     let (outbox, inbox) = Outbox::new();
     let sampling = Arc::new(Sampling::new(engine));
@@ -95,17 +81,98 @@ pub(super) fn prepare(
     Ok(())
 }
 
+/// What the modes of a run record with.
+struct Parts {
+    engine: Engine,
+    calls: Option<&'static CallTimes>,
+    heap_sites: Option<&'static HeapSites>,
+    monitors: Option<&'static Monitors>,
+}
+
+impl Parts {
+    /// Prepares all that the run needs, or nothing: a later run finds the process as if this one had not been asked for.
+    fn prepare(
+        jvmti: &Jvmti,
+        new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+        settings: &Settings,
+        arrival: Arrival,
+    ) -> Result<Self, Refusal> {
+        let mut parts = Self {
+            engine: Engine::None,
+            calls: None,
+            heap_sites: None,
+            monitors: None,
+        };
+        let prepared = parts.prepare_each(jvmti, new_environment, settings, arrival);
+        match prepared {
+            Ok(()) => Ok(parts),
+            Err(refusal) => {
+                parts.undo();
+                Err(refusal)
+            }
+        }
+    }
+
+    fn prepare_each(
+        &mut self,
+        jvmti: &Jvmti,
+        new_environment: &dyn Fn() -> Result<Jvmti, i32>,
+        settings: &Settings,
+        arrival: Arrival,
+    ) -> Result<(), Refusal> {
+        refuse_second_time(settings)?;
+        // Depth 0 records nothing, as in the original.
+        if settings.modes.cpu_samples && settings.depth > 0 {
+            self.engine = choose(jvmti, settings).map_err(|text| set_up_error(&text))?;
+        }
+        enable(jvmti, settings, self.engine, arrival).map_err(|error| {
+            set_up_error(&format!(
+                "Unable to get necessary JVMTI capabilities. ({error})"
+            ))
+        })?;
+        self.calls = prepare_calls(jvmti, settings, arrival)?;
+        // Those that a process can have once are the last to be taken.
+        self.heap_sites = install_heap_sites(new_environment, settings)?;
+        self.monitors = install_monitors(new_environment, settings)?;
+        Ok(())
+    }
+
+    /// Takes back what was prepared.
+    fn undo(self) {
+        if let Engine::Signal(engine, installed) = self.engine {
+            engine.detach(installed);
+        }
+        if let Some(calls) = self.calls {
+            calls.cancel();
+        }
+        if let Some(sites) = self.heap_sites {
+            // None of its events is on yet, so there is no callback to wait for.
+            let _ = sites.detach(Duration::ZERO);
+        }
+    }
+}
+
+/// Refuses modes that this process has had, and can have once only.
+fn refuse_second_time(settings: &Settings) -> Result<(), Refusal> {
+    if settings.modes.heap_sites && HeapSites::was_used() {
+        return Err(set_up_error(
+            "allocation sites were recorded in this JVM before, and can be once only",
+        ));
+    }
+    if settings.modes.monitor && Monitors::was_used() {
+        return Err(set_up_error(
+            "monitors were recorded in this JVM before, and can be once only",
+        ));
+    }
+    Ok(())
+}
+
 fn install_heap_sites(
     new_environment: &dyn Fn() -> Result<Jvmti, i32>,
     settings: &Settings,
 ) -> Result<Option<&'static HeapSites>, Refusal> {
     if !settings.modes.heap_sites {
         return Ok(None);
-    }
-    if HeapSites::was_used() {
-        return Err(set_up_error(
-            "allocation sites were recorded in this JVM before, and can be once only",
-        ));
     }
     let jvmti = new_environment()
         .map_err(|code| set_up_error(&format!("no second JVMTI environment (GetEnv: {code})")))?;
@@ -125,11 +192,6 @@ fn install_monitors(
 ) -> Result<Option<&'static Monitors>, Refusal> {
     if !settings.modes.monitor {
         return Ok(None);
-    }
-    if Monitors::was_used() {
-        return Err(set_up_error(
-            "monitors were recorded in this JVM before, and can be once only",
-        ));
     }
     let jvmti = new_environment().map_err(|code| {
         set_up_error(&format!(
